@@ -1,0 +1,190 @@
+//! The chip's timings and the commands it understands.
+
+use units::{Ppn, Span};
+
+use crate::geometry::Layout;
+
+units::choices! {
+    /// How the planes of a die take reads.
+    pub enum PlaneReads {
+        /// One plane senses at a time.
+        Single = "single",
+        /// Planes sense together, in one command, when their pages have the same place in their blocks.
+        Lockstep = "lockstep",
+        /// Every plane senses by itself, whatever the others do.
+        Independent = "independent",
+    }
+}
+
+units::choices! {
+    /// How the planes of a die take programs.
+    pub enum PlanePrograms {
+        /// One plane is programmed at a time.
+        Single = "single",
+        /// Planes are programmed together when their next pages have the same place in their blocks.
+        Lockstep = "lockstep",
+    }
+}
+
+units::choices! {
+    /// What one program command writes on a plane.
+    pub enum ProgramUnit {
+        /// One page.
+        Page = "page",
+        /// All pages of a wordline at once.
+        Wordline = "wordline",
+    }
+}
+
+units::section! {
+    /// The chip: array timings and what its commands can do. tR, tPROG and tBERS are given as such, or
+    /// follow from their phases.
+    pub struct Chip in "chip" {
+        /// tR: time to sense a page; one value, or one for each page of a wordline (LSB, CSB, MSB); "none" when `senses` gives it.
+        t_read: Option<Vec<Span>> = Some(vec![Span::from_us(45)]),
+        /// Senses that each page of a wordline takes, such as [2, 3, 2]; tR = senses x (t_pre + t_eval + t_disch).
+        senses: Option<Vec<u32>> = None,
+        /// tPRE: precharge of one sense.
+        t_pre: Span = Span::ZERO,
+        /// tEVAL: evaluation of one sense.
+        t_eval: Span = Span::ZERO,
+        /// tDISCH: discharge of one sense.
+        t_disch: Span = Span::ZERO,
+        /// tPROG: time to program one `program_unit`; "none" when `program_loops` gives it.
+        t_prog: Option<Span> = Some(Span::from_us(400)),
+        /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify).
+        program_loops: Option<u32> = None,
+        /// Program phase of one loop.
+        t_program_pulse: Span = Span::ZERO,
+        /// Verify phase of one program loop.
+        t_program_verify: Span = Span::ZERO,
+        /// tBERS: time to erase a block; "none" when `erase_loops` gives it.
+        t_bers: Option<Span> = Some(Span::from_us(3_500)),
+        /// Incremental-step erase loops; tBERS = loops x (t_erase_pulse + t_erase_verify).
+        erase_loops: Option<u32> = None,
+        /// tEP: erase pulse of one loop.
+        t_erase_pulse: Span = Span::ZERO,
+        /// tVR: verify read of one erase loop.
+        t_erase_verify: Span = Span::ZERO,
+        /// What one program command writes on a plane: a page or a wordline.
+        program_unit: ProgramUnit = ProgramUnit::Page,
+        /// How the planes of a die take reads: single, lockstep or independent.
+        plane_reads: PlaneReads = PlaneReads::Independent,
+        /// How the planes of a die take programs: single or lockstep.
+        plane_programs: PlanePrograms = PlanePrograms::Lockstep,
+        /// A cache register takes a sensed page over, so that the plane senses on while it is transferred.
+        cache_read: bool = true,
+        /// A cache register takes the next program's data while a program runs.
+        cache_program: bool = true,
+    }
+}
+
+/// Array times, worked out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timings {
+    read: [Span; 4],
+    /// tPROG of one program unit.
+    pub program: Span,
+    /// tBERS of one block.
+    pub erase: Span,
+}
+
+impl Timings {
+    /// tR of a page, by its place in the wordline.
+    #[inline]
+    pub fn read(&self, layout: &Layout, ppn: Ppn) -> Span {
+        self.read[layout.page_type(ppn) as usize]
+    }
+}
+
+impl Chip {
+    /// Works the array times out. The error names key, problem and remedy.
+    pub fn timings(&self, bits: u32) -> Result<Timings, (&'static str, String, String)> {
+        let read = match (&self.t_read, &self.senses) {
+            (Some(times), None) => per_page("t_read", times, bits)?,
+            (None, Some(senses)) => {
+                // asplos21 Eq. 1: tR = N_SENSE x (tPRE + tEVAL + tDISCH)
+                let sense = self.t_pre + self.t_eval + self.t_disch;
+                per_page("senses", &senses.iter().map(|n| sense * u64::from(*n)).collect::<Vec<_>>(), bits)?
+            }
+            (None, None) => return Err(missing("t_read", "senses")),
+            (Some(_), Some(_)) => return Err(twice("t_read", "senses")),
+        };
+        let loops = |key, total: Option<Span>, loops_key, loops: Option<u32>, step: Span| match (total, loops) {
+            (Some(total), None) => Ok(total),
+            // fast12 Table 1: T_w_total = N_w_cycle x T_w_cycle; electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE
+            (None, Some(loops)) => Ok(step * u64::from(loops)),
+            (None, None) => Err(missing(key, loops_key)),
+            (Some(_), Some(_)) => Err(twice(key, loops_key)),
+        };
+        let pulse = self.t_program_pulse + self.t_program_verify;
+        let erase_pulse = self.t_erase_pulse + self.t_erase_verify;
+        Ok(Timings {
+            read,
+            program: loops("t_prog", self.t_prog, "program_loops", self.program_loops, pulse)?,
+            erase: loops("t_bers", self.t_bers, "erase_loops", self.erase_loops, erase_pulse)?,
+        })
+    }
+}
+
+fn per_page(key: &'static str, times: &[Span], bits: u32) -> Result<[Span; 4], (&'static str, String, String)> {
+    match times {
+        [one] => Ok([*one; 4]),
+        many if many.len() == bits as usize => {
+            let mut read = [Span::ZERO; 4];
+            read[..many.len()].copy_from_slice(many);
+            Ok(read)
+        }
+        _ => Err((
+            key,
+            format!("has {} values", times.len()),
+            format!("write one value, or one for each of the {bits} pages of a wordline"),
+        )),
+    }
+}
+
+fn missing(total: &'static str, parts: &str) -> (&'static str, String, String) {
+    (total, "is \"none\"".into(), format!("give chip.{total} or chip.{parts}"))
+}
+
+fn twice(total: &'static str, parts: &str) -> (&'static str, String, String) {
+    (total, format!("is given beside {parts}"), format!("set one of chip.{total} and chip.{parts} to \"none\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Geometry;
+
+    #[test]
+    fn phases_give_the_array_times() {
+        let layout = Geometry::default().layout().unwrap();
+        let chip = Chip {
+            t_read: None,
+            senses: Some(vec![2, 3, 2]),
+            t_pre: Span::from_us(24),
+            t_eval: Span::from_us(5),
+            t_disch: Span::from_us(10),
+            t_prog: None,
+            program_loops: Some(5),
+            t_program_pulse: Span::from_us(20),
+            t_program_verify: Span::from_us(8),
+            ..Chip::default()
+        };
+        let timings = chip.timings(3).unwrap();
+        let read: Vec<Span> = (0..3).map(|page| timings.read(&layout, Ppn(page))).collect();
+        assert_eq!(read, [78, 117, 78].map(Span::from_us));
+        assert_eq!(timings.program, Span::from_us(140));
+        assert_eq!(timings.erase, Span::from_us(3_500));
+    }
+
+    #[test]
+    fn a_time_given_twice_or_never_is_refused() {
+        assert_eq!(Chip { senses: Some(vec![1]), ..Chip::default() }.timings(3).unwrap_err().0, "t_read");
+        assert_eq!(Chip { t_prog: None, ..Chip::default() }.timings(3).unwrap_err().0, "t_prog");
+        assert_eq!(
+            Chip { t_read: Some(vec![Span(1), Span(2)]), ..Chip::default() }.timings(3).unwrap_err().0,
+            "t_read"
+        );
+    }
+}

@@ -1,0 +1,291 @@
+//! How a device's flash is divided: channels, chips, dies, planes, blocks, pages; and the packed physical
+//! page number that names one page.
+
+use units::{Bytes, Ppn};
+
+units::choices! {
+    /// Bits a cell.
+    pub enum Cell {
+        /// One bit a cell.
+        Slc = "SLC",
+        /// Two bits a cell.
+        Mlc = "MLC",
+        /// Three bits a cell.
+        Tlc = "TLC",
+        /// Four bits a cell.
+        Qlc = "QLC",
+    }
+}
+
+impl Cell {
+    /// Pages that share a wordline.
+    pub fn bits(self) -> u32 {
+        match self {
+            Cell::Slc => 1,
+            Cell::Mlc => 2,
+            Cell::Tlc => 3,
+            Cell::Qlc => 4,
+        }
+    }
+}
+
+units::section! {
+    /// Raw flash geometry. Logical capacity is raw capacity / (1 + over-provisioning).
+    pub struct Geometry in "geometry" {
+        /// Channels (buses) of the device.
+        channels: u32 = 8,
+        /// Chips (ways) on each channel.
+        chips: u32 = 4,
+        /// Dies in each chip.
+        dies: u32 = 2,
+        /// Planes in each die, at most 8.
+        planes: u32 = 4,
+        /// Blocks in each plane.
+        blocks: u32 = 1024,
+        /// Pages in each block; a multiple of the bits a cell when whole wordlines are programmed.
+        pages: u32 = 768,
+        /// Data bytes of a page, a power of two.
+        page_size: Bytes = Bytes::from_kib(16),
+        /// Bits a cell, which is also how many pages share a wordline.
+        cell: Cell = Cell::Tlc,
+    }
+}
+
+/// A die, counted over the whole device: channel-major, then chip, then die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DieId(pub u16);
+
+/// A plane, counted over the whole device: die-major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlaneId(pub u32);
+
+/// One physical page, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The plane, over the whole device.
+    pub plane: PlaneId,
+    /// The block within the plane.
+    pub block: u32,
+    /// The page within the block.
+    pub page: u32,
+}
+
+/// A validated geometry with everything the hot paths need worked out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Layout {
+    /// Channels of the device.
+    pub channels: u32,
+    /// Chips on each channel.
+    pub chips: u32,
+    /// Dies in each chip.
+    pub dies_per_chip: u32,
+    /// Planes in each die.
+    pub planes_per_die: u32,
+    /// Blocks in each plane.
+    pub blocks: u32,
+    /// Pages in each block.
+    pub pages: u32,
+    /// Data bytes of a page.
+    pub page_size: Bytes,
+    /// Pages that share a wordline.
+    pub bits: u32,
+    /// Dies of the device.
+    pub dies: u32,
+    /// Planes of the device.
+    pub planes: u32,
+    page_bits: u32,
+    block_bits: u32,
+}
+
+/// The most planes that a die may have: plane sets are 8-bit masks.
+pub const MAX_PLANES: u32 = 8;
+/// The most dies that a channel may have: die sets are 64-bit masks.
+pub const MAX_DIES_PER_CHANNEL: u32 = 64;
+
+impl Geometry {
+    /// Checks the geometry and works out its layout. The error names key, problem and remedy.
+    pub fn layout(&self) -> Result<Layout, (&'static str, String, String)> {
+        let positive = [
+            ("channels", self.channels),
+            ("chips", self.chips),
+            ("dies", self.dies),
+            ("planes", self.planes),
+            ("blocks", self.blocks),
+            ("pages", self.pages),
+        ];
+        for (key, value) in positive {
+            if value == 0 {
+                return Err((key, "is 0".into(), "write 1 or more".into()));
+            }
+        }
+        if self.planes > MAX_PLANES {
+            return Err(("planes", format!("is {}", self.planes), format!("write at most {MAX_PLANES}")));
+        }
+        let per_channel = u64::from(self.chips) * u64::from(self.dies);
+        if per_channel > u64::from(MAX_DIES_PER_CHANNEL) {
+            return Err((
+                "chips",
+                format!("{} chips of {} dies make {per_channel} dies a channel", self.chips, self.dies),
+                format!("a channel can hold at most {MAX_DIES_PER_CHANNEL} dies: use more channels"),
+            ));
+        }
+        let dies = u64::from(self.channels) * per_channel;
+        if dies > 4096 {
+            return Err(("channels", format!("makes {dies} dies"), "a device can hold at most 4096 dies".into()));
+        }
+        let size = self.page_size.0;
+        if !size.is_power_of_two() || !(512..=65_536).contains(&size) {
+            return Err((
+                "page_size",
+                format!("is {}", self.page_size),
+                "write a power of two from 512 B to 64 KiB".into(),
+            ));
+        }
+        let (page_bits, block_bits) = (bits_for(self.pages), bits_for(self.blocks));
+        let planes = dies * u64::from(self.planes);
+        let total_bits = page_bits + block_bits + bits_for(planes as u32);
+        if total_bits > 31 {
+            let pages = planes * u64::from(self.blocks) * u64::from(self.pages);
+            return Err((
+                "blocks",
+                format!(
+                    "the device has {pages} pages; page numbers would need {total_bits} bits and {} of table at least",
+                    Bytes(pages * 4)
+                ),
+                "page numbers have 31 bits: use fewer or larger pages".into(),
+            ));
+        }
+        Ok(Layout {
+            channels: self.channels,
+            chips: self.chips,
+            dies_per_chip: self.dies,
+            planes_per_die: self.planes,
+            blocks: self.blocks,
+            pages: self.pages,
+            page_size: self.page_size,
+            bits: self.cell.bits(),
+            dies: dies as u32,
+            planes: planes as u32,
+            page_bits,
+            block_bits,
+        })
+    }
+}
+
+fn bits_for(values: u32) -> u32 {
+    32 - values.saturating_sub(1).leading_zeros()
+}
+
+impl Layout {
+    /// The number that names one page.
+    #[inline]
+    pub fn pack(&self, address: Address) -> Ppn {
+        Ppn((address.plane.0 << self.block_bits | address.block) << self.page_bits | address.page)
+    }
+
+    /// The page that a number names.
+    #[inline]
+    pub fn unpack(&self, ppn: Ppn) -> Address {
+        Address {
+            plane: self.plane_of(ppn),
+            block: ppn.0 >> self.page_bits & ((1 << self.block_bits) - 1),
+            page: self.page_of(ppn),
+        }
+    }
+
+    /// The plane of a page.
+    #[inline]
+    pub fn plane_of(&self, ppn: Ppn) -> PlaneId {
+        PlaneId(ppn.0 >> (self.page_bits + self.block_bits))
+    }
+
+    /// The page's place in its block.
+    #[inline]
+    pub fn page_of(&self, ppn: Ppn) -> u32 {
+        ppn.0 & ((1 << self.page_bits) - 1)
+    }
+
+    /// Which of its wordline's pages a page is: 0 = LSB, then CSB and MSB. Pages of a wordline are neighbours.
+    #[inline]
+    pub fn page_type(&self, ppn: Ppn) -> u32 {
+        // Invariant: `bits` is 1 to 4; written out, so that no division stands in the read path.
+        let page = self.page_of(ppn);
+        match self.bits {
+            1 => 0,
+            2 => page % 2,
+            3 => page % 3,
+            _ => page % 4,
+        }
+    }
+
+    /// The die of a plane, and the plane's place in it.
+    #[inline]
+    pub fn die_of(&self, plane: PlaneId) -> (DieId, u8) {
+        if self.planes_per_die.is_power_of_two() {
+            let shift = self.planes_per_die.trailing_zeros();
+            (DieId((plane.0 >> shift) as u16), (plane.0 & (self.planes_per_die - 1)) as u8)
+        } else {
+            (DieId((plane.0 / self.planes_per_die) as u16), (plane.0 % self.planes_per_die) as u8)
+        }
+    }
+
+    /// The plane in place `plane` of a die.
+    #[inline]
+    pub fn plane(&self, die: DieId, plane: u8) -> PlaneId {
+        PlaneId(u32::from(die.0) * self.planes_per_die + u32::from(plane))
+    }
+
+    /// The channel of a die.
+    pub fn channel_of(&self, die: DieId) -> u32 {
+        u32::from(die.0) / (self.chips * self.dies_per_chip)
+    }
+
+    /// Pages of the whole device.
+    pub fn raw_pages(&self) -> u64 {
+        u64::from(self.planes) * u64::from(self.blocks) * u64::from(self.pages)
+    }
+
+    /// Raw capacity.
+    pub fn raw_bytes(&self) -> Bytes {
+        Bytes(self.raw_pages() * self.page_size.0)
+    }
+
+    /// The number of a block over the whole device.
+    #[inline]
+    pub fn block_index(&self, plane: PlaneId, block: u32) -> usize {
+        plane.0 as usize * self.blocks as usize + block as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_numbers_pack_and_unpack() {
+        let layout = Geometry { blocks: 1888, pages: 576, ..Geometry::default() }.layout().unwrap();
+        for plane in [0, 1, 17, layout.planes - 1] {
+            for block in [0, 1, 1887] {
+                for page in [0, 575] {
+                    let address = Address { plane: PlaneId(plane), block, page };
+                    assert_eq!(layout.unpack(layout.pack(address)), address);
+                }
+            }
+        }
+        let (die, plane) = layout.die_of(PlaneId(13));
+        assert_eq!((die, plane), (DieId(3), 1));
+        assert_eq!(layout.plane(die, plane), PlaneId(13));
+        assert_eq!(layout.channel_of(DieId(8)), 1);
+    }
+
+    #[test]
+    fn impossible_geometry_is_refused_with_the_key() {
+        let key = |geometry: Geometry| geometry.layout().unwrap_err().0;
+        assert_eq!(key(Geometry { pages: 0, ..Geometry::default() }), "pages");
+        assert_eq!(key(Geometry { planes: 9, ..Geometry::default() }), "planes");
+        assert_eq!(key(Geometry { page_size: Bytes(10_000), ..Geometry::default() }), "page_size");
+        assert_eq!(key(Geometry { chips: 65, ..Geometry::default() }), "chips");
+        assert_eq!(key(Geometry { channels: 4_000_000_000, ..Geometry::default() }), "channels");
+        assert_eq!(key(Geometry { blocks: 4_000_000_000, ..Geometry::default() }), "blocks");
+    }
+}

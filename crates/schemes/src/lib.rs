@@ -1,0 +1,8 @@
+//! The policies: small pure functions, one file a choice, that answer "what next?". A named scheme is a
+//! row of choices on independent axes.
+//!
+//! Architecture invariant: a policy never sees a queue, a device or the time.
+
+pub mod order;
+
+pub use order::{Class, Order};

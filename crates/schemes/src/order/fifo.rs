@@ -1,0 +1,7 @@
+//! First come, first served: the order that fast12 §3.2 compares with.
+
+use super::Class;
+
+pub(super) fn rank(_: Class) -> u8 {
+    0
+}

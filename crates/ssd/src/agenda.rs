@@ -1,0 +1,170 @@
+//! What happens next: one slot for each resource, in a tournament tree.
+//!
+//! A resource has at most one pending event, so rescheduling overwrites its slot: there are no stale
+//! events, and the agenda's size is the number of resources, whatever the load.
+//!
+//! Order of events: by time; at the same time by slot number, which the device assigns by rank (ECC
+//! engines, buses, dies, link, completions, arrivals, sampler). The order is a function of the present
+//! state only, never of the history of insertions: see docs/decisions/0002-order-of-events.md.
+
+use units::{Span, Time};
+
+/// Slots that change with nearly every event are kept beside the tree: a store is cheaper than a replay.
+const DIRECT: usize = 4;
+
+/// A tournament of four over slots. A key packs (time, slot), so that the winner is the next event.
+pub(crate) struct Agenda {
+    /// An implicit tree: group 0 is the final, the groups below group `g` are `4g + 1` to `4g + 4`, and the
+    /// last ones hold the slots' keys.
+    groups: Vec<[u64; 4]>,
+    first_leaf: usize,
+    direct: [u64; DIRECT],
+    /// Slots of the tree; further ones are direct.
+    in_tree: usize,
+    slot_bits: u32,
+}
+
+impl Agenda {
+    /// An agenda of `slots` slots, of which the last four are direct.
+    pub fn new(slots: usize) -> Agenda {
+        let in_tree = slots - DIRECT;
+        let (mut first_leaf, mut leaves) = (0, 1);
+        while leaves * 4 < in_tree {
+            first_leaf = 4 * first_leaf + 1;
+            leaves *= 4;
+        }
+        Agenda {
+            groups: vec![[u64::MAX; 4]; first_leaf + leaves],
+            first_leaf,
+            direct: [u64::MAX; DIRECT],
+            in_tree,
+            slot_bits: slots.next_power_of_two().trailing_zeros(),
+        }
+    }
+
+    /// The latest time that fits beside the slot number: 4.5 years for 128 slots, 52 days for 4096.
+    pub fn horizon(&self) -> Time {
+        Time((u64::MAX >> self.slot_bits) - 1)
+    }
+
+    /// Sets the slot's next event.
+    #[inline]
+    pub fn set(&mut self, slot: usize, time: Time) {
+        debug_assert!(time <= self.horizon());
+        self.replace(slot, time.0 << self.slot_bits | slot as u64);
+    }
+
+    /// Leaves the slot without an event.
+    #[inline]
+    pub fn clear(&mut self, slot: usize) {
+        self.replace(slot, u64::MAX);
+    }
+
+    #[inline]
+    fn replace(&mut self, slot: usize, key: u64) {
+        if slot >= self.in_tree {
+            self.direct[slot - self.in_tree] = key;
+        } else {
+            self.replay(slot, key);
+        }
+    }
+
+    fn replay(&mut self, slot: usize, mut key: u64) {
+        let (mut group, mut lane) = (self.first_leaf + slot / 4, slot % 4);
+        loop {
+            let keys = &mut self.groups[group];
+            if keys[lane] == key {
+                return; // Nobody further up sees a difference.
+            }
+            keys[lane] = key;
+            if group == 0 {
+                return;
+            }
+            key = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
+            (group, lane) = ((group - 1) / 4, (group - 1) % 4);
+        }
+    }
+
+    /// The next event, if any: its time and slot.
+    #[inline]
+    pub fn peek(&self) -> Option<(Time, usize)> {
+        let least = |keys: &[u64; 4]| keys[0].min(keys[1]).min(keys[2].min(keys[3]));
+        let key = least(&self.groups[0]).min(least(&self.direct));
+        (key != u64::MAX).then(|| (Time(key >> self.slot_bits), (key & ((1 << self.slot_bits) - 1)) as usize))
+    }
+}
+
+/// A server that serves in order of arrival, one after the other, at a known cost: nothing needs
+/// scheduling, since a customer's end is known when it arrives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FifoServer {
+    free_at: Time,
+    /// Service given since the start.
+    pub busy: Span,
+}
+
+impl FifoServer {
+    /// Serves a customer that arrives at `now`; returns when it is done.
+    #[inline]
+    pub fn serve(&mut self, now: Time, service: Span) -> Time {
+        self.free_at = self.free_at.max(now) + service;
+        self.busy += service;
+        self.free_at
+    }
+
+    /// Service given until `now`, not counting what still lies ahead.
+    pub fn busy_until(&self, now: Time) -> Span {
+        Span(self.busy.0.saturating_sub(self.free_at.0.saturating_sub(now.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_and_then_by_slot() {
+        let mut agenda = Agenda::new(6);
+        assert_eq!(agenda.peek(), None);
+        agenda.set(5, Time(10));
+        agenda.set(1, Time(10));
+        agenda.set(0, Time(9));
+        assert_eq!(agenda.peek(), Some((Time(9), 0)));
+        agenda.clear(0);
+        assert_eq!(agenda.peek(), Some((Time(10), 1)));
+        agenda.set(1, Time(20));
+        assert_eq!(agenda.peek(), Some((Time(10), 5)));
+        agenda.clear(5);
+        agenda.clear(1);
+        assert_eq!(agenda.peek(), None);
+    }
+
+    #[test]
+    fn a_tournament_agrees_with_a_scan_over_random_settings() {
+        let random = units::Stream::new(1, "agenda");
+        let mut agenda = Agenda::new(100);
+        let mut plain = vec![Time::NEVER; 100];
+        for i in 0..20_000u64 {
+            let slot = random.below(2 * i, 100) as usize;
+            if random.below(2 * i + 1, 4) == 0 {
+                agenda.clear(slot);
+                plain[slot] = Time::NEVER;
+            } else {
+                let time = Time(random.bits(2 * i + 1) >> 40);
+                agenda.set(slot, time);
+                plain[slot] = time;
+            }
+            let expected = plain.iter().zip(0usize..).min().map(|(t, s)| (*t, s)).filter(|(t, _)| *t != Time::NEVER);
+            assert_eq!(agenda.peek(), expected);
+        }
+    }
+
+    #[test]
+    fn a_fifo_server_serves_back_to_back() {
+        let mut server = FifoServer::default();
+        assert_eq!(server.serve(Time(10), Span(5)), Time(15));
+        assert_eq!(server.serve(Time(11), Span(5)), Time(20));
+        assert_eq!(server.serve(Time(30), Span(5)), Time(35));
+        assert_eq!(server.busy_until(Time(32)), Span(12));
+    }
+}

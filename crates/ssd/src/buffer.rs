@@ -1,0 +1,246 @@
+//! The DRAM write buffer: one slot a page, least recently written pages first to flash.
+
+use units::{Lpn, Ppn};
+
+use crate::slab::NONE;
+
+/// What is happening to a slot's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Waits in the dirty list; further writes to the page merge into it.
+    Dirty,
+    /// The old half of the page is being read from flash; further writes merge.
+    Filling,
+    /// On its way to flash: a further write to the page takes a new slot.
+    Frozen,
+}
+
+pub(crate) struct Slot {
+    pub lpn: Lpn,
+    pub state: State,
+    /// Sectors that the host wrote, and sectors whose data is here.
+    pub dirty: u64,
+    pub valid: u64,
+    /// The page's newest data on flash.
+    pub under: Option<Ppn>,
+    /// The slot with older data of the same page that is still on its way to flash, and the one with newer
+    /// data that was made while this one was.
+    pub older: u32,
+    pub newer: u32,
+    /// Newer data reached flash first: this slot's page is stale as soon as it is programmed.
+    pub superseded: bool,
+    /// Writes to be acknowledged when this slot is on flash: a list of page operations.
+    pub waiters: u32,
+    prev: u32,
+    next: u32,
+}
+
+/// The buffer's slots. Reserving comes before filling, so that data never arrives without room.
+pub(crate) struct Buffer {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    capacity: u32,
+    reserved: u32,
+    oldest: u32,
+    newest: u32,
+    /// Pages in the dirty list.
+    pub dirty_pages: u32,
+    /// Pages above which the oldest go to flash.
+    pub dirty_limit: u32,
+    /// All sectors of a page.
+    pub full: u64,
+    sector_bits: u32,
+    /// Sectors that the host wrote and that are not yet on their way to flash.
+    pub dirty_sectors: u64,
+}
+
+impl Buffer {
+    pub fn new(plan: &crate::config::Plan) -> Buffer {
+        let page = plan.layout.page_size.0;
+        // Sectors of 512 B, or larger ones where a page has more than 64.
+        let sector_bits = 9.max(page.trailing_zeros().saturating_sub(6));
+        let sectors = page >> sector_bits;
+        Buffer {
+            slots: Vec::new(),
+            free: Vec::new(),
+            capacity: plan.slots,
+            reserved: 0,
+            oldest: NONE,
+            newest: NONE,
+            dirty_pages: 0,
+            dirty_limit: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as u32,
+            full: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
+            sector_bits,
+            dirty_sectors: 0,
+        }
+    }
+
+    /// The sectors that hold bytes `from..to` of a page.
+    #[inline]
+    pub fn sectors(&self, from: u32, to: u32) -> u64 {
+        let (first, last) = (from >> self.sector_bits, (to - 1) >> self.sector_bits);
+        (u64::MAX >> (63 - (last - first))) << first
+    }
+
+    /// Bytes of the sectors in a set.
+    pub fn bytes_of(&self, sectors: u64) -> u64 {
+        u64::from(sectors.count_ones()) << self.sector_bits
+    }
+
+    /// Slots that can be reserved now.
+    pub fn available(&self) -> u32 {
+        self.capacity - self.reserved - self.in_use()
+    }
+
+    /// Slots that hold data.
+    pub fn in_use(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
+    /// Slots on their way to flash.
+    pub fn leaving(&self) -> u32 {
+        self.in_use() - self.dirty_pages
+    }
+
+    pub fn reserve(&mut self, pages: u32) {
+        self.reserved += pages;
+    }
+
+    /// A reserved slot was not needed: the write merged into an existing one.
+    pub fn unreserve(&mut self) {
+        self.reserved -= 1;
+    }
+
+    /// Turns a reservation into a dirty slot.
+    pub fn fill(&mut self, lpn: Lpn, dirty: u64, valid: u64, under: Option<Ppn>) -> u32 {
+        self.reserved -= 1;
+        self.dirty_sectors += u64::from(dirty.count_ones());
+        let slot = Slot {
+            lpn,
+            state: State::Dirty,
+            dirty,
+            valid,
+            under,
+            older: NONE,
+            newer: NONE,
+            superseded: false,
+            waiters: NONE,
+            prev: NONE,
+            next: NONE,
+        };
+        let id = if let Some(id) = self.free.pop() {
+            self.slots[id as usize] = slot;
+            id
+        } else {
+            self.slots.push(slot);
+            (self.slots.len() - 1) as u32
+        };
+        self.append(id);
+        id
+    }
+
+    /// Merges further sectors into a slot that is not frozen, and makes it the newest.
+    pub fn merge(&mut self, id: u32, sectors: u64) {
+        let slot = &mut self.slots[id as usize];
+        debug_assert_ne!(slot.state, State::Frozen, "Invariant: frozen slots keep their data");
+        self.dirty_sectors += u64::from((sectors & !slot.dirty).count_ones());
+        slot.dirty |= sectors;
+        slot.valid |= sectors;
+        if slot.state == State::Dirty && id != self.newest {
+            self.unlink(id);
+            self.append(id);
+        }
+    }
+
+    /// Takes the least recently written page out of the dirty list.
+    pub fn take_oldest(&mut self) -> Option<u32> {
+        (self.oldest != NONE).then(|| {
+            let id = self.oldest;
+            self.unlink(id);
+            id
+        })
+    }
+
+    /// The slot's data will not change any more.
+    pub fn freeze(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        slot.state = State::Frozen;
+        self.dirty_sectors -= u64::from(slot.dirty.count_ones());
+    }
+
+    pub fn release(&mut self, id: u32) {
+        self.free.push(id);
+    }
+
+    fn append(&mut self, id: u32) {
+        let newest = self.newest;
+        let slot = &mut self.slots[id as usize];
+        (slot.prev, slot.next) = (newest, NONE);
+        if newest == NONE {
+            self.oldest = id;
+        } else {
+            self.slots[newest as usize].next = id;
+        }
+        self.newest = id;
+        self.dirty_pages += 1;
+    }
+
+    fn unlink(&mut self, id: u32) {
+        let (prev, next) = (self.slots[id as usize].prev, self.slots[id as usize].next);
+        if prev == NONE {
+            self.oldest = next;
+        } else {
+            self.slots[prev as usize].next = next;
+        }
+        if next == NONE {
+            self.newest = prev;
+        } else {
+            self.slots[next as usize].prev = prev;
+        }
+        self.dirty_pages -= 1;
+    }
+}
+
+impl std::ops::Index<u32> for Buffer {
+    type Output = Slot;
+    #[inline]
+    fn index(&self, id: u32) -> &Slot {
+        &self.slots[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Buffer {
+    #[inline]
+    fn index_mut(&mut self, id: u32) -> &mut Slot {
+        &mut self.slots[id as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn the_least_recently_written_page_leaves_first() {
+        let mut buffer = Buffer::new(&Config::default().plan().unwrap());
+        buffer.reserve(3);
+        let slots = [1, 2, 3].map(|lpn| buffer.fill(Lpn(lpn), 1, 1, None));
+        buffer.merge(slots[0], 6);
+        assert_eq!(buffer.take_oldest(), Some(slots[1]));
+        assert_eq!(buffer.take_oldest(), Some(slots[2]));
+        assert_eq!((buffer[slots[0]].dirty, buffer.dirty_sectors), (7, 5));
+        assert_eq!(buffer.take_oldest(), Some(slots[0]));
+        assert_eq!(buffer.take_oldest(), None);
+    }
+
+    #[test]
+    fn a_byte_range_covers_every_sector_that_it_touches() {
+        let buffer = Buffer::new(&Config::default().plan().unwrap());
+        assert_eq!(buffer.full, (1 << 32) - 1);
+        assert_eq!(buffer.sectors(0, 512), 1);
+        assert_eq!(buffer.sectors(511, 513), 3);
+        assert_eq!(buffer.sectors(0, 16_384), buffer.full);
+        assert_eq!(buffer.sectors(16_383, 16_384), 1 << 31);
+    }
+}

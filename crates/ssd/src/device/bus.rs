@@ -1,0 +1,148 @@
+//! The channel buses: commands, data out of the dies, data into the dies.
+//!
+//! Arbitration: commands first, since they are short and set a die to work, round robin over the dies;
+//! then the oldest page that waits to leave a die against the oldest program, by the scheduling order. A
+//! page leaves only when the ECC engine has room for it; without room it waits, and commands and programs
+//! pass.
+
+use units::Time;
+
+use super::Device;
+use super::die::Choice;
+use super::ecc::EccState;
+use crate::meter::Meter;
+use crate::probe::Probe;
+use crate::slab::{NONE, Queue};
+use crate::stats::channel;
+
+pub(super) struct Channel {
+    pub(super) free_at: Time,
+    /// The page that is leaving a die.
+    leaving: u32,
+    /// Dies of the channel that want to start a command, and that want data for a program.
+    wants_command: u64,
+    wants_data: u64,
+    /// The first die of the channel, and the place of the one that was granted last.
+    first_die: u32,
+    last_die: u32,
+    /// Sensed pages that wait to leave, oldest first.
+    pub out: Queue,
+    pub ecc: EccState,
+    pub meter: Meter<{ channel::CAUSES.len() }>,
+}
+
+impl Channel {
+    pub fn new(first_die: u32) -> Channel {
+        Channel {
+            free_at: Time::ZERO,
+            leaving: NONE,
+            wants_command: 0,
+            wants_data: 0,
+            first_die,
+            last_die: 0,
+            out: Queue::EMPTY,
+            ecc: EccState::default(),
+            meter: Meter::new(),
+        }
+    }
+
+    /// The next die of a set, round robin.
+    fn turn(&self, set: u64) -> u32 {
+        let later = set & (u64::MAX << self.last_die << 1);
+        if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() }
+    }
+}
+
+impl<P: Probe> Device<P> {
+    /// The bus is free again, or a page has left a die.
+    pub(super) fn on_bus(&mut self, channel: usize) {
+        let op = std::mem::replace(&mut self.channels[channel].leaving, NONE);
+        if op == NONE {
+            self.kick_bus(channel);
+            return;
+        }
+        let (die, plane) = (self.ops[op].die, self.ops[op].plane);
+        self.enter_ecc(channel, op);
+        self.register_freed(die, plane);
+        self.review(usize::from(die.0));
+        self.kick_touched();
+        self.kick_bus(channel);
+    }
+
+    /// Grants the bus for as long as it is free and somebody can use it.
+    pub(super) fn kick_bus(&mut self, index: usize) {
+        loop {
+            let ecc_buffer = self.plan.config.ecc.buffer;
+            let channel = &mut self.channels[index];
+            let waiting = !channel.out.is_empty();
+            let out_ready = waiting && channel.ecc.held < ecc_buffer;
+            let wanted = channel.wants_command | channel.wants_data != 0 || out_ready;
+            if channel.free_at > self.now {
+                // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
+                let event = (channel.leaving != NONE || wanted || waiting).then_some(channel.free_at);
+                return self.schedule(self.slots.bus + index, event);
+            }
+            if !wanted {
+                channel.meter.enter(self.now, if waiting { channel::ECC_WAIT } else { channel::IDLE });
+                return self.agenda.clear(self.slots.bus + index);
+            }
+            self.grant(index, out_ready);
+        }
+    }
+
+    #[inline]
+    fn grant(&mut self, index: usize, out_ready: bool) {
+        let channel = &mut self.channels[index];
+        if channel.wants_command != 0 {
+            let place = channel.turn(channel.wants_command);
+            channel.last_die = place;
+            let die = channel.first_die + place;
+            return self.start_command(die as usize);
+        }
+        if channel.wants_data != 0 {
+            let place = channel.turn(channel.wants_data);
+            let die = (channel.first_die + place) as usize;
+            let goes_first = !out_ready || {
+                let head = (self.ranks[self.ops[channel.out.head].class as usize], channel.out.head_seq);
+                self.program_priority(die).is_some_and(|program| program < head)
+            };
+            if goes_first {
+                self.channels[index].last_die = place;
+                return self.start_program(die);
+            }
+        }
+        let channel = &mut self.channels[index];
+        let op = channel.out.pop(&mut self.ops);
+        let bytes = self.ops[op].bus_bytes;
+        let end = self.now + self.plan.t_dma(bytes);
+        channel.leaving = op;
+        channel.free_at = end;
+        channel.meter.enter_until(self.now, channel::READ_DATA, end, channel::IDLE);
+        channel.ecc.held += 1;
+        self.counters.bytes_read += u64::from(bytes);
+    }
+
+    /// Occupies the bus from now on; returns the end.
+    #[inline]
+    pub(super) fn occupy(&mut self, channel: usize, span: units::Span, cause: usize) -> Time {
+        let end = self.now + span;
+        let channel = &mut self.channels[channel];
+        channel.free_at = end;
+        channel.meter.enter_until(self.now, cause, end, channel::IDLE);
+        end
+    }
+
+    /// A die says what it would use the bus for.
+    #[inline]
+    pub(super) fn want(&mut self, die: usize, choice: Choice) {
+        let (channel, bit) = (self.dies[die].channel, self.dies[die].bit);
+        let bus = &mut self.channels[usize::from(channel)];
+        bus.wants_command &= !bit;
+        bus.wants_data &= !bit;
+        match choice {
+            Choice::Nothing => {}
+            Choice::Command => bus.wants_command |= bit,
+            Choice::Data => bus.wants_data |= bit,
+        }
+    }
+}

@@ -1,0 +1,600 @@
+//! The dies: what each may start, what it is doing, and its planes' registers.
+//!
+//! A die runs one program or erase at a time, or senses on its planes. A sensed page stands in its plane's
+//! page register; with a cache register it moves on at once, or as soon as that register is empty, so that
+//! the plane can sense again. Without one it stays until it has left over the bus.
+//!
+//! A program takes its data into empty registers: into the cache registers while another program or erase
+//! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
+
+use nand::{DieId, PlanePrograms, PlaneReads};
+use schemes::Class;
+use units::{Lpn, Ppn, Span, Time};
+
+use super::Device;
+use crate::error::RunError;
+use crate::meter::Meter;
+use crate::probe::Probe;
+use crate::slab::{NONE, PageOp, Queue};
+use crate::stats::{channel, die};
+
+/// Queues are numbered class x 8 + plane, so that a set of queues is one word.
+const PLANES: usize = nand::geometry::MAX_PLANES as usize;
+const QUEUES: usize = Class::COUNT * PLANES;
+const READS: u64 = 0xFFFF;
+const PROGRAMS: u64 = 0xFFFF << 16;
+
+/// The queues of each rank.
+pub(super) fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
+    let levels = usize::from(*ranks.iter().max().expect("Invariant: there are classes")) + 1;
+    let mut masks = vec![0; levels];
+    for class in Class::ALL {
+        masks[usize::from(ranks[class as usize])] |= 0xFF << (class as usize * PLANES);
+    }
+    masks
+}
+
+/// Pages that are programmed by one command, and where they go.
+#[derive(Clone, Copy)]
+struct Program {
+    /// Page operations, linked.
+    ops: u32,
+    planes: u8,
+    /// When the data is in the registers.
+    ready: Time,
+}
+
+#[derive(Clone, Copy)]
+enum Active {
+    Program(Program),
+    Erase(u8),
+}
+
+pub(super) struct DieState {
+    queues: [Queue; QUEUES],
+    /// Queues with something to start: reads, and programs whose unit is full or must go as it is.
+    ready: u64,
+    /// Planes that sense, whose page register is full, whose cache register is full.
+    sensing: u8,
+    page_full: u8,
+    cache_full: u8,
+    /// The read in each plane's page register, or on its way into it, and when its sense ends.
+    page_op: [u32; PLANES],
+    sensed_at: [Time; PLANES],
+    active: Option<(Active, Time)>,
+    /// A program whose data is in, or on its way into, the cache registers.
+    loaded: Option<Program>,
+    /// Partly filled program units must go.
+    forced: bool,
+    touched: bool,
+    pub channel: u16,
+    /// The die as a set of its channel's dies.
+    pub bit: u64,
+    pub meter: Meter<{ die::CAUSES.len() }>,
+}
+
+/// What a die wants the bus for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    Nothing,
+    Command,
+    Data,
+}
+
+/// What a die would start next: the queue that leads.
+enum Pick {
+    Nothing,
+    Read(usize),
+    Program(usize),
+    Erase(usize),
+}
+
+/// Rank and age: the smaller goes first.
+type Priority = (u8, u64);
+
+impl DieState {
+    pub fn new(channel: u16, place: u32) -> DieState {
+        DieState {
+            queues: [Queue::EMPTY; QUEUES],
+            ready: 0,
+            sensing: 0,
+            page_full: 0,
+            cache_full: 0,
+            page_op: [NONE; PLANES],
+            sensed_at: [Time::NEVER; PLANES],
+            active: None,
+            loaded: None,
+            forced: false,
+            touched: false,
+            channel,
+            bit: 1 << place,
+            meter: Meter::new(),
+        }
+    }
+
+    /// The queue among `set` whose head goes first.
+    #[inline]
+    fn first(&self, set: u64, rank_masks: &[u64]) -> Option<(Priority, usize)> {
+        let (rank, mut queues) =
+            rank_masks.iter().map(|mask| set & mask).enumerate().find(|(_, queues)| *queues != 0)?;
+        let mut best = (u64::MAX, 0);
+        while queues != 0 {
+            let queue = queues.trailing_zeros() as usize;
+            queues &= queues - 1;
+            best = best.min((self.queues[queue].head_seq, queue));
+        }
+        Some(((rank as u8, best.0), best.1))
+    }
+
+    fn has_programs(&self) -> bool {
+        self.queues[2 * PLANES..4 * PLANES].iter().any(|queue| !queue.is_empty())
+    }
+
+    fn array_idle(&self) -> bool {
+        self.active.is_none() && self.sensing == 0
+    }
+
+    /// The next time that something ends in the array.
+    fn next_end(&self) -> Option<Time> {
+        let active = self.active.map(|(_, end)| end);
+        let sensed = planes(self.sensing).map(|plane| self.sensed_at[plane]).min();
+        active.into_iter().chain(sensed).min()
+    }
+}
+
+/// The planes of a set.
+#[inline]
+fn planes(set: u8) -> impl Iterator<Item = usize> {
+    let mut left = set;
+    std::iter::from_fn(move || {
+        (left != 0).then(|| {
+            let plane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            plane
+        })
+    })
+}
+
+impl<P: Probe> Device<P> {
+    /// Queues a page to be sensed.
+    pub(super) fn queue_read(&mut self, class: Class, owner: u32, lpn: Lpn, ppn: Ppn, bus_bytes: u32, host_bytes: u32) {
+        self.ftl.blocks.prefetch(ppn);
+        let (die, plane) = self.plan.layout.die_of(self.plan.layout.plane_of(ppn));
+        let seq = self.number();
+        let op = PageOp { next: NONE, owner, lpn, ppn, bus_bytes, host_bytes, die, plane, class, seq };
+        let op = self.ops.insert(op);
+        let queue = class as usize * PLANES + usize::from(plane);
+        let state = &mut self.dies[usize::from(die.0)];
+        state.queues[queue].push(&mut self.ops, op);
+        state.ready |= 1 << queue;
+        self.touch(die);
+    }
+
+    /// Queues a page to be programmed on a plane of a die.
+    pub(super) fn queue_program(&mut self, op: u32) {
+        let (die, plane, class) = (self.ops[op].die, self.ops[op].plane, self.ops[op].class);
+        let queue = class as usize * PLANES + usize::from(plane);
+        self.dies[usize::from(die.0)].queues[queue].push(&mut self.ops, op);
+        self.judge(usize::from(die.0), queue);
+        self.touch(die);
+    }
+
+    /// Decides whether a program queue can start.
+    fn judge(&mut self, die: usize, queue: usize) {
+        let state = &mut self.dies[die];
+        let len = state.queues[queue].len;
+        let can = len >= self.plan.unit_pages || (len > 0 && (state.forced || self.draining));
+        let was = state.ready >> queue & 1 != 0;
+        state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
+        self.progress = self.progress + u32::from(can) - u32::from(was);
+    }
+
+    /// Lets every partly filled program unit of a die go.
+    pub(super) fn force_die(&mut self, die: usize) {
+        self.dies[die].forced = true;
+        for queue in 2 * PLANES..4 * PLANES {
+            self.judge(die, queue);
+        }
+        self.touch(DieId(die as u16));
+    }
+
+    /// The die whose oldest program waits longest.
+    pub(super) fn oldest_program_die(&self) -> Option<usize> {
+        let oldest = |state: &DieState| state.queues[2 * PLANES..4 * PLANES].iter().map(|q| q.head_seq).min();
+        let (seq, die) = self.dies.iter().zip(0..).map(|(state, die)| (oldest(state), die)).min()?;
+        (seq < Some(u64::MAX)).then_some(die)
+    }
+
+    /// Whether a die can take further pages from the pool.
+    pub(super) fn takes_programs(&self, die: usize) -> bool {
+        let state = &self.dies[die];
+        let room = match state.active {
+            Some((Active::Program(_), _)) => self.plan.config.chip.cache_program && state.loaded.is_none(),
+            _ => true,
+        };
+        room && !state.has_programs()
+    }
+
+    /// Notes that a die may have something new to do.
+    #[inline]
+    pub(super) fn touch(&mut self, die: DieId) {
+        let state = &mut self.dies[usize::from(die.0)];
+        if !state.touched {
+            state.touched = true;
+            self.touched.push(die.0);
+        }
+    }
+
+    /// Lets every touched die say what it wants, then grants their buses.
+    pub(super) fn kick_touched(&mut self) {
+        let mut start = 0;
+        while start < self.touched.len() {
+            let end = self.touched.len();
+            for index in start..end {
+                let die = usize::from(self.touched[index]);
+                self.dies[die].touched = false;
+                self.release_chip(die);
+                self.review(die);
+            }
+            for index in start..end {
+                let channel = usize::from(self.dies[usize::from(self.touched[index])].channel);
+                self.kick_bus(channel);
+            }
+            start = end;
+        }
+        self.touched.clear();
+    }
+
+    /// Brings a die's event, its meter and its wish for the bus up to date.
+    pub(super) fn review(&mut self, die: usize) {
+        let choice = match self.pick(die) {
+            Pick::Nothing => Choice::Nothing,
+            Pick::Read(_) | Pick::Erase(_) => Choice::Command,
+            Pick::Program(_) => Choice::Data,
+        };
+        self.want(die, choice);
+        let now = self.now;
+        let state = &mut self.dies[die];
+        let next = state.next_end();
+        if state.active.is_none() {
+            let cause = if state.sensing != 0 {
+                die::READ
+            } else if state.page_full | state.cache_full != 0 {
+                die::HOLD
+            } else {
+                die::IDLE
+            };
+            state.meter.enter(now, cause);
+        }
+        self.schedule(self.slots.die + die, next);
+    }
+
+    /// What the die would start now.
+    fn pick(&self, die: usize) -> Pick {
+        let state = &self.dies[die];
+        if state.ready == 0 || self.chip_taken(die) {
+            return Pick::Nothing;
+        }
+        let registers_empty = state.page_full | state.cache_full == 0;
+        let program = state.first(state.ready & PROGRAMS, &self.rank_masks);
+        if state.active.is_some() {
+            return match program {
+                Some((priority, queue))
+                    if self.plan.config.chip.cache_program
+                        && state.loaded.is_none()
+                        && registers_empty
+                        && !self.needs_erase(die, queue)
+                        && state
+                            .first(state.ready & READS, &self.rank_masks)
+                            .is_none_or(|(read, _)| priority < read) =>
+                {
+                    Pick::Program(queue)
+                }
+                _ => Pick::Nothing,
+            };
+        }
+        let may_sense = match self.plan.reads {
+            PlaneReads::Independent => !(state.sensing | state.page_full),
+            PlaneReads::Single | PlaneReads::Lockstep if state.sensing == 0 => !state.page_full,
+            PlaneReads::Single | PlaneReads::Lockstep => 0,
+        };
+        let eligible = u64::from(may_sense) | u64::from(may_sense) << PLANES;
+        let read = state.first(state.ready & READS & eligible, &self.rank_masks);
+        match (read, program) {
+            (None, None) => Pick::Nothing,
+            (Some((_, queue)), None) => Pick::Read(queue),
+            (Some((before, queue)), Some((after, _))) if before < after => Pick::Read(queue),
+            (_, Some((_, queue))) => {
+                if self.needs_erase(die, queue) {
+                    if state.sensing == 0 { Pick::Erase(queue) } else { Pick::Nothing }
+                } else if state.sensing == 0 && registers_empty {
+                    Pick::Program(queue)
+                } else {
+                    Pick::Nothing
+                }
+            }
+        }
+    }
+
+    fn needs_erase(&self, die: usize, queue: usize) -> bool {
+        self.ftl.blocks.needs_erase(self.plan.layout.plane(DieId(die as u16), (queue % PLANES) as u8))
+    }
+
+    /// The priority of the program that the die would start.
+    pub(super) fn program_priority(&self, die: usize) -> Option<Priority> {
+        let state = &self.dies[die];
+        state.first(state.ready & PROGRAMS, &self.rank_masks).map(|(priority, _)| priority)
+    }
+
+    /// Starts the read or erase that the die picks. The bus is free.
+    pub(super) fn start_command(&mut self, die: usize) {
+        match self.pick(die) {
+            Pick::Read(queue) => self.start_sense(die, queue),
+            Pick::Erase(queue) => self.start_erase(die, queue),
+            Pick::Nothing | Pick::Program(_) => unreachable!("Invariant: a die's wish is reviewed whenever it changes"),
+        }
+        self.take_chip(die);
+        self.review(die);
+    }
+
+    fn start_sense(&mut self, die: usize, lead: usize) {
+        let layout = self.plan.layout;
+        let state = &self.dies[die];
+        let place = layout.page_of(self.ops[state.queues[lead].head].ppn);
+        let mut joined = [NONE as usize; PLANES];
+        let mut count = 1;
+        joined[0] = lead;
+        if self.plan.reads == PlaneReads::Lockstep {
+            for plane in planes(!state.page_full)
+                .filter(|plane| *plane != lead % PLANES && *plane < layout.planes_per_die as usize)
+            {
+                let here = state.ready & READS & (1 << plane | 1 << (plane + PLANES));
+                if let Some((_, queue)) = state.first(here, &self.rank_masks)
+                    && layout.page_of(self.ops[state.queues[queue].head].ppn) == place
+                {
+                    joined[count] = queue;
+                    count += 1;
+                }
+            }
+        }
+        let channel = usize::from(state.channel);
+        let start = self.occupy(channel, self.plan.t_command * count as u64, channel::COMMAND);
+        // Planes that sense together end together: with the slowest of them.
+        let t_read = joined[..count]
+            .iter()
+            .map(|queue| self.plan.timings.read(&layout, self.ops[self.dies[die].queues[*queue].head].ppn));
+        let end = start + t_read.max().unwrap_or(Span::ZERO);
+        let state = &mut self.dies[die];
+        for queue in &joined[..count] {
+            let op = state.queues[*queue].pop(&mut self.ops);
+            if state.queues[*queue].is_empty() {
+                state.ready &= !(1 << queue);
+            }
+            let plane = queue % PLANES;
+            state.sensing |= 1 << plane;
+            state.page_op[plane] = op;
+            state.sensed_at[plane] = end;
+            self.probe.sense(start, end, DieId(die as u16), self.ops[op].ppn);
+        }
+    }
+
+    /// The planes of the die that go along with the leading one: lead first, as a set.
+    fn company(&self, die: usize, lead: usize, erase: bool) -> u8 {
+        let lead_plane = lead % PLANES;
+        let mut set = 1u8 << lead_plane;
+        if self.plan.programs == PlanePrograms::Single {
+            return set;
+        }
+        let layout = &self.plan.layout;
+        let place = |plane: usize| self.ftl.blocks.next_place(layout.plane(DieId(die as u16), plane as u8));
+        for plane in 0..layout.planes_per_die as usize {
+            let ready = self.dies[die].ready & (1 << (plane + 2 * PLANES) | 1 << (plane + 3 * PLANES)) != 0;
+            if ready && self.needs_erase(die, plane) == erase && place(plane) == place(lead_plane) {
+                set |= 1 << plane;
+            }
+        }
+        set
+    }
+
+    fn make_room(&mut self, die: usize, set: u8) -> bool {
+        let layout = self.plan.layout;
+        let room = planes(set).all(|plane| self.ftl.blocks.make_room(layout.plane(DieId(die as u16), plane as u8)));
+        if !room {
+            self.failure = Some(RunError::OutOfBlocks { time: self.now, programmed: self.ftl.blocks.pages_programmed });
+        }
+        room
+    }
+
+    fn start_erase(&mut self, die: usize, lead: usize) {
+        let set = self.company(die, lead, true);
+        if !self.make_room(die, set) {
+            self.dies[die].ready = 0;
+            return;
+        }
+        let channel = usize::from(self.dies[die].channel);
+        let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
+        let end = start + self.plan.timings.erase;
+        let state = &mut self.dies[die];
+        state.active = Some((Active::Erase(set), end));
+        state.meter.enter(self.now, die::ERASE);
+        self.progress += 1;
+        self.probe.erase(start, end, DieId(die as u16), set);
+    }
+
+    /// Starts to move the data of the program that the die picks. The bus is free.
+    pub(super) fn start_program(&mut self, die: usize) {
+        let Pick::Program(lead) = self.pick(die) else {
+            unreachable!("Invariant: a die's wish is reviewed whenever it changes")
+        };
+        let set = self.company(die, lead, false);
+        if !self.make_room(die, set) {
+            self.dies[die].ready = 0;
+            self.review(die);
+            return;
+        }
+        let (ops, pages) = self.gather(die, set);
+        let page = self.plan.layout.page_size.0 as u32;
+        let span = self.plan.t_command * u64::from(set.count_ones()) + self.plan.t_dma(page) * pages;
+        let channel = usize::from(self.dies[die].channel);
+        let ready = self.occupy(channel, span, channel::WRITE_DATA);
+        self.counters.pages_transferred_in += pages;
+        let program = Program { ops, planes: set, ready };
+        self.progress += 1;
+        if self.dies[die].active.is_some() {
+            self.dies[die].loaded = Some(program);
+        } else {
+            self.run_program(die, program);
+        }
+        self.take_chip(die);
+        self.review(die);
+        self.dispatch_pool();
+    }
+
+    /// Takes a unit of pages from the queues of each plane of a set and gives them their physical pages;
+    /// returns the linked operations and how many pages the command programs, padding included.
+    fn gather(&mut self, die: usize, set: u8) -> (u32, u64) {
+        let (mut head, mut tail, mut pages) = (NONE, NONE, 0);
+        for plane in planes(set) {
+            let physical = self.plan.layout.plane(DieId(die as u16), plane as u8);
+            let here = self.dies[die].ready & PROGRAMS & (1 << (plane + 2 * PLANES) | 1 << (plane + 3 * PLANES));
+            let (_, queue) =
+                self.dies[die].first(here, &self.rank_masks).expect("Invariant: a plane of the set has a program");
+            for _ in 0..self.plan.unit_pages {
+                pages += 1;
+                if self.dies[die].queues[queue].is_empty() {
+                    self.ftl.blocks.take_page(physical, None, self.now);
+                    self.counters.pages_padded += 1;
+                    continue;
+                }
+                let op = self.dies[die].queues[queue].pop(&mut self.ops);
+                self.ops[op].ppn = self.ftl.blocks.take_page(physical, Some(self.ops[op].lpn), self.now);
+                if head == NONE {
+                    head = op;
+                } else {
+                    self.ops[tail].next = op;
+                }
+                tail = op;
+            }
+            self.judge(die, queue);
+        }
+        if !self.dies[die].has_programs() {
+            self.dies[die].forced = false;
+        }
+        (head, pages)
+    }
+
+    fn run_program(&mut self, die: usize, program: Program) {
+        let start = program.ready.max(self.now);
+        let end = start + self.plan.timings.program;
+        let state = &mut self.dies[die];
+        state.active = Some((Active::Program(program), end));
+        state.meter.enter_until(self.now, die::LOAD, start, die::PROGRAM);
+        self.probe.program(start, end, DieId(die as u16), program.planes);
+    }
+
+    /// Something in the array has ended.
+    pub(super) fn on_die(&mut self, die: usize) {
+        if let Some((active, end)) = self.dies[die].active
+            && end <= self.now
+        {
+            self.dies[die].active = None;
+            self.progress -= 1;
+            match active {
+                Active::Program(program) => self.program_ended(program),
+                Active::Erase(set) => self.erase_ended(die, set),
+            }
+            if let Some(program) = self.dies[die].loaded.take() {
+                self.run_program(die, program);
+            }
+        }
+        for plane in planes(self.dies[die].sensing) {
+            if self.dies[die].sensed_at[plane] <= self.now {
+                self.sensed(die, plane);
+            }
+        }
+        self.touch(DieId(die as u16));
+        self.dispatch_pool();
+        self.kick_writes();
+        self.kick_touched();
+    }
+
+    fn program_ended(&mut self, program: Program) {
+        let mut op = program.ops;
+        while op != NONE {
+            let next = self.ops[op].next;
+            self.programmed(op);
+            op = next;
+        }
+    }
+
+    fn erase_ended(&mut self, die: usize, set: u8) {
+        for plane in planes(set) {
+            self.ftl.blocks.erased(self.plan.layout.plane(DieId(die as u16), plane as u8));
+            self.counters.blocks_erased += 1;
+        }
+    }
+
+    /// A plane's page register holds a sensed page.
+    fn sensed(&mut self, die: usize, plane: usize) {
+        let state = &mut self.dies[die];
+        let bit = 1 << plane;
+        state.sensing &= !bit;
+        let op = state.page_op[plane];
+        self.counters.senses += 1;
+        if self.plan.config.chip.cache_read && state.cache_full & bit == 0 {
+            state.cache_full |= bit;
+        } else {
+            state.page_full |= bit;
+            if self.plan.config.chip.cache_read {
+                return; // It waits for the cache register.
+            }
+        }
+        let channel = usize::from(state.channel);
+        self.channels[channel].out.push(&mut self.ops, op);
+    }
+
+    /// A page has left a plane of a die.
+    pub(super) fn register_freed(&mut self, die: DieId, plane: u8) {
+        let state = &mut self.dies[usize::from(die.0)];
+        let bit = 1 << plane;
+        if !self.plan.config.chip.cache_read {
+            state.page_full &= !bit;
+        } else if state.page_full & bit != 0 {
+            state.page_full &= !bit;
+            let op = state.page_op[usize::from(plane)];
+            let channel = usize::from(state.channel);
+            self.channels[channel].out.push(&mut self.ops, op);
+        } else {
+            state.cache_full &= !bit;
+        }
+    }
+
+    fn chip_taken(&self, die: usize) -> bool {
+        if self.plan.config.bus.die_interleaving {
+            return false;
+        }
+        let owner = self.chip_owner[die / self.plan.layout.dies_per_chip as usize];
+        owner != u16::MAX && usize::from(owner) != die
+    }
+
+    fn take_chip(&mut self, die: usize) {
+        if !self.plan.config.bus.die_interleaving && !self.dies[die].array_idle() {
+            self.chip_owner[die / self.plan.layout.dies_per_chip as usize] = die as u16;
+        }
+    }
+
+    /// Lets the other dies of a chip work when this one has stopped.
+    fn release_chip(&mut self, die: usize) {
+        if self.plan.config.bus.die_interleaving || !self.dies[die].array_idle() {
+            return;
+        }
+        let per_chip = self.plan.layout.dies_per_chip as usize;
+        let chip = die / per_chip;
+        if usize::from(self.chip_owner[chip]) == die {
+            self.chip_owner[chip] = u16::MAX;
+            for step in 1..per_chip {
+                self.touch(DieId((chip * per_chip + (die + step) % per_chip) as u16));
+            }
+        }
+    }
+}

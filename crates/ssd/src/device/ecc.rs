@@ -1,0 +1,76 @@
+//! The ECC engines: one a channel, with a bounded number of pages in it or on their way into it.
+
+use std::collections::VecDeque;
+
+use schemes::Class;
+use units::{Span, Time};
+
+use super::Device;
+use crate::probe::Probe;
+
+#[derive(Default)]
+pub(super) struct EccState {
+    /// Pages in the engine or on their way into it.
+    pub held: u32,
+    /// Pages being decoded, the first to finish first.
+    decoding: VecDeque<(Time, u32)>,
+    waiting: VecDeque<u32>,
+    /// Time that decoders were busy, summed over them.
+    pub busy: Span,
+}
+
+impl<P: Probe> Device<P> {
+    /// A page has arrived at its channel's engine.
+    pub(super) fn enter_ecc(&mut self, channel: usize, op: u32) {
+        let ecc = &mut self.channels[channel].ecc;
+        if (ecc.decoding.len() as u32) < self.plan.config.ecc.decoders {
+            self.start_decoding(channel, op);
+        } else {
+            ecc.waiting.push_back(op);
+        }
+    }
+
+    fn start_decoding(&mut self, channel: usize, op: u32) {
+        let t_decode = self.plan.config.ecc.t_decode;
+        let ecc = &mut self.channels[channel].ecc;
+        if ecc.decoding.is_empty() {
+            self.agenda.set(channel, self.now + t_decode);
+        }
+        // Every page takes the same time, so they finish in the order in which they start.
+        ecc.decoding.push_back((self.now + t_decode, op));
+        ecc.busy += t_decode;
+    }
+
+    /// A page is decoded.
+    pub(super) fn on_decoded(&mut self, channel: usize) {
+        let ecc = &mut self.channels[channel].ecc;
+        let (_, op) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
+        ecc.held -= 1;
+        if let Some(next) = ecc.waiting.pop_front() {
+            self.start_decoding(channel, next);
+        }
+        let next = self.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
+        self.schedule(channel, next);
+        self.read_done(op);
+        self.kick_bus(channel);
+        self.kick_touched();
+    }
+
+    /// A page's data is corrected and in the controller.
+    fn read_done(&mut self, id: u32) {
+        let op = &self.ops[id];
+        let (owner, class, host_bytes, lpn, ppn) = (op.owner, op.class, op.host_bytes, op.lpn, op.ppn);
+        self.ops.release(id);
+        self.counters.pages_read += 1;
+        let (conditions, cold) = self.ftl.conditions(ppn, self.now, &self.plan);
+        self.counters.cold_reads += u64::from(cold);
+        self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
+        self.counters.read_pec += u64::from(conditions.pec.0);
+        if class == Class::UserRead {
+            let sent = self.send(host_bytes, true);
+            self.part_sent(owner, sent);
+        } else {
+            self.filled(owner, lpn);
+        }
+    }
+}

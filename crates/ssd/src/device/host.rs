@@ -1,0 +1,219 @@
+//! The host side: arrivals, submission queues with round-robin arbitration, the link, completions.
+
+use units::{Bytes, Time};
+use workload::{Op, Request};
+
+use super::{Completion, Device, part, parts};
+use crate::config::Transfer;
+use crate::ftl::Location;
+use crate::probe::{DataFrom, Probe};
+use crate::slab::NONE;
+
+/// A request that the device has taken from the host.
+pub(super) struct Command {
+    pub id: u64,
+    pub request: Request,
+    /// Parts that are not done yet.
+    pub remaining: u32,
+    queue: u16,
+    /// The next part whose data is to be fetched from the host (writes).
+    pub next_part: u32,
+    /// The next command in the same submission queue.
+    next: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct HostQueue {
+    outstanding: u32,
+    head: u32,
+    tail: u32,
+}
+
+impl Default for HostQueue {
+    fn default() -> HostQueue {
+        HostQueue { outstanding: 0, head: NONE, tail: NONE }
+    }
+}
+
+impl<P: Probe> Device<P> {
+    fn queue_of(&self, request: &Request) -> usize {
+        usize::from(request.queue) % self.queues.len()
+    }
+
+    /// A request reaches its queue, or stays in the host until the queue has room.
+    pub(super) fn on_arrival(&mut self) {
+        let &(id, request) = self.arrivals.front().expect("Invariant: the arrival event is a pending arrival");
+        let queue = self.queue_of(&request);
+        if self.queues[queue].outstanding == self.plan.config.host.queue_depth {
+            self.stalled = Some(queue);
+            self.agenda.clear(self.slots.arrival);
+            return;
+        }
+        self.arrivals.pop_front();
+        let next = self.arrivals.front().map(|(_, next)| self.now.max(next.time + self.plan.config.host.t_submit));
+        self.schedule(self.slots.arrival, next);
+        self.queues[queue].outstanding += 1;
+        let remaining = parts(&request, self.plan.layout.page_size.0);
+        let command =
+            self.commands.insert(Command { id, request, remaining, queue: queue as u16, next_part: 0, next: NONE });
+        if self.in_flight < self.plan.config.host.commands {
+            self.in_flight += 1;
+            self.start(command);
+        } else {
+            self.enqueue(queue, command);
+        }
+    }
+
+    fn enqueue(&mut self, queue: usize, command: u32) {
+        let entry = &mut self.queues[queue];
+        if entry.head == NONE {
+            entry.head = command;
+            self.waiting_queues[queue / 64] |= 1 << (queue % 64);
+        } else {
+            let tail = entry.tail;
+            self.commands[tail].next = command;
+        }
+        self.queues[queue].tail = command;
+    }
+
+    /// Takes the next command from the submission queues: round robin, a burst from each.
+    fn fetch(&mut self) -> Option<u32> {
+        if self.waiting_queues == [0; 4] {
+            return None;
+        }
+        let waiting = |queue: usize| self.waiting_queues[queue / 64] >> (queue % 64) & 1 != 0;
+        if self.burst == 0 || !waiting(self.turn) {
+            let count = self.queues.len();
+            self.turn = (1..=count).map(|step| (self.turn + step) % count).find(|queue| waiting(*queue))?;
+            self.burst = self.plan.config.host.arbitration_burst;
+        }
+        self.burst -= 1;
+        let command = self.queues[self.turn].head;
+        let next = self.commands[command].next;
+        self.queues[self.turn].head = next;
+        if next == NONE {
+            self.waiting_queues[self.turn / 64] &= !(1 << (self.turn % 64));
+        }
+        Some(command)
+    }
+
+    /// Works on a fetched command.
+    fn start(&mut self, command: u32) {
+        match self.commands[command].request.op {
+            Op::Read => self.start_read(command),
+            Op::Write => self.start_write(command),
+        }
+        self.kick_touched();
+    }
+
+    fn start_read(&mut self, command: u32) {
+        let (id, request) = (self.commands[command].id, self.commands[command].request);
+        let page_size = self.plan.layout.page_size.0;
+        self.counters.read_requests += 1;
+        self.counters.read_bytes += request.bytes.0;
+        for index in 0..parts(&request, page_size) {
+            let (lpn, from, to) = part(&request, page_size, index);
+            let (ppn, source) = match self.ftl.locate(lpn) {
+                Location::Unmapped => (None, DataFrom::Nothing),
+                Location::Flash(ppn) => (Some(ppn), DataFrom::Flash(ppn)),
+                Location::Buffer(slot) => {
+                    let wanted = self.buffer.sectors(from, to);
+                    if wanted & !self.buffer[slot].valid == 0 {
+                        self.counters.buffer_hits += 1;
+                        (None, DataFrom::Buffer(slot))
+                    } else {
+                        let under = self.buffer[slot].under.expect("Invariant: what a slot lacks is on flash");
+                        (Some(under), DataFrom::Merged(under, slot))
+                    }
+                }
+            };
+            self.probe.read(self.now, id, lpn, source);
+            if let Some(ppn) = ppn {
+                let bus_bytes = self.read_transfer(from, to);
+                self.queue_read(schemes::Class::UserRead, command, lpn, ppn, bus_bytes, to - from);
+            } else {
+                let sent = self.send(to - from, source != DataFrom::Nothing);
+                self.part_sent(command, sent);
+            }
+        }
+    }
+
+    /// Bytes that a read of bytes `from..to` of a page moves over the bus.
+    pub(super) fn read_transfer(&self, from: u32, to: u32) -> u32 {
+        match self.plan.config.bus.transfer {
+            Transfer::Page => self.plan.layout.page_size.0 as u32,
+            Transfer::Codeword => {
+                let codeword = self.plan.config.ecc.codeword.0 as u32;
+                to.next_multiple_of(codeword) - from / codeword * codeword
+            }
+        }
+    }
+
+    /// Moves read data to the host, through the DRAM if it was there; returns when it has arrived.
+    pub(super) fn send(&mut self, bytes: u32, through_dram: bool) -> Time {
+        let bytes = Bytes(u64::from(bytes));
+        let config = &self.plan.config;
+        let ready = if through_dram {
+            self.dram.serve(self.now, config.buffer.dram_bandwidth.time_for(bytes))
+        } else {
+            self.now
+        };
+        self.link_out.serve(ready, config.host.link_bandwidth.time_for(bytes))
+    }
+
+    /// A part of a read has been sent, to arrive at `sent`. Parts arrive in the order in which they are
+    /// sent, so the last one completes the request.
+    pub(super) fn part_sent(&mut self, command: u32, sent: Time) {
+        let entry = &mut self.commands[command];
+        entry.remaining -= 1;
+        if entry.remaining == 0 {
+            let time = sent + self.plan.config.host.t_complete;
+            if self.sent.is_empty() {
+                self.agenda.set(self.slots.sent, time);
+            }
+            self.sent.push_back((time, command));
+        }
+    }
+
+    /// A read's completion reaches the host.
+    pub(super) fn on_sent(&mut self) {
+        let (_, command) = self.sent.pop_front().expect("Invariant: the event is a sent completion");
+        let next = self.sent.front().map(|(time, _)| *time);
+        self.schedule(self.slots.sent, next);
+        self.complete(command);
+    }
+
+    /// A write's completion will reach the host at `time`.
+    pub(super) fn acknowledge(&mut self, command: u32, time: Time) {
+        if self.acked.is_empty() {
+            self.agenda.set(self.slots.acked, time);
+        }
+        debug_assert!(self.acked.back().is_none_or(|(last, _)| *last <= time), "Invariant: acknowledged in order");
+        self.acked.push_back((time, command));
+    }
+
+    /// A write's completion reaches the host.
+    pub(super) fn on_acked(&mut self) {
+        let (_, command) = self.acked.pop_front().expect("Invariant: the event is an acknowledgement");
+        let next = self.acked.front().map(|(time, _)| *time);
+        self.schedule(self.slots.acked, next);
+        self.complete(command);
+    }
+
+    fn complete(&mut self, command: u32) {
+        let Command { id, request, queue, .. } = self.commands[command];
+        self.completions.push(Completion { id, request, finish: self.now });
+        self.counters.requests_completed += 1;
+        self.commands.release(command);
+        let queue = usize::from(queue);
+        self.queues[queue].outstanding -= 1;
+        if self.stalled == Some(queue) {
+            self.stalled = None;
+            self.agenda.set(self.slots.arrival, self.now);
+        }
+        match self.fetch() {
+            Some(next) => self.start(next),
+            None => self.in_flight -= 1,
+        }
+    }
+}

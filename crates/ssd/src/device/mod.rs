@@ -1,0 +1,460 @@
+//! The device: submit requests, advance the time, take completions.
+//!
+//! One struct owns all state; each file here holds the handlers of one resource:
+//!
+//! | file | resource | its event |
+//! |---|---|---|
+//! | `host.rs` | queues, link, completions | a request arrives; a completion reaches the host |
+//! | `write.rs` | write buffer | written data has crossed the link |
+//! | `die.rs` | dies and their registers | a sense, program or erase ends |
+//! | `bus.rs` | channel buses | a page has left a die |
+//! | `ecc.rs` | ECC engines | a page is decoded |
+//!
+//! A handler updates its own resource, then kicks its dependants in a fixed order (ECC, bus, die, host).
+//! There is no recursion between handlers.
+//!
+//! Invariant: who holds a register never waits for its own die. A sensed page leaves over the bus whatever
+//! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
+
+mod bus;
+mod die;
+mod ecc;
+mod host;
+mod write;
+
+use std::collections::VecDeque;
+
+use nand::DieId;
+use units::{Bytes, Conditions, Lpn, Span, Time};
+use workload::Request;
+
+use crate::agenda::{Agenda, FifoServer};
+use crate::buffer::Buffer;
+use crate::config::{Config, Plan};
+use crate::error::RunError;
+use crate::ftl::{Ftl, Location};
+use crate::probe::{Probe, Unwatched};
+use crate::slab::{NONE, PageOp, Queue, Slab};
+use crate::stats::{Counters, Usage};
+use bus::Channel;
+use die::DieState;
+use host::{Command, HostQueue};
+use write::Arriving;
+
+/// A finished request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The number that [`Device::submit`] gave it.
+    pub id: u64,
+    /// What was asked.
+    pub request: Request,
+    /// When the host saw it complete.
+    pub finish: Time,
+}
+
+impl Completion {
+    /// From the request's arrival to its completion.
+    pub fn latency(&self) -> Span {
+        self.finish.since(self.request.time)
+    }
+}
+
+/// A simulated SSD. See the [module documentation](self).
+pub struct Device<P: Probe = Unwatched> {
+    plan: Plan,
+    now: Time,
+    agenda: Agenda,
+    slots: Slots,
+    /// Number of the next page operation and of the next request.
+    next_seq: u64,
+    next_id: u64,
+    ops: Slab<PageOp>,
+
+    arrivals: VecDeque<(u64, Request)>,
+    last_arrival: Time,
+    commands: Slab<Command>,
+    queues: Vec<HostQueue>,
+    /// Queues with commands to fetch.
+    waiting_queues: [u64; 4],
+    turn: usize,
+    burst: u16,
+    in_flight: u32,
+    /// The queue that the next arrival waits for.
+    stalled: Option<usize>,
+    link_in: FifoServer,
+    link_out: FifoServer,
+    dram: FifoServer,
+    sent: VecDeque<(Time, u32)>,
+    acked: VecDeque<(Time, u32)>,
+    completions: Vec<Completion>,
+
+    buffer: Buffer,
+    arriving: VecDeque<Arriving>,
+    /// Commands whose data waits for room in the buffer, first come first served.
+    write_queue: VecDeque<u32>,
+    /// Pages that the write queue waits for.
+    pages_wanted: u32,
+    /// Pages to be programmed wherever a die is free (dynamic placement).
+    pool: Queue,
+    /// Dies in page allocation order, and those of them that take pages from the pool.
+    die_order: Vec<u16>,
+    pool_cursor: usize,
+    /// Partly filled program units are programmed, padded.
+    draining: bool,
+    /// Page operations and commands on their way to flash: what the buffer can wait for.
+    progress: u32,
+
+    ftl: Ftl,
+    dies: Vec<DieState>,
+    /// The busy die of each chip, where dies of a chip do not overlap.
+    chip_owner: Vec<u16>,
+    channels: Vec<Channel>,
+    /// Dies that got work in the present event.
+    touched: Vec<u16>,
+    /// Rank of each class and, by rank, the queues of a die that have it.
+    ranks: [u8; schemes::Class::COUNT],
+    rank_masks: Vec<u64>,
+
+    counters: Counters,
+    failure: Option<RunError>,
+    probe: P,
+}
+
+/// The agenda's slots, by rank.
+#[derive(Clone, Copy)]
+struct Slots {
+    bus: usize,
+    die: usize,
+    arriving: usize,
+    sent: usize,
+    acked: usize,
+    arrival: usize,
+}
+
+impl Device<Unwatched> {
+    /// Builds a device in its initial state. Errors name the key at fault.
+    pub fn new(config: &Config, seed: u64) -> Result<Device, units::ConfigError> {
+        Device::watched(config, seed, Unwatched)
+    }
+}
+
+impl<P: Probe> Device<P> {
+    /// Builds a device that a probe watches.
+    pub fn watched(config: &Config, seed: u64, probe: P) -> Result<Device<P>, units::ConfigError> {
+        let plan = config.plan()?;
+        let layout = plan.layout;
+        let (channels, dies) = (layout.channels as usize, layout.dies as usize);
+        let slots = Slots {
+            bus: channels,
+            die: 2 * channels,
+            arriving: 2 * channels + dies,
+            sent: 2 * channels + dies + 1,
+            acked: 2 * channels + dies + 2,
+            arrival: 2 * channels + dies + 3,
+        };
+        let ranks = config.schedule.order.ranks();
+        let mut die_order = Vec::new();
+        for plane in config.ftl.page_order.planes(&layout) {
+            let die = (plane / layout.planes_per_die) as u16;
+            if plane % layout.planes_per_die == 0 {
+                die_order.push(die);
+            }
+        }
+        Ok(Device {
+            now: Time::ZERO,
+            agenda: Agenda::new(slots.arrival + 1),
+            slots,
+            next_seq: 0,
+            next_id: 0,
+            ops: Slab::new(),
+            arrivals: VecDeque::new(),
+            last_arrival: Time::ZERO,
+            commands: Slab::new(),
+            queues: vec![HostQueue::default(); config.host.queues as usize],
+            waiting_queues: [0; 4],
+            turn: 0,
+            burst: 0,
+            in_flight: 0,
+            stalled: None,
+            link_in: FifoServer::default(),
+            link_out: FifoServer::default(),
+            dram: FifoServer::default(),
+            sent: VecDeque::new(),
+            acked: VecDeque::new(),
+            completions: Vec::new(),
+            buffer: Buffer::new(&plan),
+            arriving: VecDeque::new(),
+            write_queue: VecDeque::new(),
+            pages_wanted: 0,
+            pool: Queue::EMPTY,
+            die_order,
+            pool_cursor: 0,
+            draining: config.buffer.mode == crate::config::BufferMode::WriteThrough,
+            progress: 0,
+            ftl: Ftl::new(&plan, seed),
+            dies: (0..dies as u16)
+                .map(|die| {
+                    let channel = layout.channel_of(DieId(die));
+                    DieState::new(channel as u16, u32::from(die) - channel * layout.chips * layout.dies_per_chip)
+                })
+                .collect(),
+            chip_owner: vec![u16::MAX; (layout.channels * layout.chips) as usize],
+            channels: (0..layout.channels)
+                .map(|channel| Channel::new(channel * layout.chips * layout.dies_per_chip))
+                .collect(),
+            touched: Vec::new(),
+            ranks,
+            rank_masks: die::rank_masks(&ranks),
+            counters: Counters::default(),
+            failure: None,
+            probe,
+            plan,
+        })
+    }
+
+    /// The worked-out configuration.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Logical capacity.
+    pub fn capacity(&self) -> Bytes {
+        self.plan.capacity()
+    }
+
+    /// The present simulated time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The probe.
+    pub fn probe(&self) -> &P {
+        &self.probe
+    }
+
+    /// Hands a request to the host side of the device at `request.time`; returns its number.
+    ///
+    /// Requests must come in time order, not before the present, and lie within the capacity. Requests that
+    /// the queues have no room for wait in the host, in order.
+    pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
+        let earliest = self.last_arrival.max(self.now);
+        if request.time < earliest {
+            return Err(RunError::BackInTime { time: request.time, earliest });
+        }
+        let latest = Time(self.agenda.horizon().0 / 2);
+        if request.time > latest {
+            return Err(RunError::BeyondHorizon { time: request.time, latest });
+        }
+        let end = request.offset.0.checked_add(request.bytes.0);
+        if request.bytes.0 == 0 || end.is_none_or(|end| end > self.capacity().0) {
+            return Err(RunError::OutOfRange {
+                offset: request.offset,
+                bytes: request.bytes,
+                capacity: self.capacity(),
+            });
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        self.last_arrival = request.time;
+        self.ftl.prefetch(self.lpn_of(request.offset.0));
+        if self.arrivals.is_empty() && self.stalled.is_none() {
+            self.agenda.set(self.slots.arrival, request.time + self.plan.config.host.t_submit);
+        }
+        self.arrivals.push_back((id, request));
+        Ok(id)
+    }
+
+    /// Plays everything that happens up to and including `time`.
+    pub fn advance(&mut self, time: Time) -> Result<(), RunError> {
+        self.play(time, false)?;
+        self.now = self.now.max(time);
+        Ok(())
+    }
+
+    /// Plays until requests complete, or until nothing happens up to `limit`; returns whether any completed.
+    pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
+        self.play(limit, true)?;
+        Ok(!self.completions.is_empty())
+    }
+
+    fn play(&mut self, limit: Time, stop_at_completion: bool) -> Result<(), RunError> {
+        if self.failure.is_some() || (stop_at_completion && !self.completions.is_empty()) {
+            return self.failure.clone().map_or(Ok(()), Err);
+        }
+        while let Some((time, slot)) = self.agenda.peek()
+            && time <= limit
+        {
+            self.now = time;
+            self.counters.events += 1;
+            if slot < self.slots.bus {
+                self.on_decoded(slot);
+            } else if slot < self.slots.die {
+                self.on_bus(slot - self.slots.bus);
+            } else if slot < self.slots.arriving {
+                self.on_die(slot - self.slots.die);
+            } else if slot == self.slots.arrival {
+                self.on_arrival();
+            } else if slot == self.slots.arriving {
+                self.on_data();
+            } else if slot == self.slots.sent {
+                self.on_sent();
+            } else {
+                self.on_acked();
+            }
+            if let Some(failure) = &self.failure {
+                return Err(failure.clone());
+            }
+            if stop_at_completion && !self.completions.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the requests that have completed, in order of completion.
+    pub fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
+        self.completions.drain(..)
+    }
+
+    /// Requests that were submitted and have not completed, and arrivals among them that still wait in the host.
+    pub fn outstanding(&self) -> (u64, u64) {
+        (self.commands.len() as u64 + self.arrivals.len() as u64, self.arrivals.len() as u64)
+    }
+
+    /// Submitted requests that have not arrived at the device yet: what a caller keeps small.
+    pub fn pending_arrivals(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// Pages in the write buffer.
+    pub fn buffered_pages(&self) -> u32 {
+        self.buffer.in_use()
+    }
+
+    /// Writes everything buffered to flash and plays until all is idle.
+    pub fn flush(&mut self) -> Result<(), RunError> {
+        self.advance_all()?;
+        let before = std::mem::replace(&mut self.draining, true);
+        self.destage_all();
+        let played = self.advance_all();
+        self.draining = before;
+        played
+    }
+
+    fn advance_all(&mut self) -> Result<(), RunError> {
+        self.play(Time::NEVER, false)
+    }
+
+    /// Counts of what has happened since the start.
+    pub fn counters(&self) -> Counters {
+        let mut counters = self.counters;
+        counters.pages_programmed = self.ftl.blocks.pages_programmed;
+        counters.buffered_bytes = self.buffer.bytes_of(1) * self.buffer.dirty_sectors;
+        counters
+    }
+
+    /// Where the time of every resource has gone since the start.
+    pub fn usage(&self) -> Usage {
+        let now = self.now;
+        let decoders = u64::from(self.plan.config.ecc.decoders);
+        Usage {
+            elapsed: now.since(Time::ZERO),
+            dies: self.dies.iter().map(|die| die.meter.at(now)).collect(),
+            channels: self.channels.iter().map(|channel| channel.meter.at(now)).collect(),
+            decoders: self.channels.iter().map(|c| Span(c.ecc.busy.0 / decoders)).collect(),
+            link_in: self.link_in.busy_until(now),
+            link_out: self.link_out.busy_until(now),
+            dram: self.dram.busy_until(now),
+        }
+    }
+
+    /// The conditions under which a page's flash copy would be read now, if it has one.
+    pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
+        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, self.now, &self.plan).0)
+    }
+
+    /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
+    pub fn check(&self) -> Result<(), String> {
+        let now = self.now;
+        let elapsed = now.since(Time::ZERO);
+        let counters = self.counters();
+        let (outstanding, _) = self.outstanding();
+        if counters.requests_completed + outstanding != self.next_id {
+            return Err(format!(
+                "{} requests came in, {} completed and {outstanding} are outstanding",
+                self.next_id, counters.requests_completed
+            ));
+        }
+        for (name, sums) in [
+            ("die", self.dies.iter().map(|d| d.meter.at(now).into_iter().sum()).collect::<Vec<Span>>()),
+            ("channel", self.channels.iter().map(|c| c.meter.at(now).into_iter().sum()).collect()),
+        ] {
+            if let Some((index, sum)) = sums.iter().enumerate().find(|(_, sum)| **sum != elapsed) {
+                return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
+            }
+        }
+        if outstanding == 0
+            && self.buffer.in_use() == self.buffer.dirty_pages
+            && self.ops.len() != self.pool.len as usize
+        {
+            return Err(format!("{} page operations are left over", self.ops.len()));
+        }
+        let page = self.plan.layout.page_size.0;
+        if counters.bytes_programmed != counters.pages_transferred_in * page {
+            return Err("bytes into the dies differ from pages programmed".into());
+        }
+        Ok(())
+    }
+
+    /// Checks every logical page against every physical page. Slow: for tests.
+    pub fn check_mapping(&self) -> Result<(), String> {
+        self.ftl.check(&self.plan, |lpn| self.flash_version(lpn))
+    }
+
+    fn flash_version(&self, lpn: Lpn) -> Option<units::Ppn> {
+        match self.ftl.locate(lpn) {
+            Location::Unmapped => None,
+            Location::Flash(ppn) => Some(ppn),
+            Location::Buffer(slot) => self.under_chain(slot),
+        }
+    }
+
+    #[inline]
+    fn lpn_of(&self, offset: u64) -> Lpn {
+        Lpn((offset >> self.plan.layout.page_size.0.trailing_zeros()) as u32)
+    }
+
+    #[inline]
+    fn number(&mut self) -> u64 {
+        self.next_seq += 1;
+        self.next_seq
+    }
+
+    #[inline]
+    fn schedule(&mut self, slot: usize, time: Option<Time>) {
+        match time {
+            Some(time) => self.agenda.set(slot, time),
+            None => self.agenda.clear(slot),
+        }
+    }
+}
+
+/// The part of a request that lies in its `index`-th page: page, first byte in it, byte after the last.
+#[inline]
+fn part(request: &Request, page_size: u64, index: u32) -> (Lpn, u32, u32) {
+    let shift = page_size.trailing_zeros();
+    let lpn = (request.offset.0 >> shift) + u64::from(index);
+    let start = lpn << shift;
+    let from = request.offset.0.max(start) - start;
+    let to = (request.offset.0 + request.bytes.0).min(start + page_size) - start;
+    (Lpn(lpn as u32), from as u32, to as u32)
+}
+
+/// Pages that a request touches.
+#[inline]
+fn parts(request: &Request, page_size: u64) -> u32 {
+    let shift = page_size.trailing_zeros();
+    (((request.offset.0 + request.bytes.0 - 1) >> shift) - (request.offset.0 >> shift) + 1) as u32
+}
+
+const _: () = assert!(NONE == u32::MAX && size_of::<PageOp>() <= 64, "a page operation fits a cache line");

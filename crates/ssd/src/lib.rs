@@ -1,0 +1,24 @@
+//! The simulated drive.
+//!
+//! [`Device`] is the library's face: submit requests, advance the time, take completions. [`run`] is a loop
+//! over it that replays a workload and reports statistics. [`Config`] describes a device.
+//!
+//! Architecture invariants: the event loop knows time only in whole nanoseconds and draws no random number
+//! that is not counter-based; policies are asked and never told; nothing here reads a clock but
+//! [`run`]'s report of its own speed.
+
+mod agenda;
+mod buffer;
+pub mod config;
+pub mod device;
+mod error;
+mod ftl;
+mod meter;
+pub mod probe;
+mod slab;
+pub mod stats;
+
+pub use config::{Config, Plan};
+pub use device::{Completion, Device};
+pub use error::RunError;
+pub use probe::{DataFrom, Probe, Unwatched};

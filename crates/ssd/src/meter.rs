@@ -1,0 +1,72 @@
+//! Where a resource's time goes, by cause. Every nanosecond has exactly one cause, so shares add up to
+//! 100 % by construction.
+
+use units::{Span, Time};
+
+/// Time by cause, for a resource that is in one of `N` states at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meter<const N: usize> {
+    totals: [u64; N],
+    state: usize,
+    since: Time,
+    /// When the state will by itself give way to `next`.
+    until: Time,
+    next: usize,
+}
+
+impl<const N: usize> Meter<N> {
+    /// State 0 is idleness.
+    pub fn new() -> Meter<N> {
+        Meter { totals: [0; N], state: 0, since: Time::ZERO, until: Time::NEVER, next: 0 }
+    }
+
+    /// Enters `state` for as long as nothing else is said.
+    #[inline]
+    pub fn enter(&mut self, now: Time, state: usize) {
+        if self.state != state || self.until != Time::NEVER {
+            self.settle(now);
+            (self.state, self.until) = (state, Time::NEVER);
+        }
+    }
+
+    /// Enters `state` until `until`, and `next` from then on.
+    #[inline]
+    pub fn enter_until(&mut self, now: Time, state: usize, until: Time, next: usize) {
+        self.settle(now);
+        (self.state, self.until, self.next) = (state, until, next);
+    }
+
+    /// Books everything up to `now`.
+    #[inline]
+    pub fn settle(&mut self, now: Time) {
+        if now >= self.until {
+            self.totals[self.state] += self.until.since(self.since).0;
+            (self.since, self.state, self.until) = (self.until, self.next, Time::NEVER);
+        }
+        self.totals[self.state] += now.since(self.since).0;
+        self.since = now;
+    }
+
+    /// Time in each state up to `now`.
+    pub fn at(&self, now: Time) -> [Span; N] {
+        let mut copy = *self;
+        copy.settle(now);
+        copy.totals.map(Span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_nanosecond_has_one_cause() {
+        let mut meter = Meter::<3>::new();
+        meter.enter(Time(10), 1);
+        meter.enter_until(Time(15), 2, Time(18), 1);
+        assert_eq!(meter.at(Time(17)), [Span(10), Span(5), Span(2)]);
+        assert_eq!(meter.at(Time(20)), [Span(10), Span(7), Span(3)]);
+        meter.enter(Time(25), 0);
+        assert_eq!(meter.at(Time(30)), [Span(15), Span(12), Span(3)]);
+    }
+}

@@ -1,0 +1,40 @@
+//! Observation at compile time: a device is generic over a [`Probe`], whose methods are empty by default,
+//! so that a device that nobody watches pays nothing.
+
+use nand::DieId;
+use units::{Lpn, Ppn, Time};
+
+/// Where the data of a page read came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataFrom {
+    /// The page was never written: zeros.
+    Nothing,
+    /// The write buffer, at this slot.
+    Buffer(u32),
+    /// Flash.
+    Flash(Ppn),
+    /// Flash, with what is newer in this buffer slot merged in.
+    Merged(Ppn, u32),
+}
+
+/// Watches a device. Contract: a probe must not influence the run.
+pub trait Probe {
+    /// A page of a host read was looked up: request, page and where its data is.
+    fn read(&mut self, _time: Time, _request: u64, _lpn: Lpn, _from: DataFrom) {}
+    /// A page of a host write has reached the buffer. `over` is the frozen slot whose data it started from.
+    fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: u32, _over: Option<u32>) {}
+    /// A slot's page has been programmed.
+    fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: u32, _ppn: Ppn) {}
+    /// A die starts to sense the page; it is done at `end`.
+    fn sense(&mut self, _start: Time, _end: Time, _die: DieId, _ppn: Ppn) {}
+    /// A die programs pages on the planes of a set.
+    fn program(&mut self, _start: Time, _end: Time, _die: DieId, _planes: u8) {}
+    /// A die erases blocks on the planes of a set.
+    fn erase(&mut self, _start: Time, _end: Time, _die: DieId, _planes: u8) {}
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Probe for Unwatched {}

@@ -1,0 +1,132 @@
+//! Page operations and requests: slabs of small entries named by a `u32`, and queues through them.
+
+use nand::DieId;
+use schemes::Class;
+use units::{Lpn, Ppn};
+
+/// No entry.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A store of `T` whose entries are named by a `u32` and reused after release.
+pub(crate) struct Slab<T> {
+    entries: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub fn new() -> Slab<T> {
+        Slab { entries: Vec::new(), free: Vec::new() }
+    }
+
+    #[inline]
+    pub fn insert(&mut self, entry: T) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.entries[id as usize] = entry;
+            id
+        } else {
+            self.entries.push(entry);
+            (self.entries.len() - 1) as u32
+        }
+    }
+
+    #[inline]
+    pub fn release(&mut self, id: u32) {
+        self.free.push(id);
+    }
+
+    /// Entries in use.
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+}
+
+impl<T> std::ops::Index<u32> for Slab<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, id: u32) -> &T {
+        &self.entries[id as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, id: u32) -> &mut T {
+        &mut self.entries[id as usize]
+    }
+}
+
+/// One page to be read, or one page to be programmed.
+pub(crate) struct PageOp {
+    /// The next operation of the queue or command that this one is in.
+    pub next: u32,
+    /// The request (host reads) or the buffer slot (everything else) that waits for it.
+    pub owner: u32,
+    pub lpn: Lpn,
+    /// The page to sense; for programs the page that was given to it when it was issued.
+    pub ppn: Ppn,
+    /// Bytes that cross the channel's bus.
+    pub bus_bytes: u32,
+    /// Bytes that go to the host.
+    pub host_bytes: u32,
+    pub die: DieId,
+    /// Place of the plane in its die.
+    pub plane: u8,
+    pub class: Class,
+    /// Age: operations are numbered as they enter their die's queues.
+    pub seq: u64,
+}
+
+/// A first-in-first-out queue through the slab of page operations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    pub head: u32,
+    tail: u32,
+    pub len: u32,
+    /// The age of the head, kept here so that choosing among queues touches no operation.
+    pub head_seq: u64,
+}
+
+impl Queue {
+    pub const EMPTY: Queue = Queue { head: NONE, tail: NONE, len: 0, head_seq: u64::MAX };
+
+    #[inline]
+    pub fn push(&mut self, ops: &mut Slab<PageOp>, id: u32) {
+        ops[id].next = NONE;
+        if self.head == NONE {
+            self.head = id;
+            self.head_seq = ops[id].seq;
+        } else {
+            ops[self.tail].next = id;
+        }
+        self.tail = id;
+        self.len += 1;
+    }
+
+    #[inline]
+    pub fn pop(&mut self, ops: &mut Slab<PageOp>) -> u32 {
+        let id = self.head;
+        debug_assert_ne!(id, NONE, "Invariant: only queues with an entry are popped");
+        self.head = ops[id].next;
+        self.head_seq = if self.head == NONE { u64::MAX } else { ops[self.head].seq };
+        self.len -= 1;
+        ops[id].next = NONE;
+        id
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+}
+
+/// Fetches an entry that will be needed soon into the cache; does nothing where there is no such entry.
+#[inline]
+pub(crate) fn prefetch<T>(entries: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(entry) = entries.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults and changes nothing, and `entry` is a valid reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (entries, index);
+}

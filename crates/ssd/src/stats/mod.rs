@@ -1,0 +1,118 @@
+//! What a run reports: counters and usage that the device keeps, and the statistics made of them.
+
+use units::Span;
+
+/// What a die's time goes into.
+pub mod die {
+    /// Nothing.
+    pub const IDLE: usize = 0;
+    /// Sensing, the read command included.
+    pub const READ: usize = 1;
+    /// Holding sensed pages that have not left.
+    pub const HOLD: usize = 2;
+    /// Receiving the data of a program.
+    pub const LOAD: usize = 3;
+    /// Programming.
+    pub const PROGRAM: usize = 4;
+    /// Erasing, the command included.
+    pub const ERASE: usize = 5;
+    /// The causes' names and meanings.
+    pub const CAUSES: [(&str, &str); 6] = [
+        ("idle", "nothing to do"),
+        ("read", "sensing, the read command included"),
+        ("hold", "holding sensed pages that wait for the bus or leave over it"),
+        ("load", "receiving the data of a program"),
+        ("program", "programming"),
+        ("erase", "erasing, the command included"),
+    ];
+}
+
+/// What a channel's time goes into.
+pub mod channel {
+    /// Nothing.
+    pub const IDLE: usize = 0;
+    /// Read and erase commands.
+    pub const COMMAND: usize = 1;
+    /// Pages out of dies.
+    pub const READ_DATA: usize = 2;
+    /// Pages into dies, the program command included.
+    pub const WRITE_DATA: usize = 3;
+    /// Pages wait, and the ECC engine has no room for them.
+    pub const ECC_WAIT: usize = 4;
+    /// The causes' names and meanings.
+    pub const CAUSES: [(&str, &str); 5] = [
+        ("idle", "nothing to move"),
+        ("command", "read and erase commands"),
+        ("read_data", "pages out of dies"),
+        ("write_data", "pages into dies, the program command included"),
+        ("ecc_wait", "pages wait to leave, and the ECC engine has no room for them"),
+    ];
+}
+
+/// Counts since the start of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Events played.
+    pub events: u64,
+    /// Host requests that completed.
+    pub requests_completed: u64,
+    /// Host reads started, and their bytes.
+    pub read_requests: u64,
+    /// Bytes that host reads asked for.
+    pub read_bytes: u64,
+    /// Host writes started.
+    pub write_requests: u64,
+    /// Bytes that host writes brought.
+    pub write_bytes: u64,
+    /// Page reads answered by the write buffer.
+    pub buffer_hits: u64,
+    /// Page writes merged into a page that was still in the buffer.
+    pub merged_writes: u64,
+    /// Pages sensed.
+    pub senses: u64,
+    /// Pages read from flash, decoded.
+    pub pages_read: u64,
+    /// Of these, pages read to complete partly written ones.
+    pub fill_reads: u64,
+    /// Of these, pages with data from before the run.
+    pub cold_reads: u64,
+    /// Retention ages of the pages read, summed [s].
+    pub read_retention_s: u64,
+    /// P/E cycles of the pages read, summed.
+    pub read_pec: u64,
+    /// Bytes out of the dies.
+    pub bytes_read: u64,
+    /// Pages programmed, padding included.
+    pub pages_programmed: u64,
+    /// Of these, pages with host data.
+    pub user_pages_programmed: u64,
+    /// Of these, pages programmed empty to fill a wordline.
+    pub pages_padded: u64,
+    /// Pages moved into the dies.
+    pub pages_transferred_in: u64,
+    /// Bytes programmed.
+    pub bytes_programmed: u64,
+    /// Blocks erased.
+    pub blocks_erased: u64,
+    /// Host bytes in the buffer that are not on their way to flash.
+    pub buffered_bytes: u64,
+}
+
+/// Where the time of every resource went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Simulated time.
+    pub elapsed: Span,
+    /// By die, then by [`die::CAUSES`].
+    pub dies: Vec<[Span; die::CAUSES.len()]>,
+    /// By channel, then by [`channel::CAUSES`].
+    pub channels: Vec<[Span; channel::CAUSES.len()]>,
+    /// Busy time of each channel's ECC engine, as a mean over its decoders.
+    pub decoders: Vec<Span>,
+    /// Busy time of the link from the host.
+    pub link_in: Span,
+    /// Busy time of the link to the host.
+    pub link_out: Span,
+    /// Busy time of the DRAM.
+    pub dram: Span,
+}

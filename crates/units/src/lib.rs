@@ -1,0 +1,17 @@
+//! The vocabulary of ssdlab: quantities that carry their unit in their type, operating conditions,
+//! configuration values that know how to read and print themselves, and counter-based random streams.
+//!
+//! Architecture invariant: this crate knows nothing of flash, traces or devices and depends on no other
+//! crate of the workspace.
+
+pub mod condition;
+pub mod document;
+pub mod quantity;
+pub mod random;
+pub mod section;
+pub mod value;
+
+pub use condition::{Conditions, PeCycles, Retention, Temperature};
+pub use document::{ConfigError, Document};
+pub use quantity::{Bandwidth, Bytes, Fraction, Lpn, Ppn, Span, Time};
+pub use random::Stream;

@@ -1,0 +1,433 @@
+//! Configuration values: how each quantity is written, read back and refused.
+//!
+//! Units are mandatory where a quantity has one: `t_prog = 400` is refused, `t_prog = "400us"` is read.
+
+use crate::condition::{PeCycles, Retention, Temperature};
+use crate::quantity::{Bandwidth, Bytes, Fraction, Span};
+
+/// A value as a configuration file or a command line holds it, before it has a type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number without a unit.
+    Int(i64),
+    /// A number without a unit.
+    Float(f64),
+    /// Anything in quotes.
+    Text(String),
+    /// A list in brackets.
+    List(Vec<Scalar>),
+}
+
+impl Scalar {
+    /// Reads what stands behind `key=` on a command line: a bare word is text, `[a, b]` a list.
+    pub fn from_word(word: &str) -> Scalar {
+        let word = word.trim();
+        if let Some(inner) = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            return Scalar::List(inner.split(',').filter(|w| !w.trim().is_empty()).map(Scalar::from_word).collect());
+        }
+        if let Ok(int) = word.parse() {
+            return Scalar::Int(int);
+        }
+        if let Ok(float) = word.parse::<f64>()
+            && float.is_finite()
+        {
+            return Scalar::Float(float);
+        }
+        match word {
+            "true" => Scalar::Bool(true),
+            "false" => Scalar::Bool(false),
+            _ => Scalar::Text(word.trim_matches(['"', '\'']).to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scalar::Bool(v) => write!(f, "{v}"),
+            Scalar::Int(v) => write!(f, "{v}"),
+            Scalar::Float(v) => write!(f, "{v:?}"),
+            Scalar::Text(v) => write!(f, "\"{v}\""),
+            Scalar::List(items) => {
+                write!(f, "[")?;
+                for (i, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if i > 0 { ", " } else { "" })?;
+                }
+                write!(f, "]")
+            }
+        }
+    }
+}
+
+/// A type that configuration can hold.
+pub trait Value: Sized {
+    /// What is accepted, in words: completes "expected …".
+    fn expects() -> String;
+    /// Reads the value, or says nothing: the caller composes the error from [`Value::expects`].
+    fn read(scalar: &Scalar) -> Option<Self>;
+    /// Writes the value so that [`Value::read`] gives it back.
+    fn write(&self) -> Scalar;
+}
+
+impl Value for bool {
+    fn expects() -> String {
+        "true or false".into()
+    }
+    fn read(scalar: &Scalar) -> Option<bool> {
+        if let Scalar::Bool(v) = scalar { Some(*v) } else { None }
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Bool(*self)
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($t:ty),*) => {$(
+        impl Value for $t {
+            fn expects() -> String {
+                "a whole number, 0 or more".into()
+            }
+            fn read(scalar: &Scalar) -> Option<$t> {
+                if let Scalar::Int(v) = scalar { <$t>::try_from(*v).ok() } else { None }
+            }
+            fn write(&self) -> Scalar {
+                Scalar::Int(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+        }
+    )*};
+}
+whole_numbers!(u16, u32, u64, usize);
+
+impl Value for String {
+    fn expects() -> String {
+        "text in quotes".into()
+    }
+    fn read(scalar: &Scalar) -> Option<String> {
+        if let Scalar::Text(v) = scalar { Some(v.clone()) } else { None }
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Text(self.clone())
+    }
+}
+
+impl Value for f64 {
+    fn expects() -> String {
+        "a number".into()
+    }
+    fn read(scalar: &Scalar) -> Option<f64> {
+        match scalar {
+            Scalar::Int(v) => Some(*v as f64),
+            Scalar::Float(v) if v.is_finite() => Some(*v),
+            _ => None,
+        }
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Float(*self)
+    }
+}
+
+impl Value for Fraction {
+    fn expects() -> String {
+        "a share from 0 to 1, or in percent such as \"7%\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Fraction> {
+        let share = match scalar {
+            Scalar::Text(text) => text.strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0,
+            other => f64::read(other)?,
+        };
+        (0.0..=1.0).contains(&share).then_some(Fraction(share))
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Float(self.0)
+    }
+}
+
+impl Value for PeCycles {
+    fn expects() -> String {
+        "program/erase cycles: a whole number".into()
+    }
+    fn read(scalar: &Scalar) -> Option<PeCycles> {
+        u32::read(scalar).map(PeCycles)
+    }
+    fn write(&self) -> Scalar {
+        self.0.write()
+    }
+}
+
+/// A number followed by one of `units`, as a multiple of that unit's value.
+fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let number: f64 = text[..digits].replace('_', "").parse().ok()?;
+    let unit = text[digits..].trim();
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| number * factor)
+}
+
+/// The largest unit in which `value` is a whole number.
+fn in_largest_unit(value: u64, units: &[(&str, f64)]) -> Scalar {
+    let fits = |factor: f64| value.is_multiple_of(factor as u64) && value > 0;
+    let (name, factor) = units.iter().rev().find(|(_, factor)| fits(*factor)).unwrap_or(&units[0]);
+    Scalar::Text(format!("{}{name}", value / *factor as u64))
+}
+
+const SPANS: &[(&str, f64)] = &[
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("d", 86_400e9),
+    ("mo", 30.0 * 86_400e9),
+    ("y", 365.0 * 86_400e9),
+];
+const SIZES: &[(&str, f64)] = &[
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+];
+const RATES: &[(&str, f64)] = &[
+    ("B/s", 1.0),
+    ("kB/s", 1e3),
+    ("MB/s", 1e6),
+    ("GB/s", 1e9),
+    ("KiB/s", 1024.0),
+    ("MiB/s", 1_048_576.0),
+    ("GiB/s", 1_073_741_824.0),
+];
+/// Text longer than this, or numbers above it, cannot be meant (some 290 years in ns, 8 EiB).
+const LIMIT: f64 = 9.2e18;
+
+fn whole(scalar: &Scalar, units: &[(&str, f64)]) -> Option<u64> {
+    let value = match scalar {
+        Scalar::Text(text) => with_unit(text, units)?,
+        Scalar::Int(0) => 0.0,
+        _ => return None,
+    };
+    (value <= LIMIT).then_some(libm::round(value) as u64)
+}
+
+impl Value for Span {
+    fn expects() -> String {
+        "a time with its unit (ns, us, ms, s, min, h, d, mo, y), such as \"40us\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Span> {
+        whole(scalar, SPANS).map(Span)
+    }
+    fn write(&self) -> Scalar {
+        in_largest_unit(self.0, &SPANS[..7])
+    }
+}
+
+impl Value for Bytes {
+    fn expects() -> String {
+        "a size with its unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), such as \"16KiB\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Bytes> {
+        whole(scalar, SIZES).map(Bytes)
+    }
+    fn write(&self) -> Scalar {
+        in_largest_unit(self.0, SIZES)
+    }
+}
+
+impl Value for Bandwidth {
+    fn expects() -> String {
+        "a bandwidth with its unit (B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s), such as \"1.2GB/s\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Bandwidth> {
+        whole(scalar, RATES).map(Bandwidth)
+    }
+    fn write(&self) -> Scalar {
+        in_largest_unit(self.0, RATES)
+    }
+}
+
+impl Value for Temperature {
+    fn expects() -> String {
+        "a temperature from -40C to 125C, such as \"30C\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Temperature> {
+        let Scalar::Text(text) = scalar else { return None };
+        let degrees: f64 = text.strip_suffix('C')?.trim().parse().ok()?;
+        (-40.0..=125.0).contains(&degrees).then_some(Temperature(degrees))
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Text(format!("{}C", self.0))
+    }
+}
+
+impl Value for Retention {
+    fn expects() -> String {
+        "a retention age such as \"3mo\", or a distribution such as \"uniform:0..30d\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Retention> {
+        let Scalar::Text(text) = scalar else { return Span::read(scalar).map(Retention::Fixed) };
+        let Some(range) = text.strip_prefix("uniform:") else {
+            return Span::read(scalar).map(Retention::Fixed);
+        };
+        let (from, to) = range.split_once("..")?;
+        let to_span = Span::read(&Scalar::Text(to.into()))?;
+        // "0..30d": the lower bound may leave the unit to the upper one.
+        let from_span = match from.trim().parse::<f64>() {
+            Ok(number) => {
+                let unit = to.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '_');
+                Span::read(&Scalar::Text(format!("{number}{unit}")))?
+            }
+            Err(_) => Span::read(&Scalar::Text(from.into()))?,
+        };
+        (from_span <= to_span).then_some(Retention::Uniform(from_span, to_span))
+    }
+    fn write(&self) -> Scalar {
+        match self {
+            Retention::Fixed(age) => age.write(),
+            Retention::Uniform(from, to) => {
+                let (Scalar::Text(from), Scalar::Text(to)) = (from.write(), to.write()) else { unreachable!() };
+                Scalar::Text(format!("uniform:{from}..{to}"))
+            }
+        }
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    fn expects() -> String {
+        format!("\"none\", or {}", T::expects())
+    }
+    fn read(scalar: &Scalar) -> Option<Option<T>> {
+        match scalar {
+            Scalar::Text(text) if text == "none" => Some(None),
+            other => T::read(other).map(Some),
+        }
+    }
+    fn write(&self) -> Scalar {
+        self.as_ref().map_or_else(|| Scalar::Text("none".into()), T::write)
+    }
+}
+
+impl<T: Value> Value for Vec<T> {
+    fn expects() -> String {
+        format!("one value or a list in brackets, each {}", T::expects())
+    }
+    fn read(scalar: &Scalar) -> Option<Vec<T>> {
+        match scalar {
+            Scalar::List(items) => items.iter().map(T::read).collect(),
+            one => T::read(one).map(|v| vec![v]),
+        }
+    }
+    fn write(&self) -> Scalar {
+        match self.as_slice() {
+            [one] => one.write(),
+            many => Scalar::List(many.iter().map(T::write).collect()),
+        }
+    }
+}
+
+/// The entry of `known` that `word` most likely means, if any is close.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(&word.to_lowercase(), candidate), candidate))
+        .filter(|(likeness, _)| *likeness >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Declares an enum whose variants are words in configuration, each with its one-line meaning.
+#[macro_export]
+macro_rules! choices {
+    ($(#[$outer:meta])* pub enum $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+ }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl $name {
+            /// Every choice: its word in configuration and what it means.
+            pub const ALL: &'static [($name, &'static str, &'static str)] =
+                &[$(($name::$variant, $word, concat!($($doc, " "),+)),)+];
+
+            /// The choice's word in configuration.
+            pub fn word(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+        }
+
+        impl $crate::value::Value for $name {
+            fn expects() -> String {
+                let words: Vec<String> = Self::ALL.iter().map(|(_, word, _)| format!("\"{word}\"")).collect();
+                format!("one of {}", words.join(", "))
+            }
+            fn read(scalar: &$crate::value::Scalar) -> Option<Self> {
+                let $crate::value::Scalar::Text(text) = scalar else { return None };
+                Self::ALL.iter().find(|(_, word, _)| word == text).map(|(choice, _, _)| *choice)
+            }
+            fn write(&self) -> $crate::value::Scalar {
+                $crate::value::Scalar::Text(self.word().into())
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(word: &str) -> Scalar {
+        Scalar::Text(word.into())
+    }
+
+    #[test]
+    fn quantities_need_their_unit() {
+        assert_eq!(Span::read(&text("40us")), Some(Span(40_000)));
+        assert_eq!(Span::read(&text("0.5 ms")), Some(Span(500_000)));
+        assert_eq!(Span::read(&Scalar::Int(40)), None);
+        assert_eq!(Span::read(&text("40 parsecs")), None);
+        assert_eq!(Span::read(&text("1e99s")), None);
+        assert_eq!(Span::read(&text("99999999999999999999y")), None);
+        assert_eq!(Bytes::read(&text("16KiB")), Some(Bytes(16_384)));
+        assert_eq!(Bandwidth::read(&text("1.2GB/s")), Some(Bandwidth(1_200_000_000)));
+        assert_eq!(Fraction::read(&text("7%")), Some(Fraction(0.07)));
+        assert_eq!(Fraction::read(&Scalar::Float(1.5)), None);
+        assert_eq!(Temperature::read(&text("30C")), Some(Temperature(30.0)));
+        assert_eq!(Temperature::read(&text("500C")), None);
+    }
+
+    #[test]
+    fn a_retention_range_shares_its_unit() {
+        let month = Span(30 * 86_400_000_000_000);
+        assert_eq!(Retention::read(&text("uniform:0..30d")), Some(Retention::Uniform(Span(0), month)));
+        assert_eq!(Retention::read(&text("uniform:1d..30d")), Retention::read(&text("uniform:1..30d")));
+        assert_eq!(Retention::read(&text("uniform:3d..1d")), None);
+        assert_eq!(Retention::read(&text("1mo")), Some(Retention::Fixed(month)));
+    }
+
+    #[test]
+    fn a_misspelt_word_finds_its_neighbour() {
+        assert_eq!(nearest("t_porg", ["t_read", "t_prog", "t_bers"]), Some("t_prog"));
+        assert_eq!(nearest("qqqqqq", ["t_read", "t_prog"]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(n in 0..u64::MAX / 4) {
+            prop_assert_eq!(Span::read(&Span(n % (1 << 53)).write()), Some(Span(n % (1 << 53))));
+            prop_assert_eq!(Bytes::read(&Bytes(n % (1 << 53)).write()), Some(Bytes(n % (1 << 53))));
+        }
+
+        #[test]
+        fn no_word_makes_the_readers_panic(word in "\\PC{0,40}") {
+            let scalar = Scalar::from_word(&word);
+            let _ = (Span::read(&scalar), Bytes::read(&scalar), Bandwidth::read(&scalar), Retention::read(&scalar));
+            let _ = (Fraction::read(&scalar), Temperature::read(&scalar), <Vec<u32>>::read(&scalar));
+        }
+    }
+}

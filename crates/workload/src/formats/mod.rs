@@ -1,0 +1,239 @@
+//! The trace formats: one file a format, and one line each in [`ALL`].
+
+mod ascii;
+mod columns;
+mod msr;
+mod unit;
+
+use std::fmt;
+
+use units::ConfigError;
+use units::value::nearest;
+
+use crate::request::Request;
+use unit::Units;
+
+/// Every format. When the content would do for several, the first is taken.
+const ALL: &[&Entry] = &[&msr::MSR, &ascii::MQSIM, &ascii::DISKSIM];
+
+/// What a format is: everything that naming, detecting, reading and explaining it needs.
+pub(crate) struct Entry {
+    /// Its word on the command line.
+    name: &'static str,
+    /// Its name for people.
+    title: &'static str,
+    /// A line of it, in words.
+    layout: &'static str,
+    /// Its units, where they may be chosen.
+    units: Option<Units>,
+    separator: Separator,
+    columns: &'static [Column],
+    time_column: usize,
+    /// Whether lines like these, none of them blank and at least one, are of this format.
+    looks_like: fn(&[&[u8]]) -> bool,
+    lines: fn(Option<Units>) -> Box<dyn Lines>,
+}
+
+/// A column, for error messages.
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    /// Completes "expected …".
+    pub(crate) expects: &'static str,
+}
+
+enum Separator {
+    Comma,
+    Blanks,
+}
+
+/// The reader of one format.
+pub(crate) trait Lines: Send {
+    /// The request on a line, with its time as the trace counts it; nothing for a line that only describes.
+    fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault>;
+}
+
+/// Why a line is refused. Small: the message is composed only when it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) column: usize,
+    pub(crate) why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Not what the column holds.
+    Bad,
+    /// The line ends before this column.
+    Missing,
+    /// The line goes on behind its last column.
+    Extra,
+    /// The number does not fit 64 bits, in ns or bytes.
+    Overflow,
+    /// A request of no bytes.
+    Zero,
+    /// A request larger than any host sends.
+    Absurd,
+    /// Offset and size together do not fit 64 bits.
+    PastEnd,
+}
+
+/// White space only, or the end-of-file character that old programs leave at the end.
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    matches!(line.trim_ascii(), b"" | b"\x1a")
+}
+
+/// A trace format with the units of its columns.
+#[derive(Clone, Copy)]
+pub struct Format {
+    entry: &'static Entry,
+    units: Option<Units>,
+}
+
+impl Format {
+    /// Reads a format as users write it: `msr`, `mqsim`, `disksim:time=ms,offset=B,size=B`.
+    pub fn parse(word: &str) -> Result<Format, ConfigError> {
+        let fail = |problem: String, remedy: String| ConfigError {
+            origin: format!("--format {}", crate::error::excerpt(word.as_bytes())),
+            line: None,
+            key: None,
+            problem,
+            remedy,
+        };
+        let (name, options) = word.split_once(':').map_or((word, None), |(name, options)| (name, Some(options)));
+        let Some(entry) = ALL.iter().find(|entry| entry.name == name) else {
+            let known = || ALL.iter().map(|entry| entry.name);
+            let remedy = match nearest(name, known()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the formats are {}", known().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(fail("there is no such format".into(), remedy));
+        };
+        let mut format = Format { entry, units: entry.units };
+        if let Some(options) = options {
+            let Some(units) = &mut format.units else {
+                return Err(fail(format!("{} has fixed units", entry.title), format!("write `{name}`")));
+            };
+            units.apply(options).map_err(|(problem, remedy)| fail(problem, remedy))?;
+        }
+        Ok(format)
+    }
+
+    /// The format that the first lines of a file show, and a line that tells the user so.
+    pub fn detect<Line: AsRef<[u8]>>(first_lines: &[Line]) -> Option<(Format, String)> {
+        let lines: Vec<&[u8]> =
+            first_lines.iter().map(|line| line.as_ref().trim_ascii()).filter(|line| !is_blank(line)).collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let entry = *ALL.iter().find(|entry| (entry.looks_like)(&lines))?;
+        let format = Format { entry, units: entry.units };
+        Some((format, format!("taken as {}; say --format to choose", format.describe())))
+    }
+
+    /// Every format: its word, its name for people, and what its lines hold.
+    pub fn list() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        ALL.iter().map(|entry| (entry.name, entry.title, entry.layout))
+    }
+
+    /// The format's word, without options.
+    pub fn name(self) -> &'static str {
+        self.entry.name
+    }
+
+    /// The format and its units in words.
+    pub fn describe(self) -> String {
+        match self.units {
+            None => self.entry.title.to_owned(),
+            Some(units) => format!("{} ({})", self.entry.title, units.describe()),
+        }
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        self.entry.title
+    }
+
+    pub(crate) fn columns(self) -> &'static [Column] {
+        self.entry.columns
+    }
+
+    pub(crate) fn time_column(self) -> usize {
+        self.entry.time_column
+    }
+
+    /// The text of one column; everything from there on when it is beyond the last.
+    pub(crate) fn field(self, line: &[u8], column: usize) -> &[u8] {
+        columns::field(line, column, self.entry.columns.len(), &self.entry.separator)
+    }
+
+    pub(crate) fn lines(self) -> Box<dyn Lines> {
+        (self.entry.lines)(self.units)
+    }
+}
+
+/// Equal when they read every file alike.
+impl PartialEq for Format {
+    fn eq(&self, other: &Format) -> bool {
+        self.entry.name == other.entry.name && self.units == other.units
+    }
+}
+
+/// As [`Format::parse`] reads it back, with every option.
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.entry.name)?;
+        self.units.map_or(Ok(()), |units| write!(f, ":{units}"))
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Format({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(word: &str) -> String {
+        Format::parse(word).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_format_reads_back_as_it_prints() {
+        for word in ["msr", "mqsim", "disksim", "disksim:time=us", "mqsim:size=KiB,offset=B,time=s"] {
+            let format = Format::parse(word).unwrap();
+            assert_eq!(Format::parse(&format.to_string()), Ok(format), "{word}");
+        }
+        assert_eq!(Format::parse("disksim").unwrap().to_string(), "disksim:time=ms,offset=sector,size=sector");
+        assert_ne!(Format::parse("disksim"), Format::parse("disksim:size=B"));
+    }
+
+    #[test]
+    fn a_misspelt_format_is_answered_with_its_neighbour() {
+        assert_eq!(refused("diksim"), "--format diksim: there is no such format\n  help: did you mean `disksim`?");
+        assert!(refused("zzzz").contains("the formats are msr, mqsim, disksim"));
+        assert!(refused("").contains("the formats are"));
+        assert!(refused("msr:time=ns").contains("fixed units"));
+        assert!(refused("disksim:tmie=ms").contains("did you mean `time`?"));
+        assert!(refused("disksim:offset=sectr").contains("did you mean `sector`?"));
+        assert!(refused("disksim:time=parsec").contains("ns, us, ms, s"));
+        assert!(refused("disksim:size=B,size=KiB").contains("twice"));
+        assert!(refused("disksim:").contains("key=value"));
+        assert!(refused("disksim:time").contains("key=value"));
+    }
+
+    #[test]
+    fn content_shows_the_format() {
+        let detect = |lines: &[&str]| Format::detect(lines).map(|(format, _)| format.name());
+        assert_eq!(detect(&["128166481075232275,rsrch,1,Write,281358336,45056,94872"]), Some("msr"));
+        assert_eq!(detect(&["", "938513000 4 264719034 16 0"]), Some("mqsim"));
+        assert_eq!(detect(&["0 4 264719034 16 0", "0.5 4 264719034 16 0"]), Some("disksim"));
+        assert_eq!(detect(&["1,2,3,4,5"]), None);
+        assert_eq!(detect(&["now 4 264719034 16 0"]), None);
+        assert_eq!(detect(&["hello"]), None);
+        assert_eq!(detect(&["", "  "]), None);
+        let (_, note) = Format::detect(&["0.5\t4 264719034 16 0"]).unwrap();
+        assert_eq!(note, "taken as DiskSim ASCII (time in ms, sectors of 512 B); say --format to choose");
+    }
+}

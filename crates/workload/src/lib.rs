@@ -1,0 +1,22 @@
+//! Where requests come from: trace files in the field's formats, and generators. Both are a [`Source`].
+//!
+//! Architecture invariant: this crate knows nothing of flash or of the device; a source delivers requests in
+//! time order and in constant memory, however long the trace.
+
+mod error;
+mod formats;
+mod generator;
+mod hash;
+mod input;
+pub mod presets;
+mod request;
+mod scatter;
+mod trace;
+mod zipf;
+
+pub use error::TraceError;
+pub use formats::Format;
+pub use generator::{Arrivals, Generator, GeneratorSource, Pattern};
+pub use hash::content_hash;
+pub use request::{Op, Request, Source};
+pub use trace::TraceFile;

@@ -1,0 +1,41 @@
+//! The seam between what users bring and what the device replays: a stream of [`Request`]s.
+
+use units::{Bytes, Time};
+
+use crate::error::TraceError;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Read `bytes` at `offset`.
+    Read,
+    /// Write `bytes` at `offset`.
+    Write,
+}
+
+/// One host request. Addresses are bytes and may be unaligned; the device splits requests at its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Arrival, counted from the first request of the source.
+    pub time: Time,
+    /// First byte.
+    pub offset: Bytes,
+    /// Length, more than zero.
+    pub bytes: Bytes,
+    /// Read or write.
+    pub op: Op,
+    /// The submission queue it goes to, modulo the number of queues.
+    pub queue: u16,
+}
+
+/// A stream of requests in time order.
+///
+/// Contract: times never decrease; the same source built again gives the same requests; memory does not
+/// grow with the number of requests delivered.
+pub trait Source: Send {
+    /// Appends up to `max` further requests to `batch`. Appending none means that the source has ended.
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError>;
+
+    /// How much has been delivered, from 0 to 1, where that can be known: for progress bars.
+    fn progress(&self) -> Option<f64>;
+}

@@ -1,0 +1,68 @@
+//! A keyed permutation of 0..n in constant memory: spreads the popular ranks of a distribution over all addresses.
+
+use units::Stream;
+
+/// A bijection of 0..n. Rounds of add, multiply by an odd number and xor-shift permute the w-bit numbers, w the
+/// least with 2^w >= n: each step is invertible modulo 2^w. Results beyond n are sent through again (cycle walking:
+/// J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002), less than twice on average.
+pub(crate) struct Scatter {
+    n: u64,
+    mask: u64,
+    shift: u32,
+    rounds: [(u64, u64); 3],
+}
+
+impl Scatter {
+    /// Invariant: 0 < `n` <= 2^63.
+    pub(crate) fn new(n: u64, stream: Stream) -> Scatter {
+        let width = 64 - (n - 1).leading_zeros();
+        let mask = (1u64 << width) - 1;
+        let key = |i| stream.bits(i);
+        Scatter {
+            n,
+            mask,
+            shift: width.div_ceil(2).max(1),
+            rounds: [(key(0), key(1) | 1), (key(2), key(3) | 1), (key(4), key(5) | 1)],
+        }
+    }
+
+    /// Where `x`, below n, goes.
+    #[inline]
+    pub(crate) fn place(&self, mut x: u64) -> u64 {
+        loop {
+            for (add, multiply) in self.rounds {
+                x = x.wrapping_add(add).wrapping_mul(multiply) & self.mask;
+                x ^= x >> self.shift;
+            }
+            if x < self.n {
+                return x;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_taken_once() {
+        for n in (1..70).chain([255, 256, 257, 1000, 65_537]) {
+            let scatter = Scatter::new(n, Stream::new(n, "test"));
+            let mut places: Vec<u64> = (0..n).map(|x| scatter.place(x)).collect();
+            places.sort_unstable();
+            assert!(places.into_iter().eq(0..n), "{n}");
+        }
+    }
+
+    #[test]
+    fn neighbours_are_spread_evenly() {
+        const N: u64 = 1_000_003;
+        let scatter = Scatter::new(N, Stream::new(3, "test"));
+        let mut tenths = [0u32; 10];
+        for x in 0..10_000 {
+            tenths[(scatter.place(x) * 10 / N) as usize] += 1;
+        }
+        assert!(tenths.iter().all(|count| (850..1150).contains(count)), "{tenths:?}");
+    }
+}

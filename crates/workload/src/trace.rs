@@ -1,0 +1,172 @@
+//! A trace file as a [`Source`].
+
+use std::path::Path;
+
+use units::{Bytes, Time};
+
+use crate::error::TraceError;
+use crate::formats::{Fault, Format, Lines, Why, is_blank};
+use crate::input::{FIRST_LINES, Input};
+use crate::request::{Request, Source};
+
+/// A trace file, plain or gzip, delivered request by request. The first request is at time 0.
+pub struct TraceFile {
+    input: Input,
+    format: Format,
+    note: Option<String>,
+    lines: Box<dyn Lines>,
+    /// The time column of the first request: what is time 0 to the device.
+    origin: Option<u64>,
+    last: u64,
+    failed: Option<TraceError>,
+}
+
+impl TraceFile {
+    /// Opens `path` as `format`, or as the format that its first lines show.
+    pub fn open(path: &Path, format: Option<Format>) -> Result<TraceFile, TraceError> {
+        let mut input = Input::open(path)?;
+        let first = input.first_lines()?;
+        if first.is_empty() {
+            return Err(no_requests(&input));
+        }
+        let (format, note) = match format {
+            Some(format) => (format, None),
+            None => match Format::detect(&first) {
+                Some((format, note)) => (format, Some(note)),
+                None if first.len() < FIRST_LINES && first.iter().all(|line| is_blank(line)) => {
+                    return Err(no_requests(&input));
+                }
+                None => return Err(undetectable(&input, &first)),
+            },
+        };
+        let lines = format.lines();
+        Ok(TraceFile { input, format, note, lines, origin: None, last: 0, failed: None })
+    }
+
+    /// The format it is read as.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What the user should know about the choice of format, where it was detected.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    fn read_batch(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        let mut wanted = max;
+        while wanted > 0 {
+            if !self.input.advance()? {
+                return if self.origin.is_some() { Ok(()) } else { Err(no_requests(&self.input)) };
+            }
+            let line = self.input.line();
+            let request = match self.lines.read(line) {
+                Ok(Some(request)) => request,
+                Ok(None) => continue,
+                Err(_) if is_blank(line) => continue,
+                Err(fault) => return Err(self.explain(fault)),
+            };
+            let time = request.time.0;
+            let origin = *self.origin.get_or_insert(time);
+            if time < self.last {
+                return Err(self.backwards(self.last - time));
+            }
+            self.last = time;
+            batch.push(Request { time: Time(time - origin), ..request });
+            wanted -= 1;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn explain(&self, fault: Fault) -> TraceError {
+        let line = self.input.line();
+        let title = self.format.title();
+        let columns = self.format.columns();
+        let other_format = format!("if every line looks like this it is not {title}: choose another with --format");
+        let (problem, remedy) = match fault.why {
+            Why::Bad => (
+                format!("expected {}", columns[fault.column].expects),
+                format!("correct the line or drop it; {other_format}"),
+            ),
+            Why::Missing => (
+                format!("expected {} columns and this is where column {} is missing", columns.len(), fault.column + 1),
+                format!("drop the line if the file was cut short; {other_format}"),
+            ),
+            Why::Extra => (
+                format!("expected {} columns and nothing behind them", columns.len()),
+                format!("correct the line or drop it; {other_format}"),
+            ),
+            Why::Overflow => (
+                "expected a number that fits 64 bits in ns or bytes".into(),
+                "check the column, and the unit it is read in".into(),
+            ),
+            Why::Zero => ("expected at least one byte".into(), "drop requests of no bytes from the trace".into()),
+            Why::Absurd => (
+                format!("expected at most {LARGEST_REQUEST} a request"),
+                format!(
+                    "check the unit of the column: this is read as {}, and ASCII traces in bytes need `:offset=B,size=B`",
+                    self.format
+                ),
+            ),
+            Why::PastEnd => (
+                "expected the request to end within 64 bits of bytes".into(),
+                "check the offset, and the unit it is read in".into(),
+            ),
+        };
+        // A column that is not there has no text: show how the line ends instead.
+        let text = match fault.why {
+            Why::Missing => &line[line.len().saturating_sub(40)..],
+            _ => self.format.field(line, fault.column),
+        };
+        let name = columns.get(fault.column).map_or("end of line", |column| column.name);
+        TraceError::new(self.input.file(), problem, remedy).at(self.input.number()).in_field(name, text)
+    }
+
+    #[cold]
+    fn backwards(&self, by: u64) -> TraceError {
+        let column = self.format.time_column();
+        let text = self.format.field(self.input.line(), column);
+        TraceError::new(
+            self.input.file(),
+            format!("expected no time before that of the request above it: it goes back by {by} ns"),
+            "sort the trace by its time column first (such as with `sort -s -n`)",
+        )
+        .at(self.input.number())
+        .in_field(self.format.columns()[column].name, text)
+    }
+}
+
+/// Larger requests than any host sends: most likely a column in another unit.
+pub(crate) const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
+
+impl Source for TraceFile {
+    /// The requests before a faulty line are delivered; the error then comes again at every call.
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        self.read_batch(batch, max).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.input.progress()
+    }
+}
+
+fn no_requests(input: &Input) -> TraceError {
+    TraceError::new(input.file(), "holds no requests", "check that this is the trace, and that it was written whole")
+}
+
+fn undetectable(input: &Input, first: &[Vec<u8>]) -> TraceError {
+    let list: Vec<String> = Format::list().map(|(name, title, _)| format!("{name} ({title})")).collect();
+    let at = first.iter().position(|line| !is_blank(line)).unwrap_or(0);
+    let mut error = TraceError::new(
+        input.file(),
+        "which is of no format that can be told from its content",
+        format!("choose the format with --format: {}", list.join(", ")),
+    )
+    .at(at as u64 + 1);
+    error.found = Some(crate::error::excerpt(&first[at]));
+    error
+}

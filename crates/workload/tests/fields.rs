@@ -1,0 +1,149 @@
+//! Every column of every format: what it means, and how a faulty one is reported.
+
+mod common;
+
+use common::{read, refused};
+use proptest::prelude::*;
+use units::{Bytes, Time};
+use workload::{Op, Request};
+
+/// Asserts that `line`, as the third line behind two good ones, is reported at that line and `field`.
+fn faulty(format: &str, good: &str, line: &str, field: &str, says: &str) {
+    let error = refused(format!("{good}\n{good}\n{line}\n"), Some(format));
+    assert!(error.starts_with(&format!("FILE:3: {field}: found ")), "{line}: {error}");
+    assert!(error.contains(says) && error.contains("\n  help: "), "{line}: {error}");
+}
+
+const MSR: &str = "128166385365934025,web,3,Read,4096,512,1357";
+
+#[test]
+fn an_msr_line_is_read() {
+    let text = format!("{MSR}\n128166385365934026,,70000,wRITE,0,1,1\n");
+    assert_eq!(
+        read(text, Some("msr")).unwrap(),
+        [
+            Request { time: Time(0), offset: Bytes(4096), bytes: Bytes(512), op: Op::Read, queue: 3 },
+            Request { time: Time(100), offset: Bytes(0), bytes: Bytes(1), op: Op::Write, queue: 4464 },
+        ]
+    );
+}
+
+#[test]
+fn each_faulty_msr_column_is_named() {
+    let bad = |line: &str, field: &str, says: &str| faulty("msr", MSR, line, field, says);
+    bad("x,web,0,Read,4096,512,1", "Timestamp", "found \"x\", expected a whole number of 100-ns ticks");
+    bad("-5,web,0,Read,4096,512,1", "Timestamp", "found \"-5\"");
+    bad(",web,0,Read,4096,512,1", "Timestamp", "found nothing");
+    bad("12.5,web,0,Read,4096,512,1", "Timestamp", "found \"12.5\"");
+    bad("184467440737095517,web,0,Read,4096,512,1", "Timestamp", "fits 64 bits");
+    bad("99999999999999999999,web,0,Read,4096,512,1", "Timestamp", "fits 64 bits");
+    bad("128166385365934025", "Hostname", "column 2 is missing");
+    bad("128166385365934025,web", "DiskNumber", "column 3 is missing");
+    bad("128166385365934025,web,a,Read,4096,512,1", "DiskNumber", "found \"a\"");
+    bad("128166385365934025,web,0", "Type", "missing");
+    bad("128166385365934025,web,0,Reads,4096,512,1", "Type", "found \"Reads\", expected Read or Write");
+    bad("128166385365934025,web,0,,4096,512,1", "Type", "found nothing");
+    bad("128166385365934025,web,0,Read", "Offset", "missing");
+    bad("128166385365934025,web,0,Read,0x10,512,1", "Offset", "found \"0x10\"");
+    bad("128166385365934025,web,0,Read,18446744073709551616,512,1", "Offset", "fits 64 bits");
+    bad("128166385365934025,web,0,Read,18446744073709551615,512,1", "Offset", "end within 64 bits");
+    bad("128166385365934025,web,0,Read,4096", "Size", "missing");
+    bad("128166385365934025,web,0,Read,4096,,1", "Size", "found nothing");
+    bad("128166385365934025,web,0,Read,4096,0,1", "Size", "at least one byte");
+    bad("128166385365934025,web,0,Read,4096,1073741825,1", "Size", "at most 1 GiB");
+    bad("128166385365934025,web,0,Read,4096,5 12,1", "Size", "found \"5 12\"");
+    bad("128166385365934025,web,0,Read,4096,512", "ResponseTime", "missing");
+    bad("128166385365934025,web,0,Read,4096,512,", "ResponseTime", "found nothing");
+    bad("128166385365934025,web,0,Read,4096,512,soon", "ResponseTime", "found \"soon\", expected a number");
+    bad("128166385365934025,web,0,Read,4096,512,1,2", "end of line", "nothing behind them");
+}
+
+#[test]
+fn a_header_is_no_request() {
+    let text = format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\r\n{MSR}\r\n");
+    assert_eq!(read(text, None).unwrap().len(), 1);
+}
+
+const ASCII: &str = "100 4 8 16 1";
+
+#[test]
+fn an_ascii_line_is_read_in_its_units() {
+    let one = |text: &str, format: &str| {
+        let requests = read(text, Some(format)).unwrap();
+        let Request { time, offset, bytes, op, queue } = requests[1];
+        (time.0, offset.0, bytes.0, op, queue)
+    };
+    let text = "100 0 0 1 0\n  100.0625\t65537  8 16 1 \n";
+    assert_eq!(one(text, "disksim"), (62_500, 4096, 8192, Op::Read, 1));
+    assert_eq!(one(text, "disksim:time=s"), (62_500_000, 4096, 8192, Op::Read, 1));
+    assert_eq!(one(text, "mqsim:time=us,offset=KiB,size=B"), (62, 8192, 16, Op::Read, 1));
+    assert_eq!(one("7 0 0 1 1\n9 2 3 4 0\n", "mqsim"), (2, 1536, 2048, Op::Write, 2));
+}
+
+#[test]
+fn each_faulty_ascii_column_is_named() {
+    for format in ["mqsim", "disksim"] {
+        let bad = |line: &str, field: &str, says: &str| faulty(format, ASCII, line, field, says);
+        bad("x 4 8 16 1", "time", "found \"x\", expected a number");
+        bad("-1 4 8 16 1", "time", "found \"-1\"");
+        bad("100.5.5 4 8 16 1", "time", "found \"100.5.5\"");
+        bad("99999999999999999999 4 8 16 1", "time", "fits 64 bits");
+        bad("100", "device", "column 2 is missing");
+        bad("100 a 8 16 1", "device", "found \"a\"");
+        bad("100 4", "offset", "missing");
+        bad("100 4 8.5 16 1", "offset", "found \"8.5\"");
+        bad("100 4 36028797018963968 16 1", "offset", "fits 64 bits");
+        bad("100 4 36028797018963967 16 1", "offset", "end within 64 bits");
+        bad("100 4 8 ", "size", "missing");
+        bad("100 4 8 y 1", "size", "found \"y\"");
+        bad("100 4 8 0 1", "size", "at least one byte");
+        bad("100 4 8 2097153 1", "size", "at most 1 GiB");
+        bad("100 4 8 18446744073709551615 1", "size", "fits 64 bits");
+        bad("100 4 8 16", "op", "missing");
+        bad("100 4 8 16 R", "op", "found \"R\", expected 1 (read) or 0 (write)");
+        bad("100 4 8 16 2", "op", "found \"2\"");
+        bad("100 4 8 16 1x", "op", "found \"1x\"");
+        bad("100 4 8 16 1 9 9", "end of line", "found \"9 9\"");
+    }
+    let absurd = refused("0.5 0 0 3000000 1", None);
+    assert!(absurd.contains("disksim:time=ms,offset=sector,size=sector"), "{absurd}");
+}
+
+#[test]
+fn time_that_goes_back_is_refused_with_how_far() {
+    let error = refused("5.5 0 0 1 1\n7 0 0 1 1\n\n6.999999 0 0 1 1\n", Some("disksim"));
+    assert!(error.starts_with("FILE:4: time: found \"6.999999\", expected no time before"), "{error}");
+    assert!(error.contains("it goes back by 1 ns") && error.contains("sort"), "{error}");
+    let earlier = MSR.replace("934025", "934000");
+    let error = refused(format!("{MSR}\n{earlier}\n"), None);
+    assert!(error.starts_with("FILE:2: Timestamp: ") && error.contains("2500 ns"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(
+        gaps in prop::collection::vec((0u64..10_000_000_000, 0u64..1 << 40, 1u64..1 << 20, any::<bool>(), any::<u16>()), 1..50),
+        crlf in any::<bool>(),
+    ) {
+        let end = if crlf { "\r\n" } else { "\n" };
+        let (mut msr, mut ascii, mut expected) = (String::new(), String::new(), Vec::new());
+        let mut time = 0;
+        for (i, (gap, offset, bytes, read, queue)) in gaps.into_iter().enumerate() {
+            time += if i > 0 { gap * 100 } else { 0 };
+            let op = if read { Op::Read } else { Op::Write };
+            msr += &format!("{},h,{queue},{op:?},{offset},{bytes},1{end}", 1_000 + time / 100);
+            let (whole, part) = (time / 1_000_000, time % 1_000_000);
+            ascii += &format!("{}.{part:06} {queue} {offset} {bytes} {}{end}", 77 + whole, u8::from(read));
+            expected.push(Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue });
+        }
+        prop_assert_eq!(&read(&msr, None).unwrap(), &expected);
+        prop_assert_eq!(&read(&ascii, Some("disksim:offset=B,size=B")).unwrap(), &expected);
+    }
+
+    #[test]
+    fn no_line_makes_a_reader_panic(line in "[0-9a-zA-Z ,.\t-]{0,60}", format in 0..3usize) {
+        let format = ["msr", "mqsim", "disksim"][format];
+        let _ = read(&line, Some(format));
+        let _ = read(&line, None);
+    }
+}

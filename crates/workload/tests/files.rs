@@ -1,0 +1,192 @@
+//! Files as such: compression, line ends, damage, emptiness, garbage.
+
+mod common;
+
+use common::{Scratch, drain, gzip, read, refused};
+use proptest::prelude::*;
+use workload::{Format, Source, TraceFile, content_hash};
+
+fn lines(count: u64) -> String {
+    (0..count).map(|i| format!("{} 0 {} 8 {}\n", i * 1000, i * 8 % 4096, i % 2)).collect()
+}
+
+#[test]
+fn plain_gzip_and_multi_member_gzip_give_the_same_requests() {
+    let text = lines(50_000);
+    let plain = read(&text, None).unwrap();
+    assert_eq!(plain.len(), 50_000);
+    assert_eq!(read(gzip(text.as_bytes()), None).unwrap(), plain);
+    let (first, second) = text.split_at(text.len() / 3);
+    let members = [gzip(first.as_bytes()), gzip(second.as_bytes())].concat();
+    assert_eq!(read(members, None).unwrap(), plain);
+}
+
+#[test]
+fn line_ends_blank_lines_and_marks_do_not_matter() {
+    let plain = read("1 0 0 8 1\n2 0 8 8 0\n", None).unwrap();
+    for text in [
+        "1 0 0 8 1\r\n2 0 8 8 0\r\n",
+        "1 0 0 8 1\n2 0 8 8 0",
+        "\n  \t\n1 0 0 8 1\n\r\n2 0 8 8 0\n\x1a",
+        "\u{feff}1 0 0 8 1\n2 0 8 8 0\n\n\n",
+    ] {
+        assert_eq!(read(text, None).unwrap(), plain, "{text:?}");
+    }
+}
+
+#[test]
+fn a_file_without_requests_is_an_error() {
+    for (text, format) in [("", None), ("", Some("msr")), ("\n \n\x1a\n", None), ("\n\n", Some("mqsim"))] {
+        assert!(refused(text, format).starts_with("FILE: holds no requests\n  help: "), "{text:?}");
+    }
+    assert!(refused(gzip(b""), None).contains("holds no requests"));
+    assert!(
+        refused("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n", None).contains("holds no requests")
+    );
+}
+
+#[test]
+fn damaged_gzip_is_reported_after_the_lines_before_the_damage() {
+    let whole = gzip(lines(50_000).as_bytes());
+    let file = Scratch::new(&whole[..whole.len() / 2]);
+    let mut trace = TraceFile::open(&file.0, None).unwrap();
+    let mut batch = Vec::new();
+    let error = trace.fill(&mut batch, usize::MAX).unwrap_err();
+    assert!(error.to_string().contains("the file is cut short"), "{error}");
+    assert!(!batch.is_empty());
+    assert_eq!(error.line, Some(batch.len() as u64 + 1));
+    assert_eq!(trace.fill(&mut batch, 1).unwrap_err(), error, "the error stays");
+
+    assert!(refused(&whole[..whole.len() - 1], None).contains("cut short"));
+    assert!(refused(&whole[..5], None).contains("cut short"));
+    let mut bent = whole;
+    let end = bent.len() - 6;
+    bent[end] ^= 1;
+    assert!(refused(bent, None).contains("the gzip data are damaged"));
+}
+
+#[test]
+fn other_compressions_are_named() {
+    assert!(refused(b"\x28\xb5\x2f\xfd1234", None).contains("is compressed with zstd\n  help: decompress it"));
+    assert!(refused(b"PK\x03\x04....", None).contains("is a zip archive"));
+}
+
+#[test]
+fn an_endless_line_is_refused_at_once() {
+    let long = vec![b'7'; 1 << 20];
+    assert!(refused(&long, None).starts_with("FILE:1: the line is longer than 4096 bytes"));
+    let behind = [lines(10_000).as_bytes(), &long].concat();
+    assert!(refused(&behind, None).starts_with("FILE:10001: the line is longer than 4096 bytes"));
+    // A small file that unpacks to a gigabyte would take seconds if more than a buffer of it were unpacked.
+    let bomb = gzip(&vec![b' '; 64 << 20]).repeat(16);
+    let start = std::time::Instant::now();
+    assert!(refused(&bomb, Some("msr")).contains("longer than 4096 bytes"));
+    assert!(start.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn the_longest_line_allowed_is_read() {
+    let line = |blanks: usize| format!("1{}0 0 8 1", " ".repeat(blanks));
+    let longest = line(4096 - line(0).len());
+    for end in ["", "\n", "\r\n"] {
+        let text =
+            format!("{}{longest}{end}", format!("{longest}{}", if end.is_empty() { "\n" } else { end }).repeat(200));
+        assert_eq!(read(&text, None).unwrap().len(), 201, "{end:?}");
+        assert!(refused(format!(" {longest}{end}"), None).contains("longer than"), "{end:?}");
+    }
+}
+
+#[test]
+fn a_missing_file_or_a_folder_is_named() {
+    let error = TraceFile::open("/no/such/trace.csv".as_ref(), None).map(|_| ()).unwrap_err().to_string();
+    assert!(error.starts_with("/no/such/trace.csv: cannot be opened: "), "{error}");
+    assert!(TraceFile::open(&std::env::temp_dir(), None).is_err());
+}
+
+#[test]
+fn an_unknown_content_lists_the_formats() {
+    let error = refused("\nhello world\n", None);
+    assert!(error.starts_with("FILE:2: found \"hello world\", which is of no format"), "{error}");
+    for name in ["--format", "msr", "mqsim", "disksim"] {
+        assert!(error.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn a_detected_format_is_noted_and_a_chosen_one_is_not() {
+    let file = Scratch::new(b"0.5 0 0 8 1\n");
+    let trace = TraceFile::open(&file.0, None).unwrap();
+    assert_eq!(trace.format(), Format::parse("disksim").unwrap());
+    assert!(trace.note().unwrap().contains("DiskSim ASCII"));
+    let trace = TraceFile::open(&file.0, Some(Format::parse("mqsim").unwrap())).unwrap();
+    assert_eq!((trace.format().name(), trace.note()), ("mqsim", None));
+}
+
+#[test]
+fn progress_runs_from_0_to_1_and_batches_do_not_matter() {
+    let text = lines(100_000);
+    for content in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
+        let file = Scratch::new(&content);
+        let whole = drain(&mut TraceFile::open(&file.0, None).unwrap(), usize::MAX).unwrap();
+        let mut trace = TraceFile::open(&file.0, None).unwrap();
+        let (mut all, mut last) = (Vec::new(), 0.0);
+        loop {
+            let before = all.len();
+            trace.fill(&mut all, 777).unwrap();
+            let progress = trace.progress().unwrap();
+            assert!(progress >= last && progress <= 1.0);
+            last = progress;
+            if all.len() == before {
+                break;
+            }
+        }
+        assert_eq!(last, 1.0);
+        assert_eq!(all, whole);
+    }
+    let file = Scratch::new(text.as_bytes());
+    let mut trace = TraceFile::open(&file.0, None).unwrap();
+    trace.fill(&mut Vec::new(), 50_000).unwrap();
+    assert!((trace.progress().unwrap() - 0.5).abs() < 0.05);
+}
+
+#[test]
+fn the_content_hash_tells_files_apart() {
+    let (a, b) = (Scratch::new(b"foobar"), Scratch::new(b"foobaz"));
+    assert_eq!(content_hash(&a.0).unwrap(), 0x8594_4171_f739_67e8);
+    assert_ne!(content_hash(&a.0).unwrap(), content_hash(&b.0).unwrap());
+    assert!(content_hash("/no/such/file".as_ref()).is_err());
+}
+
+/// Reads garbage as every format. It may be refused, but in words that a terminal can show.
+fn survive(bytes: &[u8]) {
+    for format in [None, Some("msr"), Some("mqsim"), Some("disksim")] {
+        if let Err(error) = read(bytes, format) {
+            let text = error.to_string();
+            assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)), "{text:?}");
+            assert!(error.found.is_none_or(|found| found.len() <= 60), "{text}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn binary_garbage_is_refused_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
+        survive(&bytes);
+        survive(&gzip(&bytes));
+        survive(&[b"\x1f\x8b\x08".as_slice(), &bytes].concat());
+    }
+
+    #[test]
+    fn damage_in_a_good_trace_is_survived(at in 0..10_000usize, byte in any::<u8>(), cut in any::<bool>(), packed in any::<bool>()) {
+        let mut bytes = lines(300).into_bytes();
+        if packed {
+            bytes = gzip(&bytes);
+        }
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        if cut {
+            bytes.truncate(at);
+        }
+        survive(&bytes);
+    }
+}
