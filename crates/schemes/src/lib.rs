@@ -4,5 +4,6 @@
 //! Architecture invariant: a policy never sees a queue, a device or the time.
 
 pub mod order;
+pub mod presets;
 
 pub use order::{Class, Order};

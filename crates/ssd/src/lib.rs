@@ -13,12 +13,17 @@ pub mod config;
 pub mod device;
 mod error;
 mod ftl;
+pub mod log;
 mod meter;
+pub mod presets;
 pub mod probe;
+pub mod run;
 mod slab;
 pub mod stats;
 
 pub use config::{Config, Plan};
 pub use device::{Completion, Device};
 pub use error::RunError;
+pub use presets::DeviceSpec;
 pub use probe::{DataFrom, Probe, Unwatched};
+pub use run::{Outcome, Replay, Run};

@@ -67,6 +67,8 @@ pub(super) struct DieState {
     /// Partly filled program units must go.
     forced: bool,
     touched: bool,
+    /// What the die would start next, as of its last review.
+    picked: Pick,
     pub channel: u16,
     /// The die as a set of its channel's dies.
     pub bit: u64,
@@ -82,6 +84,7 @@ pub(super) enum Choice {
 }
 
 /// What a die would start next: the queue that leads.
+#[derive(Clone, Copy)]
 enum Pick {
     Nothing,
     Read(usize),
@@ -106,6 +109,7 @@ impl DieState {
             loaded: None,
             forced: false,
             touched: false,
+            picked: Pick::Nothing,
             channel,
             bit: 1 << place,
             meter: Meter::new(),
@@ -247,7 +251,9 @@ impl<P: Probe> Device<P> {
 
     /// Brings a die's event, its meter and its wish for the bus up to date.
     pub(super) fn review(&mut self, die: usize) {
-        let choice = match self.pick(die) {
+        let picked = self.pick(die);
+        self.dies[die].picked = picked;
+        let choice = match picked {
             Pick::Nothing => Choice::Nothing,
             Pick::Read(_) | Pick::Erase(_) => Choice::Command,
             Pick::Program(_) => Choice::Data,
@@ -270,9 +276,14 @@ impl<P: Probe> Device<P> {
     }
 
     /// What the die would start now.
+    #[inline]
     fn pick(&self, die: usize) -> Pick {
+        if self.dies[die].ready == 0 { Pick::Nothing } else { self.pick_ready(die) }
+    }
+
+    fn pick_ready(&self, die: usize) -> Pick {
         let state = &self.dies[die];
-        if state.ready == 0 || self.chip_taken(die) {
+        if self.chip_taken(die) {
             return Pick::Nothing;
         }
         let registers_empty = state.page_full | state.cache_full == 0;
@@ -328,7 +339,7 @@ impl<P: Probe> Device<P> {
 
     /// Starts the read or erase that the die picks. The bus is free.
     pub(super) fn start_command(&mut self, die: usize) {
-        match self.pick(die) {
+        match self.dies[die].picked {
             Pick::Read(queue) => self.start_sense(die, queue),
             Pick::Erase(queue) => self.start_erase(die, queue),
             Pick::Nothing | Pick::Program(_) => unreachable!("Invariant: a die's wish is reviewed whenever it changes"),
@@ -423,7 +434,7 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move the data of the program that the die picks. The bus is free.
     pub(super) fn start_program(&mut self, die: usize) {
-        let Pick::Program(lead) = self.pick(die) else {
+        let Pick::Program(lead) = self.dies[die].picked else {
             unreachable!("Invariant: a die's wish is reviewed whenever it changes")
         };
         let set = self.company(die, lead, false);

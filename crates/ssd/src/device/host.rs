@@ -36,7 +36,8 @@ impl Default for HostQueue {
 }
 
 impl<P: Probe> Device<P> {
-    fn queue_of(&self, request: &Request) -> usize {
+    /// The submission queue that a request goes to.
+    pub fn queue_of(&self, request: &Request) -> usize {
         usize::from(request.queue) % self.queues.len()
     }
 

@@ -234,10 +234,11 @@ impl<P: Probe> Device<P> {
 
     /// Hands a request to the host side of the device at `request.time`; returns its number.
     ///
-    /// Requests must come in time order, not before the present, and lie within the capacity. Requests that
-    /// the queues have no room for wait in the host, in order.
+    /// Requests must come in time order, not before the present unless others still wait in the host, and lie
+    /// within the capacity. Requests that the queues have no room for wait in the host, in order.
     pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
-        let earliest = self.last_arrival.max(self.now);
+        // Behind an arrival that still waits in the host, a late one changes nothing.
+        let earliest = if self.arrivals.is_empty() { self.last_arrival.max(self.now) } else { self.last_arrival };
         if request.time < earliest {
             return Err(RunError::BackInTime { time: request.time, earliest });
         }
@@ -324,6 +325,11 @@ impl<P: Probe> Device<P> {
     /// Submitted requests that have not arrived at the device yet: what a caller keeps small.
     pub fn pending_arrivals(&self) -> usize {
         self.arrivals.len()
+    }
+
+    /// Whether nothing is going to happen until a request is submitted.
+    pub fn idle(&self) -> bool {
+        self.agenda.peek().is_none()
     }
 
     /// Pages in the write buffer.

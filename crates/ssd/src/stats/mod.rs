@@ -1,5 +1,9 @@
 //! What a run reports: counters and usage that the device keeps, and the statistics made of them.
 
+pub mod latency;
+pub mod report;
+pub mod series;
+
 use units::Span;
 
 /// What a die's time goes into.
@@ -98,6 +102,36 @@ pub struct Counters {
     pub buffered_bytes: u64,
 }
 
+impl Counters {
+    /// What has happened since `before`.
+    pub fn since(&self, before: &Counters) -> Counters {
+        Counters {
+            events: self.events - before.events,
+            requests_completed: self.requests_completed - before.requests_completed,
+            read_requests: self.read_requests - before.read_requests,
+            read_bytes: self.read_bytes - before.read_bytes,
+            write_requests: self.write_requests - before.write_requests,
+            write_bytes: self.write_bytes - before.write_bytes,
+            buffer_hits: self.buffer_hits - before.buffer_hits,
+            merged_writes: self.merged_writes - before.merged_writes,
+            senses: self.senses - before.senses,
+            pages_read: self.pages_read - before.pages_read,
+            fill_reads: self.fill_reads - before.fill_reads,
+            cold_reads: self.cold_reads - before.cold_reads,
+            read_retention_s: self.read_retention_s - before.read_retention_s,
+            read_pec: self.read_pec - before.read_pec,
+            bytes_read: self.bytes_read - before.bytes_read,
+            pages_programmed: self.pages_programmed - before.pages_programmed,
+            user_pages_programmed: self.user_pages_programmed - before.user_pages_programmed,
+            pages_padded: self.pages_padded - before.pages_padded,
+            pages_transferred_in: self.pages_transferred_in - before.pages_transferred_in,
+            bytes_programmed: self.bytes_programmed - before.bytes_programmed,
+            blocks_erased: self.blocks_erased - before.blocks_erased,
+            buffered_bytes: self.buffered_bytes,
+        }
+    }
+}
+
 /// Where the time of every resource went.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -115,4 +149,35 @@ pub struct Usage {
     pub link_out: Span,
     /// Busy time of the DRAM.
     pub dram: Span,
+}
+
+impl Usage {
+    /// Where the time since `before` went. An empty `before` stands for the start.
+    pub fn since(&self, before: &Usage) -> Usage {
+        fn each<const N: usize>(now: &[[Span; N]], before: &[[Span; N]]) -> Vec<[Span; N]> {
+            let zero = [Span::ZERO; N];
+            now.iter()
+                .enumerate()
+                .map(|(index, times)| {
+                    let earlier = before.get(index).unwrap_or(&zero);
+                    std::array::from_fn(|cause| Span(times[cause].0 - earlier[cause].0))
+                })
+                .collect()
+        }
+        let less = |now: Span, before: Span| Span(now.0 - before.0);
+        Usage {
+            elapsed: less(self.elapsed, before.elapsed),
+            dies: each(&self.dies, &before.dies),
+            channels: each(&self.channels, &before.channels),
+            decoders: self
+                .decoders
+                .iter()
+                .enumerate()
+                .map(|(index, time)| less(*time, before.decoders.get(index).copied().unwrap_or_default()))
+                .collect(),
+            link_in: less(self.link_in, before.link_in),
+            link_out: less(self.link_out, before.link_out),
+            dram: less(self.dram, before.dram),
+        }
+    }
 }

@@ -1,0 +1,47 @@
+//! The extension module `ssdlab._core`: conversions between Python and the workspace's crates, nothing else.
+
+mod device;
+mod simulation;
+mod tables;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use ssd::RunError;
+use units::ConfigError;
+
+create_exception!(_core, InputError, PyValueError, "Bad input: file, line or key, what was expected, and the remedy.");
+create_exception!(_core, SimulationError, PyRuntimeError, "A run that cannot go on.");
+
+/// Bad input is the user's to mend; anything else is a run that cannot go on.
+fn raise(error: RunError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        RunError::Config(_) | RunError::Trace(_) | RunError::OutOfRange { .. } | RunError::BackInTime { .. } => {
+            InputError::new_err(text)
+        }
+        _ => SimulationError::new_err(text),
+    }
+}
+
+fn refuse(error: ConfigError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+/// ssdlab's compiled core.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("InputError", py.get_type::<InputError>())?;
+    module.add("SimulationError", py.get_type::<SimulationError>())?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_class::<device::Device>()?;
+    module.add_function(wrap_pyfunction!(tables::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::formats, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::columns, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! A run in steps, so that Python can show progress and be interrupted.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Map, Value, json};
+use ssd::log::{RequestLog, series_parquet};
+use ssd::run::{Plan, Replay, Run};
+use ssd::stats::report;
+use ssd::{DeviceSpec, RunError};
+use units::document::apply_word;
+use units::section::Section;
+use units::value::{Scalar, Value as _, nearest};
+use units::{Bytes, ConfigError, Document, Span};
+use workload::{Format, Generator, Source, TraceFile};
+
+use crate::{SimulationError, raise, refuse};
+
+/// A device with its scheme, age and settings applied, in this order.
+pub fn device_config(
+    device: &str,
+    scheme: Option<&str>,
+    age: Option<&str>,
+    settings: &[String],
+) -> Result<DeviceSpec, ConfigError> {
+    let mut spec = ssd::presets::load(device)?;
+    for word in scheme.map(schemes::presets::words).transpose()?.into_iter().flatten() {
+        spec.config.set(&word)?;
+    }
+    for pair in age.into_iter().flat_map(|age| age.split(',')).map(str::trim).filter(|pair| !pair.is_empty()) {
+        spec.config
+            .set(&format!("age.{pair}"))
+            .map_err(|error| ConfigError { origin: format!("--age {pair}"), ..error })?;
+    }
+    for word in settings.iter().filter(|word| !word.trim_start().starts_with("workload.")) {
+        spec.config.set(word)?;
+    }
+    Ok(spec)
+}
+
+/// A workload, ready to be played, with what the manifest and the user should know about it.
+struct Work {
+    source: Box<dyn Source>,
+    manifest: Value,
+    note: Option<String>,
+}
+
+fn work(word: &str, format: Option<&str>, settings: &[String], capacity: Bytes, seed: u64) -> Result<Work, RunError> {
+    let settings: Vec<&String> = settings.iter().filter(|word| word.trim_start().starts_with("workload.")).collect();
+    let preset = workload::presets::names().any(|name| name == word);
+    let is_toml = word.ends_with(".toml");
+    if !preset && !is_toml && Path::new(word).is_file() {
+        let format = format.map(Format::parse).transpose()?;
+        let trace = TraceFile::open(Path::new(word), format)?;
+        if let Some(word) = settings.first() {
+            return Err(RunError::Config(fail(
+                word,
+                "is a generator's key, and the workload is a trace",
+                "leave it out",
+            )));
+        }
+        let hash =
+            workload::content_hash(Path::new(word)).map_err(|error| RunError::Trace(format!("{word}: {error}")))?;
+        let file = Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
+        let manifest = json!({
+            "trace": file, "format": trace.format().to_string(), "hash": format!("fnv1a64:{hash:016x}"),
+        });
+        return Ok(Work { note: trace.note().map(str::to_owned), source: Box::new(trace), manifest });
+    }
+    let mut generator = if preset {
+        workload::presets::get(word)?
+    } else if is_toml && Path::new(word).is_file() {
+        let text = std::fs::read_to_string(word).map_err(|error| RunError::Trace(format!("{word}: {error}")))?;
+        let mut generator = Generator::default();
+        Document::parse(&text, word)?.apply(&mut [&mut generator], &["about"])?;
+        generator
+    } else {
+        let names: Vec<&str> = workload::presets::names().collect();
+        let remedy = match nearest(word, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? (or give the path of a trace or a .toml file)"),
+            None => format!("the workloads are {}; or give the path of a trace or a .toml file", names.join(", ")),
+        };
+        return Err(RunError::Config(fail(
+            &format!("workload `{word}`"),
+            "there is no such workload or file",
+            &remedy,
+        )));
+    };
+    if format.is_some() {
+        return Err(RunError::Config(fail("--format", "is given, and the workload is a generator", "leave it out")));
+    }
+    for word in settings {
+        apply_word(word, &mut [&mut generator])?;
+    }
+    let keys = generator.keys();
+    let values: Map<String, Value> =
+        keys.iter().filter_map(|key| Some((key.name.into(), json_of(&generator.get(key.name)?)))).collect();
+    Ok(Work {
+        source: Box::new(generator.source(capacity, seed)?),
+        manifest: json!({ "generator": values }),
+        note: None,
+    })
+}
+
+fn fail(origin: &str, problem: &str, remedy: &str) -> ConfigError {
+    ConfigError { origin: origin.into(), line: None, key: None, problem: problem.into(), remedy: remedy.into() }
+}
+
+fn json_of(scalar: &Scalar) -> Value {
+    match scalar {
+        Scalar::Bool(v) => json!(v),
+        Scalar::Int(v) => json!(v),
+        Scalar::Float(v) => json!(v),
+        Scalar::Text(v) => json!(v),
+        Scalar::List(items) => items.iter().map(json_of).collect(),
+    }
+}
+
+/// A value that was given on a command line, as `T`.
+fn parse<T: units::value::Value>(origin: &str, word: &str) -> Result<T, ConfigError> {
+    T::read(&Scalar::Text(word.into()))
+        .ok_or_else(|| fail(&format!("{origin} {word}"), "is not accepted", &format!("expected {}", T::expects())))
+}
+
+/// A replay of a workload on a device, played in steps.
+#[pyclass(module = "ssdlab._core", frozen)]
+pub struct Simulation {
+    run: Mutex<Option<Run>>,
+    manifest: Value,
+    note: Option<String>,
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, seed = 1, format = None, requests_out = None, keep_requests = false))]
+    fn new(
+        device: &str,
+        workload: &str,
+        scheme: Option<&str>,
+        age: Option<&str>,
+        settings: Vec<String>,
+        replay: Option<&str>,
+        requests: Option<u64>,
+        duration: Option<&str>,
+        warmup: u64,
+        seed: u64,
+        format: Option<&str>,
+        requests_out: Option<&str>,
+        keep_requests: bool,
+    ) -> PyResult<Simulation> {
+        let spec = device_config(device, scheme, age, &settings).map_err(refuse)?;
+        let checked = spec.config.plan().map_err(refuse)?;
+        let work = work(workload, format, &settings, checked.capacity(), seed).map_err(raise)?;
+        let replay: Replay = parse("--replay", replay.unwrap_or("timed")).map_err(refuse)?;
+        let duration: Option<Span> = duration.map(|word| parse("--duration", word)).transpose().map_err(refuse)?;
+        let queues = spec.config.host.queues;
+        let log = match requests_out {
+            Some(path) => Some(RequestLog::to_file(Path::new(path), queues).map_err(raise)?),
+            None if keep_requests => Some(RequestLog::in_memory(queues).map_err(raise)?),
+            None => None,
+        };
+        let sections: Map<String, Value> = spec
+            .config
+            .sections()
+            .iter()
+            .map(|section| {
+                let keys = section.keys();
+                let values: Map<String, Value> =
+                    keys.iter().filter_map(|key| Some((key.name.into(), json_of(&section.get(key.name)?)))).collect();
+                (section.name().to_owned(), Value::Object(values))
+            })
+            .collect();
+        let manifest = json!({
+            "ssdlab": env!("CARGO_PKG_VERSION"),
+            "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections },
+            "workload": work.manifest,
+            "scheme": scheme,
+            "replay": json_of(&replay.write()),
+            "requests": requests,
+            "duration": duration.map(|span| json_of(&span.write())),
+            "warmup": warmup,
+            "seed": seed,
+        });
+        let plan = Plan { replay, requests, duration, warmup, seed };
+        let run = Run::new(&spec.config, work.source, plan, log).map_err(refuse)?;
+        Ok(Simulation { run: Mutex::new(Some(run)), manifest, note: work.note })
+    }
+
+    /// What the user should know about how the workload was read.
+    #[getter]
+    fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Plays some `requests` more; returns whether the workload has been played to its end.
+    fn step(&self, py: Python<'_>, requests: u64) -> PyResult<bool> {
+        py.detach(|| {
+            let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+            run.as_mut().map_or(Ok(true), |run| run.step(requests).map_err(raise))
+        })
+    }
+
+    /// Share of the workload played, where it can be known; requests submitted; requests completed.
+    fn progress(&self) -> (Option<f64>, u64, u64) {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        run.as_ref().map_or((Some(1.0), 0, 0), |run| {
+            let (submitted, completed) = run.counts();
+            (run.progress(), submitted, completed)
+        })
+    }
+
+    /// Ends the run. Returns (JSON of manifest and statistics, statistics as (name, unit, description) lines, events,
+    /// time series as Parquet bytes, request log as Parquet bytes or None, latency distributions of reads and writes).
+    #[allow(clippy::type_complexity)] // One value for each thing that the Python side keeps.
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(
+        String,
+        Vec<(String, &'static str, String)>,
+        u64,
+        Bound<'py, PyBytes>,
+        Option<Bound<'py, PyBytes>>,
+        [Vec<(u64, f64)>; 2],
+    )> {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let run = run.ok_or_else(|| SimulationError::new_err("the run has been finished already"))?;
+        let mut outcome = py.detach(|| run.finish().map_err(raise))?;
+        let report = report::report(&outcome);
+        let mut root = Map::new();
+        root.insert("manifest".into(), self.manifest.clone());
+        root.extend(report.to_json());
+        let described = report.0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
+        let series = series_parquet(outcome.series.rows()).map_err(raise)?;
+        let log = outcome.log.take().map(RequestLog::close).transpose().map_err(raise)?;
+        let distributions = outcome.latencies.total().map(|latencies| latencies.distribution());
+        Ok((
+            Value::Object(root).to_string(),
+            described,
+            outcome.counters.events,
+            PyBytes::new(py, &series),
+            log.map(|bytes| PyBytes::new(py, &bytes)),
+            distributions,
+        ))
+    }
+}

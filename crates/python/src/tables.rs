@@ -1,0 +1,71 @@
+//! What there is to choose from, as plain Python lists.
+
+use pyo3::prelude::*;
+use ssd::config::Config;
+use ssd::{log, presets, stats};
+use units::section::Section;
+
+use crate::refuse;
+
+/// The device presets: name, about, source, capacity [B], TOML text.
+#[pyfunction]
+pub fn devices() -> PyResult<Vec<(String, String, String, u64, String)>> {
+    presets::names()
+        .map(|name| {
+            let spec = presets::load(name).map_err(refuse)?;
+            let capacity = spec.config.plan().map_err(refuse)?.capacity().0;
+            Ok((spec.name, spec.about, spec.source, capacity, spec.config.to_toml()))
+        })
+        .collect()
+}
+
+/// The workload presets: name, about.
+#[pyfunction]
+pub fn workloads() -> PyResult<Vec<(&'static str, String)>> {
+    workload::presets::names().map(|name| Ok((name, workload::presets::about(name).map_err(refuse)?))).collect()
+}
+
+/// The named schemes: name, about, choices by axis.
+#[pyfunction]
+pub fn schemes() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+    ::schemes::presets::ALL.iter().map(|scheme| (scheme.name, scheme.about, scheme.choices.to_vec())).collect()
+}
+
+/// The trace formats: name, title, layout of a line.
+#[pyfunction]
+pub fn formats() -> Vec<(&'static str, &'static str, &'static str)> {
+    workload::Format::list().collect()
+}
+
+/// Every configuration key: section, section's meaning, key, meaning, what it accepts, default.
+#[pyfunction]
+pub fn schema() -> Vec<(String, String, String, String, String, String)> {
+    let config = Config::default();
+    let generator = workload::Generator::default();
+    let mut sections: Vec<&dyn Section> = config.sections().to_vec();
+    sections.push(&generator);
+    let mut rows = Vec::new();
+    for section in sections {
+        for key in section.keys() {
+            let default = section.get(key.name).map(|value| value.to_string()).unwrap_or_default();
+            rows.push((
+                section.name().into(),
+                section.doc().into(),
+                key.name.into(),
+                key.doc.into(),
+                key.expects,
+                default,
+            ));
+        }
+    }
+    rows
+}
+
+/// The columns of the request log and of the time series: name, unit, meaning.
+type Columns = Vec<(&'static str, &'static str, &'static str)>;
+
+/// The columns of the request log, and those of the time series.
+#[pyfunction]
+pub fn columns() -> (Columns, Columns) {
+    (log::REQUEST_COLUMNS.to_vec(), stats::series::COLUMNS.to_vec())
+}

@@ -1,0 +1,81 @@
+//! Named schemes: rows of choices on the axes. A name is a shorthand and nothing more.
+
+use units::ConfigError;
+use units::value::nearest;
+
+/// A named scheme.
+pub struct Scheme {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, with its source.
+    pub about: &'static str,
+    /// Its choices: axis and word.
+    pub choices: &'static [(&'static str, &'static str)],
+}
+
+/// The section and key of the configuration that hold each axis.
+pub const AXES: &[(&str, &str)] = &[("order", "schedule.order")];
+
+/// Every named scheme, in the order in which they are listed.
+pub const ALL: &[Scheme] = &[
+    Scheme { name: "fifo", about: "first come, first served (fast12 section 3.2)", choices: &[("order", "fifo")] },
+    Scheme { name: "rps", about: "read priority scheduling (fast12 section 3.2)", choices: &[("order", "read-first")] },
+    Scheme {
+        name: "user-first",
+        about: "user I/O before internal operations (electronics25 section 7.1)",
+        choices: &[("order", "user-first")],
+    },
+];
+
+/// The configuration words (`section.key=value`) of a scheme: a name, or `axis=choice` pairs joined by commas, or a
+/// name followed by such pairs that override it.
+pub fn words(scheme: &str) -> Result<Vec<String>, ConfigError> {
+    let fail = |problem: String, remedy: String| ConfigError {
+        origin: format!("--scheme {scheme}"),
+        line: None,
+        key: None,
+        problem,
+        remedy,
+    };
+    let mut words = Vec::new();
+    for part in scheme.split(',').map(str::trim) {
+        if let Some((axis, choice)) = part.split_once('=') {
+            let Some((_, key)) = AXES.iter().find(|(known, _)| *known == axis) else {
+                let axes: Vec<&str> = AXES.iter().map(|(axis, _)| *axis).collect();
+                return Err(fail(format!("there is no axis `{axis}`"), format!("the axes are {}", axes.join(", "))));
+            };
+            words.push(format!("{key}={choice}"));
+        } else if let Some(named) = ALL.iter().find(|known| known.name == part) {
+            words.extend(named.choices.iter().filter_map(|(axis, choice)| {
+                AXES.iter().find(|(known, _)| known == axis).map(|(_, key)| format!("{key}={choice}"))
+            }));
+        } else {
+            let names: Vec<&str> = ALL.iter().map(|known| known.name).collect();
+            let remedy = match nearest(part, names.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the schemes are {}; or write axis=choice", names.join(", ")),
+            };
+            return Err(fail(format!("there is no scheme `{part}`"), remedy));
+        }
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_of_a_named_scheme_is_on_an_axis() {
+        for scheme in ALL {
+            assert_eq!(words(scheme.name).unwrap().len(), scheme.choices.len(), "{}", scheme.name);
+        }
+    }
+
+    #[test]
+    fn a_scheme_is_a_name_and_overrides() {
+        assert_eq!(words("fifo,order=user-first").unwrap(), ["schedule.order=fifo", "schedule.order=user-first"]);
+        assert!(words("fiffo").unwrap_err().to_string().contains("did you mean `fifo`?"));
+        assert!(words("odor=fifo").unwrap_err().to_string().contains("the axes are order"));
+    }
+}

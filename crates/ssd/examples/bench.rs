@@ -1,0 +1,169 @@
+//! The benchmark panel: `make bench`.
+//!
+//! Each case replays a text trace (or a closed loop) on a preset device in a process of its own, so that
+//! peak memory is the case's, and prints CPU time per request and per flash page operation. Machines are
+//! noisy: compare cases of one run, and see docs/speed.md for what peers need on the same work.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ssd::run::{Plan, Replay, Run};
+use units::{Bytes, Time};
+use workload::{Op, Request, Source, TraceFile, presets};
+
+/// Name, device, workload preset, its settings, replay, further device settings.
+struct Case {
+    name: &'static str,
+    device: &'static str,
+    workload: &'static str,
+    keys: &'static [&'static str],
+    replay: Replay,
+    settings: &'static [&'static str],
+    /// MQSim's CPU time on the same work [us a request], from its own measurement (docs/speed.md).
+    mqsim_us: Option<f64>,
+}
+
+const TIMED: Replay = Replay::Timed(1.0);
+
+const fn case(name: &'static str, device: &'static str, workload: &'static str, mqsim_us: Option<f64>) -> Case {
+    Case { name, device, workload, keys: &[], replay: TIMED, settings: &[], mqsim_us }
+}
+
+/// The panel of the two devices, then what must stay flat: queue length, capacity, trace length.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for device in ["mqsim", "mqsim-ideal"] {
+        cases.push(case("random 8-KiB reads, 50k/s", device, "random-read-8k", Some(10.4)));
+        cases.push(case("16-KiB 90/10, 10k/s", device, "mixed-90-10-16k", Some(24.3)));
+        cases.push(case("16-KiB 90/10, 100k/s (saturated)", device, "mixed-90-10-16k-fast", Some(54.7)));
+        cases.push(case("16-KiB 10/90, 25k/s (saturated)", device, "mixed-10-90-16k", Some(44.8)));
+        cases.push(case("256-KiB sequential reads, 4k/s", device, "sequential-read-256k", None));
+        cases.push(Case {
+            replay: Replay::Closed(256),
+            ..case("random 8-KiB reads, closed loop 256", device, "random-read-closed", None)
+        });
+    }
+    for (name, depth) in [("queue: closed loop 16", 16), ("queue: closed loop 1024", 1024), ("queue: closed loop 65536", 65_536)] {
+        cases.push(Case { replay: Replay::Closed(depth), ..case(name, "mqsim", "random-read-closed", None) });
+    }
+    cases.push(Case {
+        settings: &["geometry.blocks=64"],
+        ..case("capacity: 16 GiB", "mqsim", "random-read-8k", None)
+    });
+    cases.push(Case {
+        settings: &["geometry.blocks=16384"],
+        ..case("capacity: 4 TiB", "mqsim", "random-read-8k", None)
+    });
+    cases.push(Case {
+        keys: &["workload.requests=250000"],
+        ..case("length: 250k requests", "mqsim", "random-read-8k", None)
+    });
+    cases.push(Case {
+        keys: &["workload.requests=4000000"],
+        ..case("length: 4M requests", "mqsim", "random-read-8k", None)
+    });
+    cases
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let cases = cases();
+    if let [flag, number, folder] = arguments.as_slice()
+        && flag == "--case"
+    {
+        play(&cases[number.parse::<usize>().expect("a case number")], Path::new(folder));
+        return;
+    }
+    let only = arguments.first().map(String::as_str).unwrap_or_default();
+    let folder = std::env::temp_dir().join(format!("ssdlab-bench-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder for the traces");
+    println!(
+        "{:<13} {:<36} {:>10} {:>9} {:>9} {:>10} {:>8} {:>8} {:>9}",
+        "device", "case", "requests/s", "us/req", "ns/page", "events", "RSS MiB", "start ms", "vs MQSim"
+    );
+    for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.name.contains(only)) {
+        let me = std::env::current_exe().expect("this program's path");
+        let output = Command::new(me).args(["--case", &number.to_string()]).arg(&folder).output().expect("the case runs");
+        print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "case {} failed", case.name);
+    }
+    fs::remove_dir_all(&folder).expect("the traces are removed");
+}
+
+/// Runs one case and prints its row.
+fn play(case: &Case, folder: &Path) {
+    let mut config = ssd::presets::load(case.device).expect("a preset").config;
+    case.settings.iter().for_each(|word| config.set(word).expect("a valid setting"));
+    let capacity = config.plan().expect("a possible device").capacity();
+    let source: Box<dyn Source> = match case.replay {
+        Replay::Timed(_) => Box::new(TraceFile::open(&trace(case, capacity, folder), None).expect("a trace")),
+        Replay::Closed(_) => Box::new(generator(case).source(capacity, 1).expect("a workload")),
+    };
+    let before = cpu_seconds();
+    let mut run = Run::new(&config, source, Plan { replay: case.replay, ..Plan::default() }, None).expect("a run");
+    let started = cpu_seconds() - before;
+    while !run.step(100_000).expect("the run goes on") {}
+    let outcome = run.finish().expect("the laws hold");
+    let seconds = cpu_seconds() - before;
+    let counters = &outcome.counters;
+    let requests = counters.requests_completed as f64;
+    let pages = (counters.pages_read + counters.pages_programmed) as f64;
+    let us = seconds * 1e6 / requests;
+    let against = case.mqsim_us.map_or(String::new(), |theirs| format!("{:.0}x", theirs / us));
+    println!(
+        "{:<13} {:<36} {:>10.0} {us:>9.3} {:>9.0} {:>10} {:>8.0} {:>8.1} {against:>9}",
+        case.device,
+        case.name,
+        requests / seconds,
+        seconds * 1e9 / pages,
+        counters.events,
+        peak_mib(),
+        started * 1e3,
+    );
+}
+
+fn generator(case: &Case) -> workload::Generator {
+    let mut generator = presets::get(case.workload).expect("a preset");
+    for word in case.keys {
+        units::document::apply_word(word, &mut [&mut generator]).expect("a valid setting");
+    }
+    generator
+}
+
+/// The case's workload as MQSim ASCII text, streamed to a file.
+fn trace(case: &Case, capacity: Bytes, folder: &Path) -> PathBuf {
+    let path = folder.join(format!("{}-{}-{}.trace", case.workload, capacity.0, case.keys.concat()));
+    if !path.exists() {
+        let mut source = generator(case).source(capacity, 1).expect("a workload");
+        let (mut batch, mut text) = (Vec::new(), String::new());
+        let mut file = std::io::BufWriter::new(fs::File::create(&path).expect("a trace file"));
+        loop {
+            batch.clear();
+            source.fill(&mut batch, 4096).expect("requests");
+            if batch.is_empty() {
+                break;
+            }
+            text.clear();
+            for Request { time: Time(time), offset, bytes, op, queue } in &batch {
+                let read = u8::from(*op == Op::Read);
+                writeln!(text, "{time} {queue} {} {} {read}", offset.0 / 512, bytes.0 / 512).expect("text");
+            }
+            std::io::Write::write_all(&mut file, text.as_bytes()).expect("the trace is written");
+        }
+    }
+    path
+}
+
+fn cpu_seconds() -> f64 {
+    // Time on a processor [ns], the first field; Linux only.
+    let stat = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).map_or(f64::NAN, |ns| ns / 1e9)
+}
+
+fn peak_mib() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1024.0
+}

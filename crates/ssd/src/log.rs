@@ -1,0 +1,190 @@
+//! Parquet tables: one row a request, and the time series.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::data_type::{DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use workload::Op;
+
+use crate::device::Completion;
+use crate::error::RunError;
+use crate::stats::series::Row;
+
+/// The columns of the request log: name, unit and description.
+pub const REQUEST_COLUMNS: [(&str, &str, &str); 8] = [
+    ("request", "", "number of the request in the workload, from 0"),
+    ("queue", "", "submission queue that it went to"),
+    ("write", "", "0 for a read, 1 for a write"),
+    ("offset", "B", "first byte"),
+    ("bytes", "B", "length"),
+    ("arrival_ns", "ns", "when it arrived"),
+    ("finish_ns", "ns", "when the host saw it complete"),
+    ("latency_ns", "ns", "from arrival to completion"),
+];
+
+/// Rows of a Parquet row group: what is held in memory before it is written.
+const GROUP_ROWS: usize = 1 << 18;
+
+/// A log of requests, in order of completion, streamed to a file or kept in memory as the file's bytes.
+pub struct RequestLog {
+    writer: SerializedFileWriter<Sink>,
+    path: PathBuf,
+    queues: usize,
+    columns: [Vec<i64>; REQUEST_COLUMNS.len()],
+    /// Rows so far.
+    pub rows: u64,
+}
+
+enum Sink {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Sink::File(file) => file.write(bytes),
+            Sink::Memory(memory) => memory.write(bytes),
+        }
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Sink::File(file) => file.flush(),
+            Sink::Memory(_) => Ok(()),
+        }
+    }
+}
+
+impl RequestLog {
+    /// A log in a file, which is created now, so that a bad path is noticed before the run.
+    pub fn to_file(path: &Path, queues: u16) -> Result<RequestLog, RunError> {
+        let file = File::create(path).map_err(|error| failed(path, &error))?;
+        RequestLog::new(Sink::File(file), path, queues)
+    }
+
+    /// A log in memory.
+    pub fn in_memory(queues: u16) -> Result<RequestLog, RunError> {
+        RequestLog::new(Sink::Memory(Vec::new()), Path::new("memory"), queues)
+    }
+
+    fn new(sink: Sink, path: &Path, queues: u16) -> Result<RequestLog, RunError> {
+        let names = REQUEST_COLUMNS.map(|(name, _, _)| (name, "INT64"));
+        let writer = open(sink, &names).map_err(|error| failed(path, &error))?;
+        Ok(RequestLog {
+            writer,
+            path: path.to_owned(),
+            queues: usize::from(queues),
+            columns: Default::default(),
+            rows: 0,
+        })
+    }
+
+    /// Adds a request.
+    pub fn push(&mut self, completion: &Completion) -> Result<(), RunError> {
+        let request = &completion.request;
+        let row = [
+            completion.id,
+            (usize::from(request.queue) % self.queues) as u64,
+            u64::from(request.op == Op::Write),
+            request.offset.0,
+            request.bytes.0,
+            request.time.0,
+            completion.finish.0,
+            completion.latency().0,
+        ];
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(value as i64);
+        }
+        self.rows += 1;
+        if self.columns[0].len() == GROUP_ROWS { self.write_group() } else { Ok(()) }
+    }
+
+    fn write_group(&mut self) -> Result<(), RunError> {
+        let write = |writer: &mut SerializedFileWriter<Sink>, columns: &[Vec<i64>]| -> Result<(), ParquetError> {
+            let mut group = writer.next_row_group()?;
+            for column in columns {
+                write_i64(&mut group, column)?;
+            }
+            group.close()?;
+            Ok(())
+        };
+        write(&mut self.writer, &self.columns).map_err(|error| failed(&self.path, &error))?;
+        self.columns.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+
+    /// Completes the file; gives its bytes where it was kept in memory.
+    pub fn close(mut self) -> Result<Vec<u8>, RunError> {
+        if !self.columns[0].is_empty() {
+            self.write_group()?;
+        }
+        match self.writer.into_inner().map_err(|error| failed(&self.path, &error))? {
+            Sink::File(_) => Ok(Vec::new()),
+            Sink::Memory(bytes) => Ok(bytes),
+        }
+    }
+}
+
+/// The time series as a Parquet file's bytes.
+pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
+    let whole: [(&str, fn(&Row) -> u64); 5] = [
+        ("time_ns", |row| row.time_ns),
+        ("reads", |row| row.reads),
+        ("writes", |row| row.writes),
+        ("read_bytes", |row| row.read_bytes),
+        ("write_bytes", |row| row.write_bytes),
+    ];
+    let real: [(&str, fn(&Row) -> f64); 4] = [
+        ("outstanding", |row| row.outstanding),
+        ("buffered_pages", |row| row.buffered_pages),
+        ("die_busy", |row| row.die_busy),
+        ("channel_busy", |row| row.channel_busy),
+    ];
+    let names: Vec<(&str, &str)> =
+        whole.iter().map(|(name, _)| (*name, "INT64")).chain(real.iter().map(|(name, _)| (*name, "DOUBLE"))).collect();
+    let write = || -> Result<Vec<u8>, ParquetError> {
+        let mut writer = open(Sink::Memory(Vec::new()), &names)?;
+        let mut group = writer.next_row_group()?;
+        for (_, value) in whole {
+            write_i64(&mut group, &rows.iter().map(|row| value(row) as i64).collect::<Vec<_>>())?;
+        }
+        for (_, value) in real {
+            let values: Vec<f64> = rows.iter().map(value).collect();
+            let mut column = group.next_column()?.expect("Invariant: the schema has this column");
+            column.typed::<DoubleType>().write_batch(&values, None, None)?;
+            column.close()?;
+        }
+        group.close()?;
+        match writer.into_inner()? {
+            Sink::Memory(bytes) => Ok(bytes),
+            Sink::File(_) => unreachable!("Invariant: the series is written to memory"),
+        }
+    };
+    write().map_err(|error| failed(Path::new("time series"), &error))
+}
+
+fn open(sink: Sink, columns: &[(&str, &str)]) -> Result<SerializedFileWriter<Sink>, ParquetError> {
+    let fields: String = columns.iter().map(|(name, kind)| format!("REQUIRED {kind} {name}; ")).collect();
+    let schema = parse_message_type(&format!("message ssdlab {{ {fields} }}"))?;
+    // No creation time or library version of the machine: same run, same bytes.
+    let properties =
+        WriterProperties::builder().set_compression(Compression::SNAPPY).set_created_by("ssdlab".into()).build();
+    SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties))
+}
+
+fn write_i64(group: &mut SerializedRowGroupWriter<'_, Sink>, values: &[i64]) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.expect("Invariant: the schema has this column");
+    column.typed::<Int64Type>().write_batch(values, None, None)?;
+    column.close()
+}
+
+fn failed(path: &Path, problem: &dyn std::fmt::Display) -> RunError {
+    RunError::Output { path: path.display().to_string(), problem: problem.to_string() }
+}

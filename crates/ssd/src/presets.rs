@@ -1,0 +1,228 @@
+//! Devices by name or by file: TOML with the sections of [`Config`], on top of a `base`.
+
+use std::path::Path;
+
+use units::value::nearest;
+use units::{ConfigError, Document};
+
+use crate::config::Config;
+
+macro_rules! preset {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../presets/devices/", $name, ".toml")))
+    };
+}
+
+/// Every preset, in the order in which they are listed: its name and its text.
+const ALL: &[(&str, &str)] = &[
+    preset!("tlc"),
+    preset!("asplos21"),
+    preset!("fast12-slc"),
+    preset!("fast12-mlc"),
+    preset!("hpca24"),
+    preset!("electronics25"),
+    preset!("mqsim"),
+    preset!("mqsim-ideal"),
+];
+
+/// The keys that may stand above the sections of a device file.
+const TOP_LEVEL: [&str; 3] = ["about", "source", "base"];
+/// Files may build on files this deep.
+const MAX_DEPTH: usize = 8;
+
+/// A device description that was found by name or read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceSpec {
+    /// The preset's name, or the file's name without its folder and ending.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// Where its values come from.
+    pub source: String,
+    /// The configuration.
+    pub config: Config,
+}
+
+/// The presets' names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(name, _)| *name)
+}
+
+/// The preset called `word`, or the device file at that path. A file without a `base` builds on `tlc`.
+pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
+    load_at(word, Path::new(""), 0)
+}
+
+fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, ConfigError> {
+    if let Some((name, text)) = ALL.iter().find(|(name, _)| *name == word) {
+        return build(text, &format!("preset {name}"), name, Path::new(""), depth);
+    }
+    let fail = |problem: String, remedy: String| {
+        Err(ConfigError { origin: format!("device `{word}`"), line: None, key: None, problem, remedy })
+    };
+    let path = folder.join(word);
+    if path.is_file() {
+        // A device file is a page of text: anything much larger is something else.
+        const LIMIT: u64 = 1 << 20;
+        if path.metadata().is_ok_and(|data| data.len() > LIMIT) {
+            return fail("is larger than 1 MiB".into(), "is this a trace? give it as --workload".into());
+        }
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => return fail(format!("cannot be read: {error}"), "a device file is TOML text".into()),
+        };
+        let name = path.file_stem().map_or_else(|| word.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let parent = path.parent().unwrap_or(Path::new("")).to_owned();
+        return build(&text, word, &name, &parent, depth);
+    }
+    let remedy = match nearest(word, names()) {
+        Some(near) => format!("did you mean `{near}`? (or give the path of a device file)"),
+        None => {
+            format!("the presets are {}; or give the path of a device file", names().collect::<Vec<_>>().join(", "))
+        }
+    };
+    fail("there is no such preset or file".into(), remedy)
+}
+
+fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, ConfigError> {
+    let document = Document::parse(text, origin)?;
+    let is_preset = folder == Path::new("") && origin.starts_with("preset ");
+    let base = match document.text("base")? {
+        Some(base) if depth == MAX_DEPTH => {
+            return Err(ConfigError {
+                origin: origin.into(),
+                line: None,
+                key: Some("base".into()),
+                problem: format!("\"{base}\" is the {MAX_DEPTH}th base in a row"),
+                remedy: "do two files build on each other?".into(),
+            });
+        }
+        Some(base) => Some(load_at(&base, folder, depth + 1)?),
+        None if is_preset => None,
+        None => Some(load("tlc")?),
+    };
+    let mut config = base.map_or_else(Config::default, |base| base.config);
+    config.apply(&document, &TOP_LEVEL)?;
+    let text_of = |key: &str| document.text(key).map(Option::unwrap_or_default);
+    Ok(DeviceSpec { name: name.into(), about: text_of("about")?, source: text_of("source")?, config })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{Bytes, Ppn, Span};
+
+    #[test]
+    fn every_preset_is_complete_sourced_and_possible() {
+        for name in names() {
+            let spec = load(name).unwrap_or_else(|error| panic!("{error}"));
+            assert!(!spec.about.is_empty() && !spec.source.is_empty(), "{name} says what it is and where it is from");
+            spec.config.plan().unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+
+    #[test]
+    fn the_default_configuration_is_the_tlc_preset() {
+        let tlc = load("tlc").unwrap().config;
+        let mut text = String::new();
+        for (ours, theirs) in Config::default().to_toml().lines().zip(tlc.to_toml().lines()) {
+            if ours != theirs {
+                text.push_str(&format!("default {ours}, preset {theirs}\n"));
+            }
+        }
+        assert_eq!(text, "");
+    }
+
+    #[test]
+    fn a_configuration_reads_back_as_it_was_written() {
+        for name in names() {
+            let config = load(name).unwrap().config;
+            let mut again = Config::default();
+            again.apply(&Document::parse(&config.to_toml(), "text").unwrap(), &[]).unwrap();
+            assert_eq!(config, again, "{name}");
+        }
+    }
+
+    /// The entries of asplos21 Table 1 and section 7.1 that a device without errors has.
+    #[test]
+    fn asplos21_has_the_papers_configuration() {
+        let plan = load("asplos21").unwrap().config.plan().unwrap();
+        let (layout, timings) = (plan.layout, &plan.timings);
+        assert_eq!((layout.channels, layout.dies, layout.planes_per_die), (4, 16, 2));
+        assert_eq!((layout.blocks, layout.pages, layout.page_size), (1888, 576, Bytes::from_kib(16)));
+        let reads = [0, 1, 2].map(|page| timings.read(&layout, Ppn(page)));
+        assert_eq!(reads, [78, 117, 78].map(Span::from_us));
+        assert_eq!((timings.program, timings.erase), (Span::from_us(700), Span::from_ms(5)));
+        assert_eq!((plan.t_dma(16_384), plan.config.ecc.t_decode), (Span::from_us(16), Span::from_us(20)));
+        assert!(layout.raw_bytes() >= Bytes(512 << 30));
+    }
+
+    /// The entries of fast12 Table 1 that a device without suspension has.
+    #[test]
+    fn fast12_has_the_papers_configuration() {
+        for (name, dma, read, program, erase, page, plane) in
+            [("fast12-slc", 20, 10, 140, 1508, 2, 512), ("fast12-mlc", 40, 25, 660, 3324, 4, 1024)]
+        {
+            let plan = load(name).unwrap().config.plan().unwrap();
+            let layout = plan.layout;
+            assert_eq!((layout.channels, layout.dies, layout.planes_per_die), (16, 16, 4));
+            assert_eq!(layout.page_size, Bytes::from_kib(page));
+            assert_eq!(u64::from(layout.blocks * layout.pages) * layout.page_size.0, plane << 20);
+            assert_eq!(plan.t_dma(layout.page_size.0 as u32), Span::from_us(dma));
+            assert_eq!(plan.timings.read(&layout, Ppn(0)), Span::from_us(read));
+            assert_eq!((plan.timings.program, plan.timings.erase), (Span::from_us(program), Span::from_us(erase)));
+            assert_eq!(plan.config.host.link_bandwidth.0, 2_000_000_000);
+            assert_eq!((plan.config.buffer.size, plan.config.ftl.over_provisioning), (Bytes(64_000_000), 0.3));
+        }
+    }
+
+    /// The entries of hpca24 Table I that a device without errors has.
+    #[test]
+    fn hpca24_has_the_papers_configuration() {
+        let plan = load("hpca24").unwrap().config.plan().unwrap();
+        let (layout, timings) = (plan.layout, &plan.timings);
+        assert_eq!((layout.channels, layout.dies, layout.planes_per_die), (8, 32, 4));
+        assert_eq!((layout.blocks, layout.pages, layout.page_size), (1888, 576, Bytes::from_kib(16)));
+        assert_eq!(timings.read(&layout, Ppn(1)), Span::from_us(40));
+        assert_eq!((timings.program, timings.erase), (Span::from_us(400), Span::from_us(3500)));
+        assert_eq!((plan.t_dma(16_384), plan.config.ecc.t_decode), (Span::from_us(13), Span::from_us(1)));
+        assert_eq!(plan.config.host.link_bandwidth.0, 8_000_000_000);
+        assert!(layout.raw_bytes() >= Bytes(2 << 40));
+    }
+
+    /// The entries of electronics25 Table 2 that a device with fresh blocks has.
+    #[test]
+    fn electronics25_has_the_papers_configuration() {
+        let plan = load("electronics25").unwrap().config.plan().unwrap();
+        let (layout, timings) = (plan.layout, &plan.timings);
+        assert_eq!((layout.channels, layout.chips, layout.planes_per_die), (8, 2, 4));
+        assert_eq!((layout.blocks, layout.pages, layout.page_size), (497, 2112, Bytes::from_kib(16)));
+        assert_eq!(timings.read(&layout, Ppn(2)), Span::from_us(40));
+        assert_eq!((timings.program, timings.erase), (Span::from_us(350), Span::from_us(3600)));
+        assert_eq!(plan.config.ftl.over_provisioning, 0.2);
+    }
+
+    #[test]
+    fn a_missing_device_names_its_neighbour() {
+        assert!(load("tcl").unwrap_err().to_string().contains("did you mean `tlc`?"));
+        assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, asplos21"));
+    }
+
+    #[test]
+    fn a_file_builds_on_its_base_and_loops_are_refused() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-presets-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+        write("mine.toml", "base = \"other.toml\"\n[chip]\nt_read = \"50us\"\n");
+        write("other.toml", "base = \"hpca24\"\n[chip]\nt_prog = \"1ms\"\n");
+        write("a.toml", "base = \"b.toml\"\n");
+        write("b.toml", "base = \"a.toml\"\n");
+        let at = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let mine = load(&at("mine.toml")).unwrap();
+        assert_eq!(mine.name, "mine");
+        assert_eq!(mine.config.chip.t_prog, Some(Span::from_ms(1)));
+        assert_eq!(mine.config.geometry.blocks, 1888);
+        assert!(load(&at("a.toml")).unwrap_err().to_string().contains("build on each other"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,190 @@
+//! The statistics of a run, each declared once with name, unit and description; JSON, terminal table, time
+//! series and plots take them from here.
+
+use serde_json::{Map, Value, json};
+
+use super::latency::{Latencies, PERCENTILES};
+use super::{channel, die};
+use crate::run::Outcome;
+
+/// One number that a run reports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistic {
+    /// Dotted name, which is also its place in the JSON result.
+    pub name: String,
+    /// Unit, empty for plain counts.
+    pub unit: &'static str,
+    /// What it says, in a line.
+    pub description: String,
+    /// The number; null where there was nothing to measure.
+    pub value: Value,
+}
+
+/// A list of statistics in the order in which they are shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report(pub Vec<Statistic>);
+
+impl Report {
+    fn add(
+        &mut self,
+        name: impl Into<String>,
+        unit: &'static str,
+        description: impl Into<String>,
+        value: impl Into<Value>,
+    ) {
+        self.0.push(Statistic { name: name.into(), unit, description: description.into(), value: value.into() });
+    }
+
+    /// The statistics as nested JSON objects.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut root = Map::new();
+        for statistic in &self.0 {
+            let mut parts = statistic.name.split('.').peekable();
+            let mut place = &mut root;
+            while let Some(part) = parts.next() {
+                if parts.peek().is_none() {
+                    place.insert(part.to_owned(), statistic.value.clone());
+                } else {
+                    let entry = place.entry(part).or_insert_with(|| Value::Object(Map::new()));
+                    place = entry.as_object_mut().expect("Invariant: no statistic's name is another one's prefix");
+                }
+            }
+        }
+        root
+    }
+}
+
+/// The statistics of a run.
+pub fn report(outcome: &Outcome) -> Report {
+    let mut report = Report::default();
+    host(&mut report, outcome);
+    flash(&mut report, outcome);
+    usage(&mut report, outcome);
+    report
+}
+
+fn host(report: &mut Report, outcome: &Outcome) {
+    let seconds = outcome.usage.elapsed.as_s();
+    let [reads, writes] = outcome.latencies.total();
+    let mut all = reads.clone();
+    all.add(&writes);
+    for (kind, of, latencies) in
+        [("read", "reads", &reads), ("write", "writes", &writes), ("all", "all requests", &all)]
+    {
+        requests(report, &format!("host.{kind}"), of, latencies, seconds);
+    }
+    for (number, latencies) in outcome.latencies.used() {
+        requests(
+            report,
+            &format!("host.queue.{number}"),
+            &format!("the requests of queue {number}"),
+            &latencies,
+            seconds,
+        );
+    }
+    report.add("host.elapsed_s", "s", "simulated time from the first counted request to the end", seconds);
+    report.add(
+        "host.wrapped",
+        "requests",
+        "requests whose address lay beyond the device and was wrapped around",
+        outcome.wrapped,
+    );
+    report.add("host.buffer_hits", "pages", "page reads answered by the write buffer", outcome.counters.buffer_hits);
+    report.add(
+        "host.merged_writes",
+        "pages",
+        "page writes merged into a page that was still in the buffer",
+        outcome.counters.merged_writes,
+    );
+}
+
+fn requests(report: &mut Report, name: &str, of: &str, latencies: &Latencies, seconds: f64) {
+    let rate = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    report.add(format!("{name}.requests"), "requests", format!("{of} that completed"), latencies.count());
+    report.add(format!("{name}.bytes"), "B", format!("bytes of {of}"), latencies.bytes);
+    report.add(format!("{name}.iops"), "1/s", format!("{of} completed a second"), rate(latencies.count() as f64));
+    report.add(
+        format!("{name}.bandwidth_mb_s"),
+        "MB/s",
+        format!("bytes of {of} a second"),
+        rate(latencies.bytes as f64 / 1e6),
+    );
+    let latency = format!("{name}.latency_ns");
+    report.add(format!("{latency}.mean"), "ns", format!("mean latency of {of}"), latencies.mean());
+    for (label, share) in PERCENTILES {
+        let percent = label[1..].replacen('_', ".", 1);
+        let description = format!("latency that {percent} % of {of} do not exceed, to three digits");
+        report.add(format!("{latency}.{label}"), "ns", description, latencies.quantile(share));
+    }
+    report.add(format!("{latency}.max"), "ns", format!("largest latency of {of}"), latencies.max());
+}
+
+fn flash(report: &mut Report, outcome: &Outcome) {
+    let counters = &outcome.counters;
+    let mean = |sum: u64| (counters.pages_read > 0).then(|| sum as f64 / counters.pages_read as f64);
+    report.add("flash.reads", "pages", "pages read from flash", counters.pages_read);
+    report.add("flash.programs", "pages", "pages programmed, padding included", counters.pages_programmed);
+    report.add("flash.erases", "blocks", "blocks erased", counters.blocks_erased);
+    report.add("flash.fill_reads", "pages", "pages read to complete partly written ones", counters.fill_reads);
+    report.add("flash.padding", "pages", "pages programmed empty to fill a wordline", counters.pages_padded);
+    report.add("flash.cold_reads", "pages", "pages read whose data is from before the run", counters.cold_reads);
+    let days = mean(counters.read_retention_s).map(|seconds| seconds / 86_400.0);
+    report.add("flash.read_retention_days", "d", "mean retention age of the pages read, as if kept at 30 C", days);
+    report.add("flash.read_pec", "cycles", "mean P/E cycles of the pages read", mean(counters.read_pec));
+    let page = outcome.device.plan().layout.page_size.0;
+    let written = counters.write_bytes.saturating_sub(outcome.buffered_bytes);
+    let waf = (written > 0 && counters.pages_programmed > 0)
+        .then(|| (counters.pages_programmed * page) as f64 / written as f64);
+    report.add("ftl.waf", "", "bytes programmed over bytes that the host wrote and that left the buffer", waf);
+    report.add("ftl.gc_runs", "runs", "garbage collections (none on this device yet)", 0);
+    report.add("ftl.pages_moved", "pages", "pages moved by garbage collection (none on this device yet)", 0);
+}
+
+fn usage(report: &mut Report, outcome: &Outcome) {
+    let usage = &outcome.usage;
+    let elapsed = usage.elapsed.0 as f64;
+    let percent = |time: f64| if elapsed > 0.0 { 100.0 * time / elapsed } else { 0.0 };
+    let mut each = |name: &str, plural: &str, what: &str, causes: &[(&str, &str)], times: Vec<Vec<u64>>| {
+        for (cause, (label, meaning)) in causes.iter().enumerate() {
+            let mean = times.iter().map(|t| t[cause] as f64).sum::<f64>() / times.len() as f64;
+            report.add(format!("usage.{name}.{label}"), "%", format!("{what}: {meaning}"), percent(mean));
+        }
+        let rows: Vec<Value> = times
+            .iter()
+            .map(|times| {
+                Value::Object(
+                    causes
+                        .iter()
+                        .zip(times)
+                        .map(|((label, _), t)| ((*label).into(), json!(percent(*t as f64))))
+                        .collect(),
+                )
+            })
+            .collect();
+        report.add(format!("usage.{plural}"), "%", format!("the same for each {name}"), rows);
+    };
+    let plain = |times: &[units::Span]| times.iter().map(|span| span.0).collect::<Vec<u64>>();
+    each(
+        "channel",
+        "channels",
+        "share of a channel's time",
+        &channel::CAUSES,
+        usage.channels.iter().map(|t| plain(t)).collect(),
+    );
+    each("die", "dies", "share of a die's time", &die::CAUSES, usage.dies.iter().map(|t| plain(t)).collect());
+    let decoders = usage.decoders.iter().map(|t| t.0 as f64).sum::<f64>() / usage.decoders.len().max(1) as f64;
+    report.add("usage.ecc", "%", "share of the ECC decoders' time spent decoding", percent(decoders));
+    report.add(
+        "usage.link_in",
+        "%",
+        "share of the time that the link from the host was busy",
+        percent(usage.link_in.0 as f64),
+    );
+    report.add(
+        "usage.link_out",
+        "%",
+        "share of the time that the link to the host was busy",
+        percent(usage.link_out.0 as f64),
+    );
+    report.add("usage.dram", "%", "share of the time that the DRAM was busy", percent(usage.dram.0 as f64));
+}

@@ -1,0 +1,156 @@
+//! What happened over time: a bounded number of rows, whatever a run's length.
+//!
+//! Rows start at 100 µs; when there are too many, neighbours are merged and the interval doubles. So a
+//! burst of a tenth of a second and a week of traffic both give one to two thousand rows.
+
+use units::{Span, Time};
+
+use super::{Usage, channel, die};
+
+/// Rows are merged when there would be more.
+const MAX_ROWS: usize = 2048;
+
+/// One interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Row {
+    /// End of the interval [ns].
+    pub time_ns: u64,
+    /// Reads and writes that completed in it.
+    pub reads: u64,
+    /// Writes that completed in it.
+    pub writes: u64,
+    /// Bytes of the reads.
+    pub read_bytes: u64,
+    /// Bytes of the writes.
+    pub write_bytes: u64,
+    /// Requests outstanding, mean of the samples at interval ends.
+    pub outstanding: f64,
+    /// Pages in the write buffer, mean of the samples.
+    pub buffered_pages: f64,
+    /// Share of the dies' time that was not idle.
+    pub die_busy: f64,
+    /// Share of the channels' time that was not idle.
+    pub channel_busy: f64,
+}
+
+/// The columns of the time series: name, unit and description.
+pub const COLUMNS: [(&str, &str, &str); 9] = [
+    ("time_ns", "ns", "end of the interval, from the start of the run"),
+    ("reads", "requests", "reads completed in the interval"),
+    ("writes", "requests", "writes completed in the interval"),
+    ("read_bytes", "B", "bytes of those reads"),
+    ("write_bytes", "B", "bytes of those writes"),
+    ("outstanding", "requests", "requests submitted and not completed, sampled at interval ends"),
+    ("buffered_pages", "pages", "pages in the write buffer, sampled at interval ends"),
+    ("die_busy", "share", "share of the dies' time that was not idle"),
+    ("channel_busy", "share", "share of the channels' time that was not idle"),
+];
+
+/// A growing time series.
+pub struct Series {
+    rows: Vec<Row>,
+    interval: Span,
+    current: Row,
+    last: (Time, u64, u64),
+}
+
+impl Series {
+    /// An empty series.
+    pub fn new() -> Series {
+        Series { rows: Vec::new(), interval: Span::from_us(100), current: Row::default(), last: (Time::ZERO, 0, 0) }
+    }
+
+    /// When the present interval ends.
+    pub fn next_end(&self) -> Time {
+        self.last.0 + self.interval
+    }
+
+    /// A request has completed.
+    #[inline]
+    pub fn completed(&mut self, read: bool, bytes: u64) {
+        if read {
+            self.current.reads += 1;
+            self.current.read_bytes += bytes;
+        } else {
+            self.current.writes += 1;
+            self.current.write_bytes += bytes;
+        }
+    }
+
+    /// The present interval ends at `now`, with the device in this state.
+    pub fn close(&mut self, now: Time, outstanding: u64, buffered_pages: u32, usage: &Usage) {
+        let span = now.since(self.last.0).0 as f64;
+        let idle_dies: u64 = usage.dies.iter().map(|die| die[die::IDLE].0).sum();
+        let idle_channels: u64 = usage.channels.iter().map(|channel| channel[channel::IDLE].0).sum();
+        if span > 0.0 {
+            let busy = |idle: u64, before: u64, count: usize| 1.0 - (idle - before) as f64 / (span * count as f64);
+            self.rows.push(Row {
+                time_ns: now.0,
+                outstanding: outstanding as f64,
+                buffered_pages: f64::from(buffered_pages),
+                die_busy: busy(idle_dies, self.last.1, usage.dies.len()),
+                channel_busy: busy(idle_channels, self.last.2, usage.channels.len()),
+                ..self.current
+            });
+        }
+        self.current = Row::default();
+        self.last = (now, idle_dies, idle_channels);
+        if self.rows.len() == MAX_ROWS {
+            self.rows = self.rows.chunks(2).map(|pair| merge(pair[0], pair[1])).collect();
+            self.interval = self.interval * 2;
+        }
+    }
+
+    /// The rows so far.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+}
+
+impl Default for Series {
+    fn default() -> Series {
+        Series::new()
+    }
+}
+
+/// Two neighbouring intervals of equal length as one.
+fn merge(a: Row, b: Row) -> Row {
+    let mean = |x: f64, y: f64| (x + y) / 2.0;
+    Row {
+        time_ns: b.time_ns,
+        reads: a.reads + b.reads,
+        writes: a.writes + b.writes,
+        read_bytes: a.read_bytes + b.read_bytes,
+        write_bytes: a.write_bytes + b.write_bytes,
+        outstanding: mean(a.outstanding, b.outstanding),
+        buffered_pages: mean(a.buffered_pages, b.buffered_pages),
+        die_busy: mean(a.die_busy, b.die_busy),
+        channel_busy: mean(a.channel_busy, b.channel_busy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stay_bounded_and_lose_no_request() {
+        let usage = |now: Time| {
+            let mut usage = Usage { elapsed: now.since(Time::ZERO), ..Usage::default() };
+            usage.dies = vec![[Span(now.0 / 2), Span(now.0 / 2), Span(0), Span(0), Span(0), Span(0)]];
+            usage.channels = vec![[Span(now.0), Span(0), Span(0), Span(0), Span(0)]];
+            usage
+        };
+        let mut series = Series::new();
+        for _ in 0..10_000 {
+            series.completed(true, 4096);
+            series.close(series.next_end(), 3, 7, &usage(series.next_end()));
+        }
+        let rows = series.rows();
+        assert!(rows.len() < MAX_ROWS);
+        assert_eq!(rows.iter().map(|row| row.reads).sum::<u64>(), 10_000);
+        assert!(rows.iter().all(|row| (row.die_busy - 0.5).abs() < 1e-6 && row.channel_busy == 0.0));
+        assert!(rows.iter().all(|row| row.outstanding == 3.0 && row.buffered_pages == 7.0));
+        assert!(rows.is_sorted_by(|a, b| a.time_ns < b.time_ns));
+    }
+}
