@@ -213,7 +213,8 @@ impl Simulation {
     }
 
     /// Ends the run. Returns (JSON of manifest and statistics, statistics as (name, unit, description) lines, events,
-    /// time series as Parquet bytes, request log as Parquet bytes or None, latency distributions of reads and writes).
+    /// time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
+    /// distributions of reads and writes).
     #[allow(clippy::type_complexity)] // One value for each thing that the Python side keeps.
     fn finish<'py>(
         &self,
@@ -223,7 +224,7 @@ impl Simulation {
         Vec<(String, &'static str, String)>,
         u64,
         Bound<'py, PyBytes>,
-        Option<Bound<'py, PyBytes>>,
+        Option<(u64, Bound<'py, PyBytes>)>,
         [Vec<(u64, f64)>; 2],
     )> {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -235,14 +236,14 @@ impl Simulation {
         root.extend(report.to_json());
         let described = report.0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
         let series = series_parquet(outcome.series.rows()).map_err(raise)?;
-        let log = outcome.log.take().map(RequestLog::close).transpose().map_err(raise)?;
+        let log = outcome.log.take().map(|log| Ok((log.rows, log.close()?))).transpose().map_err(raise)?;
         let distributions = outcome.latencies.total().map(|latencies| latencies.distribution());
         Ok((
             Value::Object(root).to_string(),
             described,
             outcome.counters.events,
             PyBytes::new(py, &series),
-            log.map(|bytes| PyBytes::new(py, &bytes)),
+            log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
             distributions,
         ))
     }

@@ -19,10 +19,18 @@ pub fn devices() -> PyResult<Vec<(String, String, String, u64, String)>> {
         .collect()
 }
 
-/// The workload presets: name, about.
+/// The workload presets: name, about, TOML text.
 #[pyfunction]
-pub fn workloads() -> PyResult<Vec<(&'static str, String)>> {
-    workload::presets::names().map(|name| Ok((name, workload::presets::about(name).map_err(refuse)?))).collect()
+pub fn workloads() -> PyResult<Vec<(&'static str, String, String)>> {
+    workload::presets::names()
+        .map(|name| {
+            let generator = workload::presets::get(name).map_err(refuse)?;
+            let values = generator.keys().into_iter().filter_map(|key| Some((key.name, generator.get(key.name)?)));
+            let lines: String = values.map(|(key, value)| format!("{key} = {value}\n")).collect();
+            let about = workload::presets::about(name).map_err(refuse)?;
+            Ok((name, about, format!("[{}]\n{lines}", generator.name())))
+        })
+        .collect()
 }
 
 /// The named schemes: name, about, choices by axis.

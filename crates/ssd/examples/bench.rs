@@ -45,13 +45,12 @@ fn cases() -> Vec<Case> {
             ..case("random 8-KiB reads, closed loop 256", device, "random-read-closed", None)
         });
     }
-    for (name, depth) in [("queue: closed loop 16", 16), ("queue: closed loop 1024", 1024), ("queue: closed loop 65536", 65_536)] {
+    for (name, depth) in
+        [("queue: closed loop 16", 16), ("queue: closed loop 1024", 1024), ("queue: closed loop 65536", 65_536)]
+    {
         cases.push(Case { replay: Replay::Closed(depth), ..case(name, "mqsim", "random-read-closed", None) });
     }
-    cases.push(Case {
-        settings: &["geometry.blocks=64"],
-        ..case("capacity: 16 GiB", "mqsim", "random-read-8k", None)
-    });
+    cases.push(Case { settings: &["geometry.blocks=64"], ..case("capacity: 16 GiB", "mqsim", "random-read-8k", None) });
     cases.push(Case {
         settings: &["geometry.blocks=16384"],
         ..case("capacity: 4 TiB", "mqsim", "random-read-8k", None)
@@ -85,7 +84,8 @@ fn main() {
     );
     for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.name.contains(only)) {
         let me = std::env::current_exe().expect("this program's path");
-        let output = Command::new(me).args(["--case", &number.to_string()]).arg(&folder).output().expect("the case runs");
+        let output =
+            Command::new(me).args(["--case", &number.to_string()]).arg(&folder).output().expect("the case runs");
         print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "case {} failed", case.name);
     }

@@ -157,6 +157,9 @@ impl Buffer {
         (self.oldest != NONE).then(|| {
             let id = self.oldest;
             self.unlink(id);
+            if self.oldest != NONE {
+                crate::slab::prefetch(&self.slots, self.oldest as usize);
+            }
             id
         })
     }

@@ -6,7 +6,7 @@ use schemes::Order;
 use units::document::{Document, apply_word};
 use units::section::Section;
 use units::value::{Scalar, Value};
-use units::{Bandwidth, Bytes, ConfigError, Fraction, PeCycles, Retention, Span, Temperature};
+use units::{Bandwidth, Bytes, ConfigError, Fraction, PeCycles, Rate, Retention, Span, Temperature};
 
 units::choices! {
     /// When a host write is acknowledged.
@@ -343,7 +343,7 @@ impl Config {
             return refuse("buffer", "size", problem, "a buffer can have at most 16 million pages");
         }
         let page_time = match (self.bus.bandwidth, self.bus.t_dma) {
-            (Some(bandwidth), None) if bandwidth.0 > 0 => PageTime::Rate(bandwidth),
+            (Some(bandwidth), None) if bandwidth.0 > 0 => PageTime::Rate(Rate::new(bandwidth, page)),
             (None, Some(t_dma)) => PageTime::Page(t_dma, page),
             (Some(_), None) => return refuse("bus", "bandwidth", "is 0".into(), "write a positive value"),
             (None, None) => return refuse("bus", "bandwidth", "is \"none\"".into(), "give bus.bandwidth or bus.t_dma"),
@@ -368,6 +368,8 @@ impl Config {
         let plan = Plan {
             layout,
             logical_pages: logical_pages as u32,
+            link: Rate::new(self.host.link_bandwidth, page),
+            dram: Rate::new(self.buffer.dram_bandwidth, page),
             page_time,
             t_command: self.bus.t_command,
             unit_pages,
@@ -392,7 +394,7 @@ impl Config {
 /// How long a transfer takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PageTime {
-    Rate(Bandwidth),
+    Rate(Rate),
     /// A whole page takes this long, parts in proportion.
     Page(Span, Bytes),
 }
@@ -413,6 +415,8 @@ pub struct Plan {
     /// The configuration this comes from.
     pub config: Config,
     pub(crate) page_time: PageTime,
+    pub(crate) link: Rate,
+    pub(crate) dram: Rate,
     pub(crate) t_command: Span,
     pub(crate) reads: PlaneReads,
     pub(crate) programs: PlanePrograms,

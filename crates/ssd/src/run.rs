@@ -88,7 +88,7 @@ pub struct Run {
     baseline: Option<(Counters, Usage)>,
     last_completion: Time,
     wrapped: u64,
-    done: Vec<Completion>,
+    queues: u16,
 }
 
 /// What a run has found out.
@@ -120,7 +120,7 @@ impl Run {
         log: Option<RequestLog>,
     ) -> Result<Run, ConfigError> {
         let device = Device::new(config, plan.seed)?;
-        let queues = usize::from(config.host.queues);
+        let queues = config.host.queues;
         Ok(Run {
             device,
             source,
@@ -130,12 +130,12 @@ impl Run {
             ended: false,
             submitted: 0,
             first_time: None,
-            latencies: ByQueue::new(queues),
+            latencies: ByQueue::new(usize::from(queues)),
             series: Series::new(),
             log,
             last_completion: Time::ZERO,
             wrapped: 0,
-            done: Vec::new(),
+            queues,
         })
     }
 
@@ -292,14 +292,13 @@ impl Run {
 
     /// Books what has completed.
     fn collect(&mut self) -> Result<(), RunError> {
-        self.done.extend(self.device.take_completions());
-        for completion in self.done.drain(..) {
+        for completion in self.device.take_completions() {
             let Completion { id, request, finish } = completion;
             let latency = completion.latency();
             self.last_completion = finish;
             self.series.completed(request.op == Op::Read, request.bytes.0);
             if id >= self.plan.warmup {
-                let queue = self.device.queue_of(&request);
+                let queue = usize::from(request.queue % self.queues);
                 self.latencies.record(queue, request.op, latency, request.bytes.0);
             }
             if let Some(log) = &mut self.log {

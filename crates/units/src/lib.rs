@@ -13,5 +13,5 @@ pub mod value;
 
 pub use condition::{Conditions, PeCycles, Retention, Temperature};
 pub use document::{ConfigError, Document};
-pub use quantity::{Bandwidth, Bytes, Fraction, Lpn, Ppn, Span, Time};
+pub use quantity::{Bandwidth, Bytes, Fraction, Lpn, Ppn, Rate, Span, Time};
 pub use random::Stream;

@@ -145,6 +145,27 @@ impl Bandwidth {
     }
 }
 
+/// A bandwidth that knows the time of one common size by heart: divisions are slow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    bandwidth: Bandwidth,
+    common: Bytes,
+    common_time: Span,
+}
+
+impl Rate {
+    /// A rate at which mostly `common` bytes are moved.
+    pub fn new(bandwidth: Bandwidth, common: Bytes) -> Rate {
+        Rate { bandwidth, common, common_time: bandwidth.time_for(common) }
+    }
+
+    /// Time to move `bytes`, rounded up to whole nanoseconds.
+    #[inline]
+    pub fn time_for(&self, bytes: Bytes) -> Span {
+        if bytes == self.common { self.common_time } else { self.bandwidth.time_for(bytes) }
+    }
+}
+
 /// A number between 0 and 1: a share of something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Fraction(pub f64);

@@ -28,6 +28,8 @@ pub(super) struct Channel {
     /// Sensed pages that wait to leave, oldest first.
     pub out: Queue,
     pub ecc: EccState,
+    /// The bus's event in the agenda.
+    event: Option<Time>,
     pub meter: Meter<{ channel::CAUSES.len() }>,
 }
 
@@ -42,6 +44,7 @@ impl Channel {
             last_die: 0,
             out: Queue::EMPTY,
             ecc: EccState::default(),
+            event: None,
             meter: Meter::new(),
         }
     }
@@ -80,13 +83,21 @@ impl<P: Probe> Device<P> {
             if channel.free_at > self.now {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
                 let event = (channel.leaving != NONE || wanted || waiting).then_some(channel.free_at);
-                return self.schedule(self.slots.bus + index, event);
+                return self.schedule_bus(index, event);
             }
             if !wanted {
                 channel.meter.enter(self.now, if waiting { channel::ECC_WAIT } else { channel::IDLE });
-                return self.agenda.clear(self.slots.bus + index);
+                return self.schedule_bus(index, None);
             }
             self.grant(index, out_ready);
+        }
+    }
+
+    #[inline]
+    fn schedule_bus(&mut self, index: usize, event: Option<Time>) {
+        if self.channels[index].event != event {
+            self.channels[index].event = event;
+            self.schedule(self.slots.bus + index, event);
         }
     }
 

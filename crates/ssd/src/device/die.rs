@@ -69,6 +69,8 @@ pub(super) struct DieState {
     touched: bool,
     /// What the die would start next, as of its last review.
     picked: Pick,
+    /// The die's event in the agenda.
+    event: Option<Time>,
     pub channel: u16,
     /// The die as a set of its channel's dies.
     pub bit: u64,
@@ -110,6 +112,7 @@ impl DieState {
             forced: false,
             touched: false,
             picked: Pick::Nothing,
+            event: None,
             channel,
             bit: 1 << place,
             meter: Meter::new(),
@@ -272,7 +275,10 @@ impl<P: Probe> Device<P> {
             };
             state.meter.enter(now, cause);
         }
-        self.schedule(self.slots.die + die, next);
+        if state.event != next {
+            state.event = next;
+            self.schedule(self.slots.die + die, next);
+        }
     }
 
     /// What the die would start now.
@@ -479,6 +485,7 @@ impl<P: Probe> Device<P> {
                 }
                 let op = self.dies[die].queues[queue].pop(&mut self.ops);
                 self.ops[op].ppn = self.ftl.blocks.take_page(physical, Some(self.ops[op].lpn), self.now);
+                self.prefetch_programmed(op);
                 if head == NONE {
                     head = op;
                 } else {
@@ -494,6 +501,7 @@ impl<P: Probe> Device<P> {
         (head, pages)
     }
 
+    #[inline]
     fn run_program(&mut self, die: usize, program: Program) {
         let start = program.ready.max(self.now);
         let end = start + self.plan.timings.program;

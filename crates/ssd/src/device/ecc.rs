@@ -52,7 +52,9 @@ impl<P: Probe> Device<P> {
         let next = self.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
         self.schedule(channel, next);
         self.read_done(op);
-        self.kick_bus(channel);
+        if !self.channels[channel].out.is_empty() {
+            self.kick_bus(channel);
+        }
         self.kick_touched();
     }
 

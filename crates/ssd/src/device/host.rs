@@ -36,9 +36,9 @@ impl Default for HostQueue {
 }
 
 impl<P: Probe> Device<P> {
-    /// The submission queue that a request goes to.
-    pub fn queue_of(&self, request: &Request) -> usize {
-        usize::from(request.queue) % self.queues.len()
+    fn queue_of(&self, request: &Request) -> usize {
+        let (queue, queues) = (usize::from(request.queue), self.queues.len());
+        if queue < queues { queue } else { queue % queues }
     }
 
     /// A request reaches its queue, or stays in the host until the queue has room.
@@ -153,13 +153,8 @@ impl<P: Probe> Device<P> {
     /// Moves read data to the host, through the DRAM if it was there; returns when it has arrived.
     pub(super) fn send(&mut self, bytes: u32, through_dram: bool) -> Time {
         let bytes = Bytes(u64::from(bytes));
-        let config = &self.plan.config;
-        let ready = if through_dram {
-            self.dram.serve(self.now, config.buffer.dram_bandwidth.time_for(bytes))
-        } else {
-            self.now
-        };
-        self.link_out.serve(ready, config.host.link_bandwidth.time_for(bytes))
+        let ready = if through_dram { self.dram.serve(self.now, self.plan.dram.time_for(bytes)) } else { self.now };
+        self.link_out.serve(ready, self.plan.link.time_for(bytes))
     }
 
     /// A part of a read has been sent, to arrive at `sent`. Parts arrive in the order in which they are

@@ -50,7 +50,7 @@ impl<P: Probe> Device<P> {
                 .map(|index| part(&request, page_size, index))
                 .map(|(_, from, to)| u64::from(to - from))
                 .sum();
-            let time = self.link_in.serve(self.now, self.plan.config.host.link_bandwidth.time_for(Bytes(bytes)));
+            let time = self.link_in.serve(self.now, self.plan.link.time_for(Bytes(bytes)));
             if self.arriving.is_empty() {
                 self.agenda.set(self.slots.arriving, time);
             }
@@ -79,7 +79,7 @@ impl<P: Probe> Device<P> {
                 self.wait_for(slot, arrived.command);
             }
         }
-        let stored = self.dram.serve(self.now, self.plan.config.buffer.dram_bandwidth.time_for(Bytes(bytes)));
+        let stored = self.dram.serve(self.now, self.plan.dram.time_for(Bytes(bytes)));
         if self.plan.config.buffer.mode == BufferMode::WriteBack {
             let entry = &mut self.commands[arrived.command];
             entry.remaining -= arrived.count;
@@ -259,6 +259,14 @@ impl<P: Probe> Device<P> {
             let pages = self.pool.len;
             self.give_pages(die, pages);
             self.force_die(die);
+        }
+    }
+
+    /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
+    pub(super) fn prefetch_programmed(&self, op: u32) {
+        self.ftl.prefetch(self.ops[op].lpn);
+        if let Some(under) = self.buffer[self.ops[op].owner].under {
+            self.ftl.blocks.prefetch(under);
         }
     }
 

@@ -92,11 +92,6 @@ impl Map {
     pub fn prefetch(&self, lpn: Lpn) {
         crate::slab::prefetch(&self.directory, (lpn.0 >> GROUP_BITS) as usize);
     }
-
-    /// Memory held for written pages [bytes].
-    pub fn bytes(&self) -> usize {
-        (self.chunks.len() << CHUNK_BITS) * GROUP * size_of::<u32>()
-    }
 }
 
 #[cfg(test)]

@@ -62,11 +62,6 @@ impl Ftl {
         self.blocks.conditions(ppn, now, plan)
     }
 
-    /// Memory held for written pages [bytes].
-    pub fn map_bytes(&self) -> usize {
-        self.map.bytes()
-    }
-
     /// Checks that logical and physical pages agree in both directions: `versions_of` names the flash page
     /// of every logical page, buffered or not. Visits every page: for tests.
     pub fn check(&self, plan: &Plan, flash_version: impl Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {

@@ -1,0 +1,113 @@
+"""ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
+
+__version__: str
+
+class InputError(ValueError):
+    """Bad input: file, line or key, what was expected, and the remedy."""
+
+class SimulationError(RuntimeError):
+    """A run that cannot go on."""
+
+class Simulation:
+    """A replay of a workload on a device, played in steps."""
+
+    def __new__(
+        cls,
+        device: str,
+        workload: str,
+        *,
+        scheme: str | None = None,
+        age: str | None = None,
+        settings: list[str] = ...,
+        replay: str | None = None,
+        requests: int | None = None,
+        duration: str | None = None,
+        warmup: int = 0,
+        seed: int = 1,
+        format: str | None = None,
+        requests_out: str | None = None,
+        keep_requests: bool = False,
+    ) -> Simulation: ...
+    @property
+    def note(self) -> str | None:
+        """What the user should know about how the workload was read."""
+
+    def step(self, requests: int) -> bool:
+        """Plays some ``requests`` more without the GIL; returns whether the workload has been played to its end."""
+
+    def progress(self) -> tuple[float | None, int, int]:
+        """Share of the workload played, where it can be known; requests submitted; requests completed."""
+
+    def finish(
+        self,
+    ) -> tuple[
+        str,
+        list[tuple[str, str, str]],
+        int,
+        bytes,
+        tuple[int, bytes] | None,
+        tuple[list[tuple[int, float]], list[tuple[int, float]]],
+    ]:
+        """Ends the run.
+
+        Returns the JSON of manifest and statistics; the statistics' (name, unit, description); events; the time series
+        as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a file; and the
+        latency distributions of reads and writes as (latency [ns], share of requests up to it).
+        """
+
+class Device:
+    """A simulated SSD that is driven request by request."""
+
+    def __new__(
+        cls,
+        device: str = "tlc",
+        *,
+        scheme: str | None = None,
+        age: str | None = None,
+        settings: list[str] = ...,
+        seed: int = 1,
+    ) -> Device: ...
+    def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0) -> int:
+        """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue; returns its number."""
+
+    def advance(self, time: int) -> list[tuple[int, int]]:
+        """Plays up to ``time`` [ns]; returns (request, finish [ns]) of all that completed, in order."""
+
+    def advance_to_completion(self) -> list[tuple[int, int]]:
+        """Plays until something completes, or until nothing is left to do; returns what completed."""
+
+    def flush(self) -> None:
+        """Writes everything buffered to flash and plays until all is idle."""
+
+    def conditions(self, offset: int) -> tuple[int, float, float] | None:
+        """P/E cycles, retention age [s], temperature [C] of the page behind a byte; None where none was written."""
+
+    @property
+    def now(self) -> int:
+        """The present simulated time [ns]."""
+
+    @property
+    def capacity(self) -> int:
+        """Logical capacity [B]."""
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that were submitted and have not completed."""
+
+def devices() -> list[tuple[str, str, str, int, str]]:
+    """The device presets: name, about, source, capacity [B], TOML text."""
+
+def workloads() -> list[tuple[str, str, str]]:
+    """The workload presets: name, about, TOML text."""
+
+def schemes() -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """The named schemes: name, about, choices as (axis, choice)."""
+
+def formats() -> list[tuple[str, str, str]]:
+    """The trace formats: name, title, layout of a line."""
+
+def schema() -> list[tuple[str, str, str, str, str, str]]:
+    """Every configuration key: section, section's meaning, key, meaning, what it accepts, default."""
+
+def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+    """The columns of the request log, and those of the time series: name, unit, meaning."""

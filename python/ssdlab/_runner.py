@@ -1,0 +1,266 @@
+"""The run loop: plays the core in short steps, so that progress is shown and Ctrl-C is answered at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ._core import InputError, Simulation, SimulationError
+from .result import Result, Runs
+
+if TYPE_CHECKING:
+    from threading import Event
+
+Progress = Callable[["float | None", int, int], None]
+"""Called with the share played (None where it cannot be known), the requests submitted and those completed."""
+
+STEP_S = 0.05
+"""Wall time that a step aims at [s]: Ctrl-C waits for one at most."""
+
+
+class Options(NamedTuple):
+    """What to run: the words of the command line, in the core's terms."""
+
+    device: str
+    workload: str
+    scheme: str | None = None
+    age: str | None = None
+    settings: tuple[str, ...] = ()
+    replay: str | None = None
+    requests: int | None = None
+    duration: str | None = None
+    warmup: int = 0
+    seed: int = 1
+    format: str | None = None
+    requests_out: str | None = None
+    keep_requests: bool = False
+    series_out: str | None = None
+
+
+class Kept(NamedTuple):
+    """What an unfinished run leaves behind."""
+
+    completed: int
+    """Requests that had completed."""
+    rows: int | None
+    """Rows of the request log; None where none was asked for."""
+    path: str | None
+    """The request log's file, complete and readable."""
+
+    def __str__(self) -> str:
+        done = f"{self.completed:,} requests had completed"
+        if self.path is not None and self.rows is not None:
+            return f"{done}; kept: {self.path} with {self.rows:,} rows; no results were written"
+        return f"{done}; nothing was kept (a request log, --requests-out, is kept)"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; :attr:`kept` tells what is left of it."""
+
+    def __init__(self, kept: Kept) -> None:
+        super().__init__(str(kept))
+        self.kept = kept
+
+
+class _Stopped(Exception):
+    """Another repeat has ended the whole."""
+
+
+def play(
+    options: Options,
+    *,
+    progress: Progress | None = None,
+    note: Callable[[str], None] | None = None,
+    stop: Event | None = None,
+) -> Result:
+    """Plays one run to its end. Errors carry ``kept`` (a :class:`Kept`) and say it in their notes."""
+    started = time.perf_counter()
+    simulation = _open(options)
+    if note is not None and simulation.note:
+        note(simulation.note)
+    try:
+        # At least one step is due even where nothing reports or stops.
+        requests = 256
+        while True:
+            before = time.perf_counter()
+            ended = simulation.step(requests)
+            took = time.perf_counter() - before
+            requests = max(16, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6)))))
+            if progress is not None:
+                progress(*simulation.progress())
+            if ended:
+                break
+            if stop is not None and stop.is_set():
+                raise _Stopped
+        text, described, events, series, log, distributions = simulation.finish()
+    except KeyboardInterrupt:
+        raise Interrupted(_keep(simulation, options)) from None
+    except (InputError, SimulationError) as error:
+        kept = _keep(simulation, options)
+        error.kept = kept  # type: ignore[union-attr]
+        error.add_note(str(kept))
+        raise
+    result = Result.from_core(
+        text,
+        described,
+        distributions,
+        series,
+        log[1] if log and options.requests_out is None else None,
+        options.requests_out,
+        simulation.note,
+        {"wall_s": time.perf_counter() - started, "events": events, "peak_rss_bytes": peak_rss_bytes()},
+    )
+    if options.series_out is not None:
+        write(options.series_out, series)
+    return result
+
+
+def play_repeats(
+    options: Options,
+    repeat: int,
+    threads: int | None,
+    *,
+    progress: Progress | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Runs:
+    """Plays ``repeat`` runs with consecutive seeds on a pool of threads; their order and results are the seeds'."""
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+    from threading import Event
+
+    started = time.perf_counter()
+    stop = Event()
+    shares: list[tuple[float | None, int, int]] = [(0.0, 0, 0)] * repeat
+
+    def one(index: int) -> Result:
+        def report(share: float | None, submitted: int, completed: int) -> None:
+            shares[index] = (share, submitted, completed)
+            if progress is not None:
+                known = [share for share, _, _ in shares if share is not None]
+                whole = sum(known) / repeat if len(known) == repeat else None
+                progress(whole, sum(s for _, s, _ in shares), sum(c for _, _, c in shares))
+
+        if stop.is_set():
+            raise _Stopped
+        seed = options.seed + index
+        mine = options._replace(
+            seed=seed,
+            requests_out=for_seed(options.requests_out, seed),
+            series_out=for_seed(options.series_out, seed),
+        )
+        try:
+            return play(mine, progress=report, note=note if index == 0 else None, stop=stop)
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(max_workers=min(threads or cpus(), repeat)) as pool:
+        futures = [pool.submit(one, index) for index in range(repeat)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except KeyboardInterrupt:
+            stop.set()
+            wait(futures)
+            done = sum(completed for _, _, completed in shares)
+            raise Interrupted(Kept(done, None, None)) from None
+    failures = [error for error in (future.exception() for future in futures) if error is not None]
+    for failure in failures:
+        if not isinstance(failure, _Stopped):
+            raise failure
+    return Runs(tuple(future.result() for future in futures), time.perf_counter() - started, peak_rss_bytes())
+
+
+def check_outputs(outputs: dict[str, str | None], inputs: tuple[str, ...]) -> None:
+    """Refuses paths that cannot be written, before the run. ``outputs`` is option -> path, "-" for standard output."""
+    taken: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is None or path == "-":
+            continue
+        place = Path(path)
+        problem = _unwritable(place)
+        if problem is not None:
+            raise InputError(f"{option} {path}: cannot be written: {problem[0]}\n  help: {problem[1]}")
+        if not place.exists() or place.is_file():
+            full = os.path.realpath(path)
+            if full in taken:
+                raise InputError(f"{option} {path}: is also what {taken[full]} writes\n  help: give another path")
+            taken[full] = option
+            if any(Path(word).is_file() and os.path.realpath(word) == full for word in inputs):
+                raise InputError(f"{option} {path}: is an input of this run\n  help: give another path")
+
+
+def _unwritable(place: Path) -> tuple[str, str] | None:
+    try:
+        if place.is_dir():
+            return "it is a folder", "give the path of a file"
+        if place.exists():
+            return None if os.access(place, os.W_OK) else ("permission denied", "change its permissions or the path")
+        if not place.parent.is_dir():
+            return f"there is no folder {place.parent}", "create it first, or give another path"
+        if not os.access(place.parent, os.W_OK):
+            return f"no permission to write in {place.parent}", "change its permissions or the path"
+    except (OSError, ValueError) as error:
+        return str(error), "give another path"
+    return None
+
+
+def write(path: str, data: bytes) -> None:
+    """Writes a file whole; a failure is a :class:`SimulationError` that names it."""
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise SimulationError(
+            f"{path}: cannot be written: {error.strerror}\n  help: check that the folder exists and has room"
+        ) from None
+
+
+def for_seed(path: str | None, seed: int) -> str | None:
+    """The file of one repeat: ``out.parquet`` becomes ``out.seed3.parquet``."""
+    if path is None:
+        return None
+    place = Path(path)
+    return str(place.with_name(f"{place.stem}.seed{seed}{place.suffix}"))
+
+
+def cpus() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def peak_rss_bytes() -> int:
+    """The largest resident set of this process so far [B]."""
+    try:
+        with Path("/proc/self/status").open(encoding="ascii", errors="replace") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+
+def _open(options: Options) -> Simulation:
+    given = options._asdict()
+    del given["series_out"]
+    given["settings"] = list(options.settings)
+    try:
+        return Simulation(given.pop("device"), given.pop("workload"), **given)
+    except UnicodeEncodeError as error:
+        raise InputError(f"{error.object!r}: is not valid UTF-8\n  help: rename the file, or link to it") from None
+
+
+def _keep(simulation: Simulation, options: Options) -> Kept:
+    """Completes the request log of a run that is not going on."""
+    _, _, completed = simulation.progress()
+    try:
+        log = simulation.finish()[4]
+    except (InputError, SimulationError):
+        return Kept(completed, None, None)
+    return Kept(completed, log[0] if log else None, options.requests_out)

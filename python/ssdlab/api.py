@@ -1,0 +1,252 @@
+"""The library's face: :func:`run`, :func:`presets`, :func:`schema`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, overload
+
+from . import _core
+from ._core import InputError
+from ._runner import Options, Progress, check_outputs, for_seed, play, play_repeats, write
+from .result import Result, Runs
+
+PathLike = str | os.PathLike[str]
+Age = str | Mapping[str, object]
+Settings = Mapping[str, Any] | Iterable[str]
+
+
+@overload
+def run(
+    device: PathLike = ...,
+    workload: PathLike = ...,
+    *,
+    scheme: str | None = ...,
+    age: Age | None = ...,
+    replay: str | None = ...,
+    requests: int | None = ...,
+    duration: str | None = ...,
+    repeat: Literal[1] = ...,
+    seed: int = ...,
+    settings: Settings | None = ...,
+    warmup: int = ...,
+    format: str | None = ...,
+    requests_out: PathLike | None = ...,
+    keep_requests: bool = ...,
+    series_out: PathLike | None = ...,
+    json_out: PathLike | None = ...,
+    progress: Progress | None = ...,
+    threads: int | None = ...,
+) -> Result: ...
+@overload
+def run(
+    device: PathLike = ...,
+    workload: PathLike = ...,
+    *,
+    scheme: str | None = ...,
+    age: Age | None = ...,
+    replay: str | None = ...,
+    requests: int | None = ...,
+    duration: str | None = ...,
+    repeat: int,
+    seed: int = ...,
+    settings: Settings | None = ...,
+    warmup: int = ...,
+    format: str | None = ...,
+    requests_out: PathLike | None = ...,
+    keep_requests: bool = ...,
+    series_out: PathLike | None = ...,
+    json_out: PathLike | None = ...,
+    progress: Progress | None = ...,
+    threads: int | None = ...,
+) -> Result | Runs: ...
+def run(
+    device: PathLike = "tlc",
+    workload: PathLike = "default",
+    *,
+    scheme: str | None = None,
+    age: Age | None = None,
+    replay: str | None = None,
+    requests: int | None = None,
+    duration: str | None = None,
+    repeat: int = 1,
+    seed: int = 1,
+    settings: Settings | None = None,
+    warmup: int = 0,
+    format: str | None = None,
+    requests_out: PathLike | None = None,
+    keep_requests: bool = False,
+    series_out: PathLike | None = None,
+    json_out: PathLike | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
+) -> Result | Runs:
+    """Replays a workload on a device and tells what happened. The GIL is released while it plays.
+
+    Args:
+        device: a preset's name (see :func:`presets`) or the path of a device file (TOML).
+        workload: a preset's name, a workload file (.toml) or a trace, plain or gzip.
+        scheme: a scheme's name, or ``axis=choice`` pairs joined by commas.
+        age: the state that the run starts from: ``"pec=2000,retention=6mo"`` or a dict of the same.
+        replay: ``"timed"`` (the default), ``"timed:xN"`` (N times faster) or ``"closed:QD"`` (QD requests at once).
+        requests: stop after so many requests.
+        duration: submit nothing after this simulated time, with its unit: ``"10s"``.
+        repeat: play so often, with seeds ``seed``, ``seed + 1``, ...; above 1 the answer is :class:`Runs`.
+        seed: of all random streams; same inputs and seed, same result.
+        settings: configuration keys: ``{"chip.t_prog": "400us"}``, ``{"chip": {"t_prog": "400us"}}`` or
+            ``["chip.t_prog=400us"]``; see :func:`schema`.
+        warmup: requests at the start that are played and left out of the statistics.
+        format: of a trace, where it cannot be told from its content: ``"disksim:time=ms,offset=B,size=B"``.
+        requests_out: write the request log here (Parquet). With ``repeat``, ``x.parquet`` gives ``x.seedN.parquet``.
+        keep_requests: keep the request log in memory, for ``Result.requests``.
+        series_out: write the time series here (Parquet).
+        json_out: write the result here (JSON).
+        progress: called some 20 times a second with the share played (or None), requests submitted and completed.
+            With ``repeat`` it is called from the worker threads.
+        threads: for ``repeat``; None is one a core. The results do not depend on it.
+
+    Raises:
+        InputError: bad input; the message names file, line or key, and the remedy.
+        SimulationError: the run cannot go on; ``error.kept`` tells what is left of it.
+        Interrupted: Ctrl-C (a KeyboardInterrupt); ``error.kept`` tells what is left of the run.
+    """
+    options = Options(
+        device=os.fspath(device),
+        workload=os.fspath(workload),
+        scheme=scheme,
+        age=age_words(age),
+        settings=tuple(setting_words(settings)),
+        replay=replay,
+        requests=None if requests is None else _whole("requests", requests, 1),
+        duration=duration,
+        warmup=_whole("warmup", warmup, 0),
+        seed=_whole("seed", seed, 0),
+        format=format,
+        requests_out=None if requests_out is None else os.fspath(requests_out),
+        keep_requests=keep_requests,
+        series_out=None if series_out is None else os.fspath(series_out),
+    )
+    repeat = _whole("repeat", repeat, 1)
+    threads = None if threads is None else _whole("threads", threads, 1)
+    path = None if json_out is None else os.fspath(json_out)
+    result = play_checked(options, repeat, threads, path, progress=progress)
+    if path is not None:
+        write(path, result.to_json().encode())
+    return result
+
+
+def play_checked(
+    options: Options,
+    repeat: int,
+    threads: int | None,
+    json_out: str | None,
+    *,
+    progress: Progress | None = None,
+    note: Any = None,
+) -> Result | Runs:
+    """Checks where the outputs go, then plays."""
+    seeds = range(options.seed, options.seed + repeat) if repeat > 1 else ()
+    outputs: dict[str, str | None] = {"--json": json_out}
+    for option, path in (("--requests-out", options.requests_out), ("--series-out", options.series_out)):
+        if not seeds:
+            outputs[option] = path
+        for seed in seeds[:1] if path is not None else ():
+            outputs[option] = for_seed(path, seed)
+    check_outputs(outputs, (options.device, options.workload))
+    if repeat > 1:
+        _whole("seed + repeat", options.seed + repeat - 1, 0)
+        return play_repeats(options, repeat, threads, progress=progress, note=note)
+    return play(options, progress=progress, note=note)
+
+
+def age_words(age: Age | None) -> str | None:
+    """An age as the core reads it: ``pec=2000,retention=6mo``."""
+    if age is None or isinstance(age, str):
+        return age
+    return ",".join(f"{key}={_word(value)}" for key, value in age.items())
+
+
+def setting_words(settings: Settings | None) -> list[str]:
+    """Settings as the core reads them: ``section.key=value`` each."""
+    if settings is None:
+        return []
+    if isinstance(settings, str):
+        return [settings]
+    if not isinstance(settings, Mapping):
+        return [str(word) for word in settings]
+    words = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            words += [f"{key}.{name}={_word(inner)}" for name, inner in value.items()]
+        else:
+            words.append(f"{key}={_word(value)}")
+    return words
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_word(item) for item in value) + "]"
+    return "none" if value is None else str(value)
+
+
+def _whole(name: str, value: int, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 63:
+        raise InputError(f"{name} is {value!r}\n  help: write a whole number, {least} or more")
+    return value
+
+
+class Preset(NamedTuple):
+    """Something that can be chosen by its name."""
+
+    kind: str
+    """"device", "workload", "scheme" or "format"."""
+    name: str
+    about: str
+    text: str
+    """A device's or workload's TOML, a scheme's choices, the layout of a format's line."""
+    source: str = ""
+    """Where a device's values come from."""
+    capacity: int | None = None
+    """A device's logical capacity [B]."""
+
+
+def presets() -> list[Preset]:
+    """Everything that can be chosen by name: devices, workloads, schemes, trace formats."""
+    found = [
+        Preset("device", name, about, _toml_head(about=about, source=source) + text, source, capacity)
+        for name, about, source, capacity, text in _core.devices()
+    ]
+    found += [
+        Preset("workload", name, about, _toml_head(about=about) + text) for name, about, text in _core.workloads()
+    ]
+    found += [
+        Preset("scheme", name, about, ",".join(f"{axis}={choice}" for axis, choice in choices))
+        for name, about, choices in _core.schemes()
+    ]
+    found += [Preset("format", name, about, text) for name, about, text in _core.formats()]
+    return found
+
+
+def _toml_head(**texts: str) -> str:
+    import json
+
+    # JSON's escapes of these one-line texts are TOML's.
+    return "".join(f"{key} = {json.dumps(text, ensure_ascii=False)}\n" for key, text in texts.items() if text) + "\n"
+
+
+class Key(NamedTuple):
+    """A configuration key."""
+
+    section: str
+    section_about: str
+    key: str
+    about: str
+    accepts: str
+    default: str
+
+
+def schema() -> list[Key]:
+    """Every configuration key: section, meaning, what it accepts, and its default as TOML."""
+    return [Key(*row) for row in _core.schema()]

@@ -1,0 +1,389 @@
+"""What a run has found out: typed, frozen, as JSON and as polars tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
+
+if TYPE_CHECKING:
+    import polars
+
+    Distributions = tuple[list[tuple[int, float]], list[tuple[int, float]]]
+
+
+class Section(Mapping[str, Any]):
+    """A part of a result: ``section.key`` and ``section["key"]`` are the same; nothing can be changed."""
+
+    __slots__ = ("_data",)
+    _data: dict[str, Any]
+    _parts: ClassVar[dict[str, type[Section]]] = {}
+    """Types of the sections below this one, by key; "*" for all others."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        object.__setattr__(self, "_data", data)
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._data[key]
+        kind = self._parts.get(key) or self._parts.get("*", Section)
+        if isinstance(value, dict):
+            return kind(value)
+        if isinstance(value, list):
+            return tuple(kind(item) if isinstance(item, dict) else item for item in value)
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"there is no {name!r} here, but {', '.join(self._data)}") from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("results are read-only")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("results are read-only")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._data})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._data!r})"
+
+    def __reduce__(self) -> tuple[type[Section], tuple[dict[str, Any]]]:
+        return type(self), (self._data,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy as plain dictionaries and lists."""
+        return cast("dict[str, Any]", json.loads(json.dumps(self._data)))
+
+
+class Latency(Section):
+    """Latencies [ns]; None where there were no requests. Percentiles have three significant digits."""
+
+    __slots__ = ()
+    mean: float | None
+    p50: int | None
+    p99: int | None
+    p99_9: int | None
+    p99_99: int | None
+    p99_9999: int | None
+    max: int | None
+
+
+class Requests(Section):
+    """The requests of one kind or one queue."""
+
+    __slots__ = ()
+    _parts = {"latency_ns": Latency}
+    requests: int
+    """Requests that completed."""
+    bytes: int
+    iops: float
+    """Requests a second of simulated time [1/s]."""
+    bandwidth_mb_s: float
+    """[MB/s], 1 MB = 10^6 B."""
+    latency_ns: Latency
+
+
+class Queues(Section):
+    """The queues that were used, by number: ``queue["0"]``."""
+
+    __slots__ = ()
+    _parts = {"*": Requests}
+
+
+class Host(Section):
+    """What the host saw."""
+
+    __slots__ = ()
+    _parts = {"read": Requests, "write": Requests, "all": Requests, "queue": Queues}
+    read: Requests
+    write: Requests
+    all: Requests
+    queue: Queues
+    elapsed_s: float
+    """Simulated time [s], from the first counted request to the end."""
+    wrapped: int
+    """Requests whose address lay beyond the device and was wrapped around."""
+    buffer_hits: int
+    merged_writes: int
+
+
+class Flash(Section):
+    """What the flash did."""
+
+    __slots__ = ()
+    reads: int
+    """Pages read."""
+    programs: int
+    """Pages programmed, padding included."""
+    erases: int
+    """Blocks erased."""
+
+
+class Ftl(Section):
+    """What the translation layer did."""
+
+    __slots__ = ()
+    waf: float | None
+    """Write amplification; None where nothing was written to flash."""
+    gc_runs: int
+    pages_moved: int
+
+
+class Usage(Section):
+    """Shares of time by cause [%]: means over channels and dies, and each of them."""
+
+    __slots__ = ()
+    channel: Section
+    die: Section
+    channels: tuple[Section, ...]
+    dies: tuple[Section, ...]
+    ecc: float
+    link_in: float
+    link_out: float
+    dram: float
+
+
+class RunCost(Section):
+    """What the run cost: the only part of a result that differs between two runs."""
+
+    __slots__ = ()
+    wall_s: float
+    events: int
+    peak_rss_bytes: int
+
+
+_Part = TypeVar("_Part", bound=Section)
+
+
+class Result:
+    """The result of one run."""
+
+    __slots__ = ("_data", "_described", "_distributions", "_log", "_log_path", "_series", "note")
+    _data: dict[str, Any]
+    note: str | None
+    """What to know about how the workload was read (a detected trace format)."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("results are read-only")
+
+    @classmethod
+    def from_core(
+        cls,
+        text: str,
+        described: list[tuple[str, str, str]],
+        distributions: Distributions,
+        series: bytes,
+        log: bytes | None,
+        log_path: str | None,
+        note: str | None,
+        cost: dict[str, float | int],
+    ) -> Result:
+        """Puts together what the core gives at the end of a run."""
+        self = cls()
+        data = json.loads(text)
+        data["run"] = cost
+        values = {
+            "_data": data,
+            "_described": described,
+            "_distributions": distributions,
+            "_series": series,
+            "_log": log,
+            "_log_path": log_path,
+            "note": note,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    @property
+    def manifest(self) -> Section:
+        """What was run: enough to run it again. Holds no time, host or path."""
+        return self._part("manifest", Section)
+
+    @property
+    def host(self) -> Host:
+        """What the host saw."""
+        return self._part("host", Host)
+
+    @property
+    def flash(self) -> Flash:
+        """What the flash did."""
+        return self._part("flash", Flash)
+
+    @property
+    def ftl(self) -> Ftl:
+        """What the translation layer did."""
+        return self._part("ftl", Ftl)
+
+    @property
+    def usage(self) -> Usage:
+        """Where the time of channels and dies went [%]."""
+        return self._part("usage", Usage)
+
+    @property
+    def run(self) -> RunCost:
+        """Wall time [s], events and peak resident set [B] of this process."""
+        return self._part("run", RunCost)
+
+    def _part(self, name: str, kind: type[_Part]) -> _Part:
+        return kind(self._data[name])
+
+    def __getitem__(self, key: str) -> Any:
+        """``result["host"]["read"]``, or by a statistic's dotted name: ``result["host.read.iops"]``."""
+        value: Any = getattr(self, key.split(".")[0]) if key.split(".")[0] in self._data else None
+        if value is None:
+            raise KeyError(key)
+        for part in key.split(".")[1:]:
+            value = value[part]
+        return value
+
+    def __repr__(self) -> str:
+        device = self.manifest.device.name
+        return f"<ssdlab.Result: {self.host.all.requests:,} requests on {device}, {self.host.elapsed_s:.3f} s>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy of the whole result as plain dictionaries and lists."""
+        return cast("dict[str, Any]", json.loads(json.dumps(self._data)))
+
+    def to_json(self) -> str:
+        """The result as JSON with a stable order of keys; only ``run`` differs between two runs."""
+        return json.dumps(self._data, indent=1) + "\n"
+
+    def scalars(self) -> list[tuple[str, float | int | None, str, str]]:
+        """Every statistic that is one number: name, value (None: nothing to measure), unit, description."""
+        rows = []
+        for name, unit, description in self._described:
+            value: Any = self._data
+            for part in name.split("."):
+                value = value[part]
+            if not isinstance(value, list):
+                rows.append((name, value, unit, description))
+        return rows
+
+    def statistics(self) -> polars.DataFrame:
+        """Every statistic: name, value (f64; null where there was nothing to measure), unit, description."""
+        import polars
+
+        rows = [(name, None if v is None else float(v), unit, about) for name, v, unit, about in self.scalars()]
+        schema = {"name": polars.String, "value": polars.Float64, "unit": polars.String, "description": polars.String}
+        return polars.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def requests(self) -> polars.DataFrame:
+        """One row a request, in order of completion: request, queue, write (0, 1), offset [B], bytes, arrival_ns,
+        finish_ns, latency_ns (i64). Warm-up requests included: their numbers are below ``manifest.warmup``.
+
+        Raises :class:`ssdlab.InputError` where the run kept no log.
+        """
+        import polars
+
+        if self._log is not None:
+            return polars.read_parquet(self._log)
+        if self._log_path is not None:
+            return polars.read_parquet(self._log_path)
+        from ._core import InputError
+
+        raise InputError("this run kept no request log\n  help: run with keep_requests=True or requests_out=...")
+
+    @property
+    def series(self) -> polars.DataFrame:
+        """The time series, at most 2,048 rows: time_ns, reads, writes, read_bytes, write_bytes, outstanding,
+        buffered_pages, die_busy, channel_busy. Warm-up included."""
+        import polars
+
+        return polars.read_parquet(self._series)
+
+    def latency_distribution(self, kind: Literal["read", "write"]) -> polars.DataFrame:
+        """The cumulative distribution: latency_ns (i64) and share of the requests that do not exceed it (f64)."""
+        import polars
+
+        if kind not in ("read", "write"):
+            from ._core import InputError
+
+            raise InputError(f'kind is {kind!r}\n  help: write "read" or "write"')
+        rows = self._distributions[0 if kind == "read" else 1]
+        return polars.DataFrame(rows, schema={"latency_ns": polars.Int64, "share": polars.Float64}, orient="row")
+
+
+class Runs:
+    """The results of repeated runs that differ in their seed only, in the seeds' order."""
+
+    __slots__ = ("peak_rss_bytes", "results", "wall_s")
+    results: tuple[Result, ...]
+    wall_s: float
+    peak_rss_bytes: int
+
+    def __init__(self, results: tuple[Result, ...], wall_s: float, peak_rss_bytes: int) -> None:
+        object.__setattr__(self, "results", results)
+        object.__setattr__(self, "wall_s", wall_s)
+        object.__setattr__(self, "peak_rss_bytes", peak_rss_bytes)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("results are read-only")
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    def __getitem__(self, index: int) -> Result:
+        return self.results[index]
+
+    def intervals(self) -> list[tuple[str, float | None, float | None, str, str]]:
+        """Every statistic: name, mean of the repeats, half width of its 95 % confidence interval (Student's t),
+        unit, description. Repeats in which there was nothing to measure are left out."""
+        from .confidence import mean_and_half_width
+
+        columns = zip(*(result.scalars() for result in self.results), strict=True)
+        rows = []
+        for column in columns:
+            name, _, unit, description = column[0]
+            values = [float(value) for _, value, _, _ in column if value is not None]
+            rows.append((name, *mean_and_half_width(values), unit, description))
+        return rows
+
+    def summary(self) -> polars.DataFrame:
+        """Every statistic: name, mean, ci95 (half width of the 95 % confidence interval, Student's t; null for fewer
+        than two values), unit, description."""
+        import polars
+
+        kinds = {"name": polars.String, "mean": polars.Float64, "ci95": polars.Float64}
+        schema = {**kinds, "unit": polars.String, "description": polars.String}
+        return polars.DataFrame(self.intervals(), schema=schema, orient="row")
+
+    def to_dict(self) -> dict[str, Any]:
+        """``manifest`` (with ``seeds`` in place of ``seed``), ``repeats`` (a result each), ``summary`` (a statistic's
+        place in a result holds its mean and ci95) and ``run``."""
+        manifest = self.results[0].manifest.to_dict()
+        first = manifest.pop("seed")
+        summary: dict[str, Any] = {}
+        for name, mean, ci95, _, _ in self.intervals():
+            *sections, key = name.split(".")
+            place = summary
+            for section in sections:
+                place = place.setdefault(section, {})
+            place[key] = {"mean": mean, "ci95": ci95}
+        return {
+            "manifest": {**manifest, "seeds": [first + index for index in range(len(self.results))]},
+            "repeats": [result.to_dict() for result in self.results],
+            "summary": summary,
+            "run": {
+                "wall_s": self.wall_s,
+                "events": sum(result.run.events for result in self.results),
+                "peak_rss_bytes": self.peak_rss_bytes,
+            },
+        }
+
+    def to_json(self) -> str:
+        """The results as JSON with a stable order of keys; only the ``run`` sections differ between two runs."""
+        return json.dumps(self.to_dict(), indent=1) + "\n"
