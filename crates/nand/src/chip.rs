@@ -51,7 +51,7 @@ units::section! {
         /// tDISCH: discharge of one sense.
         t_disch: Span = Span::ZERO,
         /// tPROG: time to program one `program_unit`; "none" when `program_loops` gives it.
-        t_prog: Option<Span> = Some(Span::from_us(400)),
+        t_prog: Option<Span> = Some(Span::from_us(1_200)),
         /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify).
         program_loops: Option<u32> = None,
         /// Program phase of one loop.
@@ -67,7 +67,7 @@ units::section! {
         /// tVR: verify read of one erase loop.
         t_erase_verify: Span = Span::ZERO,
         /// What one program command writes on a plane: a page or a wordline.
-        program_unit: ProgramUnit = ProgramUnit::Page,
+        program_unit: ProgramUnit = ProgramUnit::Wordline,
         /// How the planes of a die take reads: single, lockstep or independent.
         plane_reads: PlaneReads = PlaneReads::Independent,
         /// How the planes of a die take programs: single or lockstep.

@@ -35,15 +35,15 @@ units::section! {
         /// Channels (buses) of the device.
         channels: u32 = 8,
         /// Chips (ways) on each channel.
-        chips: u32 = 4,
+        chips: u32 = 2,
         /// Dies in each chip.
         dies: u32 = 2,
         /// Planes in each die, at most 8.
         planes: u32 = 4,
         /// Blocks in each plane.
-        blocks: u32 = 1024,
+        blocks: u32 = 480,
         /// Pages in each block; a multiple of the bits a cell when whole wordlines are programmed.
-        pages: u32 = 768,
+        pages: u32 = 1152,
         /// Data bytes of a page, a power of two.
         page_size: Bytes = Bytes::from_kib(16),
         /// Bits a cell, which is also how many pages share a wordline.
@@ -153,6 +153,15 @@ impl Geometry {
                     Bytes(pages * 4)
                 ),
                 "page numbers have 31 bits: use fewer or larger pages".into(),
+            ));
+        }
+        // 2^26 blocks would already be a petabyte of today's chips; each costs a table entry.
+        let all_blocks = planes * u64::from(self.blocks);
+        if all_blocks > 1 << 26 {
+            return Err((
+                "blocks",
+                format!("the device has {all_blocks} blocks, whose table would take {}", Bytes(all_blocks * 12)),
+                "a device can have at most 67 million blocks: use larger blocks".into(),
             ));
         }
         Ok(Layout {
@@ -275,7 +284,7 @@ mod tests {
         let (die, plane) = layout.die_of(PlaneId(13));
         assert_eq!((die, plane), (DieId(3), 1));
         assert_eq!(layout.plane(die, plane), PlaneId(13));
-        assert_eq!(layout.channel_of(DieId(8)), 1);
+        assert_eq!(layout.channel_of(DieId(8)), 2);
     }
 
     #[test]
@@ -287,5 +296,6 @@ mod tests {
         assert_eq!(key(Geometry { chips: 65, ..Geometry::default() }), "chips");
         assert_eq!(key(Geometry { channels: 4_000_000_000, ..Geometry::default() }), "channels");
         assert_eq!(key(Geometry { blocks: 4_000_000_000, ..Geometry::default() }), "blocks");
+        assert_eq!(key(Geometry { blocks: 1 << 22, pages: 1, ..Geometry::default() }), "blocks");
     }
 }

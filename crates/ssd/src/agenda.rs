@@ -160,6 +160,18 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "a micro-benchmark: make bench"]
+    fn bench_agenda() {
+        let random = units::Stream::new(1, "agenda");
+        let mut agenda = Agenda::new(84);
+        (0..80).for_each(|slot| agenda.set(slot, Time(random.below(slot as u64, 100_000))));
+        crate::bench::report("agenda: one hold operation, 80 slots", 5_000_000, |i| {
+            let (time, slot) = agenda.peek().unwrap();
+            agenda.set(slot, time + Span(1 + random.below(i, 100_000)));
+        });
+    }
+
+    #[test]
     fn a_fifo_server_serves_back_to_back() {
         let mut server = FifoServer::default();
         assert_eq!(server.serve(Time(10), Span(5)), Time(15));

@@ -8,6 +8,8 @@
 //! [`run`]'s report of its own speed.
 
 mod agenda;
+#[cfg(test)]
+mod bench;
 mod buffer;
 pub mod config;
 pub mod device;

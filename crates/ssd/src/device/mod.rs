@@ -405,9 +405,19 @@ impl<P: Probe> Device<P> {
         {
             return Err(format!("{} page operations are left over", self.ops.len()));
         }
-        let page = self.plan.layout.page_size.0;
-        if counters.bytes_programmed != counters.pages_transferred_in * page {
-            return Err("bytes into the dies differ from pages programmed".into());
+        if counters.pages_transferred_in != counters.pages_programmed {
+            let (moved, programmed) = (counters.pages_transferred_in, counters.pages_programmed);
+            return Err(format!("{moved} pages crossed the buses into dies, {programmed} were given to programs"));
+        }
+        let leaving = u64::from(self.buffer.leaving());
+        if counters.user_pages_programmed + counters.pages_padded > counters.pages_programmed
+            || counters.pages_programmed > counters.user_pages_programmed + counters.pages_padded + leaving
+        {
+            return Err("pages programmed are neither host data, padding nor under way".into());
+        }
+        let codewords = counters.bytes_read % self.plan.config.ecc.codeword.0;
+        if codewords != 0 {
+            return Err(format!("{} bytes left the dies, not whole codewords", counters.bytes_read));
         }
         Ok(())
     }

@@ -276,7 +276,6 @@ impl<P: Probe> Device<P> {
         self.ops.release(id);
         self.probe.programmed(self.now, lpn, slot, ppn);
         self.counters.user_pages_programmed += 1;
-        self.counters.bytes_programmed += self.plan.layout.page_size.0;
         if self.buffer[slot].superseded {
             self.ftl.blocks.invalidate(ppn);
         } else {

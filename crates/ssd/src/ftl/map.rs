@@ -101,6 +101,27 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
+    #[ignore = "a micro-benchmark: make bench"]
+    fn bench_map() {
+        let plan = crate::presets::load("mqsim").unwrap().config.plan().unwrap();
+        let aged = Aged::new(&plan);
+        let mut map = Map::new(plan.logical_pages);
+        let random = units::Stream::new(4, "map");
+        let page = |i: u64| Lpn(random.below(i, u64::from(plan.logical_pages)) as u32);
+        crate::bench::report("map: lookup of a random page, nothing written", 5_000_000, |i| {
+            std::hint::black_box(map.get(page(i), &aged));
+        });
+        crate::bench::report("map: the same, prefetched 16 lookups ahead", 5_000_000, |i| {
+            map.prefetch(page(i + 16));
+            std::hint::black_box(map.get(page(i), &aged));
+        });
+        crate::bench::report("map: update of a random page", 2_000_000, |i| map.set(page(i), Location::Buffer(1)));
+        crate::bench::report("map: lookup of a random page, 2 million written", 2_000_000, |i| {
+            std::hint::black_box(map.get(page(i), &aged));
+        });
+    }
+
+    #[test]
     fn a_map_agrees_with_a_hash_map_over_random_settings() {
         let plan = Config::default().plan().unwrap();
         let aged = Aged::new(&plan);

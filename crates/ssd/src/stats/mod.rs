@@ -94,8 +94,6 @@ pub struct Counters {
     pub pages_padded: u64,
     /// Pages moved into the dies.
     pub pages_transferred_in: u64,
-    /// Bytes programmed.
-    pub bytes_programmed: u64,
     /// Blocks erased.
     pub blocks_erased: u64,
     /// Host bytes in the buffer that are not on their way to flash.
@@ -125,7 +123,6 @@ impl Counters {
             user_pages_programmed: self.user_pages_programmed - before.user_pages_programmed,
             pages_padded: self.pages_padded - before.pages_padded,
             pages_transferred_in: self.pages_transferred_in - before.pages_transferred_in,
-            bytes_programmed: self.bytes_programmed - before.bytes_programmed,
             blocks_erased: self.blocks_erased - before.blocks_erased,
             buffered_bytes: self.buffered_bytes,
         }

@@ -1,0 +1,53 @@
+# The two commands are `make run` and `make test`; `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO ?= cargo
+
+# What the extension module is built from: it is rebuilt when one of these changes, and only then.
+CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*') \
+	Cargo.toml Cargo.lock rust-toolchain.toml
+BUILT := $(VENV)/.built
+TOOLS := $(VENV)/.tools
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test lint bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+build: $(BUILT) ## build the extension module and the CLI into .venv
+
+run: $(BUILT) ## build, then replay the default workload on the default device; writes results/
+	@mkdir -p results
+	$(BIN)/ssdlab run --json results/run.json --requests-out results/requests.parquet --series-out results/series.parquet
+
+test: $(BUILT) $(TOOLS) ## run every test: the crates', then the Python package's
+	$(CARGO) test --workspace --quiet
+	$(BIN)/python -m pytest
+
+lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests
+	$(BIN)/mypy
+
+bench: $(BUILT) ## measure speed and memory on a fixed panel
+	$(BIN)/python -m ssdlab.bench
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) target results python/ssdlab/_core*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+
+$(BUILT): $(CORE) pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(TOOLS): pyproject.toml $(BUILT)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pytest>=8.0' 'hypothesis>=6.100' 'ruff>=0.9' 'mypy>=1.14'
+	@touch $@

@@ -1,0 +1,247 @@
+//! Requests on an idle device take what the formulas of docs/model.md say, to the nanosecond.
+
+use ssd::{Config, Device};
+use units::{Bytes, Time};
+use workload::{Op, Request};
+
+const SUBMIT: u64 = 700;
+const COMPLETE: u64 = 300;
+const COMMAND: u64 = 200;
+const PAGE: u64 = 16_384;
+const TR: [u64; 3] = [40_000, 60_000, 50_000];
+const PROGRAM: u64 = 400_000;
+const ERASE: u64 = 3_000_000;
+const DECODE: u64 = 5_000;
+
+/// A small device with round times: 1 GB/s buses, 2 GB/s link, 4 GB/s DRAM, all 16-KiB pages.
+fn config(settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    for word in [
+        "geometry.channels=2",
+        "geometry.chips=1",
+        "geometry.dies=2",
+        "geometry.planes=2",
+        "geometry.blocks=20",
+        "geometry.pages=30",
+        "chip.t_read=[40us,60us,50us]",
+        "chip.t_prog=400us",
+        "chip.t_bers=3ms",
+        "chip.program_unit=page",
+        "chip.plane_reads=independent",
+        "chip.cache_read=false",
+        "chip.cache_program=false",
+        "bus.bandwidth=1GB/s",
+        "bus.t_command=200ns",
+        "bus.transfer=page",
+        "ecc.t_decode=5us",
+        "ecc.decoders=1",
+        "ecc.buffer=4",
+        "host.t_submit=700ns",
+        "host.t_complete=300ns",
+        "host.link_bandwidth=2GB/s",
+        "buffer.dram_bandwidth=4GB/s",
+        "ftl.placement=static",
+        "ftl.page_order=PDWC",
+        "ftl.erase_when=reclaimed",
+        "age.fill=0.5",
+        "buffer.size=1MiB",
+        "ftl.over_provisioning=0.5",
+    ]
+    .iter()
+    .chain(settings)
+    {
+        config.set(word).unwrap();
+    }
+    config
+}
+
+fn request(time: u64, op: Op, offset: u64, bytes: u64) -> Request {
+    Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue: 0 }
+}
+
+/// Latencies of requests, in order of submission.
+fn latencies(config: &Config, requests: &[Request]) -> Vec<u64> {
+    let mut device = Device::new(config, 1).unwrap();
+    for request in requests {
+        device.submit(*request).unwrap();
+    }
+    let mut found = vec![0; requests.len()];
+    while device.advance_to_completion(Time::NEVER).unwrap() {
+        for completion in device.take_completions() {
+            found[completion.id as usize] = completion.latency().0;
+        }
+        device.check().unwrap();
+    }
+    found
+}
+
+fn one(settings: &[&str], op: Op, offset: u64, bytes: u64) -> u64 {
+    latencies(&config(settings), &[request(1_000, op, offset, bytes)])[0]
+}
+
+/// Link and DRAM time of so many bytes.
+fn link(bytes: u64) -> u64 {
+    bytes.div_ceil(2)
+}
+fn dram(bytes: u64) -> u64 {
+    bytes.div_ceil(4)
+}
+
+#[test]
+fn a_lone_read_takes_command_sense_transfer_decode_and_link() {
+    for (index, sense) in TR.into_iter().enumerate() {
+        // Page `index` of block 0 of plane 0: eight planes are dealt one page each before the next.
+        let offset = index as u64 * 8 * PAGE;
+        let flash = COMMAND + sense + PAGE + DECODE;
+        assert_eq!(one(&[], Op::Read, offset, PAGE), SUBMIT + flash + dram(PAGE) + link(PAGE) + COMPLETE);
+        assert_eq!(one(&[], Op::Read, offset + 512, 512), SUBMIT + flash + dram(512) + link(512) + COMPLETE);
+    }
+}
+
+#[test]
+fn a_part_of_a_page_moves_the_codewords_it_touches() {
+    for (offset, bytes, codewords) in [(0, 512, 1), (4096, 4096, 1), (4095, 2, 2), (100, 8192, 3), (0, PAGE, 4)] {
+        let flash = COMMAND + TR[0] + codewords * 4096 + DECODE;
+        let expected = SUBMIT + flash + dram(bytes) + link(bytes) + COMPLETE;
+        assert_eq!(one(&["bus.transfer=codeword"], Op::Read, offset, bytes), expected, "{bytes} B at {offset}");
+    }
+    let settings = ["bus.transfer=codeword", "bus.bandwidth=none", "bus.t_dma=13us"];
+    let flash = COMMAND + TR[0] + 13_000 / 4 + DECODE;
+    assert_eq!(one(&settings, Op::Read, 0, 512), SUBMIT + flash + dram(512) + link(512) + COMPLETE);
+}
+
+#[test]
+fn pages_on_two_channels_are_read_at_the_same_time() {
+    // With the channel changing fastest, pages 0 and 1 share nothing but DRAM and link.
+    let flash = COMMAND + TR[0] + PAGE + DECODE;
+    let expected = SUBMIT + flash + 2 * dram(PAGE) + link(PAGE) + link(PAGE) - dram(PAGE) + COMPLETE;
+    assert_eq!(one(&["ftl.page_order=CPDW"], Op::Read, 0, 2 * PAGE), expected);
+}
+
+#[test]
+fn pages_of_two_dies_share_the_bus() {
+    // The second command follows the first; the second page leaves when the first has left.
+    let out = COMMAND + TR[0] + 2 * PAGE;
+    let expected = SUBMIT + out + DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    assert_eq!(one(&["ftl.page_order=DPWC"], Op::Read, 0, 2 * PAGE), expected);
+}
+
+#[test]
+fn planes_sense_alone_together_or_independently() {
+    let tail = DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    let expected = |reads: &str| match reads {
+        // One command after the other, senses overlap, the bus moves one page after the other.
+        "independent" => COMMAND + TR[0] + 2 * PAGE,
+        // Both commands, one sense, then both pages.
+        "lockstep" => 2 * COMMAND + TR[0] + 2 * PAGE,
+        // The second sense starts when the first has ended; its command goes before the first page leaves.
+        _ => 2 * (COMMAND + TR[0]) + PAGE,
+    };
+    for reads in ["independent", "lockstep", "single"] {
+        let word = format!("chip.plane_reads={reads}");
+        assert_eq!(one(&[&word], Op::Read, 0, 2 * PAGE), SUBMIT + expected(reads) + tail, "{reads}");
+    }
+}
+
+#[test]
+fn a_cache_register_lets_the_plane_sense_on() {
+    // Two pages of one plane, the second an upper page (60 us).
+    let pair = [request(1_000, Op::Read, 0, PAGE), request(1_000, Op::Read, 8 * PAGE, PAGE)];
+    let tail = DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    let first = COMMAND + TR[0] + PAGE;
+    assert_eq!(latencies(&config(&[]), &pair)[1], SUBMIT + first + COMMAND + TR[1] + PAGE + tail);
+    // With it the next command goes out as soon as the first sense has ended, and before the first page.
+    let cached = latencies(&config(&["chip.cache_read=true"]), &pair);
+    assert_eq!(cached[0], SUBMIT + COMMAND + TR[0] + COMMAND + PAGE + tail);
+    assert_eq!(cached[1], SUBMIT + COMMAND + TR[0] + COMMAND + TR[1] + PAGE + tail);
+}
+
+#[test]
+fn a_lone_write_is_acknowledged_from_the_buffer_or_from_flash() {
+    let stored = SUBMIT + link(PAGE) + dram(PAGE) + COMPLETE;
+    assert_eq!(one(&[], Op::Write, 0, PAGE), stored);
+    let through = ["buffer.mode=write-through"];
+    let programmed = SUBMIT + link(PAGE) + COMMAND + PAGE + PROGRAM + COMPLETE;
+    assert_eq!(one(&through, Op::Write, 0, PAGE), programmed);
+    // Two planes of a die are programmed together, or one after the other.
+    let both = SUBMIT + link(2 * PAGE) + 2 * (COMMAND + PAGE) + PROGRAM + COMPLETE;
+    assert_eq!(one(&through, Op::Write, 0, 2 * PAGE), both);
+    let single = SUBMIT + link(2 * PAGE) + 2 * (COMMAND + PAGE + PROGRAM) + COMPLETE;
+    assert_eq!(one(&["buffer.mode=write-through", "chip.plane_programs=single"], Op::Write, 0, 2 * PAGE), single);
+}
+
+#[test]
+fn a_wordline_is_programmed_whole_and_padded() {
+    let settings = ["buffer.mode=write-through", "chip.program_unit=wordline"];
+    let expected = SUBMIT + link(PAGE) + COMMAND + 3 * PAGE + PROGRAM + COMPLETE;
+    assert_eq!(one(&settings, Op::Write, 0, PAGE), expected);
+}
+
+#[test]
+fn a_block_that_is_erased_when_opened_delays_its_first_program() {
+    let settings = ["buffer.mode=write-through", "ftl.erase_when=opened"];
+    let expected = SUBMIT + link(PAGE) + COMMAND + ERASE + COMMAND + PAGE + PROGRAM + COMPLETE;
+    assert_eq!(one(&settings, Op::Write, 0, PAGE), expected);
+}
+
+#[test]
+fn a_partly_written_page_is_completed_from_flash_first() {
+    let fill = COMMAND + TR[0] + PAGE + DECODE;
+    let expected = SUBMIT + link(4096) + fill + COMMAND + PAGE + PROGRAM + COMPLETE;
+    assert_eq!(one(&["buffer.mode=write-through"], Op::Write, 0, 4096), expected);
+    // Beyond the filled half of the drive there is nothing to complete it from.
+    let beyond = config(&[]).plan().unwrap().capacity().0 - PAGE;
+    let expected = SUBMIT + link(4096) + COMMAND + PAGE + PROGRAM + COMPLETE;
+    assert_eq!(one(&["buffer.mode=write-through"], Op::Write, beyond, 4096), expected);
+}
+
+#[test]
+fn a_page_that_was_never_written_is_answered_without_flash() {
+    let beyond = config(&[]).plan().unwrap().capacity().0 - PAGE;
+    assert_eq!(one(&[], Op::Read, beyond, PAGE), SUBMIT + link(PAGE) + COMPLETE);
+}
+
+#[test]
+fn a_second_read_of_a_plane_starts_exactly_when_the_first_has_left() {
+    // The plane's register is free at this time after the first arrival.
+    let free = COMMAND + TR[0] + PAGE;
+    let alone = SUBMIT + COMMAND + TR[1] + PAGE + DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    for (shift, wait) in [(free - 1, 1), (free, 0), (free + 1, 0)] {
+        let pair = [request(0, Op::Read, 0, PAGE), request(shift, Op::Read, 8 * PAGE, PAGE)];
+        assert_eq!(latencies(&config(&[]), &pair)[1], alone + wait, "{shift}");
+    }
+}
+
+#[test]
+fn a_read_behind_a_program_waits_for_its_end_and_no_longer() {
+    let settings = ["buffer.mode=write-through"];
+    let free = link(PAGE) + COMMAND + PAGE + PROGRAM;
+    let alone = SUBMIT + COMMAND + TR[1] + PAGE + DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    for (shift, wait) in [(free - 1, 1), (free, 0)] {
+        let pair = [request(0, Op::Write, 0, PAGE), request(shift, Op::Read, 8 * PAGE, PAGE)];
+        assert_eq!(latencies(&config(&settings), &pair)[1], alone + wait, "{shift}");
+    }
+}
+
+#[test]
+fn a_page_waits_for_room_in_the_ecc_engine() {
+    // Decoding takes longer than everything else; one page fits. The second leaves when the first is decoded.
+    let settings = ["ecc.t_decode=500us", "ecc.buffer=1", "ftl.page_order=DPWC"];
+    let expected = SUBMIT + COMMAND + TR[0] + PAGE + 500_000 + PAGE + 500_000 + dram(PAGE) + link(PAGE) + COMPLETE;
+    assert_eq!(one(&settings, Op::Read, 0, 2 * PAGE), expected);
+    let roomy = ["ecc.t_decode=500us", "ecc.buffer=2", "ftl.page_order=DPWC"];
+    assert_eq!(one(&roomy, Op::Read, 0, 2 * PAGE), expected - PAGE);
+    let parallel = ["ecc.t_decode=500us", "ecc.buffer=2", "ecc.decoders=2", "ftl.page_order=DPWC"];
+    let expected = SUBMIT + COMMAND + TR[0] + 2 * PAGE + 500_000 + dram(PAGE) + link(PAGE) + COMPLETE;
+    assert_eq!(one(&parallel, Op::Read, 0, 2 * PAGE), expected);
+}
+
+#[test]
+fn a_read_sees_a_write_from_the_moment_its_data_is_in_the_buffer() {
+    let arrived = SUBMIT + link(PAGE);
+    for (time, hit) in [(arrived - SUBMIT - 1, false), (arrived - SUBMIT, true)] {
+        let pair = [request(0, Op::Write, 0, PAGE), request(time, Op::Read, 0, PAGE)];
+        let latency = latencies(&config(&[]), &pair)[1];
+        assert_eq!(latency < SUBMIT + TR[0], hit, "a read at {time} took {latency}");
+    }
+}

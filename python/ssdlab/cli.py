@@ -1,0 +1,289 @@
+"""The command line. What is heavy (rich, polars) is imported where it is used: start-up stays below 0.1 s of CPU."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from ._runner import Options, Progress
+    from .api import Key
+    from .result import Result, Runs
+
+INTERNAL, BAD_INPUT, INTERRUPTED = 1, 2, 130
+"""Exit statuses: a run that could not go on, a user's mistake, Ctrl-C."""
+LARGEST = (1 << 63) - 1
+
+
+def main() -> NoReturn:
+    """The entry point of ``ssdlab``. Every failure is a line on standard error and an exit status, no traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        status = commands.main(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        message = error.format_message()
+        if message:
+            name = context.command_path if context else "ssdlab"
+            _say(f"error: {message}\n  help: see `{name} --help`")
+        sys.exit(BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt) as error:
+        kept = getattr(error, "kept", None)
+        _say(f"interrupted: {kept}" if kept is not None else "interrupted; nothing was kept")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        _abandon_stdout()
+        sys.exit(INTERNAL)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        sys.exit(_fail(error))
+
+
+def _fail(error: BaseException) -> int:
+    from ._core import InputError, SimulationError
+
+    if isinstance(error, InputError | SimulationError):
+        _say("\n  ".join([f"error: {error}", *(f"note: {note}" for note in getattr(error, "__notes__", []))]))
+        return BAD_INPUT if isinstance(error, InputError) else INTERNAL
+    if isinstance(error, OSError):
+        _say(f"error: {error.filename or 'output'}: {error.strerror or error}")
+        return INTERNAL
+    # The core's own assertions arrive here too, as pyo3's PanicException.
+    import os
+
+    if os.environ.get("SSDLAB_DEBUG"):
+        raise error
+    _say(
+        f"error: internal fault: {type(error).__name__}: {error}\n"
+        "  help: please report this with the command; SSDLAB_DEBUG=1 shows where it happened"
+    )
+    return INTERNAL
+
+
+def _say(text: str) -> None:
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        pass  # Nobody reads it; the exit status still tells.
+
+
+def _abandon_stdout() -> None:
+    """Whoever read standard output has gone: keeps Python from complaining when it flushes at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="ssdlab")
+def commands() -> None:
+    """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and tells what happened."""
+
+
+@commands.command()
+@click.option("--device", metavar="NAME|FILE", default="tlc", show_default=True, help="Preset, or device file (TOML).")
+@click.option(
+    "--workload",
+    metavar="NAME|FILE|TRACE",
+    default="default",
+    show_default=True,
+    help="Preset, workload file (.toml), or trace (plain or gzip).",
+)
+@click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes.")
+@click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo.")
+@click.option("--replay", metavar="timed|timed:xN|closed:QD", help="Pace: trace times, N times faster, or QD at once.")
+@click.option("--requests", type=click.IntRange(1, LARGEST), metavar="N", help="Stop after N requests.")
+@click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s.")
+@click.option(
+    "--warmup", type=click.IntRange(0, LARGEST), default=0, metavar="N", help="Leave the first N out of the statistics."
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 100_000),
+    default=1,
+    metavar="N",
+    help="Run N times with seeds S, S+1, …; gives means with 95 % confidence intervals.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, LARGEST), default=1, show_default=True, metavar="S", help="Of all random streams."
+)
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for --repeat  [default: cores]")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
+)
+@click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B.")
+@click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
+@click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
+@click.option("--series-out", metavar="FILE", help="Write the time series (Parquet).")
+@click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
+def run(
+    device: str,
+    workload: str,
+    scheme: str | None,
+    age: str | None,
+    replay: str | None,
+    requests: int | None,
+    duration: str | None,
+    warmup: int,
+    repeat: int,
+    seed: int,
+    threads: int | None,
+    settings: tuple[str, ...],
+    format: str | None,
+    json_out: str | None,
+    requests_out: str | None,
+    series_out: str | None,
+    quiet: bool,
+) -> None:
+    """Replay a workload on a device.
+
+    \b
+    ssdlab run --device mqsim --workload trace.csv.gz --replay closed:32 --json out.json
+    ssdlab run --age pec=2000,retention=6mo --set chip.t_read=60us --repeat 5
+    """
+    from ._runner import Options, for_seed
+
+    for option, path in (("--json", json_out), ("--requests-out", requests_out), ("--series-out", series_out)):
+        if path == "":
+            raise click.UsageError(f"{option} is empty: give a path")
+    options = Options(
+        device=device,
+        workload=workload,
+        scheme=scheme,
+        age=age,
+        settings=settings,
+        replay=replay,
+        requests=requests,
+        duration=duration,
+        warmup=warmup,
+        seed=seed,
+        format=format,
+        requests_out=requests_out,
+        series_out=series_out,
+    )
+    result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty())
+    if not quiet and json_out != "-":
+        _show(result)
+    if json_out is not None:
+        _write_json(json_out, result)
+    if not quiet:
+        seeds = range(seed, seed + repeat)
+        logs = [(requests_out, "a row a request"), (series_out, "time series")]
+        for path, what in [(json_out if json_out != "-" else None, "results"), *logs]:
+            if path is not None:
+                shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
+                click.echo(f"wrote {shown} ({what})", err=json_out == "-")
+
+
+def _play(options: Options, repeat: int, threads: int | None, json_out: str | None, bar: bool) -> Result | Runs:
+    from .api import play_checked
+
+    with _bar() if bar else nullcontext((None, _say)) as (progress, note):
+        return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
+
+
+def _bar() -> AbstractContextManager[tuple[Progress, Callable[[str], None]]]:
+    from .progress import bar
+
+    return bar()
+
+
+def _show(result: Result | Runs) -> None:
+    from . import table
+    from .result import Result
+
+    tables, footnotes = table.of_result(result) if isinstance(result, Result) else table.of_runs(result)
+    table.show(tables, footnotes)
+
+
+def _write_json(path: str, result: Result | Runs) -> None:
+    from ._runner import write
+
+    text = result.to_json()
+    if path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write(path, text.encode())
+
+
+@commands.command()
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List devices, workloads, schemes and trace formats; with NAME, print what it stands for.
+
+    \b
+    ssdlab presets tlc > my.toml        # a device file to be edited
+    """
+    from . import table
+    from .api import presets as all_presets
+
+    found = all_presets()
+    if name is not None:
+        _print_preset(name, [(preset.name, preset.text) for preset in found])
+        return
+    kinds = [
+        ("Devices (--device)", "device", ("name", "capacity", "what it is")),
+        ("Workloads (--workload)", "workload", ("name", "what it is")),
+        ("Schemes (--scheme)", "scheme", ("name", "choices", "what it is")),
+        ("Trace formats (--format)", "format", ("name", "title", "a line")),
+    ]
+    cells: dict[str, Callable[..., tuple[str, ...]]] = {
+        "device": lambda p: (p.name, table.size(p.capacity), p.about),
+        "workload": lambda p: (p.name, p.about),
+        "scheme": lambda p: (p.name, p.text, p.about),
+        "format": lambda p: (p.name, p.about, p.text),
+    }
+    table.show(
+        table.Table(title, columns, [cells[kind](preset) for preset in found if preset.kind == kind], left=3)
+        for title, kind, columns in kinds
+    )
+
+
+def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
+    texts = [text for other, text in known if other == name]
+    if not texts:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, [other for other, _ in known], 1)
+        hint = f"did you mean `{near[0]}`?" if near else "`ssdlab presets` lists them"
+        _say(f"error: preset `{name}`: there is no such preset\n  help: {hint}")
+        raise click.exceptions.Exit(BAD_INPUT)
+    print(texts[0].rstrip())
+
+
+@commands.command()
+@click.argument("section", required=False)
+def schema(section: str | None) -> None:
+    """List every configuration key (of SECTION): meaning, accepted values, default of a bare device."""
+    keys = _keys(section)
+    shown = None
+    for key in keys:
+        if key.section != shown:
+            print(f"{'' if shown is None else chr(10)}[{key.section}]  {key.section_about}")
+            shown = key.section
+        print(f"  {key.key} = {key.default}")
+        print(f"      {key.about}")
+        print(f"      {key.accepts}")
+
+
+def _keys(section: str | None) -> list[Key]:
+    from .api import schema as all_keys
+
+    keys = all_keys()
+    known = list(dict.fromkeys(key.section for key in keys))
+    if section is not None and section not in known:
+        _say(f"error: section `{section}`: there is no such section\n  help: the sections are {', '.join(known)}")
+        raise click.exceptions.Exit(BAD_INPUT)
+    return [key for key in keys if section in (None, key.section)]

@@ -1,0 +1,203 @@
+"""Tables for the terminal. rich draws them on a terminal; elsewhere they are plain aligned text, without its import."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .result import Requests, Result, Runs, Section
+
+
+class Table(NamedTuple):
+    """Cells to be shown. A cell that begins with "~" is drawn dim on a terminal."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    left: int = 1
+    """So many columns from the left are text; the others are numbers, flush right."""
+
+
+def show(tables: Iterable[Table], footnotes: Iterable[str] = ()) -> None:
+    """Prints to standard output."""
+    if sys.stdout.isatty():
+        _show_rich(tables, footnotes)
+        return
+    for table in tables:
+        print("\n".join(_plain(table)), end="\n\n")
+    for line in footnotes:
+        print(line)
+
+
+def _plain(table: Table) -> list[str]:
+    rows = [table.columns, *table.rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+    lines = [table.title]
+    for row in rows:
+        cells = (c.ljust(w) if i < table.left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return lines
+
+
+def _show_rich(tables: Iterable[Table], footnotes: Iterable[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for table in tables:
+        drawn = Drawn(
+            title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style="cyan"
+        )
+        for i, name in enumerate(table.columns):
+            drawn.add_column(name, justify="left" if i < table.left else "right", no_wrap=i > 0 and i >= table.left)
+        for row in table.rows:
+            drawn.add_row(*(Text(cell, style="dim" if cell.startswith("~") else "") for cell in row))
+        console.print(drawn)
+    for line in footnotes:
+        console.print(Text(line, style="dim"))
+
+
+PERCENTILES = (
+    ("p50", 0.5),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+    ("p99_9999", 0.999999),
+)
+FEW = 10
+"""A percentile with fewer samples beyond it says little."""
+
+
+def of_result(result: Result) -> tuple[list[Table], list[str]]:
+    """The tables of one run, and the footnotes below them."""
+    host, cost = result.host, result.run
+    kinds = [(name, part) for name, part in (("reads", host.read), ("writes", host.write), ("all", host.all))]
+    kinds = [(name, part) for name, part in kinds if part.requests or name == "all"]
+    queues = [(f"queue {number}", part) for number, part in host.queue.items()]
+    shown = kinds + (queues if len(queues) > 1 else [])
+
+    columns = ("latency", "mean", *(name.replace("_", ".") for name, _ in PERCENTILES), "max")
+    latency = Table(_title(result), columns, [(name, *_latencies(part)) for name, part in shown])
+    rates = Table(
+        "Throughput",
+        ("", "requests", "IOPS", "MB/s"),
+        [(name, f"{p.requests:,}", f"{p.iops:,.0f}", f"{p.bandwidth_mb_s:,.1f}") for name, p in shown],
+    )
+    flash = result.flash
+    pages = Table(
+        "Flash",
+        ("reads", "programs", "erases", "WAF", "moved by GC"),
+        [
+            (
+                f"{flash.reads:,}",
+                f"{flash.programs:,}",
+                f"{flash.erases:,}",
+                "-" if result.ftl.waf is None else f"{result.ftl.waf:.3f}",
+                f"{result.ftl.pages_moved:,}",
+            )
+        ],
+        left=0,
+    )
+    footnotes = []
+    if any(cell.startswith("~") for row in latency.rows for cell in row):
+        footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
+    if host.wrapped:
+        footnotes.append(f"{host.wrapped:,} requests lay beyond the device and were wrapped around")
+    footnotes.append(_speed(host.all.requests, cost.wall_s, cost.events, cost.peak_rss_bytes))
+    return [latency, rates, *_usage(result), pages], footnotes
+
+
+def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
+    """The tables of repeated runs: means with their 95 % confidence intervals."""
+    found = {name: (mean, ci95) for name, mean, ci95, _, _ in runs.intervals()}
+    first = runs[0]
+    kinds = [kind for kind in ("read", "write", "all") if found[f"host.{kind}.requests"][0]]
+    names = {"read": "reads", "write": "writes", "all": "all"}
+
+    def cell(name: str, scale: float, unit: str) -> str:
+        mean, ci95 = found[name]
+        return "-" if mean is None else f"{mean / scale:,.4g} ± {(ci95 or 0.0) / scale:,.2g}{unit}"
+
+    keys = ("mean", *(name for name, _ in PERCENTILES), "max")
+    latency = Table(
+        f"{_title(first)}: {len(runs)} repeats, mean ± 95 % confidence interval",
+        ("latency [µs]", *(names[kind] for kind in kinds)),
+        [(key.replace("_", "."), *(cell(f"host.{kind}.latency_ns.{key}", 1e3, "") for kind in kinds)) for key in keys],
+    )
+    rates = Table(
+        "Throughput",
+        ("", "IOPS", "MB/s"),
+        [(names[k], cell(f"host.{k}.iops", 1, ""), cell(f"host.{k}.bandwidth_mb_s", 1, "")) for k in kinds],
+    )
+    events = sum(result.run.events for result in runs)
+    requests = sum(result.host.all.requests for result in runs)
+    return [latency, rates], [_speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
+
+
+def _title(result: Result) -> str:
+    manifest = result.manifest
+    work = manifest.workload
+    what = work.trace if "trace" in work else f"{work.generator.pattern} {work.generator.size}"
+    scheme = f", {manifest.scheme}" if manifest.scheme else ""
+    seconds = f"{result.host.elapsed_s:,.3f} s simulated"
+    return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
+
+
+def _latencies(part: Requests) -> list[str]:
+    latency = part.latency_ns
+    cells = [duration(latency.mean)]
+    for name, share in PERCENTILES:
+        few = part.requests * (1.0 - share) < FEW - 1e-6
+        cells.append(("~" if few and part.requests else "") + duration(latency[name]))
+    return [*cells, duration(latency.max)]
+
+
+def _usage(result: Result) -> list[Table]:
+    usage = result.usage
+    tables = []
+    for name, causes, each in (("Dies", usage.die, usage.dies), ("Channels", usage.channel, usage.channels)):
+        busy = [100.0 - one.idle for one in each]
+        spread = (f"{min(busy):.1f}", f"{max(busy):.1f}")
+        tables.append(_causes(f"{name}: share of time [%], mean of {len(each)}", causes, spread))
+    others = ("ecc", usage.ecc), ("link in", usage.link_in), ("link out", usage.link_out), ("DRAM", usage.dram)
+    tables.append(
+        Table("Busy [%]", tuple(name for name, _ in others), [tuple(f"{share:.1f}" for _, share in others)], left=0)
+    )
+    return tables
+
+
+def _causes(title: str, causes: Section, spread: tuple[str, str]) -> Table:
+    names = tuple(name.replace("_", " ") for name in causes)
+    shares = tuple(f"{causes[name]:.1f}" for name in causes)
+    return Table(title, (*names, "least busy", "most busy"), [(*shares, *spread)], left=0)
+
+
+def _speed(requests: int, wall_s: float, events: int, rss: int) -> str:
+    rate = requests / wall_s if wall_s > 0 else 0.0
+    return (
+        f"simulated {requests:,} requests in {wall_s:.2f} s: {rate:,.0f} requests/s, "
+        f"{events:,} events, peak RSS {rss / 2**20:,.0f} MiB"
+    )
+
+
+def duration(ns: float | None) -> str:
+    """A latency in the unit that fits: "61.2 µs"."""
+    if ns is None:
+        return "-"
+    for limit, scale, unit in ((1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
+        if ns < limit:
+            value = ns / scale
+            return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
+    raise AssertionError("Invariant: the last limit is infinite")
+
+
+def size(count: int) -> str:
+    """A capacity: "1.08 TB"."""
+    for scale, unit in ((1e12, "TB"), (1e9, "GB")):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count / 1e6:.3g} MB"
