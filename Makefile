@@ -45,9 +45,13 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(BUILT): $(CORE) pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
+	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release
 	@touch $@
 
-$(TOOLS): pyproject.toml $(BUILT)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pytest>=8.0' 'hypothesis>=6.100' 'ruff>=0.9' 'mypy>=1.14'
+# The extra `dev` of pyproject.toml.
+$(TOOLS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -c 'import tomllib; \
+	print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' > $@.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $@.txt
 	@touch $@

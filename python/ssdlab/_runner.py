@@ -79,9 +79,10 @@ def play(
     """Plays one run to its end. Errors carry ``kept`` (a :class:`Kept`) and say it in their notes."""
     started = time.perf_counter()
     simulation = _open(options)
-    if note is not None and simulation.note:
-        note(simulation.note)
+    completed = 0
     try:
+        if note is not None and simulation.note:
+            note(simulation.note)
         # At least one step is due even where nothing reports or stops.
         requests = 256
         while True:
@@ -89,17 +90,18 @@ def play(
             ended = simulation.step(requests)
             took = time.perf_counter() - before
             requests = max(16, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6)))))
+            share, submitted, completed = simulation.progress()
             if progress is not None:
-                progress(*simulation.progress())
+                progress(share, submitted, completed)
             if ended:
                 break
             if stop is not None and stop.is_set():
                 raise _Stopped
         text, described, events, series, log, distributions = simulation.finish()
     except KeyboardInterrupt:
-        raise Interrupted(_keep(simulation, options)) from None
+        raise Interrupted(_keep(simulation, options, completed)) from None
     except (InputError, SimulationError) as error:
-        kept = _keep(simulation, options)
+        kept = _keep(simulation, options, completed)
         error.kept = kept  # type: ignore[union-attr]
         error.add_note(str(kept))
         raise
@@ -256,9 +258,9 @@ def _open(options: Options) -> Simulation:
         raise InputError(f"{error.object!r}: is not valid UTF-8\n  help: rename the file, or link to it") from None
 
 
-def _keep(simulation: Simulation, options: Options) -> Kept:
+def _keep(simulation: Simulation, options: Options, completed: int) -> Kept:
     """Completes the request log of a run that is not going on."""
-    _, _, completed = simulation.progress()
+    completed = max(completed, simulation.progress()[2])
     try:
         log = simulation.finish()[4]
     except (InputError, SimulationError):

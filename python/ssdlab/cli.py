@@ -30,16 +30,16 @@ def main() -> NoReturn:
         status = commands.main(standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        _say(error.format_message())
+        sys.exit(BAD_INPUT)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        message = error.format_message()
-        if message:
-            name = context.command_path if context else "ssdlab"
-            _say(f"error: {message}\n  help: see `{name} --help`")
+        name = context.command_path if context else "ssdlab"
+        _say(f"error: {error.format_message()}\n  help: see `{name} --help`")
         sys.exit(BAD_INPUT)
-    except (click.Abort, KeyboardInterrupt) as error:
-        kept = getattr(error, "kept", None)
-        _say(f"interrupted: {kept}" if kept is not None else "interrupted; nothing was kept")
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted; nothing was kept")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         _abandon_stdout()
@@ -189,8 +189,14 @@ def run(
 def _play(options: Options, repeat: int, threads: int | None, json_out: str | None, bar: bool) -> Result | Runs:
     from .api import play_checked
 
-    with _bar() if bar else nullcontext((None, _say)) as (progress, note):
-        return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
+    try:
+        with _bar() if bar else nullcontext((None, _say)) as (progress, note):
+            return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
+    except KeyboardInterrupt as error:
+        # The terminal has echoed "^C" at the start of the line.
+        start = "\n" if sys.stderr.isatty() else ""
+        _say(f"{start}interrupted: {getattr(error, 'kept', 'nothing was kept')}")
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def _bar() -> AbstractContextManager[tuple[Progress, Callable[[str], None]]]:

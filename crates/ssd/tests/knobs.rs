@@ -1,0 +1,182 @@
+//! Every configuration key has an effect: a run with it changed differs from the same run without.
+
+use ssd::{Config, Device};
+use units::{Bytes, Lpn, Stream, Time};
+use workload::{Op, Request};
+
+/// What a device is put through.
+#[derive(Clone, Copy)]
+enum Load {
+    /// Random reads and writes of one to three pages, unaligned, many at once.
+    Mixed,
+    /// Page reads at random.
+    Reads,
+    /// Page writes at random.
+    Writes,
+    /// One queue floods, another sends one request now and then.
+    Unfair,
+}
+use Load::{Mixed, Reads, Unfair, Writes};
+
+/// A key, the settings that both runs share, the value that the second run changes, the load, and what the
+/// change does to the mean latency: -1 shortens it, 1 lengthens it, 0 whatever.
+type Row = (&'static str, &'static [&'static str], &'static str, Load, i8);
+
+const PHASES: &[&str] = &[
+    "chip.t_read=none",
+    "chip.senses=[2,3,2]",
+    "chip.t_pre=24us",
+    "chip.t_eval=5us",
+    "chip.t_disch=10us",
+    "chip.t_prog=none",
+    "chip.program_loops=5",
+    "chip.t_program_pulse=20us",
+    "chip.t_program_verify=8us",
+    "chip.t_bers=none",
+    "chip.erase_loops=2",
+    "chip.t_erase_pulse=1ms",
+    "chip.t_erase_verify=100us",
+    "buffer.size=192KiB",
+];
+const TINY: &[&str] = &["buffer.size=192KiB"];
+const SLOW_ECC: &[&str] = &["ecc.t_decode=40us", "ecc.decoders=1", "ecc.buffer=2"];
+const PAGES: &[&str] = &["chip.program_unit=page"];
+const OVERLAP: &[&str] = &["chip.program_unit=page", "buffer.size=1MiB", "bus.bandwidth=200MB/s"];
+
+const ROWS: &[Row] = &[
+    ("geometry.channels", &[], "4", Reads, -1),
+    ("geometry.chips", &[], "2", Reads, -1),
+    ("geometry.dies", &[], "4", Reads, -1),
+    ("geometry.planes", &[], "4", Reads, -1),
+    ("geometry.blocks", &[], "30", Reads, 0),
+    ("geometry.pages", &[], "90", Reads, 0),
+    ("geometry.page_size", &[], "8KiB", Mixed, 0),
+    ("geometry.cell", &["chip.program_unit=wordline", "buffer.mode=write-through"], "MLC", Writes, 0),
+    ("chip.t_read", &[], "90us", Reads, 1),
+    ("chip.senses", PHASES, "[2,9,2]", Reads, 1),
+    ("chip.t_pre", PHASES, "30us", Reads, 1),
+    ("chip.t_eval", PHASES, "30us", Reads, 1),
+    ("chip.t_disch", PHASES, "30us", Reads, 1),
+    ("chip.t_prog", TINY, "3ms", Writes, 1),
+    ("chip.program_loops", PHASES, "50", Writes, 1),
+    ("chip.t_program_pulse", PHASES, "200us", Writes, 1),
+    ("chip.t_program_verify", PHASES, "200us", Writes, 1),
+    ("chip.t_bers", TINY, "9ms", Writes, 1),
+    ("chip.erase_loops", PHASES, "5", Writes, 1),
+    ("chip.t_erase_pulse", PHASES, "9ms", Writes, 1),
+    ("chip.t_erase_verify", PHASES, "9ms", Writes, 1),
+    ("chip.program_unit", &["buffer.mode=write-through"], "page", Writes, 0),
+    ("chip.plane_reads", &[], "single", Reads, 1),
+    ("chip.plane_programs", &["chip.program_unit=page", "buffer.size=1MiB"], "single", Writes, 1),
+    ("chip.cache_read", &[], "false", Reads, 1),
+    ("chip.cache_program", OVERLAP, "false", Writes, 1),
+    ("bus.bandwidth", &[], "100MB/s", Reads, 1),
+    ("bus.t_dma", &["bus.bandwidth=none", "bus.t_dma=16us"], "160us", Reads, 1),
+    ("bus.t_command", &[], "20us", Reads, 1),
+    ("bus.transfer", &[], "page", Mixed, 1),
+    ("bus.die_interleaving", &[], "false", Reads, 1),
+    ("ecc.t_decode", &[], "200us", Reads, 1),
+    ("ecc.decoders", SLOW_ECC, "4", Reads, -1),
+    ("ecc.buffer", &["ecc.t_decode=40us", "ecc.decoders=4", "ecc.buffer=1"], "8", Reads, -1),
+    ("ecc.codeword", &[], "512B", Mixed, -1),
+    ("host.queues", &["host.queue_depth=1"], "1", Reads, 1),
+    ("host.queue_depth", &["host.queues=1"], "1", Mixed, 0),
+    ("host.commands", &[], "1", Reads, 1),
+    ("host.arbitration_burst", &["host.commands=2"], "64", Unfair, 0),
+    ("host.link_bandwidth", &[], "50MB/s", Reads, 1),
+    ("host.t_submit", &[], "100us", Reads, 1),
+    ("host.t_complete", &[], "100us", Reads, 1),
+    ("buffer.size", TINY, "16MiB", Writes, -1),
+    ("buffer.mode", &[], "write-through", Writes, 1),
+    ("buffer.dirty_limit", PAGES, "1.0", Mixed, 0),
+    ("buffer.dram_bandwidth", &[], "50MB/s", Reads, 1),
+    ("ftl.over_provisioning", &[], "3.0", Reads, 0),
+    ("ftl.placement", TINY, "static", Writes, 0),
+    ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
+    ("ftl.erase_when", TINY, "reclaimed", Writes, -1),
+    ("schedule.order", PAGES, "fifo", Mixed, 0),
+    ("age.pec", &[], "1000", Reads, 0),
+    ("age.retention", &[], "3mo", Reads, 0),
+    ("age.temperature", &[], "85C", Writes, 0),
+    ("age.fill", &[], "0.1", Reads, -1),
+    ("age.invalid", &["chip.t_read=[40us,60us,50us]"], "0.3", Reads, 0),
+];
+
+/// What a run shows: completions, counters, usage, capacity, and the conditions of some pages at its end.
+fn play(settings: &[String], load: Load) -> (String, f64) {
+    let mut config = Config::default();
+    let base = [
+        "geometry.channels=2",
+        "geometry.chips=1",
+        "geometry.dies=2",
+        "geometry.planes=2",
+        "geometry.blocks=60",
+        "geometry.pages=60",
+        "ftl.over_provisioning=1.0",
+        "host.t_submit=1us",
+        "age.fill=0.9",
+    ];
+    base.iter().copied().chain(settings.iter().map(String::as_str)).for_each(|word| config.set(word).unwrap());
+    let mut device = Device::new(&config, 1).unwrap_or_else(|error| panic!("{error}"));
+    // The same addresses whatever the capacity.
+    let pages = 1_500u64;
+    let random = Stream::new(9, "knobs");
+    let (mut text, mut sum, mut count) = (String::new(), 0u64, 0u64);
+    for index in 0..600u64 {
+        let draw = |what: u64, below: u64| random.below(index * 8 + what, below);
+        let (op, offset, bytes, queue) = match load {
+            Mixed => {
+                let op = if draw(0, 2) == 0 { Op::Read } else { Op::Write };
+                (op, draw(1, pages * 16) * 1024, 512 + draw(2, 40_000), draw(3, 8) as u16)
+            }
+            Reads => (Op::Read, draw(1, pages) * 16_384, 16_384, draw(3, 8) as u16),
+            Writes => (Op::Write, draw(1, pages) * 16_384, 16_384, draw(3, 8) as u16),
+            Unfair => (Op::Read, draw(1, pages) * 16_384, 16_384, u16::from(index % 10 == 9)),
+        };
+        let gap = if matches!(load, Unfair) { 100 } else { 9_000 };
+        let time = Time(index * gap);
+        device.submit(Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue }).unwrap();
+    }
+    while device.advance_to_completion(Time::NEVER).unwrap() {
+        for completion in device.take_completions() {
+            text.push_str(&format!("{} {}\n", completion.id, completion.finish.0));
+            sum += completion.latency().0;
+            count += 1;
+        }
+    }
+    assert_eq!(count, 600, "every request completes");
+    device.check().unwrap();
+    device.check_mapping().unwrap();
+    let conditions: Vec<_> = (0..pages as u32).step_by(50).map(|lpn| device.conditions(Lpn(lpn))).collect();
+    let capacity = device.capacity();
+    text.push_str(&format!("{:?}{:?}{conditions:?}{capacity}", device.counters(), device.usage()));
+    (text, sum as f64 / count as f64)
+}
+
+#[test]
+fn every_key_has_an_effect() {
+    let mut failures = String::new();
+    for (key, shared, value, load, direction) in ROWS {
+        let shared: Vec<String> = shared.iter().map(|word| (*word).to_owned()).collect();
+        let changed: Vec<String> = shared.iter().cloned().chain([format!("{key}={value}")]).collect();
+        let ((before, mean_before), (after, mean_after)) = (play(&shared, *load), play(&changed, *load));
+        let lengthened = (mean_after > mean_before, mean_after < mean_before);
+        if before == after {
+            failures.push_str(&format!("{key} = {value} changes nothing\n"));
+        } else if (*direction > 0 && !lengthened.0) || (*direction < 0 && !lengthened.1) {
+            failures.push_str(&format!("{key} = {value}: mean latency from {mean_before:.0} to {mean_after:.0} ns\n"));
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn every_key_of_the_schema_has_a_row() {
+    let config = Config::default();
+    for section in config.sections() {
+        for key in section.keys() {
+            let name = format!("{}.{}", section.name(), key.name);
+            assert!(ROWS.iter().any(|(row, ..)| *row == name), "{name} needs a row that shows its effect");
+        }
+    }
+}
