@@ -233,17 +233,19 @@ impl<P: Probe> Device<P> {
         Some(self.die_order[position].into())
     }
 
-    /// Moves pages from the pool to a die, a unit for each plane, the planes with the most room first.
+    /// Moves up to `pages` from the pool to a die, a unit for each of the planes that have been programmed least.
+    /// Planes that lag behind catch up alone, so that afterwards all of them go together again.
     fn give_pages(&mut self, die: usize, pages: u32) {
         let layout = self.plan.layout;
         let id = nand::DieId(die as u16);
-        let mut order: Vec<(u64, u8)> = (0..layout.planes_per_die as u8)
-            .map(|plane| (self.ftl.blocks.programmed(layout.plane(id, plane)), plane))
-            .collect();
-        order.sort_unstable();
+        let programmed = |plane: u8| self.ftl.blocks.programmed(layout.plane(id, plane));
+        let planes = 0..layout.planes_per_die as u8;
+        let least = planes.clone().map(programmed).min();
+        let lagging: Vec<u8> = planes.filter(|plane| Some(programmed(*plane)) == least).collect();
+        let pages = pages.min(lagging.len() as u32 * self.plan.unit_pages);
         for index in 0..pages {
             let op = self.pool.pop(&mut self.ops);
-            let plane = order[(index / self.plan.unit_pages) as usize % order.len()].1;
+            let plane = lagging[(index / self.plan.unit_pages) as usize];
             (self.ops[op].die, self.ops[op].plane) = (id, plane);
             self.queue_program(op);
         }
