@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ._core import InputError, Simulation, SimulationError
@@ -45,16 +44,20 @@ class Kept(NamedTuple):
 
     completed: int
     """Requests that had completed."""
-    rows: int | None
-    """Rows of the request log; None where none was asked for."""
-    path: str | None
-    """The request log's file, complete and readable."""
+    logs: tuple[tuple[str, int], ...] = ()
+    """The request logs that are complete and readable: path and rows."""
+    broken: tuple[str, ...] = ()
+    """Request logs that could not be completed."""
 
     def __str__(self) -> str:
-        done = f"{self.completed:,} requests had completed"
-        if self.path is not None and self.rows is not None:
-            return f"{done}; kept: {self.path} with {self.rows:,} rows; no results were written"
-        return f"{done}; nothing was kept (a request log, --requests-out, is kept)"
+        parts = [f"{self.completed:,} requests had completed"]
+        if self.logs:
+            parts.append("kept: " + ", ".join(f"{path} with {rows:,} rows" for path, rows in self.logs))
+        if self.broken:
+            parts.append("unreadable: " + ", ".join(self.broken))
+        if not self.logs and not self.broken:
+            parts.append("nothing was kept (a request log, --requests-out, would be)")
+        return "; ".join([*parts, "no results were written"])
 
 
 class Interrupted(KeyboardInterrupt):
@@ -65,8 +68,10 @@ class Interrupted(KeyboardInterrupt):
         self.kept = kept
 
 
-class _Stopped(Exception):
+class _Stopped(Exception):  # noqa: N818 -- nothing is in error where another run has ended
     """Another repeat has ended the whole."""
+
+    kept = Kept(0)
 
 
 def play(
@@ -83,7 +88,6 @@ def play(
     try:
         if note is not None and simulation.note:
             note(simulation.note)
-        # At least one step is due even where nothing reports or stops.
         requests = 256
         while True:
             before = time.perf_counter()
@@ -100,17 +104,18 @@ def play(
         text, described, events, series, log, distributions = simulation.finish()
     except KeyboardInterrupt:
         raise Interrupted(_keep(simulation, options, completed)) from None
+    except _Stopped as stopped:
+        stopped.kept = _keep(simulation, options, completed)
+        raise
     except (InputError, SimulationError) as error:
-        kept = _keep(simulation, options, completed)
-        error.kept = kept  # type: ignore[union-attr]
-        error.add_note(str(kept))
+        _attach(error, _keep(simulation, options, completed))
         raise
     result = Result.from_core(
         text,
         described,
         distributions,
         series,
-        log[1] if log and options.requests_out is None else None,
+        log,
         options.requests_out,
         simulation.note,
         {"wall_s": time.perf_counter() - started, "events": events, "peak_rss_bytes": peak_rss_bytes()},
@@ -158,6 +163,7 @@ def play_repeats(
             stop.set()
             raise
 
+    interrupted = False
     with ThreadPoolExecutor(max_workers=min(threads or cpus(), repeat)) as pool:
         futures = [pool.submit(one, index) for index in range(repeat)]
         try:
@@ -165,12 +171,22 @@ def play_repeats(
         except KeyboardInterrupt:
             stop.set()
             wait(futures)
-            done = sum(completed for _, _, completed in shares)
-            raise Interrupted(Kept(done, None, None)) from None
+            interrupted = True
     failures = [error for error in (future.exception() for future in futures) if error is not None]
-    for failure in failures:
-        if not isinstance(failure, _Stopped):
-            raise failure
+    if interrupted or failures:
+        kept = Kept(sum(completed for _, _, completed in shares))
+        for future in futures:
+            left = getattr(future.exception(), "kept", Kept(0))
+            if future.exception() is None:
+                path, rows = future.result().log_path, future.result().log_rows
+                left = Kept(0, ((path, rows),)) if path is not None and rows is not None else left
+            kept = Kept(kept.completed, kept.logs + left.logs, kept.broken + left.broken)
+        if interrupted:
+            raise Interrupted(kept)
+        failure = next(error for error in failures if not isinstance(error, _Stopped))
+        if isinstance(failure, InputError | SimulationError):
+            _attach(failure, kept)
+        raise failure
     return Runs(tuple(future.result() for future in futures), time.perf_counter() - started, peak_rss_bytes())
 
 
@@ -180,29 +196,30 @@ def check_outputs(outputs: dict[str, str | None], inputs: tuple[str, ...]) -> No
     for option, path in outputs.items():
         if path is None or path == "-":
             continue
-        place = Path(path)
-        problem = _unwritable(place)
+        problem = _unwritable(path)
         if problem is not None:
             raise InputError(f"{option} {path}: cannot be written: {problem[0]}\n  help: {problem[1]}")
-        if not place.exists() or place.is_file():
+        if not os.path.exists(path) or os.path.isfile(path):
             full = os.path.realpath(path)
             if full in taken:
                 raise InputError(f"{option} {path}: is also what {taken[full]} writes\n  help: give another path")
             taken[full] = option
-            if any(Path(word).is_file() and os.path.realpath(word) == full for word in inputs):
+            if any(os.path.isfile(word) and os.path.realpath(word) == full for word in inputs):
                 raise InputError(f"{option} {path}: is an input of this run\n  help: give another path")
 
 
-def _unwritable(place: Path) -> tuple[str, str] | None:
+def _unwritable(path: str) -> tuple[str, str] | None:
+    """Why a file cannot be written, and the remedy."""
+    folder = os.path.dirname(path) or "."
     try:
-        if place.is_dir():
+        if os.path.isdir(path):
             return "it is a folder", "give the path of a file"
-        if place.exists():
-            return None if os.access(place, os.W_OK) else ("permission denied", "change its permissions or the path")
-        if not place.parent.is_dir():
-            return f"there is no folder {place.parent}", "create it first, or give another path"
-        if not os.access(place.parent, os.W_OK):
-            return f"no permission to write in {place.parent}", "change its permissions or the path"
+        if os.path.exists(path):
+            return None if os.access(path, os.W_OK) else ("permission denied", "change its permissions or the path")
+        if not os.path.isdir(folder):
+            return f"there is no folder {folder}", "create it first, or give another path"
+        if not os.access(folder, os.W_OK):
+            return f"no permission to write in {folder}", "change its permissions or the path"
     except (OSError, ValueError) as error:
         return str(error), "give another path"
     return None
@@ -211,7 +228,8 @@ def _unwritable(place: Path) -> tuple[str, str] | None:
 def write(path: str, data: bytes) -> None:
     """Writes a file whole; a failure is a :class:`SimulationError` that names it."""
     try:
-        Path(path).write_bytes(data)
+        with open(path, "wb") as file:
+            file.write(data)
     except OSError as error:
         raise SimulationError(
             f"{path}: cannot be written: {error.strerror}\n  help: check that the folder exists and has room"
@@ -222,8 +240,8 @@ def for_seed(path: str | None, seed: int) -> str | None:
     """The file of one repeat: ``out.parquet`` becomes ``out.seed3.parquet``."""
     if path is None:
         return None
-    place = Path(path)
-    return str(place.with_name(f"{place.stem}.seed{seed}{place.suffix}"))
+    stem, suffix = os.path.splitext(path)
+    return f"{stem}.seed{seed}{suffix}"
 
 
 def cpus() -> int:
@@ -234,7 +252,7 @@ def cpus() -> int:
 def peak_rss_bytes() -> int:
     """The largest resident set of this process so far [B]."""
     try:
-        with Path("/proc/self/status").open(encoding="ascii", errors="replace") as status:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
             for line in status:
                 if line.startswith("VmHWM:"):
                     return int(line.split()[1]) * 1024
@@ -245,7 +263,6 @@ def peak_rss_bytes() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
 
 
 def _open(options: Options) -> Simulation:
@@ -261,8 +278,15 @@ def _open(options: Options) -> Simulation:
 def _keep(simulation: Simulation, options: Options, completed: int) -> Kept:
     """Completes the request log of a run that is not going on."""
     completed = max(completed, simulation.progress()[2])
+    path = options.requests_out
     try:
         log = simulation.finish()[4]
     except (InputError, SimulationError):
-        return Kept(completed, None, None)
-    return Kept(completed, log[0] if log else None, options.requests_out)
+        return Kept(completed, broken=(path,) if path is not None else ())
+    return Kept(completed, logs=((path, log[0]),) if log and path is not None else ())
+
+
+def _attach(error: InputError | SimulationError, kept: Kept) -> None:
+    """Tells in an error what is left of the run, in place of what it told before."""
+    error.kept = kept  # type: ignore[union-attr]
+    error.__notes__ = [str(kept)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, NoReturn
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -18,7 +18,30 @@ if TYPE_CHECKING:
 
 INTERNAL, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """Exit statuses: a run that could not go on, a user's mistake, Ctrl-C."""
-LARGEST = (1 << 63) - 1
+
+
+if TYPE_CHECKING:
+    _IntParam = click.ParamType[int]
+else:
+    _IntParam = click.ParamType
+
+
+class Whole(_IntParam):
+    """A whole number from ``least`` up, that the core can hold."""
+
+    name = "number"
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = -1
+        if not self.least <= number < 1 << 63:
+            self.fail(f"{value} is not accepted: write a whole number, {self.least} or more", param, ctx)
+        return number
 
 
 def main() -> NoReturn:
@@ -72,10 +95,9 @@ def _fail(error: BaseException) -> int:
 
 
 def _say(text: str) -> None:
-    try:
+    # Where nobody reads it, the exit status still tells.
+    with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
-    except OSError:
-        pass  # Nobody reads it; the exit status still tells.
 
 
 def _abandon_stdout() -> None:
@@ -103,22 +125,18 @@ def commands() -> None:
 @click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes.")
 @click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo.")
 @click.option("--replay", metavar="timed|timed:xN|closed:QD", help="Pace: trace times, N times faster, or QD at once.")
-@click.option("--requests", type=click.IntRange(1, LARGEST), metavar="N", help="Stop after N requests.")
+@click.option("--requests", type=Whole(1), metavar="N", help="Stop after N requests.")
 @click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s.")
-@click.option(
-    "--warmup", type=click.IntRange(0, LARGEST), default=0, metavar="N", help="Leave the first N out of the statistics."
-)
+@click.option("--warmup", type=Whole(0), default=0, metavar="N", help="Leave the first N out of the statistics.")
 @click.option(
     "--repeat",
-    type=click.IntRange(1, 100_000),
+    type=Whole(1),
     default=1,
     metavar="N",
     help="Run N times with seeds S, S+1, …; gives means with 95 % confidence intervals.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, LARGEST), default=1, show_default=True, metavar="S", help="Of all random streams."
-)
-@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for --repeat  [default: cores]")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams.")
+@click.option("--threads", type=Whole(1), metavar="N", help="Threads for --repeat  [default: cores]")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
 )

@@ -59,9 +59,7 @@ class Device:
                 os.fspath(device), scheme=scheme, age=age_words(age), settings=setting_words(settings), seed=seed
             )
 
-    def submit(
-        self, time_ns: int, op: Literal["read", "write"], offset: int, bytes: int, queue: int = 0
-    ) -> int:
+    def submit(self, time_ns: int, op: Literal["read", "write"], offset: int, bytes: int, queue: int = 0) -> int:
         """Hands a request to the device; returns its number.
 
         Args:

@@ -81,7 +81,7 @@ class Requests(Section):
     """The requests of one kind or one queue."""
 
     __slots__ = ()
-    _parts = {"latency_ns": Latency}
+    _parts: ClassVar = {"latency_ns": Latency}
     requests: int
     """Requests that completed."""
     bytes: int
@@ -96,14 +96,14 @@ class Queues(Section):
     """The queues that were used, by number: ``queue["0"]``."""
 
     __slots__ = ()
-    _parts = {"*": Requests}
+    _parts: ClassVar = {"*": Requests}
 
 
 class Host(Section):
     """What the host saw."""
 
     __slots__ = ()
-    _parts = {"read": Requests, "write": Requests, "all": Requests, "queue": Queues}
+    _parts: ClassVar = {"read": Requests, "write": Requests, "all": Requests, "queue": Queues}
     read: Requests
     write: Requests
     all: Requests
@@ -167,10 +167,18 @@ _Part = TypeVar("_Part", bound=Section)
 class Result:
     """The result of one run."""
 
-    __slots__ = ("_data", "_described", "_distributions", "_log", "_log_path", "_series", "note")
+    __slots__ = ("_data", "_described", "_distributions", "_log", "_series", "log_path", "log_rows", "note")
     _data: dict[str, Any]
+    _described: list[tuple[str, str, str]]
+    _distributions: Distributions
+    _log: bytes | None
+    _series: bytes
     note: str | None
     """What to know about how the workload was read (a detected trace format)."""
+    log_path: str | None
+    """Where the request log was written."""
+    log_rows: int | None
+    """Rows of the request log; None where none was kept."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("results are read-only")
@@ -182,7 +190,7 @@ class Result:
         described: list[tuple[str, str, str]],
         distributions: Distributions,
         series: bytes,
-        log: bytes | None,
+        log: tuple[int, bytes] | None,
         log_path: str | None,
         note: str | None,
         cost: dict[str, float | int],
@@ -196,8 +204,9 @@ class Result:
             "_described": described,
             "_distributions": distributions,
             "_series": series,
-            "_log": log,
-            "_log_path": log_path,
+            "_log": log[1] if log and log_path is None else None,
+            "log_path": log_path,
+            "log_rows": log[0] if log else None,
             "note": note,
         }
         for name, value in values.items():
@@ -288,8 +297,8 @@ class Result:
 
         if self._log is not None:
             return polars.read_parquet(self._log)
-        if self._log_path is not None:
-            return polars.read_parquet(self._log_path)
+        if self.log_path is not None:
+            return polars.read_parquet(self.log_path)
         from ._core import InputError
 
         raise InputError("this run kept no request log\n  help: run with keep_requests=True or requests_out=...")

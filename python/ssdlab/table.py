@@ -185,13 +185,13 @@ def _speed(requests: int, wall_s: float, events: int, rss: int) -> str:
 
 
 def duration(ns: float | None) -> str:
-    """A latency in the unit that fits: "61.2 µs"."""
+    """A latency in the unit that fits, to three digits: "61.2 µs"."""
     if ns is None:
         return "-"
     for limit, scale, unit in ((1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
         if ns < limit:
             value = ns / scale
-            return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
+            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
     raise AssertionError("Invariant: the last limit is infinite")
 
 

@@ -80,7 +80,8 @@ impl<P: Probe> Device<P> {
             let waiting = !channel.out.is_empty();
             let out_ready = waiting && channel.ecc.held < ecc_buffer;
             let wanted = channel.wants_command | channel.wants_data != 0 || out_ready;
-            if channel.free_at > self.now {
+            // A page that arrives at this very moment has the bus until its event is played.
+            if channel.free_at > self.now || channel.leaving != NONE {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
                 let event = (channel.leaving != NONE || wanted || waiting).then_some(channel.free_at);
                 return self.schedule_bus(index, event);

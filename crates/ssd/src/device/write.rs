@@ -185,7 +185,7 @@ impl<P: Probe> Device<P> {
         self.progress -= 1;
         self.buffer[slot].valid = self.buffer.full;
         self.program_slot(slot);
-        self.dispatch_pool();
+        self.destage();
     }
 
     /// Queues a slot whose page is complete for programming.

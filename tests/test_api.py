@@ -1,0 +1,314 @@
+"""The library: results, tables, determinism, the device."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import polars
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ssdlab
+from ssdlab import _core
+from ssdlab.confidence import mean_and_half_width, t_quantile
+
+
+def small(**words: Any) -> ssdlab.Result:
+    return cast(ssdlab.Result, ssdlab.run(**{"requests": 3000, **words}))
+
+
+def without_cost(result: ssdlab.Result | ssdlab.Runs) -> str:
+    data = result.to_dict()
+    for part in [data, *data.get("repeats", [])]:
+        part.pop("run")
+    return json.dumps(data)
+
+
+def test_a_result_gives_attributes_and_keys_alike() -> None:
+    result = small()
+    assert result.host.all.requests == 3000
+    assert result.host["read"]["latency_ns"]["p99_99"] == result.host.read.latency_ns.p99_99
+    assert result["host.read.latency_ns.p99_99"] == result.host.read.latency_ns.p99_99
+    assert result.manifest.device.name == "tlc"
+    assert len(result.usage.dies) == 32
+    assert "3,000 requests on tlc" in repr(result)
+    with pytest.raises(AttributeError, match="there is no 'rad' here"):
+        _ = result.host.rad
+
+
+def test_a_result_cannot_be_changed() -> None:
+    result = small()
+    with pytest.raises(AttributeError):
+        result.note = "no"
+    with pytest.raises(AttributeError):
+        result.host.read.requests = 0
+    with pytest.raises(TypeError):
+        result.host["read"] = 0  # type: ignore[index]
+    result.to_dict()["host"]["read"]["requests"] = -1
+    assert result.host.read.requests > 0
+
+
+def test_statistics_name_their_unit_and_meaning() -> None:
+    result = small()
+    table = result.statistics()
+    assert table.columns == ["name", "value", "unit", "description"]
+    assert table["name"].n_unique() == table.height
+    assert table["description"].str.len_chars().min() > 5  # type: ignore[operator]
+    for name, value in table.select("name", "value").iter_rows():
+        assert result[name] == value or (result[name] is None and value is None)
+    assert table.filter(name="host.read.latency_ns.p50")["unit"].item() == "ns"
+
+
+def test_usage_adds_up_to_the_whole_time() -> None:
+    result = small(workload="mixed-90-10-16k-fast")
+    for part in (result.usage.die, result.usage.channel, *result.usage.dies, *result.usage.channels):
+        assert sum(part.values()) == pytest.approx(100.0, abs=1e-6)
+
+
+def test_two_runs_are_the_same_to_the_byte() -> None:
+    first, second = small(keep_requests=True), small(keep_requests=True)
+    assert without_cost(first) == without_cost(second)
+    assert first.requests.equals(second.requests)
+    assert first.series.equals(second.series)
+    assert without_cost(small(seed=2)) != without_cost(first)
+
+
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    one = ssdlab.run(requests=3000, repeat=4, threads=1)
+    many = ssdlab.run(requests=3000, repeat=4, threads=4)
+    assert isinstance(one, ssdlab.Runs)
+    assert without_cost(one) == without_cost(many)
+    assert without_cost(one[2]) == without_cost(small(seed=3))
+
+
+def test_repeats_are_summed_up_with_confidence_intervals() -> None:
+    runs = ssdlab.run(requests=3000, repeat=3, seed=5)
+    assert isinstance(runs, ssdlab.Runs)
+    data = json.loads(runs.to_json())
+    assert list(data) == ["manifest", "repeats", "summary", "run"]
+    assert data["manifest"]["seeds"] == [5, 6, 7]
+    means = [part["host"]["read"]["latency_ns"]["mean"] for part in data["repeats"]]
+    mean, half = mean_and_half_width(means)
+    assert data["summary"]["host"]["read"]["latency_ns"]["mean"] == {"mean": mean, "ci95": half}
+    table = runs.summary()
+    assert table.columns == ["name", "mean", "ci95", "unit", "description"]
+    assert table.filter(name="host.read.latency_ns.mean")["ci95"].item() == half
+
+
+@pytest.mark.parametrize(("freedom", "t"), [(1, 12.7062), (2, 4.30265), (4, 2.77645), (29, 2.04523), (1000, 1.96234)])
+def test_student_t_matches_the_printed_tables(freedom: int, t: float) -> None:
+    assert t_quantile(0.95, freedom) == pytest.approx(t, rel=1e-5)
+
+
+def test_few_values_give_no_interval() -> None:
+    assert mean_and_half_width([]) == (None, None)
+    assert mean_and_half_width([3.0]) == (3.0, None)
+    assert mean_and_half_width([2.0, 2.0]) == (2.0, 0.0)
+
+
+def test_the_request_log_adds_up_with_the_statistics(tmp_path: Path) -> None:
+    path = tmp_path / "requests.parquet"
+    result = small(requests_out=path, requests=5000, warmup=500)
+    log = polars.read_parquet(path)
+    assert log.columns == [name for name, _, _ in _core.columns()[0]]
+    assert set(log.dtypes) == {polars.Int64}
+    assert result.log_rows == log.height == 5000
+    assert log.equals(result.requests)
+    assert (log["finish_ns"] - log["arrival_ns"]).equals(log["latency_ns"], check_names=False)
+    assert log["finish_ns"].is_sorted()
+    assert log["request"].sort().to_list() == list(range(5000))
+    counted = log.filter(polars.col("request") >= 500)
+    for kind, rows in (("read", counted.filter(write=0)), ("write", counted.filter(write=1)), ("all", counted)):
+        part = result.host[kind]
+        assert part.requests == rows.height
+        assert part.bytes == rows["bytes"].sum()
+        assert part.latency_ns.max == rows["latency_ns"].max()
+        assert part.latency_ns.mean == pytest.approx(cast(float, rows["latency_ns"].mean()), rel=1e-12)
+        exact = rows["latency_ns"].sort()[-(-rows.height * 99 // 100) - 1]
+        assert part.latency_ns.p99 == pytest.approx(exact, rel=2e-3)
+
+
+def test_the_time_series_loses_no_request(tmp_path: Path) -> None:
+    path = tmp_path / "series.parquet"
+    result = small(series_out=path)
+    series = polars.read_parquet(path)
+    assert series.equals(result.series)
+    assert series.columns == [name for name, _, _ in _core.columns()[1]]
+    assert series["reads"].sum() + series["writes"].sum() == 3000
+    assert series["read_bytes"].sum() == result.host.read.bytes
+    assert series["time_ns"].is_sorted()
+
+
+def test_latency_distributions_rise_to_one() -> None:
+    result = small()
+    for kind in ("read", "write"):
+        table = result.latency_distribution(kind)
+        assert table["share"].is_sorted()
+        assert table["share"][-1] == 1.0
+        assert table["latency_ns"][-1] == result.host[kind].latency_ns.max
+    with pytest.raises(ssdlab.InputError, match='write "read" or "write"'):
+        result.latency_distribution("both")  # type: ignore[arg-type]
+
+
+def test_a_run_without_a_log_says_how_to_keep_one() -> None:
+    with pytest.raises(ssdlab.InputError, match="keep_requests=True"):
+        _ = small().requests
+
+
+def test_settings_and_age_are_words_or_dicts() -> None:
+    word = small(settings=["chip.t_read=60us", "chip.cache_read=false"], age="pec=2000,retention=6mo")
+    flat = small(settings={"chip.t_read": "60us", "chip.cache_read": False}, age={"pec": 2000, "retention": "6mo"})
+    nested = small(settings={"chip": {"t_read": "60us", "cache_read": False}}, age={"retention": "6mo", "pec": 2000})
+    assert without_cost(word) == without_cost(flat) == without_cost(nested)
+    assert word.manifest.device.config.age.pec == 2000
+    assert word.flash.read_retention_days > 150
+
+
+def test_the_manifest_names_neither_place_nor_time_nor_threads(tmp_path: Path) -> None:
+    trace = tmp_path / "t.trace"
+    trace.write_text("0 0 0 8 1\n1000 0 64 8 0\n")
+    result = small(workload=trace, format="mqsim")
+    text = json.dumps(result.manifest.to_dict())
+    assert str(tmp_path) not in text
+    assert result.manifest.workload.trace == "t.trace"
+    assert result.manifest.workload.hash.startswith("fnv1a64:")
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    trace.rename(other / "t.trace")
+    assert without_cost(small(workload=other / "t.trace", format="mqsim")) == without_cost(result)
+
+
+def test_progress_is_told_and_ends_at_the_whole() -> None:
+    told: list[tuple[float | None, int, int]] = []
+    small(progress=lambda *state: told.append(state), workload="random-read-8k", requests=200_000)
+    assert told[-1] == (1.0, 200_000, 200_000)
+    assert [state[1] for state in told] == sorted(state[1] for state in told)
+
+
+def test_the_interpreter_is_free_while_a_run_plays() -> None:
+    done = threading.Event()
+    turns = 0
+
+    def count() -> None:
+        nonlocal turns
+        while not done.wait(0.001):
+            turns += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    _core.Simulation("tlc", "random-read-8k", requests=300_000).step(300_000)
+    done.set()
+    counter.join()
+    assert turns > 20
+
+
+def test_a_run_that_cannot_go_on_keeps_its_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    with pytest.raises(ssdlab.SimulationError, match="no free block is left") as caught:
+        ssdlab.run(
+            "fast12-slc",
+            "mixed-10-90-16k",
+            replay="closed:64",
+            settings={"geometry.blocks": 64, "workload.requests": 200_000},
+            requests_out=path,
+        )
+    kept = caught.value.kept  # type: ignore[attr-defined]
+    assert kept.logs == ((str(path), polars.read_parquet(path).height),)
+    assert kept.completed == kept.logs[0][1] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"seed": -1}, "seed is -1"),
+        ({"requests": 0}, "requests is 0"),
+        ({"repeat": 0}, "repeat is 0"),
+        ({"warmup": 1.5}, "warmup is 1.5"),
+        ({"seed": 1 << 70}, "seed is"),
+        ({"device": "tlcc"}, "did you mean `tlc`"),
+        ({"settings": {"chip.t_porg": "1us"}}, "did you mean `t_prog`"),
+        ({"settings": {"chip": {"t_prog": 400}}}, "a time with its unit"),
+        ({"workload": "caf\udce9.csv"}, "UTF-8"),
+    ],
+)
+def test_bad_words_are_input_errors(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(ssdlab.InputError, match=message):
+        ssdlab.run(**words)
+
+
+def test_presets_are_read_back_as_the_same_device(tmp_path: Path) -> None:
+    for preset in ssdlab.presets():
+        if preset.kind not in ("device", "workload"):
+            continue
+        file = tmp_path / f"{preset.name}.toml"
+        file.write_text(preset.text)
+        named = small(**{preset.kind: preset.name}, requests=300, replay="closed:8")
+        read = small(**{preset.kind: file}, requests=300, replay="closed:8")
+        assert without_cost(named) == without_cost(read), preset.name
+
+
+def test_every_key_of_the_schema_has_a_meaning() -> None:
+    keys = ssdlab.schema()
+    assert {"geometry", "chip", "host", "age", "workload"} <= {key.section for key in keys}
+    assert all(len(key.about) > 5 and key.accepts and key.default for key in keys)
+
+
+def test_a_device_completes_what_it_is_given() -> None:
+    device = ssdlab.Device("tlc", age="pec=500,retention=30d")
+    assert device.now == device.outstanding == 0
+    first = device.submit(0, "read", offset=0, bytes=16384)
+    second = device.submit(1000, "write", offset=16384, bytes=4096)
+    assert device.outstanding == 2
+    done = device.advance(10_000_000)
+    assert {completion.request for completion in done} == {first, second}
+    assert all(completion.finish_ns > 0 for completion in done)
+    assert device.now == 10_000_000
+    assert device.advance_to_completion() == []
+    device.flush()
+    conditions = device.conditions(0)
+    assert conditions is not None
+    assert conditions.pec >= 500
+    assert conditions.retention_s == pytest.approx(30 * 86_400, rel=0.01)
+    young = device.conditions(16384)
+    assert young is not None
+    assert young.retention_s < 1
+
+
+def test_a_device_refuses_what_it_cannot_do() -> None:
+    device = ssdlab.Device("tlc")
+    device.advance(1000)
+    with pytest.raises(ssdlab.InputError, match="submit requests in time order"):
+        device.submit(999, "read", 0, 4096)
+    with pytest.raises(ssdlab.InputError, match="does not lie within"):
+        device.submit(2000, "read", device.capacity, 4096)
+    with pytest.raises(ssdlab.InputError, match='write "read" or "write"'):
+        device.submit(2000, "trim", 0, 4096)  # type: ignore[arg-type]
+    with pytest.raises(ssdlab.InputError, match="negative or too large"):
+        device.submit(-1, "read", 0, 4096)
+    with pytest.raises(ssdlab.InputError, match="did you mean `tlc`"):
+        ssdlab.Device("tcl")
+
+
+Commands = st.lists(st.tuples(st.booleans(), st.integers(0, 4000), st.integers(1, 70_000)), min_size=1, max_size=30)
+
+
+@settings(max_examples=25, deadline=None)
+@given(Commands)
+def test_whatever_is_submitted_completes_once_and_not_before_it_came(commands: list[tuple[bool, int, int]]) -> None:
+    device = ssdlab.Device("fast12-slc")
+    arrivals: dict[int, int] = {}
+    time = 0
+    for read, gap, length in commands:
+        time += gap
+        number = device.submit(time, "read" if read else "write", (gap * 12_345) % 1_000_000, length)
+        arrivals[number] = time
+    done = []
+    while batch := device.advance_to_completion():
+        done += batch
+    assert sorted(completion.request for completion in done) == sorted(arrivals)
+    assert all(completion.finish_ns > arrivals[completion.request] for completion in done)
+    assert device.outstanding == 0
