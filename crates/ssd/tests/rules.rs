@@ -1,0 +1,172 @@
+//! What a caller may rely on: errors of submission, arbitration, scheduling order, the end of the free
+//! blocks, determinism across threads, start-up and memory of a large device.
+
+use ssd::{Config, Device, RunError};
+use units::{Bytes, Stream, Time};
+use workload::{Op, Request};
+
+const PAGE: u64 = 16_384;
+
+fn config(settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    settings.iter().for_each(|word| config.set(word).unwrap());
+    config
+}
+
+fn request(time: u64, op: Op, page: u64, queue: u16) -> Request {
+    Request { time: Time(time), offset: Bytes(page * PAGE), bytes: Bytes(PAGE), op, queue }
+}
+
+/// Latencies by request, played to the end.
+fn latencies(device: &mut Device, requests: impl Iterator<Item = Request>) -> Vec<u64> {
+    let mut found = Vec::new();
+    for request in requests {
+        device.submit(request).unwrap();
+        found.push(0);
+    }
+    while device.advance_to_completion(Time::NEVER).unwrap() {
+        device.take_completions().for_each(|completion| found[completion.id as usize] = completion.latency().0);
+    }
+    found
+}
+
+#[test]
+fn bad_submissions_are_refused_and_change_nothing() {
+    let mut device = Device::new(&Config::default(), 1).unwrap();
+    let capacity = device.capacity().0;
+    let at = |offset: u64, bytes: u64| Request {
+        time: Time(5),
+        offset: Bytes(offset),
+        bytes: Bytes(bytes),
+        op: Op::Read,
+        queue: 0,
+    };
+    for bad in [at(capacity, 1), at(capacity - 1, 2), at(u64::MAX, 2), at(0, 0), at(0, u64::MAX)] {
+        assert!(matches!(device.submit(bad), Err(RunError::OutOfRange { .. })), "{bad:?}");
+    }
+    let far = Request { time: Time(u64::MAX / 2), ..at(0, 1) };
+    assert!(matches!(device.submit(far), Err(RunError::BeyondHorizon { .. })));
+    device.advance(Time(100)).unwrap();
+    assert!(matches!(device.submit(at(0, 1)), Err(RunError::BackInTime { .. })));
+    assert_eq!(device.submit(Request { time: Time(100), ..at(0, 1) }), Ok(0));
+    device.advance(Time(1_000_000)).unwrap();
+    assert_eq!(device.take_completions().count(), 1);
+    assert!(device.idle());
+}
+
+#[test]
+fn a_drive_without_free_blocks_says_so_and_stays_stopped() {
+    let small =
+        ["geometry.channels=1", "geometry.chips=1", "geometry.dies=1", "geometry.blocks=4", "geometry.pages=30"];
+    let mut device = Device::new(&config(&[&small[..], &["ftl.over_provisioning=1.0"]].concat()), 1).unwrap();
+    let pages = device.capacity().0 / PAGE;
+    for index in 0..10 * pages {
+        device.submit(request(index * 1000, Op::Write, index % pages, 0)).unwrap();
+    }
+    let error = device.advance(Time(1 << 40)).unwrap_err();
+    assert!(matches!(error, RunError::OutOfBlocks { .. }), "{error}");
+    assert!(error.to_string().contains("help: "));
+    let done = device.take_completions().count();
+    assert!(done > 0, "what completed before is kept");
+    assert_eq!(device.advance(Time(1 << 41)), Err(error));
+}
+
+#[test]
+fn a_light_queue_is_served_between_the_commands_of_a_flooding_one() {
+    let settings = ["host.commands=1", "host.queues=2", "host.queue_depth=4096"];
+    let flood = (0..1000).map(|index| request(0, Op::Read, index * 17, 0));
+    let light = (0..1).map(|_| request(1, Op::Read, 5, 1));
+    let alone = latencies(&mut Device::new(&config(&settings), 1).unwrap(), light.clone())[0];
+    let together = latencies(&mut Device::new(&config(&settings), 1).unwrap(), flood.chain(light));
+    // One command is under way, one of the flood may go before it.
+    assert!(together[1000] < 3 * alone, "{} against {alone} alone", together[1000]);
+    assert!(together[999] > 900 * alone / 2);
+}
+
+#[test]
+fn orders_decide_who_waits() {
+    // Writes to one die pile up, then a read of that die arrives.
+    let play = |order: &str| {
+        let settings = [
+            "geometry.channels=1",
+            "geometry.chips=1",
+            "geometry.dies=1",
+            "geometry.planes=1",
+            "geometry.blocks=40",
+            "chip.program_unit=page",
+            "chip.cache_program=false",
+            "ftl.over_provisioning=1.0",
+            order,
+        ];
+        let mut device = Device::new(&config(&settings), 1).unwrap();
+        let writes = (0..20).map(|index| request(0, Op::Write, index, 0));
+        latencies(&mut device, writes.chain([request(100_000, Op::Read, 500, 1)]))[20]
+    };
+    let (fifo, read_first) = (play("schedule.order=fifo"), play("schedule.order=read-first"));
+    let user_first = play("schedule.order=user-first");
+    let program = 1_200_000;
+    assert!(fifo > 15 * program, "first come, first served: {fifo}");
+    assert!(read_first < 5 * program && user_first < 5 * program, "at most an erase and a program: {read_first}");
+}
+
+#[test]
+fn runs_are_equal_in_any_number_of_threads() {
+    let play = || {
+        let mut device = Device::new(&Config::default(), 7).unwrap();
+        let (random, pages) = (Stream::new(3, "threads"), device.capacity().0 / PAGE);
+        let requests = (0..20_000).map(|index| {
+            let op = if random.below(2 * index, 3) == 0 { Op::Write } else { Op::Read };
+            request(index * 5_000, op, random.below(2 * index + 1, pages), index as u16)
+        });
+        latencies(&mut device, requests)
+    };
+    let alone = play();
+    let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(play)).collect();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), alone);
+    }
+}
+
+#[test]
+fn a_two_tebibyte_drive_starts_small() {
+    let resident = || {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    let before = resident();
+    let device = Device::new(&ssd::presets::load("hpca24").unwrap().config, 1).unwrap();
+    assert!(device.capacity() > Bytes(1 << 40));
+    if let (Some(before), Some(after)) = (before, resident()) {
+        assert!(after - before.min(after) < 32 << 10, "{} KiB", after - before);
+    }
+}
+
+#[test]
+fn impossible_devices_are_refused_with_their_key() {
+    for (word, key) in [
+        ("geometry.blocks=4000000000", "geometry.blocks"),
+        ("geometry.page_size=10000B", "geometry.page_size"),
+        ("geometry.pages=1000", "geometry.pages"),
+        ("host.queues=0", "host.queues"),
+        ("host.queues=300", "host.queues"),
+        ("host.queue_depth=4000000000", "host.queue_depth"),
+        ("host.commands=0", "host.commands"),
+        ("host.link_bandwidth=0B/s", "host.link_bandwidth"),
+        ("buffer.size=1KiB", "buffer.size"),
+        ("buffer.size=100TiB", "buffer.size"),
+        ("ecc.codeword=3000B", "ecc.codeword"),
+        ("ecc.decoders=0", "ecc.decoders"),
+        ("ecc.buffer=0", "ecc.buffer"),
+        ("bus.bandwidth=none", "bus.bandwidth"),
+        ("bus.t_dma=3us", "bus.t_dma"),
+        ("ftl.over_provisioning=-0.5", "ftl.over_provisioning"),
+        ("ftl.over_provisioning=0.0", "age.fill"),
+        ("age.invalid=0.5", "age.fill"),
+        ("chip.senses=[2,3,2]", "chip.t_read"),
+    ] {
+        let error = config(&[word]).plan().unwrap_err();
+        assert_eq!(error.key.as_deref(), Some(key), "{word}: {error}");
+        assert!(!error.remedy.is_empty());
+    }
+}
