@@ -7,9 +7,14 @@ use units::section::Section;
 
 use crate::refuse;
 
+/// A device preset: name, about, source, capacity [B], TOML text.
+type DeviceRow = (String, String, String, u64, String);
+/// A named scheme: name, about, its choices as (axis, choice).
+type SchemeRow = (&'static str, &'static str, Vec<(&'static str, &'static str)>);
+
 /// The device presets: name, about, source, capacity [B], TOML text.
 #[pyfunction]
-pub fn devices() -> PyResult<Vec<(String, String, String, u64, String)>> {
+pub fn devices() -> PyResult<Vec<DeviceRow>> {
     presets::names()
         .map(|name| {
             let spec = presets::load(name).map_err(refuse)?;
@@ -35,7 +40,7 @@ pub fn workloads() -> PyResult<Vec<(&'static str, String, String)>> {
 
 /// The named schemes: name, about, choices by axis.
 #[pyfunction]
-pub fn schemes() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+pub fn schemes() -> Vec<SchemeRow> {
     ::schemes::presets::ALL.iter().map(|scheme| (scheme.name, scheme.about, scheme.choices.to_vec())).collect()
 }
 

@@ -132,16 +132,19 @@ impl RequestLog {
     }
 }
 
+/// A column of the time series: its name and where a row holds it.
+type Column<T> = (&'static str, fn(&Row) -> T);
+
 /// The time series as a Parquet file's bytes.
 pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
-    let whole: [(&str, fn(&Row) -> u64); 5] = [
+    let whole: [Column<u64>; 5] = [
         ("time_ns", |row| row.time_ns),
         ("reads", |row| row.reads),
         ("writes", |row| row.writes),
         ("read_bytes", |row| row.read_bytes),
         ("write_bytes", |row| row.write_bytes),
     ];
-    let real: [(&str, fn(&Row) -> f64); 4] = [
+    let real: [Column<f64>; 4] = [
         ("outstanding", |row| row.outstanding),
         ("buffered_pages", |row| row.buffered_pages),
         ("die_busy", |row| row.die_busy),

@@ -133,7 +133,7 @@ mod tests {
             let expected = plain.get(&lpn).copied().unwrap_or(Location::Flash(aged.physical(lpn).unwrap()));
             assert_eq!(map.get(lpn, &aged), expected);
             let value = (random.bits(2 * i + 1) & 0x0FFF_FFFF) as u32;
-            let location = if value % 2 == 0 { Location::Flash(Ppn(value)) } else { Location::Buffer(value) };
+            let location = if value.is_multiple_of(2) { Location::Flash(Ppn(value)) } else { Location::Buffer(value) };
             map.set(lpn, location);
             plain.insert(lpn, location);
         }
