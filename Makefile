@@ -34,8 +34,10 @@ lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
 
-bench: $(BUILT) ## measure speed and memory on a fixed panel
-	$(BIN)/python -m ssdlab.bench
+bench: ## measure speed and memory on a fixed panel, then the parts by themselves
+	$(CARGO) run --quiet --release --package ssd --example bench
+	$(CARGO) test --quiet --release --package ssd --lib -- --ignored --nocapture --test-threads=1 bench_
+	$(CARGO) run --quiet --release --package workload --example throughput
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) target results python/ssdlab/_core*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -168,7 +168,8 @@ fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 /// The largest unit in which `value` is a whole number.
 fn in_largest_unit(value: u64, units: &[(&str, f64)]) -> Scalar {
     let fits = |factor: f64| value.is_multiple_of(factor as u64) && value > 0;
-    let (name, factor) = units.iter().rev().find(|(_, factor)| fits(*factor)).unwrap_or(&units[0]);
+    let fitting = units.iter().filter(|(_, factor)| fits(*factor));
+    let (name, factor) = fitting.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&units[0]);
     Scalar::Text(format!("{}{name}", value / *factor as u64))
 }
 
@@ -408,6 +409,15 @@ mod tests {
         assert_eq!(Retention::read(&text("uniform:1d..30d")), Retention::read(&text("uniform:1..30d")));
         assert_eq!(Retention::read(&text("uniform:3d..1d")), None);
         assert_eq!(Retention::read(&text("1mo")), Some(Retention::Fixed(month)));
+    }
+
+    #[test]
+    fn quantities_are_written_in_their_largest_whole_unit() {
+        assert_eq!(Bandwidth(2_000_000_000).write(), text("2GB/s"));
+        assert_eq!(Bytes(64_000_000).write(), text("64MB"));
+        assert_eq!(Bytes(16_384).write(), text("16KiB"));
+        assert_eq!(Span(40_000).write(), text("40us"));
+        assert_eq!(Span(0).write(), text("0ns"));
     }
 
     #[test]
