@@ -87,7 +87,7 @@ macro_rules! whole_numbers {
     ($($t:ty),*) => {$(
         impl Value for $t {
             fn expects() -> String {
-                "a whole number, 0 or more".into()
+                format!("a whole number from 0 to {}", <$t>::MAX)
             }
             fn read(scalar: &Scalar) -> Option<$t> {
                 if let Scalar::Int(v) = scalar { <$t>::try_from(*v).ok() } else { None }
