@@ -104,21 +104,21 @@ impl Chip {
             (Some(times), None) => per_page("t_read", times, bits)?,
             (None, Some(senses)) => {
                 // asplos21 Eq. 1: tR = N_SENSE x (tPRE + tEVAL + tDISCH)
-                let sense = self.t_pre + self.t_eval + self.t_disch;
-                per_page("senses", &senses.iter().map(|n| sense * u64::from(*n)).collect::<Vec<_>>(), bits)?
+                let sense = [self.t_pre, self.t_eval, self.t_disch];
+                per_page("senses", &senses.iter().map(|n| repeated(*n, &sense)).collect::<Vec<_>>(), bits)?
             }
             (None, None) => return Err(missing("t_read", "senses")),
             (Some(_), Some(_)) => return Err(twice("t_read", "senses")),
         };
-        let loops = |key, total: Option<Span>, loops_key, loops: Option<u32>, step: Span| match (total, loops) {
-            (Some(total), None) => Ok(total),
+        let loops = |key, total: Option<Span>, loops_key, loops: Option<u32>, step: [Span; 2]| match (total, loops) {
+            (Some(total), None) => plausible(key, total),
             // fast12 Table 1: T_w_total = N_w_cycle x T_w_cycle; electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE
-            (None, Some(loops)) => Ok(step * u64::from(loops)),
+            (None, Some(loops)) => plausible(loops_key, repeated(loops, &step)),
             (None, None) => Err(missing(key, loops_key)),
             (Some(_), Some(_)) => Err(twice(key, loops_key)),
         };
-        let pulse = self.t_program_pulse + self.t_program_verify;
-        let erase_pulse = self.t_erase_pulse + self.t_erase_verify;
+        let pulse = [self.t_program_pulse, self.t_program_verify];
+        let erase_pulse = [self.t_erase_pulse, self.t_erase_verify];
         Ok(Timings {
             read,
             program: loops("t_prog", self.t_prog, "program_loops", self.program_loops, pulse)?,
@@ -127,7 +127,26 @@ impl Chip {
     }
 }
 
+/// Longer operations cannot be meant; and sums of times stay far from overflow.
+pub const LONGEST: Span = Span(10_000_000_000);
+
+fn plausible(key: &'static str, span: Span) -> Result<Span, (&'static str, String, String)> {
+    if span <= LONGEST {
+        return Ok(span);
+    }
+    Err((key, format!("makes {:.0} s", span.as_s()), format!("write at most {:.0} s", LONGEST.as_s())))
+}
+
+/// `n` times a sequence of phases, or the longest span there is.
+fn repeated(n: u32, phases: &[Span]) -> Span {
+    let once = phases.iter().fold(0u64, |sum, phase| sum.saturating_add(phase.0));
+    Span(once.saturating_mul(u64::from(n)))
+}
+
 fn per_page(key: &'static str, times: &[Span], bits: u32) -> Result<[Span; 4], (&'static str, String, String)> {
+    for time in times {
+        plausible(key, *time)?;
+    }
     match times {
         [one] => Ok([*one; 4]),
         many if many.len() == bits as usize => {

@@ -7,6 +7,8 @@
 //! engines, buses, dies, link, completions, arrivals, sampler). The order is a function of the present
 //! state only, never of the history of insertions: see docs/decisions/0002-order-of-events.md.
 
+use std::collections::VecDeque;
+
 use units::{Span, Time};
 
 /// Slots that change with nearly every event are kept beside the tree: a store is cheaper than a replay.
@@ -47,10 +49,10 @@ impl Agenda {
         Time((u64::MAX >> self.slot_bits) - 1)
     }
 
-    /// Sets the slot's next event.
+    /// Sets the slot's next event; beyond the horizon it counts as at the horizon.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Time) {
-        debug_assert!(time <= self.horizon());
+        let time = time.min(self.horizon());
         self.replace(slot, time.0 << self.slot_bits | slot as u64);
     }
 
@@ -96,11 +98,13 @@ impl Agenda {
 
 /// A server that serves in order of arrival, one after the other, at a known cost: nothing needs
 /// scheduling, since a customer's end is known when it arrives.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FifoServer {
     free_at: Time,
-    /// Service given since the start.
-    pub busy: Span,
+    /// Service given since the start, and service to be given.
+    busy: Span,
+    /// Times ahead at which the server will have nothing to do: it waits for customers that are known already.
+    gaps: VecDeque<(Time, Time)>,
 }
 
 impl FifoServer {
@@ -112,9 +116,23 @@ impl FifoServer {
         self.free_at
     }
 
+    /// Serves a customer that is known at `now` and arrives at `ready`; returns when it is done.
+    #[inline]
+    pub fn serve_later(&mut self, now: Time, ready: Time, service: Span) -> Time {
+        while self.gaps.front().is_some_and(|(_, end)| *end <= now) {
+            self.gaps.pop_front();
+        }
+        if ready > self.free_at.max(now) {
+            self.gaps.push_back((self.free_at.max(now), ready));
+        }
+        self.serve(ready, service)
+    }
+
     /// Service given until `now`, not counting what still lies ahead.
     pub fn busy_until(&self, now: Time) -> Span {
-        Span(self.busy.0.saturating_sub(self.free_at.0.saturating_sub(now.0)))
+        let ahead = self.free_at.0.saturating_sub(now.0);
+        let idle: u64 = self.gaps.iter().map(|(from, to)| to.0.max(now.0) - from.0.max(now.0)).sum();
+        Span(self.busy.0 - (ahead - idle))
     }
 }
 
@@ -178,5 +196,9 @@ mod tests {
         assert_eq!(server.serve(Time(11), Span(5)), Time(20));
         assert_eq!(server.serve(Time(30), Span(5)), Time(35));
         assert_eq!(server.busy_until(Time(32)), Span(12));
+        assert_eq!(server.serve_later(Time(32), Time(40), Span(5)), Time(45));
+        assert_eq!(server.serve_later(Time(33), Time(50), Span(5)), Time(55));
+        let busy = [34, 35, 40, 42, 45, 47, 50, 53, 55, 60].map(|now| server.busy_until(Time(now)).0);
+        assert_eq!(busy, [14, 15, 15, 17, 20, 20, 20, 23, 25, 25]);
     }
 }

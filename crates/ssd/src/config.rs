@@ -1,6 +1,7 @@
 //! The device's one configuration schema: every crate's parameters, composed, checked together and worked
 //! out into what the simulation needs.
 
+use nand::chip::LONGEST;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings};
 use schemes::Order;
 use units::document::{Document, apply_word};
@@ -365,11 +366,31 @@ impl Config {
             );
         }
         let logical_pages = (layout.raw_pages() as f64 / (1.0 + self.ftl.over_provisioning)) as u64;
+        if logical_pages == 0 {
+            let problem = format!("is {}, which leaves no page to the host", self.ftl.over_provisioning);
+            return refuse("ftl", "over_provisioning", problem, "lower it, or give the device more pages");
+        }
+        let (link, dram) = (Rate::new(self.host.link_bandwidth, page), Rate::new(self.buffer.dram_bandwidth, page));
+        let page_key = if self.bus.t_dma.is_some() { "t_dma" } else { "bandwidth" };
+        for (section, key, span) in [
+            ("host", "t_submit", self.host.t_submit),
+            ("host", "t_complete", self.host.t_complete),
+            ("host", "link_bandwidth", link.time_for(page)),
+            ("buffer", "dram_bandwidth", dram.time_for(page)),
+            ("bus", "t_command", self.bus.t_command),
+            ("bus", page_key, page_time.of(page.0 as u32)),
+            ("ecc", "t_decode", self.ecc.t_decode),
+        ] {
+            if span > LONGEST {
+                let problem = format!("makes {:.0} s a page", span.as_s());
+                return refuse(section, key, problem, &format!("a page may take {:.0} s at most", LONGEST.as_s()));
+            }
+        }
         let plan = Plan {
             layout,
             logical_pages: logical_pages as u32,
-            link: Rate::new(self.host.link_bandwidth, page),
-            dram: Rate::new(self.buffer.dram_bandwidth, page),
+            link,
+            dram,
             page_time,
             t_command: self.bus.t_command,
             unit_pages,
@@ -397,6 +418,16 @@ pub(crate) enum PageTime {
     Rate(Rate),
     /// A whole page takes this long, parts in proportion.
     Page(Span, Bytes),
+}
+
+impl PageTime {
+    #[inline]
+    fn of(&self, bytes: u32) -> Span {
+        match self {
+            PageTime::Rate(rate) => rate.time_for(Bytes(u64::from(bytes))),
+            PageTime::Page(span, page) => Span((span.0.saturating_mul(u64::from(bytes))).div_ceil(page.0)),
+        }
+    }
 }
 
 /// A checked configuration with what follows from it.
@@ -431,10 +462,7 @@ impl Plan {
     /// Time on the bus for `bytes`.
     #[inline]
     pub fn t_dma(&self, bytes: u32) -> Span {
-        match self.page_time {
-            PageTime::Rate(rate) => rate.time_for(Bytes(u64::from(bytes))),
-            PageTime::Page(span, page) => Span((span.0 * u64::from(bytes)).div_ceil(page.0)),
-        }
+        self.page_time.of(bytes)
     }
 
     /// Physical pages that the initial data takes on the fullest plane, and those that it may take.

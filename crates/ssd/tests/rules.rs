@@ -143,6 +143,35 @@ fn a_two_tebibyte_drive_starts_small() {
 }
 
 #[test]
+fn a_run_that_outlasts_the_clock_says_so() {
+    // The more dies, the nearer the horizon: 26 days here. One page is read over and over, 10 s each time.
+    let many = ["geometry.channels=64", "geometry.chips=64", "geometry.dies=1", "geometry.blocks=30"];
+    let slow = ["geometry.pages=30", "chip.t_read=10s", "host.queue_depth=1000000", "host.commands=1000000"];
+    let mut device = Device::new(&config(&[&many[..], &slow].concat()), 1).unwrap();
+    for _ in 0..250_000 {
+        device.submit(request(0, Op::Read, 0, 0)).unwrap();
+    }
+    let mut done = 0;
+    let error = loop {
+        match device.advance_to_completion(Time::NEVER) {
+            Ok(more) => assert!(more),
+            Err(error) => break error,
+        }
+        done += device.take_completions().count();
+    };
+    assert!(matches!(error, RunError::BeyondHorizon { .. }), "{error}");
+    assert!((225_000..225_200).contains(&done), "{done} reads fit into 26 days");
+    device.check().unwrap();
+}
+
+/// The device is refused, and the error names the key and a remedy.
+fn refused(settings: &[&str], key: &str) {
+    let error = config(settings).plan().unwrap_err();
+    assert_eq!(error.key.as_deref(), Some(key), "{settings:?}: {error}");
+    assert!(!error.remedy.is_empty());
+}
+
+#[test]
 fn impossible_devices_are_refused_with_their_key() {
     for (word, key) in [
         ("geometry.blocks=4000000000", "geometry.blocks"),
@@ -164,9 +193,25 @@ fn impossible_devices_are_refused_with_their_key() {
         ("ftl.over_provisioning=0.0", "age.fill"),
         ("age.invalid=0.5", "age.fill"),
         ("chip.senses=[2,3,2]", "chip.t_read"),
+        ("chip.t_read=1h", "chip.t_read"),
+        ("chip.t_prog=290y", "chip.t_prog"),
+        ("chip.t_bers=290y", "chip.t_bers"),
+        ("bus.t_command=290y", "bus.t_command"),
+        ("bus.bandwidth=1B/s", "bus.bandwidth"),
+        ("ecc.t_decode=290y", "ecc.t_decode"),
+        ("host.t_submit=290y", "host.t_submit"),
+        ("host.t_complete=290y", "host.t_complete"),
+        ("host.link_bandwidth=1B/s", "host.link_bandwidth"),
+        ("buffer.dram_bandwidth=1B/s", "buffer.dram_bandwidth"),
     ] {
-        let error = config(&[word]).plan().unwrap_err();
-        assert_eq!(error.key.as_deref(), Some(key), "{word}: {error}");
-        assert!(!error.remedy.is_empty());
+        refused(&[word], key);
     }
+    let phases = ["chip.t_read=none", "chip.t_pre=290y", "chip.t_eval=290y", "chip.t_disch=290y"];
+    refused(&[&phases[..], &["chip.senses=[4000000000]"]].concat(), "chip.senses");
+    refused(&["chip.t_prog=none", "chip.t_program_pulse=290y", "chip.program_loops=4000000000"], "chip.program_loops");
+    refused(&["chip.t_bers=none", "chip.t_erase_verify=290y", "chip.erase_loops=4000000000"], "chip.erase_loops");
+    refused(&["bus.bandwidth=none", "bus.t_dma=290y"], "bus.t_dma");
+    let one_page = ["channels", "chips", "dies", "planes", "blocks", "pages"].map(|key| format!("geometry.{key}=1"));
+    let one_page: Vec<&str> = one_page.iter().map(String::as_str).chain(["chip.program_unit=page"]).collect();
+    refused(&[&one_page[..], &["age.fill=0.0"]].concat(), "ftl.over_provisioning");
 }

@@ -49,6 +49,13 @@ impl Channel {
         }
     }
 
+    /// Whether the bus is in use or wanted and has no event.
+    pub fn forgotten(&self, ecc_buffer: u32) -> bool {
+        let out_ready = !self.out.is_empty() && self.ecc.held < ecc_buffer;
+        let wanted = self.wants_command | self.wants_data != 0 || out_ready;
+        (wanted || self.leaving != NONE) && self.event.is_none()
+    }
+
     /// The next die of a set, round robin.
     fn turn(&self, set: u64) -> u32 {
         let later = set & (u64::MAX << self.last_die << 1);
@@ -60,16 +67,15 @@ impl<P: Probe> Device<P> {
     /// The bus is free again, or a page has left a die.
     pub(super) fn on_bus(&mut self, channel: usize) {
         let op = std::mem::replace(&mut self.channels[channel].leaving, NONE);
-        if op == NONE {
-            self.kick_bus(channel);
-            return;
+        if op != NONE {
+            let (die, plane) = (self.ops[op].die, self.ops[op].plane);
+            self.enter_ecc(channel, op);
+            self.register_freed(die, plane);
+            self.review(usize::from(die.0));
         }
-        let (die, plane) = (self.ops[op].die, self.ops[op].plane);
-        self.enter_ecc(channel, op);
-        self.register_freed(die, plane);
-        self.review(usize::from(die.0));
-        self.kick_touched();
         self.kick_bus(channel);
+        // A program that has just started makes its die take further pages from the pool.
+        self.kick_touched();
     }
 
     /// Grants the bus for as long as it is free and somebody can use it.

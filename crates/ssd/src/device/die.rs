@@ -86,7 +86,7 @@ pub(super) enum Choice {
 }
 
 /// What a die would start next: the queue that leads.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Pick {
     Nothing,
     Read(usize),
@@ -198,7 +198,8 @@ impl<P: Probe> Device<P> {
 
     /// Lets every partly filled program unit of a die go.
     pub(super) fn force_die(&mut self, die: usize) {
-        self.dies[die].forced = true;
+        // The last of these programs ends it: without any it would last, and pad the next page that comes.
+        self.dies[die].forced = self.dies[die].has_programs();
         for queue in 2 * PLANES..4 * PLANES {
             self.judge(die, queue);
         }
@@ -279,6 +280,25 @@ impl<P: Probe> Device<P> {
             state.event = next;
             self.schedule(self.slots.die + die, next);
         }
+    }
+
+    /// Checks that between events every die's wish is up to date and every bus that is wanted has an event.
+    pub(super) fn check_wishes(&self) -> Result<(), String> {
+        if !self.touched.is_empty() {
+            return Err(format!("dies {:?} got work and were not reviewed", self.touched));
+        }
+        for (die, state) in self.dies.iter().enumerate() {
+            let pick = self.pick(die);
+            if pick != state.picked {
+                return Err(format!("die {die} would start {pick:?} and stands at {:?}", state.picked));
+            }
+        }
+        for (index, channel) in self.channels.iter().enumerate() {
+            if channel.forgotten(self.plan.config.ecc.buffer) {
+                return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
+            }
+        }
+        Ok(())
     }
 
     /// What the die would start now.
@@ -596,9 +616,19 @@ impl<P: Probe> Device<P> {
         owner != u16::MAX && usize::from(owner) != die
     }
 
+    /// Keeps the other dies of a chip from working while this one does: they take their wishes back.
     fn take_chip(&mut self, die: usize) {
-        if !self.plan.config.bus.die_interleaving && !self.dies[die].array_idle() {
-            self.chip_owner[die / self.plan.layout.dies_per_chip as usize] = die as u16;
+        if self.plan.config.bus.die_interleaving || self.dies[die].array_idle() {
+            return;
+        }
+        let per_chip = self.plan.layout.dies_per_chip as usize;
+        let chip = die / per_chip;
+        if usize::from(self.chip_owner[chip]) != die {
+            self.chip_owner[chip] = die as u16;
+            for other in (chip * per_chip..(chip + 1) * per_chip).filter(|other| *other != die) {
+                self.dies[other].picked = Pick::Nothing;
+                self.want(other, Choice::Nothing);
+            }
         }
     }
 

@@ -15,8 +15,16 @@ pub(super) struct EccState {
     /// Pages being decoded, the first to finish first.
     decoding: VecDeque<(Time, u32)>,
     waiting: VecDeque<u32>,
-    /// Time that decoders were busy, summed over them.
-    pub busy: Span,
+    /// Time that decoders were busy, summed over them, until the ends of the pages being decoded.
+    busy: Span,
+}
+
+impl EccState {
+    /// Time that decoders were busy until `now`, summed over them.
+    pub fn busy_until(&self, now: Time) -> Span {
+        let ahead: u64 = self.decoding.iter().map(|(end, _)| end.0.saturating_sub(now.0)).sum();
+        Span(self.busy.0 - ahead)
+    }
 }
 
 impl<P: Probe> Device<P> {

@@ -154,7 +154,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn send(&mut self, bytes: u32, through_dram: bool) -> Time {
         let bytes = Bytes(u64::from(bytes));
         let ready = if through_dram { self.dram.serve(self.now, self.plan.dram.time_for(bytes)) } else { self.now };
-        self.link_out.serve(ready, self.plan.link.time_for(bytes))
+        self.link_out.serve_later(self.now, ready, self.plan.link.time_for(bytes))
     }
 
     /// A part of a read has been sent, to arrive at `sent`. Parts arrive in the order in which they are

@@ -282,9 +282,15 @@ impl<P: Probe> Device<P> {
         if self.failure.is_some() || (stop_at_completion && !self.completions.is_empty()) {
             return self.failure.clone().map_or(Ok(()), Err);
         }
+        let horizon = self.agenda.horizon();
         while let Some((time, slot)) = self.agenda.peek()
             && time <= limit
         {
+            if time == horizon {
+                // Work takes so long that time runs out.
+                self.failure = Some(RunError::BeyondHorizon { time, latest: horizon });
+                break;
+            }
             self.now = time;
             self.counters.events += 1;
             if slot < self.slots.bus {
@@ -302,14 +308,11 @@ impl<P: Probe> Device<P> {
             } else {
                 self.on_acked();
             }
-            if let Some(failure) = &self.failure {
-                return Err(failure.clone());
-            }
-            if stop_at_completion && !self.completions.is_empty() {
+            if self.failure.is_some() || (stop_at_completion && !self.completions.is_empty()) {
                 break;
             }
         }
-        Ok(())
+        self.failure.clone().map_or(Ok(()), Err)
     }
 
     /// Takes the requests that have completed, in order of completion.
@@ -367,7 +370,7 @@ impl<P: Probe> Device<P> {
             elapsed: now.since(Time::ZERO),
             dies: self.dies.iter().map(|die| die.meter.at(now)).collect(),
             channels: self.channels.iter().map(|channel| channel.meter.at(now)).collect(),
-            decoders: self.channels.iter().map(|c| Span(c.ecc.busy.0 / decoders)).collect(),
+            decoders: self.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
             link_in: self.link_in.busy_until(now),
             link_out: self.link_out.busy_until(now),
             dram: self.dram.busy_until(now),
@@ -414,6 +417,9 @@ impl<P: Probe> Device<P> {
             || counters.pages_programmed > counters.user_pages_programmed + counters.pages_padded + leaving
         {
             return Err("pages programmed are neither host data, padding nor under way".into());
+        }
+        if self.failure.is_none() {
+            self.check_wishes()?;
         }
         let codewords = counters.bytes_read % self.plan.config.ecc.codeword.0;
         if codewords != 0 {

@@ -164,7 +164,7 @@ impl Blocks {
         let block = self.blocks[index];
         let elapsed = |ns: u64| Span((ns as f64 * self.acceleration) as u64);
         let retention = match block.written {
-            0 => age.retention.of_block(self.ages, index as u64) + elapsed(now.0),
+            0 => Span(age.retention.of_block(self.ages, index as u64).0.saturating_add(elapsed(now.0).0)),
             record => {
                 let programmed = &self.written[record as usize - 1].programmed;
                 let tick = programmed.get(address.page as usize).copied().unwrap_or(0);

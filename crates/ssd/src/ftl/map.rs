@@ -25,8 +25,9 @@ const GROUP: usize = 1 << GROUP_BITS;
 /// Lines are kept in chunks, so that growing never copies them.
 const CHUNK_BITS: u32 = 16;
 
-/// An entry of a line. 0 = as in the initial state; top bit = buffer slot; otherwise physical page + 1.
-const INITIAL: u32 = 0;
+/// An entry of a line. All ones = as in the initial state; top bit = buffer slot, of which there are at most 2^24;
+/// otherwise a physical page, which may need all of the 31 other bits.
+const INITIAL: u32 = u32::MAX;
 const BUFFER: u32 = 1 << 31;
 
 pub(crate) struct Map {
@@ -50,14 +51,14 @@ impl Map {
         } else if entry & BUFFER != 0 {
             Location::Buffer(entry & !BUFFER)
         } else {
-            Location::Flash(Ppn(entry - 1))
+            Location::Flash(Ppn(entry))
         }
     }
 
     #[inline]
     pub fn set(&mut self, lpn: Lpn, location: Location) {
         let entry = match location {
-            Location::Flash(ppn) => ppn.0 + 1,
+            Location::Flash(ppn) => ppn.0,
             Location::Buffer(slot) => BUFFER | slot,
             Location::Unmapped => unreachable!("Invariant: written pages stay mapped"),
         };
@@ -119,6 +120,17 @@ mod tests {
         crate::bench::report("map: lookup of a random page, 2 million written", 2_000_000, |i| {
             std::hint::black_box(map.get(page(i), &aged));
         });
+    }
+
+    #[test]
+    fn the_first_and_the_last_page_number_are_pages() {
+        let plan = Config::default().plan().unwrap();
+        let (aged, mut map) = (Aged::new(&plan), Map::new(plan.logical_pages));
+        for location in [Location::Flash(Ppn(0)), Location::Flash(Ppn((1 << 31) - 1)), Location::Buffer(1 << 24)] {
+            map.set(Lpn(5), location);
+            assert_eq!(map.get(Lpn(5), &aged), location);
+            assert_eq!(map.get(Lpn(6), &aged), Location::Flash(aged.physical(Lpn(6)).unwrap()));
+        }
     }
 
     #[test]

@@ -1,0 +1,218 @@
+//! Where the data is: every sector that a read returns, and every sector on flash after a flush, is followed from
+//! the write that brought it through buffer slots, copies, fills and programs.
+//!
+//! The rule is stronger than what a host may ask for: a read returns, sector by sector, what reached the buffer
+//! last before the read was started. `Owed` knows that; `Truth` follows the slots and flash pages themselves.
+
+mod common;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use common::{config, devices, loads, requests};
+use nand::DieId;
+use proptest::prelude::*;
+use ssd::config::BufferMode;
+use ssd::{DataFrom, Device, Probe};
+use units::{Bytes, Lpn, Ppn, Time};
+use workload::{Op, Request};
+
+const SECTORS: usize = 32;
+/// The number of the write, plus one, that brought each sector; 0 is what was there before the run.
+type Page = [u64; SECTORS];
+
+/// A buffer slot: what it holds of its page, and the flash pages of it that were sensed since it was filled.
+#[derive(Clone)]
+struct Slot {
+    lpn: u32,
+    held: [Option<u64>; SECTORS],
+    /// What the page's flash held when the slot was filled.
+    below: Page,
+    sensed: Vec<(u32, Time)>,
+    /// Writes that put data here.
+    writes: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Truth {
+    requests: Vec<Request>,
+    slots: HashMap<u32, Slot>,
+    /// What was programmed in the run, and of which page.
+    flash: HashMap<u32, (u32, Page)>,
+    /// What reached the buffer last.
+    owed: HashMap<u32, Page>,
+    /// When each write had all its data in the buffer, and the last of it on flash.
+    buffered: HashMap<u64, Time>,
+    programmed: HashMap<u64, Time>,
+    /// Parts of each write on flash.
+    parts: HashMap<u64, u64>,
+    wrong: Vec<String>,
+    from_flash: u64,
+}
+
+#[derive(Clone, Default)]
+struct Watch(Rc<RefCell<Truth>>);
+
+/// Sectors of a request within a page.
+fn sectors(request: &Request, lpn: u32) -> std::ops::Range<usize> {
+    let start = u64::from(lpn) * SECTORS as u64;
+    let (from, to) = (request.offset.0 / 512, (request.offset.0 + request.bytes.0) / 512);
+    (from.max(start) - start) as usize..(to.min(start + SECTORS as u64) - start) as usize
+}
+
+impl Truth {
+    fn on_flash(&self, ppn: u32, sector: usize) -> u64 {
+        self.flash.get(&ppn).map_or(0, |(_, page)| page[sector])
+    }
+
+    /// By `now`, a page that holds what a slot lacks has been sensed since it was filled. Every page of these loads was written before the
+    /// run, so that there always is such a page.
+    fn filled(&self, slot: &Slot, now: Time) -> bool {
+        let lacking = || (0..SECTORS).filter(|sector| slot.held[*sector].is_none());
+        let good = |(ppn, end): &(u32, Time)| {
+            *end <= now && lacking().all(|sector| self.on_flash(*ppn, sector) == slot.below[sector])
+        };
+        lacking().next().is_none() || slot.sensed.iter().any(good)
+    }
+}
+
+impl Slot {
+    fn new(lpn: u32, below: Page) -> Slot {
+        Slot { lpn, held: [None; SECTORS], below, sensed: Vec::new(), writes: Vec::new() }
+    }
+
+    /// The whole page, once it has been filled in.
+    fn page(&self) -> Page {
+        std::array::from_fn(|sector| self.held[sector].unwrap_or(self.below[sector]))
+    }
+}
+
+impl Probe for Watch {
+    fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
+        let mut truth = self.0.borrow_mut();
+        let owed = truth.owed.get(&lpn.0).copied().unwrap_or_default();
+        let wanted = sectors(&truth.requests[request as usize], lpn.0);
+        if let DataFrom::Buffer(id) = from
+            && truth.slots[&id].held[wanted.clone()].iter().any(Option::is_none)
+            && !truth.filled(&truth.slots[&id], time)
+        {
+            truth.wrong.push(format!("{time:?} read {request}, {lpn:?}: slot {id} does not hold it"));
+        }
+        for sector in wanted {
+            let slot = |slot: u32| truth.slots[&slot].held[sector];
+            let returned = match from {
+                DataFrom::Nothing => 0,
+                DataFrom::Flash(ppn) => truth.on_flash(ppn.0, sector),
+                DataFrom::Merged(ppn, id) => slot(id).unwrap_or_else(|| truth.on_flash(ppn.0, sector)),
+                DataFrom::Buffer(id) => truth.slots[&id].page()[sector],
+            };
+            if returned != owed[sector] {
+                let text = format!("{time:?} read {request}, {lpn:?} sector {sector}: {returned} for {}", owed[sector]);
+                truth.wrong.push(format!("{text}, {from:?}"));
+            }
+        }
+        truth.from_flash += u64::from(matches!(from, DataFrom::Flash(_)));
+    }
+
+    fn buffered(&mut self, time: Time, request: u64, lpn: Lpn, slot: u32, over: Option<u32>) {
+        let mut truth = self.0.borrow_mut();
+        let owed = truth.owed.get(&lpn.0).copied().unwrap_or_default();
+        let mut entry = match (over, truth.slots.get(&slot)) {
+            // A copy of a page that is whole by now.
+            (Some(over), None) => Slot { held: truth.slots[&over].page().map(Some), ..Slot::new(lpn.0, owed) },
+            (None, Some(merged)) if merged.lpn == lpn.0 => merged.clone(),
+            (None, None) => Slot::new(lpn.0, owed),
+            (over, _) => {
+                truth.wrong.push(format!("slot {slot} is taken, write {request} over {over:?}"));
+                return;
+            }
+        };
+        let range = sectors(&truth.requests[request as usize], lpn.0);
+        entry.held[range.clone()].fill(Some(request + 1));
+        entry.writes.push(request);
+        truth.slots.insert(slot, entry);
+        truth.owed.entry(lpn.0).or_default()[range].fill(request + 1);
+        truth.buffered.insert(request, time);
+    }
+
+    fn sense(&mut self, _: Time, end: Time, _: DieId, ppn: Ppn) {
+        let mut truth = self.0.borrow_mut();
+        // Where data from before the run stands is not known here: it may be any page's.
+        let holder = truth.flash.get(&ppn.0).map(|(lpn, _)| *lpn);
+        for slot in truth.slots.values_mut().filter(|slot| holder.is_none_or(|lpn| lpn == slot.lpn)) {
+            slot.sensed.push((ppn.0, end));
+        }
+    }
+
+    fn programmed(&mut self, time: Time, lpn: Lpn, slot: u32, ppn: Ppn) {
+        let mut truth = self.0.borrow_mut();
+        let Some(slot) = truth.slots.remove(&slot) else {
+            return truth.wrong.push(format!("slot {slot} was programmed twice"));
+        };
+        if slot.lpn != lpn.0 {
+            truth.wrong.push(format!("{lpn:?} was programmed from the slot of page {}", slot.lpn));
+        }
+        if !truth.filled(&slot, time) {
+            truth.wrong.push(format!("{lpn:?} was programmed without the rest of the page"));
+        }
+        if truth.flash.insert(ppn.0, (lpn.0, slot.page())).is_some() {
+            truth.wrong.push(format!("{ppn:?} was programmed twice without an erase"));
+        }
+        for write in slot.writes {
+            truth.programmed.insert(write, time);
+            *truth.parts.entry(write).or_default() += 1;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_sector_is_the_newest_and_survives_a_flush(settings in devices(), load in loads()) {
+        let (config, mut requests) = (config(&settings), requests(&load));
+        let watch = Watch::default();
+        let mut device = Device::watched(&config, 1, watch.clone()).unwrap();
+        watch.0.borrow_mut().requests.clone_from(&requests);
+        let mut finish = vec![Time::ZERO; requests.len()];
+        for request in &requests {
+            device.submit(*request).unwrap();
+        }
+        while device.advance_to_completion(Time::NEVER).unwrap() {
+            device.take_completions().for_each(|completion| finish[completion.id as usize] = completion.finish);
+        }
+        {
+            let truth = watch.0.borrow();
+            prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
+            for (id, request) in requests.iter().enumerate().filter(|(_, request)| request.op == Op::Write) {
+                prop_assert!(truth.buffered[&(id as u64)] <= finish[id], "write {id} was acknowledged too early");
+                if config.buffer.mode == BufferMode::WriteThrough {
+                    let pages = (request.offset.0 + request.bytes.0 - 1) / 16_384 - request.offset.0 / 16_384 + 1;
+                    prop_assert_eq!(truth.parts.get(&(id as u64)), Some(&pages), "write {} is not on flash", id);
+                    prop_assert!(truth.programmed[&(id as u64)] < finish[id], "write {id} was acknowledged too early");
+                }
+            }
+        }
+        device.flush().unwrap();
+        device.check_mapping().unwrap();
+
+        // Everything that was written is read back, from flash.
+        let mut pages: Vec<u32> = watch.0.borrow().owed.keys().copied().collect();
+        pages.sort_unstable();
+        let time = Time(device.now().0 + 1);
+        let before = watch.0.borrow().from_flash;
+        for lpn in &pages {
+            let (offset, bytes) = (Bytes(u64::from(*lpn) * 16_384), Bytes(16_384));
+            let request = Request { time, offset, bytes, op: Op::Read, queue: 0 };
+            requests.push(request);
+            watch.0.borrow_mut().requests.push(request);
+            device.submit(request).unwrap();
+        }
+        device.advance(Time(time.0 + 1_000_000_000)).unwrap();
+        let truth = watch.0.borrow();
+        prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
+        prop_assert_eq!(truth.from_flash - before, pages.len() as u64);
+        prop_assert!(truth.slots.is_empty());
+    }
+}
