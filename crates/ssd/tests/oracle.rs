@@ -3,13 +3,14 @@
 //!
 //! The oracle keeps a list of page parts and nothing else: at every moment it looks at all of them to find
 //! what happens next and who may use a bus. It covers reads of any size and alignment and whole-page
-//! write-through writes under static placement; what needs overlapping requests is in `random_devices.rs`.
+//! write-through writes under static placement. Partly written pages and dynamic placement are left out; what needs
+//! overlapping requests is in `random_devices.rs`, `data.rs` and `resources.rs`.
 
 use std::collections::HashMap;
 
-use nand::{PlanePrograms, PlaneReads};
+use nand::{PlanePrograms, PlaneReads, ProgramUnit};
 use proptest::prelude::*;
-use ssd::config::Transfer;
+use ssd::config::{EraseWhen, Transfer};
 use ssd::{Config, Device};
 use units::{Bytes, Time};
 use workload::{Op, Request};
@@ -30,6 +31,8 @@ enum State {
     Decoding(u64),
     /// Its program ends then.
     Programming(u64),
+    /// Its plane's block is erased until then; afterwards it waits again.
+    Erasing(u64),
     Done,
 }
 
@@ -56,8 +59,9 @@ struct Oracle {
     link_in: u64,
     link_out: u64,
     dram: u64,
-    /// Pages programmed on each plane.
+    /// Pages programmed on each plane, and whether its next block has been erased.
     programmed: Vec<u64>,
+    erased: Vec<bool>,
     written: HashMap<u64, u64>,
     steps: u64,
 }
@@ -78,6 +82,7 @@ impl Oracle {
             link_out: 0,
             dram: 0,
             programmed: vec![0; planes as usize],
+            erased: vec![false; planes as usize],
             written: HashMap::new(),
             steps: 0,
         }
@@ -148,7 +153,8 @@ impl Oracle {
         loop {
             self.grant(&mut parts, now, request.op, first);
             let next = parts.iter().filter_map(|part| match part.state {
-                State::Sensing(t) | State::Leaving(t) | State::Decoding(t) | State::Programming(t) => Some(t),
+                State::Sensing(t) | State::Leaving(t) | State::Decoding(t) => Some(t),
+                State::Programming(t) | State::Erasing(t) => Some(t),
                 _ => None,
             });
             // A bus that is held by a command alone makes others wait as well.
@@ -167,7 +173,9 @@ impl Oracle {
         let rank = |part: &Part| match part.state {
             State::Decoding(t) if t == now => Some((0, part.channel, 0)),
             State::Leaving(t) if t == now => Some((1, part.channel, 0)),
-            State::Sensing(t) | State::Programming(t) if t == now => Some((2, part.channel, part.die)),
+            State::Sensing(t) | State::Programming(t) | State::Erasing(t) if t == now => {
+                Some((2, part.channel, part.die))
+            }
             _ => None,
         };
         while let Some(event) = parts.iter().filter_map(rank).min() {
@@ -200,6 +208,11 @@ impl Oracle {
                     State::Sensing(_) => {
                         (parts[i].state, parts[i].order) = (State::InPage, self.steps);
                         self.move_up(parts);
+                    }
+                    State::Erasing(_) => {
+                        let plane = self.plane(parts[i].channel, parts[i].die, parts[i].plane);
+                        self.erased[plane] = true;
+                        parts[i].state = State::Waiting;
                     }
                     _ => {
                         parts[i].state = State::Done;
@@ -264,15 +277,20 @@ impl Oracle {
                 .filter(|i| parts[*i].channel == channel && parts[*i].die == die && self.may_start(parts, *i, op))
                 .min_by_key(|i| parts[*i].order)
         };
-        if let Some((die, lead)) = turn.iter().find_map(|die| start(parts, *die).map(|lead| (*die, lead))) {
+        let needs_erase = |oracle: &Oracle, part: &Part| op == Op::Write && oracle.needs_erase(part);
+        let mut starts = turn.iter().filter_map(|die| start(parts, *die).map(|lead| (*die, lead)));
+        // Erases are commands, and commands go before data.
+        let first_start = starts.clone().find(|(_, lead)| needs_erase(self, &parts[*lead])).or_else(|| starts.next());
+        if let Some((die, lead)) = first_start {
             self.last_die[channel] = die;
+            let erase = needs_erase(self, &parts[lead]);
             let joint = match op {
                 Op::Read => self.config.chip.plane_reads == PlaneReads::Lockstep,
                 Op::Write => self.config.chip.plane_programs == PlanePrograms::Lockstep,
             };
             let place = |oracle: &Oracle, part: &Part| match op {
-                Op::Read => part.place,
-                Op::Write => oracle.next_place(channel, die, part.plane),
+                Op::Read => (part.place, false),
+                Op::Write => (oracle.next_place(channel, die, part.plane), oracle.needs_erase(part)),
             };
             let mut chosen = vec![lead];
             for plane in (0..self.config.geometry.planes as usize).filter(|p| joint && *p != parts[lead].plane) {
@@ -286,21 +304,23 @@ impl Oracle {
                     chosen.push(head);
                 }
             }
-            let data: u64 =
-                if op == Op::Write { chosen.iter().map(|i| self.t_dma(parts[*i].bus_bytes)).sum() } else { 0 };
+            let unit = if self.config.chip.program_unit == ProgramUnit::Wordline { 3 } else { 1 };
+            let page = self.config.geometry.page_size.0;
+            let data = if op == Op::Write && !erase { self.t_dma(page) * unit * chosen.len() as u64 } else { 0 };
             self.bus_free[channel] = now + command * chosen.len() as u64 + data;
             let array = match op {
                 Op::Read => chosen.iter().map(|i| self.sense(parts[*i].place)).max().unwrap(),
+                Op::Write if erase => self.config.chip.t_bers.unwrap().0,
                 Op::Write => self.config.chip.t_prog.unwrap().0,
             };
             let end = self.bus_free[channel] + array;
             for i in chosen {
-                parts[i].state = if op == Op::Read { State::Sensing(end) } else { State::Programming(end) };
-                if op == Op::Write {
-                    let place = self.next_place(channel, die, parts[i].plane);
-                    self.written.insert(first + i as u64, place);
-                    let plane = self.plane(channel, die, parts[i].plane);
-                    self.programmed[plane] += 1;
+                if op == Op::Read {
+                    parts[i].state = State::Sensing(end);
+                } else if erase {
+                    parts[i].state = State::Erasing(end);
+                } else {
+                    self.program_unit(parts, i, unit, end, first);
                 }
             }
             return true;
@@ -322,6 +342,27 @@ impl Oracle {
         leaving.is_some()
     }
 
+    /// Programs up to a unit of the pages that wait for the plane of part `head`; the rest of the unit is padding.
+    fn program_unit(&mut self, parts: &mut [Part], head: usize, unit: u64, end: u64, first: u64) {
+        let (channel, die, place) = (parts[head].channel, parts[head].die, parts[head].plane);
+        let plane = self.plane(channel, die, place);
+        self.erased[plane] = false;
+        let here = |p: &Part| (p.channel, p.die, p.plane) == (channel, die, place) && p.state == State::Waiting;
+        let mut queue: Vec<usize> = (0..parts.len()).filter(|i| here(&parts[*i])).collect();
+        queue.sort_by_key(|i| parts[*i].order);
+        for (index, i) in queue.into_iter().take(unit as usize).enumerate() {
+            parts[i].state = State::Programming(end);
+            self.written.insert(first + i as u64, self.next_place(channel, die, place) + index as u64);
+        }
+        self.programmed[plane] += unit;
+    }
+
+    fn needs_erase(&self, part: &Part) -> bool {
+        self.config.ftl.erase_when == EraseWhen::Opened
+            && self.next_place(part.channel, part.die, part.plane) == 0
+            && !self.erased[self.plane(part.channel, part.die, part.plane)]
+    }
+
     /// Whether a waiting part could start now, if the bus were free.
     fn may_start(&self, parts: &[Part], i: usize, op: Op) -> bool {
         let part = &parts[i];
@@ -335,9 +376,17 @@ impl Oracle {
             p.plane == part.plane && register
         });
         let sensing = die().any(|p| matches!(p.state, State::Sensing(_)));
-        let programming = die().any(|p| matches!(p.state, State::Programming(_)));
+        let programming = die().any(|p| matches!(p.state, State::Programming(_) | State::Erasing(_)));
+        let dies_per_chip = self.config.geometry.dies as usize;
+        let chip_taken = !self.config.bus.die_interleaving
+            && parts.iter().any(|p| {
+                let same_chip = p.channel == part.channel && p.die / dies_per_chip == part.die / dies_per_chip;
+                let works = matches!(p.state, State::Sensing(_) | State::Programming(_) | State::Erasing(_));
+                same_chip && p.die != part.die && works
+            });
         part.state == State::Waiting
             && !programming
+            && !chip_taken
             && match op {
                 Op::Read => !plane_taken && (self.config.chip.plane_reads == PlaneReads::Independent || !sensing),
                 Op::Write => true,
@@ -360,11 +409,13 @@ fn configs() -> impl Strategy<Value = Config> {
         prop::sample::select(vec!["single", "lockstep"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "WCPD"]),
         prop::sample::select(vec!["page", "codeword"]),
-        any::<bool>(),
+        (any::<bool>(), any::<bool>()),
+        prop::sample::select(vec!["reclaimed", "opened"]),
+        prop::sample::select(vec!["page", "wordline"]),
     );
     let times = (0..3_000u64, 1..200u64, 0..60_000u64, 1..4u32, 1..6u32, 1..20u64);
     (geometry, policies, times).prop_map(|((channels, chips, dies, planes), policies, times)| {
-        let (reads, programs, page_order, transfer, cache_read) = policies;
+        let (reads, programs, page_order, transfer, (cache_read, interleave), erase, unit) = policies;
         let (command, sense, decode, decoders, buffer, bus) = times;
         let mut config = Config::default();
         for word in [
@@ -376,9 +427,10 @@ fn configs() -> impl Strategy<Value = Config> {
             "geometry.pages=30".into(),
             "ftl.over_provisioning=1.0".into(),
             "ftl.placement=static".into(),
-            "ftl.erase_when=reclaimed".into(),
+            format!("ftl.erase_when={erase}"),
             "buffer.mode=write-through".into(),
-            "chip.program_unit=page".into(),
+            format!("chip.program_unit={unit}"),
+            format!("bus.die_interleaving={interleave}"),
             "chip.cache_program=false".into(),
             "chip.t_prog=300us".into(),
             format!("chip.t_read=[{sense}us,{}us,{}us]", sense + 7, sense + 3),

@@ -10,8 +10,7 @@ use common::{config, devices, loads, requests};
 use nand::{DieId, PlaneReads};
 use proptest::prelude::*;
 use ssd::{Config, Device, Probe};
-use units::{Bytes, Ppn, Span, Time};
-use workload::{Op, Request};
+use units::{Ppn, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
@@ -116,69 +115,4 @@ proptest! {
             before = now;
         }
     }
-}
-
-/// One die of one plane on one channel: 1 GB/s bus, so that a page takes 16.384 us.
-fn one_die(settings: &[&str]) -> Config {
-    let mut config = Config::default();
-    for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=20",
-        "geometry.pages=30",
-        "ftl.over_provisioning=1.0",
-        "ftl.erase_when=reclaimed",
-        "chip.program_unit=page",
-        "chip.t_read=50us",
-        "chip.t_prog=400us",
-        "bus.bandwidth=1GB/s",
-        "bus.t_command=200ns",
-        "bus.transfer=page",
-    ]
-    .iter()
-    .chain(settings)
-    {
-        config.set(word).unwrap();
-    }
-    config
-}
-
-fn request(time: u64, op: Op, page: u64, pages: u64) -> Request {
-    Request { time: Time(time), offset: Bytes(page * 16_384), bytes: Bytes(pages * 16_384), op, queue: 0 }
-}
-
-#[test]
-fn a_die_that_gets_a_second_page_loads_it_while_the_first_is_programmed() {
-    // Both pages arrive while a sensed page leaves; nothing else happens for a long time.
-    let settings = ["buffer.mode=write-through", "chip.cache_program=true", "ecc.t_decode=5ms"];
-    let config = one_die(&[&settings[..], &["host.link_bandwidth=1000GB/s"]].concat());
-    let mut device = Device::new(&config, 1).unwrap();
-    device.submit(request(0, Op::Read, 3, 1)).unwrap();
-    device.submit(request(60_000, Op::Write, 7, 2)).unwrap();
-    device.advance(Time(1_000_000)).unwrap();
-    let left = 1_000 + 200 + 50_000 + 16_384;
-    let programmed = left + 200 + 16_384 + 2 * 400_000;
-    assert_eq!(device.take_completions().map(|c| c.finish).collect::<Vec<_>>(), [Time(programmed + 1_000)]);
-}
-
-#[test]
-fn a_flush_pads_what_is_buffered_and_nothing_later() {
-    let config = one_die(&["chip.program_unit=wordline", "ftl.placement=static"]);
-    let mut device = Device::new(&config, 1).unwrap();
-    device.submit(request(0, Op::Write, 0, 1)).unwrap();
-    device.flush().unwrap();
-    assert_eq!((device.counters().pages_padded, device.counters().user_pages_programmed), (2, 1));
-    device.flush().unwrap();
-    device.submit(request(device.now().0, Op::Write, 1, 2)).unwrap();
-    device.advance(Time(device.now().0 + 10_000_000)).unwrap();
-    assert_eq!(
-        (device.counters().pages_padded, device.buffered_pages()),
-        (2, 2),
-        "two of three pages wait for the third"
-    );
-    device.submit(request(device.now().0, Op::Write, 3, 1)).unwrap();
-    device.advance(Time(device.now().0 + 10_000_000)).unwrap();
-    assert_eq!((device.counters().pages_padded, device.buffered_pages()), (2, 0));
 }

@@ -237,11 +237,15 @@ impl<P: Probe> Device<P> {
     pub(super) fn kick_touched(&mut self) {
         let mut start = 0;
         while start < self.touched.len() {
-            let end = self.touched.len();
+            let mut end = start;
+            while end < self.touched.len() {
+                // Touches the other dies of the chip: they say what they want before the bus is granted.
+                self.release_chip(usize::from(self.touched[end]));
+                end += 1;
+            }
             for index in start..end {
                 let die = usize::from(self.touched[index]);
                 self.dies[die].touched = false;
-                self.release_chip(die);
                 self.review(die);
             }
             for index in start..end {

@@ -60,10 +60,12 @@ impl<P: Probe> Device<P> {
         let next = self.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
         self.schedule(channel, next);
         self.read_done(op);
+        // A completed page may have given its die a program: dies say what they want before the bus is granted.
+        self.kick_touched();
         if !self.channels[channel].out.is_empty() {
             self.kick_bus(channel);
+            self.kick_touched();
         }
-        self.kick_touched();
     }
 
     /// A page's data is corrected and in the controller.
