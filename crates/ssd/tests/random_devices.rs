@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use common::{config, devices, loads, requests};
 use proptest::prelude::*;
-use ssd::{Completion, DataFrom, Device, Probe};
+use ssd::{Completion, DataFrom, Device, Probe, RunError};
 use units::{Lpn, Ppn, Time};
 use workload::{Op, Request};
 
@@ -141,5 +141,36 @@ proptest! {
         device.advance(Time(1 << 50)).unwrap();
         stepped.extend(device.take_completions());
         prop_assert_eq!(&at_once, &stepped);
+    }
+
+    #[test]
+    fn a_device_whose_blocks_run_out_stops_and_stays_stopped(settings in devices(), load in loads()) {
+        let mut config = config(&settings);
+        config.set("geometry.blocks=7").unwrap();
+        let mut device = Device::new(&config, 1).unwrap();
+        let requests = requests(&load);
+        let mut time = Time::ZERO;
+        let mut outcome = Ok(());
+        for _ in 0..30 {
+            for request in &requests {
+                device.submit(Request { time: Time(time.0 + request.time.0), ..*request }).unwrap();
+            }
+            time = Time(time.0 + requests.last().unwrap().time.0 + 1_000_000_000);
+            outcome = device.advance(time);
+            device.check().unwrap();
+            device.check_mapping().unwrap();
+            if outcome.is_err() {
+                break;
+            }
+        }
+        let stopped = (device.now(), device.counters());
+        if outcome.is_err() {
+            prop_assert!(matches!(outcome, Err(RunError::OutOfBlocks { .. })));
+            prop_assert_eq!(device.advance(Time(1 << 50)), outcome.clone());
+            prop_assert_eq!(device.flush(), outcome);
+            prop_assert_eq!((device.now(), device.counters()), stopped);
+        } else {
+            prop_assert_eq!(device.outstanding(), (0, 0));
+        }
     }
 }

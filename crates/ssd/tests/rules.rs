@@ -2,7 +2,7 @@
 //! blocks, determinism across threads, start-up and memory of a large device.
 
 use ssd::{Config, Device, RunError};
-use units::{Bytes, Stream, Time};
+use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
 
 const PAGE: u64 = 16_384;
@@ -140,6 +140,26 @@ fn a_two_tebibyte_drive_starts_small() {
     if let (Some(before), Some(after)) = (before, resident()) {
         assert!(after - before.min(after) < 32 << 10, "{} KiB", after - before);
     }
+}
+
+#[test]
+fn old_data_ages_new_data_starts_young_and_an_erase_wears_the_block() {
+    const DAY: u64 = 86_400_000_000_000;
+    let settings = ["age.pec=500", "age.retention=10d", "ftl.erase_when=opened", "buffer.mode=write-through"];
+    let mut device = Device::new(&config(&[&settings[..], &["age.temperature=85C"]].concat()), 1).unwrap();
+    // 13 hours at 85 C stand for a year at 30 C, within the fit.
+    let (hours_13, year) = (13 * DAY / 24, 365.0 * DAY as f64);
+    let days = |device: &Device, page: u32| device.conditions(Lpn(page)).unwrap().retention.0 as f64 / DAY as f64;
+    assert_eq!((days(&device, 0), device.conditions(Lpn(0)).unwrap().pec.0), (10.0, 500));
+    device.advance(Time(hours_13)).unwrap();
+    let aged = days(&device, 0);
+    assert!(((aged - 10.0) * DAY as f64 / year - 1.0).abs() < 0.03, "{aged} days");
+    device.submit(request(hours_13, Op::Write, 0, 0)).unwrap();
+    device.advance(Time(hours_13 + 10_000_000)).unwrap();
+    assert!(days(&device, 0) < 0.001, "{} days", days(&device, 0));
+    assert_eq!(device.conditions(Lpn(0)).unwrap().pec.0, 501);
+    assert_eq!(device.conditions(Lpn(1)).unwrap().pec.0, 500);
+    assert_eq!(device.conditions(Lpn(0)).unwrap().temperature.0, 85.0);
 }
 
 #[test]
