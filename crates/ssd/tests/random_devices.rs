@@ -158,14 +158,15 @@ proptest! {
             time = Time(time.0 + requests.last().unwrap().time.0 + 1_000_000_000);
             outcome = device.advance(time);
             device.check().unwrap();
-            device.check_mapping().unwrap();
             if outcome.is_err() {
                 break;
             }
+            device.check_mapping().unwrap();
         }
         let stopped = (device.now(), device.counters());
         if outcome.is_err() {
-            prop_assert!(matches!(outcome, Err(RunError::OutOfBlocks { .. })));
+            let out_of_blocks = matches!(outcome, Err(RunError::OutOfBlocks { .. }));
+            prop_assert!(out_of_blocks);
             prop_assert_eq!(device.advance(Time(1 << 50)), outcome.clone());
             prop_assert_eq!(device.flush(), outcome);
             prop_assert_eq!((device.now(), device.counters()), stopped);

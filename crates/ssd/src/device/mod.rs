@@ -428,7 +428,7 @@ impl<P: Probe> Device<P> {
         Ok(())
     }
 
-    /// Checks every logical page against every physical page. Slow: for tests.
+    /// Checks every logical page against every physical page. Slow: for tests, when no program is under way.
     pub fn check_mapping(&self) -> Result<(), String> {
         self.ftl.check(&self.plan, |lpn| self.flash_version(lpn))
     }
