@@ -169,3 +169,14 @@ fn commands_beyond_the_limit_start_at_the_moment_of_a_completion() {
     let flash = COMMAND + SENSE + PAGE + 5_000 + 34;
     assert_eq!(found, [1_000 + flash, 1_000 + flash + 1_000 + flash]);
 }
+
+#[test]
+fn a_die_loads_its_next_page_also_where_its_first_had_to_wait_for_a_command() {
+    // Die 0 senses for long; its command delays the first page of die 1, which then gets the third page as well.
+    let settings = ["geometry.dies=2", "ftl.placement=dynamic", "bus.t_command=30us", "chip.t_read=1ms"];
+    let writes = [5_000, 5_001, 5_002].map(|time| request(time, Op::Write, 7, 1));
+    let found = finishes(&one_die(&settings), &[&[request(0, Op::Read, 0, 1)], &writes[..]].concat());
+    let command_end = 1_000 + 30_000;
+    assert_eq!(found[2], command_end + 30_000 + PAGE + PROGRAM);
+    assert_eq!(found[3], command_end + 30_000 + PAGE + 2 * PROGRAM);
+}
