@@ -95,6 +95,11 @@ impl Timings {
     pub fn read(&self, layout: &Layout, ppn: Ppn) -> Span {
         self.read[layout.page_type(ppn) as usize]
     }
+
+    /// The longest tR of any page.
+    pub fn slowest_read(&self) -> Span {
+        self.read.into_iter().max().unwrap_or_default()
+    }
 }
 
 impl Chip {

@@ -237,7 +237,8 @@ impl Simulation {
         let described = report.0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
         let series = series_parquet(outcome.series.rows()).map_err(raise)?;
         let log = outcome.log.take().map(|log| Ok((log.rows, log.close()?))).transpose().map_err(raise)?;
-        let distributions = outcome.latencies.total().map(|latencies| latencies.distribution());
+        let [reads, writes, ..] = outcome.latencies.total();
+        let distributions = [reads.distribution(), writes.distribution()];
         Ok((
             Value::Object(root).to_string(),
             described,

@@ -5,5 +5,7 @@
 
 pub mod order;
 pub mod presets;
+pub mod victim;
 
 pub use order::{Class, Order};
+pub use victim::{Candidates, Victim};

@@ -13,6 +13,8 @@ pub(crate) enum State {
     Filling,
     /// On its way to flash: a further write to the page takes a new slot.
     Frozen,
+    /// Holds nothing.
+    Free,
 }
 
 pub(crate) struct Slot {
@@ -172,7 +174,24 @@ impl Buffer {
     }
 
     pub fn release(&mut self, id: u32) {
+        self.slots[id as usize].state = State::Free;
         self.free.push(id);
+    }
+
+    /// The data of a slot that is not frozen is not wanted any more; it leaves the dirty list if it is in it.
+    pub fn forget(&mut self, id: u32) {
+        let slot = &self.slots[id as usize];
+        debug_assert!(matches!(slot.state, State::Dirty | State::Filling), "Invariant: frozen slots are programmed");
+        self.dirty_sectors -= u64::from(slot.dirty.count_ones());
+        if slot.state == State::Dirty {
+            self.unlink(id);
+        }
+    }
+
+    /// Slots whose data is to reach flash.
+    pub fn pending(&self) -> Vec<u32> {
+        let slots = self.slots.iter().zip(0..);
+        slots.filter(|(slot, _)| slot.state != State::Free && !slot.superseded).map(|(_, id)| id).collect()
     }
 
     fn append(&mut self, id: u32) {

@@ -3,195 +3,12 @@
 
 use nand::chip::LONGEST;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings};
-use schemes::Order;
 use units::document::{Document, apply_word};
 use units::section::Section;
-use units::value::{Scalar, Value};
-use units::{Bandwidth, Bytes, ConfigError, Fraction, PeCycles, Rate, Retention, Span, Temperature};
+use units::{Bytes, ConfigError, Rate, Span};
 
-units::choices! {
-    /// When a host write is acknowledged.
-    pub enum BufferMode {
-        /// When its data is in the buffer.
-        WriteBack = "write-back",
-        /// When its data is on flash.
-        WriteThrough = "write-through",
-    }
-}
-
-units::choices! {
-    /// How a written page finds its plane.
-    pub enum Placement {
-        /// By its address, in the page allocation order.
-        Static = "static",
-        /// The next die without a program takes the oldest waiting pages.
-        Dynamic = "dynamic",
-    }
-}
-
-units::choices! {
-    /// When a free block is erased.
-    pub enum EraseWhen {
-        /// When it is reclaimed: free blocks are kept erased.
-        Reclaimed = "reclaimed",
-        /// Just before its first page is programmed.
-        Opened = "opened",
-    }
-}
-
-units::choices! {
-    /// What a read moves over the bus.
-    pub enum Transfer {
-        /// Whole pages.
-        Page = "page",
-        /// Only the codewords that hold requested bytes.
-        Codeword = "codeword",
-    }
-}
-
-/// The order in which consecutive pages are dealt to channels, chips (ways), dies and planes: the first
-/// letter changes fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageOrder(pub [u8; 4]);
-
-impl Value for PageOrder {
-    fn expects() -> String {
-        "the letters C (channel), W (chip), D (die), P (plane), each once, fastest first, such as \"CWDP\"".into()
-    }
-    fn read(scalar: &Scalar) -> Option<PageOrder> {
-        let Scalar::Text(text) = scalar else { return None };
-        let letters: [u8; 4] = text.as_bytes().try_into().ok()?;
-        b"CWDP".iter().all(|letter| letters.contains(letter)).then_some(PageOrder(letters))
-    }
-    fn write(&self) -> Scalar {
-        Scalar::Text(self.0.iter().map(|b| char::from(*b)).collect())
-    }
-}
-
-impl PageOrder {
-    /// The plane of each position: entry `i` is the plane of pages `i`, `i + planes`, ...
-    pub fn planes(self, layout: &Layout) -> Vec<u32> {
-        let sizes = |letter: u8| match letter {
-            b'C' => layout.channels,
-            b'W' => layout.chips,
-            b'D' => layout.dies_per_chip,
-            _ => layout.planes_per_die,
-        };
-        (0..layout.planes)
-            .map(|position| {
-                let (mut rest, mut at) = (position, [0; 4]);
-                for letter in self.0 {
-                    let place = b"CWDP".iter().position(|l| *l == letter).expect("Invariant: only these four letters");
-                    at[place] = rest % sizes(letter);
-                    rest /= sizes(letter);
-                }
-                ((at[0] * layout.chips + at[1]) * layout.dies_per_chip + at[2]) * layout.planes_per_die + at[3]
-            })
-            .collect()
-    }
-}
-
-units::section! {
-    /// The host interface: NVMe-style submission queues and a full-duplex link.
-    pub struct Host in "host" {
-        /// Submission queues; a request's queue number is taken modulo this.
-        queues: u16 = 8,
-        /// Requests that a queue may have outstanding; further ones wait in the host.
-        queue_depth: u32 = 1024,
-        /// Commands that the device works on at once; the others wait in their queues.
-        commands: u32 = 1024,
-        /// Commands taken from one queue before the next one's turn (NVMe arbitration burst, round robin).
-        arbitration_burst: u16 = 1,
-        /// Bandwidth of the link, in each direction.
-        link_bandwidth: Bandwidth = Bandwidth(7_000_000_000),
-        /// From the host's doorbell to a fetched command.
-        t_submit: Span = Span(1_000),
-        /// From the last byte to the host's completion.
-        t_complete: Span = Span(1_000),
-    }
-}
-
-units::section! {
-    /// The DRAM write buffer.
-    pub struct Buffer in "buffer" {
-        /// Room for written data.
-        size: Bytes = Bytes::from_mib(64),
-        /// When a write is acknowledged: write-back or write-through.
-        mode: BufferMode = BufferMode::WriteBack,
-        /// Share of the buffer that may stay dirty: above it the oldest pages go to flash. 0 writes at once.
-        dirty_limit: Fraction = Fraction(0.0),
-        /// Bandwidth of the DRAM, for all host data in and out.
-        dram_bandwidth: Bandwidth = Bandwidth(12_800_000_000),
-    }
-}
-
-units::section! {
-    /// The flash translation layer: a page-level map held in memory.
-    pub struct Ftl in "ftl" {
-        /// Raw capacity over logical capacity, minus 1.
-        over_provisioning: f64 = 0.07,
-        /// How a written page finds its plane: static or dynamic.
-        placement: Placement = Placement::Dynamic,
-        /// Page allocation order, fastest first: C channel, W chip, D die, P plane.
-        page_order: PageOrder = PageOrder(*b"PCWD"),
-        /// When a free block is erased: reclaimed or opened.
-        erase_when: EraseWhen = EraseWhen::Opened,
-    }
-}
-
-units::section! {
-    /// The channels' buses.
-    pub struct Bus in "bus" {
-        /// Transfer rate; "none" when `t_dma` gives it.
-        bandwidth: Option<Bandwidth> = Some(Bandwidth(1_600_000_000)),
-        /// tDMA: time to move a whole page, parts in proportion; "none" when `bandwidth` gives it.
-        t_dma: Option<Span> = None,
-        /// Command and address cycles of one page's read, program or erase.
-        t_command: Span = Span(200),
-        /// What a read moves: page or codeword.
-        transfer: Transfer = Transfer::Codeword,
-        /// Dies of a chip work at the same time; otherwise a chip has one busy die at most.
-        die_interleaving: bool = true,
-    }
-}
-
-units::section! {
-    /// The ECC engines, one a channel. Encoding keeps up with the bus and takes no time of its own.
-    pub struct Ecc in "ecc" {
-        /// tECC: time to decode one page.
-        t_decode: Span = Span(5_000),
-        /// Pages that an engine decodes at once.
-        decoders: u32 = 2,
-        /// Pages that may be in an engine or on their way into it.
-        buffer: u32 = 8,
-        /// Data bytes of a codeword.
-        codeword: Bytes = Bytes::from_kib(4),
-    }
-}
-
-units::section! {
-    /// The order in which dies and buses serve waiting operations.
-    pub struct Schedule in "schedule" {
-        /// Which waiting operation goes first: fifo, read-first or user-first.
-        order: Order = Order::ReadFirst,
-    }
-}
-
-units::section! {
-    /// The state that a run starts from: a drive that has been written and has aged.
-    pub struct Age in "age" {
-        /// Program/erase cycles of every block.
-        pec: PeCycles = PeCycles(0),
-        /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
-        retention: Retention = Retention::Fixed(Span::ZERO),
-        /// Temperature of the drive during the run.
-        temperature: Temperature = Temperature(30.0),
-        /// Share of the logical capacity that holds data, from address 0 up.
-        fill: Fraction = Fraction(1.0),
-        /// Share of the pages of written blocks that hold stale data.
-        invalid: Fraction = Fraction(0.0),
-    }
-}
+pub use crate::sections::*;
+use crate::space::Space;
 
 /// Everything that describes a device and the state it starts in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -210,6 +27,14 @@ pub struct Config {
     pub buffer: Buffer,
     /// Flash translation layer.
     pub ftl: Ftl,
+    /// Garbage collection.
+    pub gc: Gc,
+    /// Wear levelling and failing blocks.
+    pub wear: Wear,
+    /// Logical-to-physical map.
+    pub mapping: Mapping,
+    /// Refresh and read reclaim.
+    pub refresh: Refresh,
     /// Scheduling.
     pub schedule: Schedule,
     /// Initial state.
@@ -218,7 +43,7 @@ pub struct Config {
 
 impl Config {
     /// The sections, in the order in which they are documented.
-    pub fn sections(&self) -> [&dyn Section; 9] {
+    pub fn sections(&self) -> [&dyn Section; 13] {
         [
             &self.geometry,
             &self.chip,
@@ -227,13 +52,17 @@ impl Config {
             &self.host,
             &self.buffer,
             &self.ftl,
+            &self.gc,
+            &self.wear,
+            &self.mapping,
+            &self.refresh,
             &self.schedule,
             &self.age,
         ]
     }
 
     /// The sections, to be changed.
-    pub fn sections_mut(&mut self) -> [&mut dyn Section; 9] {
+    pub fn sections_mut(&mut self) -> [&mut dyn Section; 13] {
         [
             &mut self.geometry,
             &mut self.chip,
@@ -242,6 +71,10 @@ impl Config {
             &mut self.host,
             &mut self.buffer,
             &mut self.ftl,
+            &mut self.gc,
+            &mut self.wear,
+            &mut self.mapping,
+            &mut self.refresh,
             &mut self.schedule,
             &mut self.age,
         ]
@@ -365,11 +198,35 @@ impl Config {
                 "write a number from 0 to 10, such as 0.07",
             );
         }
-        let logical_pages = (layout.raw_pages() as f64 / (1.0 + self.ftl.over_provisioning)) as u64;
+        let logical_pages = (layout.raw_pages() as f64 / (1.0 + self.ftl.over_provisioning)) as u32;
         if logical_pages == 0 {
             let problem = format!("is {}, which leaves no page to the host", self.ftl.over_provisioning);
             return refuse("ftl", "over_provisioning", problem, "lower it, or give the device more pages");
         }
+        // A chip must be able to rewrite itself in half a period, one plane after another.
+        let read = timings.slowest_read();
+        let block =
+            timings.program * u64::from(layout.pages / unit_pages) + read * u64::from(layout.pages) + timings.erase;
+        let shortest = Span::from_us(100_000)
+            .max(block * (2 * u64::from(layout.blocks) * u64::from(layout.planes_per_die * layout.dies_per_chip)));
+        if let Some(span) = self.refresh.period.filter(|span| *span < shortest) {
+            let problem = format!(
+                "is {:.3} s, and refreshing every block of a chip takes half of {:.3} s",
+                span.as_s(),
+                shortest.as_s()
+            );
+            return refuse("refresh", "period", problem, "write a longer period, or \"none\"");
+        }
+        // Moving a block changes the map, and may read as many mapping pages as the block has pages.
+        let fewest = 4 * layout.pages;
+        if let Some(reads) = self.refresh.reads.filter(|reads| *reads < fewest) {
+            let problem = format!("is {reads}, and moving a block may cause {} reads", layout.pages);
+            return refuse("refresh", "reads", problem, &format!("write at least {fewest}, or \"none\""));
+        }
+        let space = Space::new(self, &layout, logical_pages, unit_pages).map_err(|(key, problem, remedy)| {
+            let (section, key) = key.split_once('.').expect("Invariant: keys are dotted");
+            named(section)((key, problem, remedy))
+        })?;
         let (link, dram) = (Rate::new(self.host.link_bandwidth, page), Rate::new(self.buffer.dram_bandwidth, page));
         let page_key = if self.bus.t_dma.is_some() { "t_dma" } else { "bandwidth" };
         for (section, key, span) in [
@@ -386,9 +243,9 @@ impl Config {
                 return refuse(section, key, problem, &format!("a page may take {:.0} s at most", LONGEST.as_s()));
             }
         }
-        let plan = Plan {
+        Ok(Plan {
             layout,
-            logical_pages: logical_pages as u32,
+            logical_pages,
             link,
             dram,
             page_time,
@@ -398,17 +255,9 @@ impl Config {
             reads: self.chip.plane_reads,
             programs: self.chip.plane_programs,
             timings,
+            space,
             config: self.clone(),
-        };
-        let (data, room) = plan.pages_per_plane();
-        if data > room {
-            let problem = format!(
-                "{} and age.invalid = {} need {data} pages a plane, and it has {room} beside the one free block that writing needs",
-                self.age.fill.0, self.age.invalid.0
-            );
-            return refuse("age", "fill", problem, "lower age.fill or age.invalid, or raise ftl.over_provisioning");
-        }
-        Ok(plan)
+        })
     }
 }
 
@@ -451,6 +300,7 @@ pub struct Plan {
     pub(crate) t_command: Span,
     pub(crate) reads: PlaneReads,
     pub(crate) programs: PlanePrograms,
+    pub(crate) space: Space,
 }
 
 impl Plan {
@@ -463,14 +313,5 @@ impl Plan {
     #[inline]
     pub fn t_dma(&self, bytes: u32) -> Span {
         self.page_time.of(bytes)
-    }
-
-    /// Physical pages that the initial data takes on the fullest plane, and those that it may take.
-    fn pages_per_plane(&self) -> (u64, u64) {
-        let age = &self.config.age;
-        let data = (f64::from(self.logical_pages) * age.fill.0) as u64;
-        let per_plane = data.div_ceil(u64::from(self.layout.planes));
-        let spread = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
-        (spread, u64::from(self.layout.blocks - 1) * u64::from(self.layout.pages))
     }
 }

@@ -31,12 +31,14 @@ pub enum RunError {
         /// The device's capacity.
         capacity: Bytes,
     },
-    /// Every block has been written; nothing reclaims blocks yet.
-    OutOfBlocks {
+    /// So many blocks went out of service that the data does not fit any more.
+    EndOfLife {
         /// When.
         time: Time,
-        /// Pages programmed until then.
-        programmed: u64,
+        /// Bytes that the host had written.
+        written: u64,
+        /// Blocks out of service.
+        retired: u64,
     },
     /// The workload could not be read.
     Trace(String),
@@ -72,10 +74,11 @@ impl fmt::Display for RunError {
                 "a request of {} B at byte {} does not lie within the device's {} B\n  help: keep offset + bytes within the capacity, and bytes above 0",
                 bytes.0, offset.0, capacity.0
             ),
-            RunError::OutOfBlocks { time, programmed } => write!(
+            RunError::EndOfLife { time, written, retired } => write!(
                 f,
-                "no free block is left after {programmed} pages programmed, at {:.3} s; this device has no garbage collection yet\n  help: write less (fewer requests), start emptier (age.fill, age.invalid), or raise ftl.over_provisioning",
-                time.0 as f64 / 1e9
+                "the drive's life has ended at {:.3} s: {retired} blocks are out of service, after {:.3} GB of host writes\n  help: this is the result; for a longer life raise ftl.over_provisioning or wear.endurance, or lower wear.program_fail and wear.erase_fail",
+                time.0 as f64 / 1e9,
+                *written as f64 / 1e9
             ),
             RunError::Trace(message) => f.write_str(message),
             RunError::Config(error) => error.fmt(f),

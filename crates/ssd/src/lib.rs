@@ -20,7 +20,9 @@ mod meter;
 pub mod presets;
 pub mod probe;
 pub mod run;
+mod sections;
 mod slab;
+mod space;
 pub mod stats;
 
 pub use config::{Config, Plan};

@@ -1,7 +1,7 @@
 //! Observation at compile time: a device is generic over a [`Probe`], whose methods are empty by default,
 //! so that a device that nobody watches pays nothing.
 
-use nand::DieId;
+use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn, Time};
 
 /// Where the data of a page read came from.
@@ -25,6 +25,14 @@ pub trait Probe {
     fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: u32, _over: Option<u32>) {}
     /// A slot's page has been programmed.
     fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: u32, _ppn: Ppn) {}
+    /// A page of the drive's own accord has been programmed elsewhere.
+    fn moved(&mut self, _time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn) {}
+    /// A page of the map, numbered behind the logical pages, has been programmed.
+    fn mapped(&mut self, _time: Time, _lpn: Lpn, _ppn: Ppn) {}
+    /// A page was unmapped by a trim.
+    fn trimmed(&mut self, _time: Time, _request: u64, _lpn: Lpn) {}
+    /// A block has been erased.
+    fn erased(&mut self, _time: Time, _plane: PlaneId, _block: u32) {}
     /// A die starts to sense the page; it is done at `end`.
     fn sense(&mut self, _start: Time, _end: Time, _die: DieId, _ppn: Ppn) {}
     /// A die programs pages on the planes of a set.

@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::log::RequestLog;
 use crate::stats::latency::ByQueue;
 use crate::stats::series::Series;
-use crate::stats::{Counters, Usage};
+use crate::stats::{Counters, Usage, Victims};
 
 /// How requests are paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +85,7 @@ pub struct Run {
     latencies: ByQueue,
     series: Series,
     log: Option<RequestLog>,
-    baseline: Option<(Counters, Usage)>,
+    baseline: Option<(Counters, Usage, Victims)>,
     last_completion: Time,
     wrapped: u64,
     queues: u16,
@@ -101,6 +101,8 @@ pub struct Outcome {
     pub counters: Counters,
     /// Time by cause, without the warm-up.
     pub usage: Usage,
+    /// Valid pages of the blocks collected, without the warm-up.
+    pub victims: Victims,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
     /// Bytes that the host wrote and that are still in the buffer.
@@ -241,7 +243,7 @@ impl Run {
             if self.plan.warmup > 0 {
                 self.advance(time)?;
             }
-            self.baseline = Some((self.device.counters(), self.device.usage()));
+            self.baseline = Some((self.device.counters(), self.device.usage(), self.device.victims().clone()));
         }
         self.device.submit(request)?;
         self.submitted += 1;
@@ -270,6 +272,9 @@ impl Run {
                 return Ok(());
             }
             if self.device.idle() {
+                if let Some(end) = self.device.worn_out() {
+                    return Err(end);
+                }
                 return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
             }
             self.device.advance(limit)?;
@@ -314,8 +319,9 @@ impl Run {
         self.close_interval();
         self.device.check().map_err(RunError::Broken)?;
         let (counters, usage) = (self.device.counters(), self.device.usage());
-        let (before, before_usage) = self.baseline.unwrap_or_default();
+        let (before, before_usage, before_victims) = self.baseline.unwrap_or_default();
         Ok(Outcome {
+            victims: self.device.victims().since(&before_victims),
             latencies: self.latencies,
             series: self.series,
             buffered_bytes: counters.buffered_bytes,

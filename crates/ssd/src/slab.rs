@@ -55,15 +55,35 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
-/// One page to be read, or one page to be programmed.
+/// What a page operation is part of, and so what happens when it is done and what its owner is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A part of a host request; owner: the command.
+    Host,
+    /// A page of the write buffer, the old half of which is read or which is programmed; owner: the slot.
+    Slot,
+    /// A page that moves within its plane; owner: the plane.
+    Move,
+    /// A line of the map that is read into its cache; owner: the fetch, if something waits for it.
+    MapFetch,
+    /// A mapping page that is read, changed and programmed.
+    MapRewrite,
+    /// A block that is erased; the page is its first.
+    Erase,
+}
+
+/// One page to be read, one page to be programmed, or one block to be erased.
+#[derive(Clone, Copy)]
 pub(crate) struct PageOp {
     /// The next operation of the queue or command that this one is in.
     pub next: u32,
-    /// The request (host reads) or the buffer slot (everything else) that waits for it.
+    /// Who waits for it, by its kind.
     pub owner: u32,
     pub lpn: Lpn,
     /// The page to sense; for programs the page that was given to it when it was issued.
     pub ppn: Ppn,
+    /// Where a page that moves comes from.
+    pub source: Ppn,
     /// Bytes that cross the channel's bus.
     pub bus_bytes: u32,
     /// Bytes that go to the host.
@@ -72,6 +92,9 @@ pub(crate) struct PageOp {
     /// Place of the plane in its die.
     pub plane: u8,
     pub class: Class,
+    pub kind: Kind,
+    /// Where the data goes (see [`crate::space::lane`]).
+    pub lane: u8,
     /// Age: operations are numbered as they enter their die's queues.
     pub seq: u64,
 }

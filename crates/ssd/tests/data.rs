@@ -7,11 +7,11 @@
 mod common;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use common::{config, devices, loads, requests};
-use nand::DieId;
+use common::{config, devices, living_devices, loads, requests};
+use nand::{DieId, Layout, PlaneId};
 use proptest::prelude::*;
 use ssd::config::BufferMode;
 use ssd::{DataFrom, Device, Probe};
@@ -27,11 +27,13 @@ type Page = [u64; SECTORS];
 struct Slot {
     lpn: u32,
     held: [Option<u64>; SECTORS],
-    /// What the page's flash held when the slot was filled.
+    /// What the page's flash held when the slot was filled, and what pages that were sensed since held.
     below: Page,
-    sensed: Vec<(u32, Time)>,
+    sensed: Vec<(Page, Time)>,
     /// Writes that put data here.
     writes: Vec<u64>,
+    /// Its page has been trimmed since.
+    dead: bool,
 }
 
 #[derive(Default)]
@@ -49,6 +51,12 @@ struct Truth {
     parts: HashMap<u64, u64>,
     wrong: Vec<String>,
     from_flash: u64,
+    layout: Option<Layout>,
+    /// Blocks that have been erased: what they held before the run is gone.
+    erased: HashSet<(u32, u32)>,
+    /// Pages that hold nothing, and writes whose data a trim took before it was on flash.
+    unmapped: HashSet<u32>,
+    forgotten: HashSet<u64>,
 }
 
 #[derive(Clone, Default)]
@@ -62,24 +70,28 @@ fn sectors(request: &Request, lpn: u32) -> std::ops::Range<usize> {
 }
 
 impl Truth {
+    fn block_of(&self, ppn: Ppn) -> (u32, u32) {
+        let address = self.layout.unwrap().unpack(ppn);
+        (address.plane.0, address.block)
+    }
+
     fn on_flash(&self, ppn: u32, sector: usize) -> u64 {
         self.flash.get(&ppn).map_or(0, |(_, page)| page[sector])
     }
 
     /// By `now`, a page that holds what a slot lacks has been sensed since it was filled. Every page of these loads was written before the
     /// run, so that there always is such a page.
-    fn filled(&self, slot: &Slot, now: Time) -> bool {
+    fn filled(slot: &Slot, now: Time) -> bool {
         let lacking = || (0..SECTORS).filter(|sector| slot.held[*sector].is_none());
-        let good = |(ppn, end): &(u32, Time)| {
-            *end <= now && lacking().all(|sector| self.on_flash(*ppn, sector) == slot.below[sector])
-        };
+        let good =
+            |(page, end): &(Page, Time)| *end <= now && lacking().all(|sector| page[sector] == slot.below[sector]);
         lacking().next().is_none() || slot.sensed.iter().any(good)
     }
 }
 
 impl Slot {
     fn new(lpn: u32, below: Page) -> Slot {
-        Slot { lpn, held: [None; SECTORS], below, sensed: Vec::new(), writes: Vec::new() }
+        Slot { lpn, held: [None; SECTORS], below, sensed: Vec::new(), writes: Vec::new(), dead: false }
     }
 
     /// The whole page, once it has been filled in.
@@ -95,7 +107,7 @@ impl Probe for Watch {
         let wanted = sectors(&truth.requests[request as usize], lpn.0);
         if let DataFrom::Buffer(id) = from
             && truth.slots[&id].held[wanted.clone()].iter().any(Option::is_none)
-            && !truth.filled(&truth.slots[&id], time)
+            && !Truth::filled(&truth.slots[&id], time)
         {
             truth.wrong.push(format!("{time:?} read {request}, {lpn:?}: slot {id} does not hold it"));
         }
@@ -118,7 +130,10 @@ impl Probe for Watch {
     fn buffered(&mut self, time: Time, request: u64, lpn: Lpn, slot: u32, over: Option<u32>) {
         let mut truth = self.0.borrow_mut();
         let owed = truth.owed.get(&lpn.0).copied().unwrap_or_default();
-        let mut entry = match (over, truth.slots.get(&slot)) {
+        let unmapped = truth.unmapped.remove(&lpn.0);
+        let mut entry = match (over, truth.slots.get(&slot).filter(|slot| !slot.dead)) {
+            // The rest of a page that holds nothing is known: zeros.
+            (None, None) if unmapped => Slot { held: [Some(0); SECTORS], ..Slot::new(lpn.0, owed) },
             // A copy of a page that is whole by now.
             (Some(over), None) => Slot { held: truth.slots[&over].page().map(Some), ..Slot::new(lpn.0, owed) },
             (None, Some(merged)) if merged.lpn == lpn.0 => merged.clone(),
@@ -136,12 +151,53 @@ impl Probe for Watch {
         truth.buffered.insert(request, time);
     }
 
+    fn moved(&mut self, _: Time, lpn: Lpn, from: Ppn, to: Ppn) {
+        let mut truth = self.0.borrow_mut();
+        let page = truth.flash.get(&from.0).map_or([0; SECTORS], |(_, page)| *page);
+        if truth.flash.get(&from.0).is_some_and(|(held, _)| *held != lpn.0) {
+            truth.wrong.push(format!("{lpn:?} was moved from {from:?}, which holds another page"));
+        }
+        if truth.flash.insert(to.0, (lpn.0, page)).is_some() {
+            truth.wrong.push(format!("{to:?} was programmed twice without an erase"));
+        }
+    }
+
+    fn mapped(&mut self, _: Time, lpn: Lpn, ppn: Ppn) {
+        self.0.borrow_mut().flash.insert(ppn.0, (lpn.0, [0; SECTORS]));
+    }
+
+    fn erased(&mut self, _: Time, plane: PlaneId, block: u32) {
+        let mut truth = self.0.borrow_mut();
+        truth.erased.insert((plane.0, block));
+        let layout = truth.layout.unwrap();
+        truth.flash.retain(|ppn, _| {
+            let address = layout.unpack(Ppn(*ppn));
+            (address.plane, address.block) != (plane, block)
+        });
+    }
+
+    fn trimmed(&mut self, _: Time, _: u64, lpn: Lpn) {
+        let mut truth = self.0.borrow_mut();
+        truth.owed.insert(lpn.0, [0; SECTORS]);
+        truth.unmapped.insert(lpn.0);
+        let mut taken: Vec<u64> = Vec::new();
+        for slot in truth.slots.values_mut().filter(|slot| slot.lpn == lpn.0) {
+            slot.dead = true;
+            taken.extend(&slot.writes);
+        }
+        truth.forgotten.extend(taken);
+    }
+
     fn sense(&mut self, _: Time, end: Time, _: DieId, ppn: Ppn) {
         let mut truth = self.0.borrow_mut();
+        if !truth.flash.contains_key(&ppn.0) && truth.erased.contains(&truth.block_of(ppn)) {
+            truth.wrong.push(format!("{ppn:?} is sensed, and holds nothing"));
+        }
         // Where data from before the run stands is not known here: it may be any page's.
-        let holder = truth.flash.get(&ppn.0).map(|(lpn, _)| *lpn);
+        let held = truth.flash.get(&ppn.0).copied();
+        let (holder, page) = (held.map(|(lpn, _)| lpn), held.map_or([0; SECTORS], |(_, page)| page));
         for slot in truth.slots.values_mut().filter(|slot| holder.is_none_or(|lpn| lpn == slot.lpn)) {
-            slot.sensed.push((ppn.0, end));
+            slot.sensed.push((page, end));
         }
     }
 
@@ -153,7 +209,7 @@ impl Probe for Watch {
         if slot.lpn != lpn.0 {
             truth.wrong.push(format!("{lpn:?} was programmed from the slot of page {}", slot.lpn));
         }
-        if !truth.filled(&slot, time) {
+        if !slot.dead && !Truth::filled(&slot, time) {
             truth.wrong.push(format!("{lpn:?} was programmed without the rest of the page"));
         }
         if truth.flash.insert(ppn.0, (lpn.0, slot.page())).is_some() {
@@ -170,11 +226,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_sector_is_the_newest_and_survives_a_flush(settings in devices(), load in loads()) {
+    fn every_sector_is_the_newest_and_survives_a_flush(settings in prop_oneof![devices(), living_devices()], load in loads()) {
         let (config, mut requests) = (config(&settings), requests(&load));
         let watch = Watch::default();
         let mut device = Device::watched(&config, 1, watch.clone()).unwrap();
         watch.0.borrow_mut().requests.clone_from(&requests);
+        watch.0.borrow_mut().layout = Some(device.plan().layout);
         let mut finish = vec![Time::ZERO; requests.len()];
         for request in &requests {
             device.submit(*request).unwrap();
@@ -182,18 +239,21 @@ proptest! {
         while device.advance_to_completion(Time::NEVER).unwrap() {
             device.take_completions().for_each(|completion| finish[completion.id as usize] = completion.finish);
         }
+        prop_assert_eq!(device.outstanding(), (0, 0), "every request completes");
         {
             let truth = watch.0.borrow();
             prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
             for (id, request) in requests.iter().enumerate().filter(|(_, request)| request.op == Op::Write) {
                 prop_assert!(truth.buffered[&(id as u64)] <= finish[id], "write {id} was acknowledged too early");
-                if config.buffer.mode == BufferMode::WriteThrough {
+                let forgotten = truth.forgotten.contains(&(id as u64));
+                if config.buffer.mode == BufferMode::WriteThrough && !forgotten {
                     let pages = (request.offset.0 + request.bytes.0 - 1) / 16_384 - request.offset.0 / 16_384 + 1;
                     prop_assert_eq!(truth.parts.get(&(id as u64)), Some(&pages), "write {} is not on flash", id);
                     prop_assert!(truth.programmed[&(id as u64)] < finish[id], "write {id} was acknowledged too early");
                 }
             }
         }
+        device.check_mapping().unwrap();
         device.flush().unwrap();
         device.check_mapping().unwrap();
 
@@ -212,7 +272,8 @@ proptest! {
         device.advance(Time(time.0 + 1_000_000_000)).unwrap();
         let truth = watch.0.borrow();
         prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
-        prop_assert_eq!(truth.from_flash - before, pages.len() as u64);
-        prop_assert!(truth.slots.is_empty());
+        let mapped = pages.iter().filter(|lpn| !truth.unmapped.contains(lpn)).count();
+        prop_assert_eq!(truth.from_flash - before, mapped as u64);
+        prop_assert!(truth.slots.values().all(|slot| slot.dead));
     }
 }

@@ -15,8 +15,14 @@ enum Load {
     Writes,
     /// One queue floods, another sends one request now and then.
     Unfair,
+    /// Four times as many page writes and some reads on few pages.
+    Overwrites,
+    /// A page write now and then.
+    Spaced,
+    /// Reads of a few pages.
+    Hot,
 }
-use Load::{Mixed, Reads, Unfair, Writes};
+use Load::{Hot, Mixed, Overwrites, Reads, Spaced, Unfair, Writes};
 
 /// A key, the settings that both runs share, the value that the second run changes, the load, and what the
 /// change does to the mean latency: -1 shortens it, 1 lengthens it, 0 whatever.
@@ -38,6 +44,9 @@ const PHASES: &[&str] = &[
     "chip.t_erase_verify=100us",
     "buffer.size=192KiB",
 ];
+const WORN: &[&str] = &["age.precondition=closed-form"];
+const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
+const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
 const TINY: &[&str] = &["buffer.size=192KiB"];
 const SLOW_ECC: &[&str] = &["ecc.t_decode=40us", "ecc.decoders=1", "ecc.buffer=2"];
 const PAGES: &[&str] = &["chip.program_unit=page"];
@@ -94,11 +103,42 @@ const ROWS: &[Row] = &[
     ("ftl.placement", TINY, "static", Writes, 0),
     ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
     ("ftl.erase_when", TINY, "reclaimed", Writes, -1),
+    ("ftl.streams", WORN, "1", Overwrites, 0),
+    ("gc.victim", WORN, "fifo", Overwrites, 0),
+    ("gc.choices", &["age.precondition=closed-form", "gc.victim=d-choices", "gc.choices=1"], "20", Overwrites, 0),
+    ("gc.start", &["age.precondition=closed-form", "gc.stop=8"], "8", Overwrites, 0),
+    ("gc.stop", WORN, "12", Overwrites, 0),
+    ("gc.moves", WORN, "3", Overwrites, 0),
+    ("gc.copyback", WORN, "true", Overwrites, 0),
+    ("gc.preemptible", WORN, "false", Overwrites, 1),
+    ("gc.idle", WORN, "100us", Spaced, 0),
+    ("gc.idle_stop", &["age.precondition=closed-form", "gc.idle=100us"], "12", Spaced, 0),
+    ("wear.free_block", SMALL, "oldest", Overwrites, 0),
+    ("wear.static_spread", SMALL, "1", Overwrites, 0),
+    ("wear.factory_bad", WORN, "0.1", Overwrites, 0),
+    ("wear.program_fail", WORN, "0.05", Overwrites, 0),
+    ("wear.erase_fail", WORN, "0.02", Overwrites, 0),
+    ("wear.endurance", &["age.precondition=closed-form", "age.pec=990"], "991", Overwrites, 0),
+    ("mapping.table", &["mapping.cache=64KiB"], "cached", Reads, 1),
+    ("mapping.cache", CACHED, "1MiB", Reads, -1),
+    ("mapping.line", CACHED, "64B", Reads, 0),
+    ("mapping.entry", CACHED, "16B", Reads, 0),
+    ("mapping.sharing", CACHED, "partitioned", Reads, 0),
+    (
+        "mapping.writes",
+        &["mapping.table=cached", "mapping.cache=1KiB", "mapping.line=64B", "mapping.entry=64B"],
+        "1",
+        Overwrites,
+        0,
+    ),
+    ("refresh.period", &["age.retention=30d", "age.fill=0.02"], "150s", Spaced, 0),
+    ("refresh.reads", &["geometry.pages=15"], "60", Hot, 0),
     ("schedule.order", PAGES, "fifo", Mixed, 0),
     ("age.pec", &[], "1000", Reads, 0),
     ("age.retention", &[], "3mo", Reads, 0),
     ("age.temperature", &[], "85C", Writes, 0),
     ("age.fill", &[], "0.1", Reads, -1),
+    ("age.precondition", &[], "closed-form", Mixed, 0),
     ("age.invalid", &["chip.t_read=[40us,60us,50us]"], "0.3", Reads, 0),
 ];
 
@@ -122,7 +162,8 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
     let pages = 1_500u64;
     let random = Stream::new(9, "knobs");
     let (mut text, mut sum, mut count) = (String::new(), 0u64, 0u64);
-    for index in 0..600u64 {
+    let total = if matches!(load, Overwrites) { 4000 } else { 600 };
+    for index in 0..total {
         let draw = |what: u64, below: u64| random.below(index * 8 + what, below);
         let (op, offset, bytes, queue) = match load {
             Mixed => {
@@ -131,25 +172,41 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
             }
             Reads => (Op::Read, draw(1, pages) * 16_384, 16_384, draw(3, 8) as u16),
             Writes => (Op::Write, draw(1, pages) * 16_384, 16_384, draw(3, 8) as u16),
+            Overwrites => {
+                let op = if draw(0, 10) == 0 { Op::Read } else { Op::Write };
+                (op, draw(1, pages / 2) * 16_384, 16_384, 0)
+            }
+            Hot => (Op::Read, draw(1, 16) * 16_384, 16_384, 0),
+            Spaced => (Op::Write, draw(1, pages) * 16_384, 16_384, 0),
             Unfair => (Op::Read, draw(1, pages) * 16_384, 16_384, u16::from(index % 10 == 9)),
         };
-        let gap = if matches!(load, Unfair) { 100 } else { 9_000 };
+        let gap = match load {
+            Unfair => 100,
+            Overwrites => 200_000,
+            Spaced => 3_000_000,
+            _ => 9_000,
+        };
         let time = Time(index * gap);
         device.submit(Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue }).unwrap();
     }
-    while device.advance_to_completion(Time::NEVER).unwrap() {
+    let mut ended = None;
+    while device.advance_to_completion(Time::NEVER).unwrap_or_else(|error| {
+        ended = Some(error);
+        false
+    }) {
         for completion in device.take_completions() {
             text.push_str(&format!("{} {}\n", completion.id, completion.finish.0));
             sum += completion.latency().0;
             count += 1;
         }
     }
-    assert_eq!(count, 600, "every request completes");
     device.check().unwrap();
     device.check_mapping().unwrap();
+    assert!(count == total || ended.is_some(), "every request completes");
     let conditions: Vec<_> = (0..pages as u32).step_by(50).map(|lpn| device.conditions(Lpn(lpn))).collect();
     let capacity = device.capacity();
-    text.push_str(&format!("{:?}{:?}{conditions:?}{capacity}", device.counters(), device.usage()));
+    let erases: Vec<u32> = device.erases().collect();
+    text.push_str(&format!("{:?}{:?}{conditions:?}{capacity}{erases:?}{ended:?}", device.counters(), device.usage()));
     (text, sum as f64 / count as f64)
 }
 

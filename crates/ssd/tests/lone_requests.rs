@@ -21,7 +21,7 @@ fn config(settings: &[&str]) -> Config {
         "geometry.chips=1",
         "geometry.dies=2",
         "geometry.planes=2",
-        "geometry.blocks=20",
+        "geometry.blocks=40",
         "geometry.pages=30",
         "chip.t_read=[40us,60us,50us]",
         "chip.t_prog=400us",

@@ -286,11 +286,11 @@ impl Oracle {
             let erase = needs_erase(self, &parts[lead]);
             let joint = match op {
                 Op::Read => self.config.chip.plane_reads == PlaneReads::Lockstep,
-                Op::Write => self.config.chip.plane_programs == PlanePrograms::Lockstep,
+                _ => self.config.chip.plane_programs == PlanePrograms::Lockstep,
             };
             let place = |oracle: &Oracle, part: &Part| match op {
                 Op::Read => (part.place, false),
-                Op::Write => (oracle.next_place(channel, die, part.plane), oracle.needs_erase(part)),
+                _ => (oracle.next_place(channel, die, part.plane), oracle.needs_erase(part)),
             };
             let mut chosen = vec![lead];
             for plane in (0..self.config.geometry.planes as usize).filter(|p| joint && *p != parts[lead].plane) {
@@ -311,7 +311,7 @@ impl Oracle {
             let array = match op {
                 Op::Read => chosen.iter().map(|i| self.sense(parts[*i].place)).max().unwrap(),
                 Op::Write if erase => self.config.chip.t_bers.unwrap().0,
-                Op::Write => self.config.chip.t_prog.unwrap().0,
+                _ => self.config.chip.t_prog.unwrap().0,
             };
             let end = self.bus_free[channel] + array;
             for i in chosen {
@@ -389,7 +389,7 @@ impl Oracle {
             && !chip_taken
             && match op {
                 Op::Read => !plane_taken && (self.config.chip.plane_reads == PlaneReads::Independent || !sensing),
-                Op::Write => true,
+                _ => true,
             }
     }
 

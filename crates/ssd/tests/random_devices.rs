@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use common::{config, devices, loads, requests};
+use common::{config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
 use ssd::{Completion, DataFrom, Device, Probe, RunError};
 use units::{Lpn, Ppn, Time};
@@ -48,6 +48,23 @@ impl Probe for Watch {
         let version = versions.slots[&slot];
         versions.flash.insert(ppn.0, version);
     }
+    fn moved(&mut self, _: Time, _: Lpn, from: Ppn, to: Ppn) {
+        let mut versions = self.0.borrow_mut();
+        let version = versions.flash.get(&from.0).copied().unwrap_or(0);
+        versions.flash.insert(to.0, version);
+    }
+}
+
+/// Small devices, living ones among them.
+fn any_devices() -> impl Strategy<Value = Vec<String>> {
+    prop_oneof![devices(), living_devices()]
+}
+
+/// The load without its trims: what they do to data is followed in `data.rs`.
+fn kept(load: &common::Load) -> Vec<Request> {
+    let mut requests = requests(load);
+    requests.retain(|request| request.op != Op::Trim);
+    requests
 }
 
 /// Hands everything over at once and plays to the end.
@@ -67,8 +84,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn everything_drains_and_reads_return_what_a_host_may_expect(settings in devices(), load in loads()) {
-        let (config, requests) = (config(&settings), requests(&load));
+    fn everything_drains_and_reads_return_what_a_host_may_expect(settings in any_devices(), load in loads()) {
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        let (config, requests) = (config(&settings), kept(&load));
         let watch = Watch::default();
         let mut device = Device::watched(&config, 1, watch.clone()).unwrap();
         let done = play(&mut device, &requests);
@@ -111,7 +132,11 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_hand_over_changes_nothing(settings in devices(), load in loads(), steps in prop::collection::vec(1..300_000u64, 1..40)) {
+    fn the_order_of_hand_over_changes_nothing(settings in any_devices(), load in loads(), steps in prop::collection::vec(1..300_000u64, 1..40)) {
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
         let (config, requests) = (config(&settings), requests(&load));
         let at_once = play(&mut Device::watched(&config, 1, Watch::default()).unwrap(), &requests);
 
@@ -125,7 +150,7 @@ proptest! {
             device.submit(*request).unwrap();
             late.extend(device.take_completions());
         }
-        device.advance(Time(1 << 50)).unwrap();
+        device.advance(Time(1 << 36)).unwrap();
         late.extend(device.take_completions());
         prop_assert_eq!(&at_once, &late);
 
@@ -138,40 +163,87 @@ proptest! {
             device.check().unwrap();
             stepped.extend(device.take_completions());
         }
-        device.advance(Time(1 << 50)).unwrap();
+        device.advance(Time(1 << 36)).unwrap();
         stepped.extend(device.take_completions());
         prop_assert_eq!(&at_once, &stepped);
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
-    fn a_device_whose_blocks_run_out_stops_and_stays_stopped(settings in devices(), load in loads()) {
+    fn a_full_drive_under_sustained_writes_never_stops(settings in living_devices(), load in loads(), full in any::<bool>()) {
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
         let mut config = config(&settings);
-        config.set("geometry.blocks=7").unwrap();
+        if full {
+            // As little spare as is accepted.
+            config.set("age.fill=1.0").unwrap();
+            let enough = (1..200).find(|spare| {
+                config.set(&format!("ftl.over_provisioning={}", f64::from(*spare) / 100.0)).unwrap();
+                config.plan().is_ok()
+            });
+            prop_assert!(enough.is_some());
+        }
+        let mut device = Device::new(&config, 1).unwrap();
+        let pages = device.capacity().0 / config.geometry.page_size.0;
+        let (requests, random) = (requests(&load), units::Stream::new(3, "sustained"));
+        let mut time = Time::ZERO;
+        for round in 0..8 {
+            for (index, request) in requests.iter().enumerate() {
+                let lpn = random.below(round * 1000 + index as u64, pages - 6);
+                let offset = units::Bytes(lpn * config.geometry.page_size.0 + request.offset.0 % 16_384);
+                let op = if request.op == Op::Read { Op::Write } else { request.op };
+                device.submit(Request { time: Time(time.0 + request.time.0), offset, op, ..*request }).unwrap();
+            }
+            time = Time(time.0 + requests.last().unwrap().time.0 + 1);
+            device.advance(time).unwrap();
+            device.check().unwrap();
+            device.check_mapping().unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        device.check_mapping().unwrap();
+        prop_assert_eq!(device.outstanding(), (0, 0));
+    }
+
+    #[test]
+    fn failing_blocks_lose_no_data_until_the_drive_ends(settings in living_devices(), load in loads(), often in 0..4u32) {
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
+        let mut config = config(&settings);
+        config.set(&format!("wear.program_fail=0.0{often}")).unwrap();
+        config.set("wear.erase_fail=0.05").unwrap();
         let mut device = Device::new(&config, 1).unwrap();
         let requests = requests(&load);
         let mut time = Time::ZERO;
-        let mut outcome = Ok(());
-        for _ in 0..30 {
+        for _ in 0..12 {
             for request in &requests {
                 device.submit(Request { time: Time(time.0 + request.time.0), ..*request }).unwrap();
             }
             time = Time(time.0 + requests.last().unwrap().time.0 + 1_000_000_000);
-            outcome = device.advance(time);
+            let outcome = device.advance(time);
             device.check().unwrap();
-            if outcome.is_err() {
-                break;
-            }
             device.check_mapping().unwrap();
-        }
-        let stopped = (device.now(), device.counters());
-        if outcome.is_err() {
-            let out_of_blocks = matches!(outcome, Err(RunError::OutOfBlocks { .. }));
-            prop_assert!(out_of_blocks);
-            prop_assert_eq!(device.advance(Time(1 << 50)), outcome.clone());
-            prop_assert_eq!(device.flush(), outcome);
-            prop_assert_eq!((device.now(), device.counters()), stopped);
-        } else {
-            prop_assert_eq!(device.outstanding(), (0, 0));
+            if let Err(error) = outcome {
+                let stopped = (device.now(), device.counters());
+                let ended = matches!(error, RunError::EndOfLife { .. });
+                prop_assert!(ended, "{}", error);
+                prop_assert_eq!(device.advance(Time(1 << 36)), Err(error));
+                prop_assert_eq!((device.now(), device.counters()), stopped);
+                return Ok(());
+            }
+            if device.outstanding().0 > 0 {
+                // Too few blocks are left to go on.
+                prop_assert!(!device.idle() || device.counters().blocks_retired > 0);
+                return Ok(());
+            }
         }
     }
 }

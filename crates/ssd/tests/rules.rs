@@ -55,20 +55,26 @@ fn bad_submissions_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn a_drive_without_free_blocks_says_so_and_stays_stopped() {
-    let small =
-        ["geometry.channels=1", "geometry.chips=1", "geometry.dies=1", "geometry.blocks=4", "geometry.pages=30"];
+fn a_drive_whose_blocks_wear_out_says_so_and_stays_stopped() {
+    let small = [
+        "geometry.channels=1",
+        "geometry.chips=1",
+        "geometry.dies=1",
+        "geometry.blocks=20",
+        "geometry.pages=30",
+        "wear.endurance=3",
+    ];
     let mut device = Device::new(&config(&[&small[..], &["ftl.over_provisioning=1.0"]].concat()), 1).unwrap();
     let pages = device.capacity().0 / PAGE;
-    for index in 0..10 * pages {
+    for index in 0..20 * pages {
         device.submit(request(index * 1000, Op::Write, index % pages, 0)).unwrap();
     }
-    let error = device.advance(Time(1 << 40)).unwrap_err();
-    assert!(matches!(error, RunError::OutOfBlocks { .. }), "{error}");
+    let error = device.advance(Time(1 << 42)).unwrap_err();
+    assert!(matches!(error, RunError::EndOfLife { retired: 1.., .. }), "{error}");
     assert!(error.to_string().contains("help: "));
     let done = device.take_completions().count();
-    assert!(done > 0, "what completed before is kept");
-    assert_eq!(device.advance(Time(1 << 41)), Err(error));
+    assert!(done as u64 > 2 * pages, "every block was written twice before, and what completed is kept: {done}");
+    assert_eq!(device.advance(Time(1 << 43)), Err(error));
 }
 
 #[test]
@@ -165,8 +171,14 @@ fn old_data_ages_new_data_starts_young_and_an_erase_wears_the_block() {
 #[test]
 fn a_run_that_outlasts_the_clock_says_so() {
     // The more dies, the nearer the horizon: 26 days here. One page is read over and over, 10 s each time.
-    let many = ["geometry.channels=64", "geometry.chips=64", "geometry.dies=1", "geometry.blocks=30"];
-    let slow = ["geometry.pages=30", "chip.t_read=10s", "host.queue_depth=1000000", "host.commands=1000000"];
+    let many = ["geometry.channels=64", "geometry.chips=64", "geometry.dies=1", "geometry.blocks=60"];
+    let slow = [
+        "ftl.over_provisioning=1.0",
+        "geometry.pages=30",
+        "chip.t_read=10s",
+        "host.queue_depth=1000000",
+        "host.commands=1000000",
+    ];
     let mut device = Device::new(&config(&[&many[..], &slow].concat()), 1).unwrap();
     for _ in 0..250_000 {
         device.submit(request(0, Op::Read, 0, 0)).unwrap();
@@ -210,8 +222,16 @@ fn impossible_devices_are_refused_with_their_key() {
         ("bus.bandwidth=none", "bus.bandwidth"),
         ("bus.t_dma=3us", "bus.t_dma"),
         ("ftl.over_provisioning=-0.5", "ftl.over_provisioning"),
-        ("ftl.over_provisioning=0.0", "age.fill"),
+        ("ftl.over_provisioning=0.0", "ftl.over_provisioning"),
         ("age.invalid=0.5", "age.fill"),
+        ("ftl.streams=5", "ftl.streams"),
+        ("gc.start=1", "gc.start"),
+        ("gc.stop=3", "gc.stop"),
+        ("gc.stop=60", "ftl.over_provisioning"),
+        ("gc.moves=2", "gc.moves"),
+        ("gc.choices=0", "gc.choices"),
+        ("refresh.period=1s", "refresh.period"),
+        ("refresh.reads=1000", "refresh.reads"),
         ("chip.senses=[2,3,2]", "chip.t_read"),
         ("chip.t_read=1h", "chip.t_read"),
         ("chip.t_prog=290y", "chip.t_prog"),
@@ -231,6 +251,19 @@ fn impossible_devices_are_refused_with_their_key() {
     refused(&["chip.t_prog=none", "chip.t_program_pulse=290y", "chip.program_loops=4000000000"], "chip.program_loops");
     refused(&["chip.t_bers=none", "chip.t_erase_verify=290y", "chip.erase_loops=4000000000"], "chip.erase_loops");
     refused(&["bus.bandwidth=none", "bus.t_dma=290y"], "bus.t_dma");
+    for (word, key) in [
+        ("mapping.cache=1KiB", "mapping.cache"),
+        ("mapping.entry=3B", "mapping.entry"),
+        ("mapping.line=32KiB", "mapping.line"),
+        ("mapping.writes=0", "mapping.writes"),
+    ] {
+        refused(&["mapping.table=cached", word], key);
+    }
+    refused(&["gc.idle=1ms", "gc.idle_stop=4"], "gc.idle_stop");
+    refused(&["age.precondition=closed-form", "age.invalid=0.1"], "age.invalid");
+    // Bad blocks are drawn when the device is built.
+    let error = Device::new(&config(&["wear.factory_bad=0.3"]), 1).err().unwrap();
+    assert_eq!(error.key.as_deref(), Some("wear.factory_bad"));
     let one_page = ["channels", "chips", "dies", "planes", "blocks", "pages"].map(|key| format!("geometry.{key}=1"));
     let one_page: Vec<&str> = one_page.iter().map(String::as_str).chain(["chip.program_unit=page"]).collect();
     refused(&[&one_page[..], &["age.fill=0.0"]].concat(), "ftl.over_provisioning");

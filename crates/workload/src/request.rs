@@ -11,6 +11,10 @@ pub enum Op {
     Read,
     /// Write `bytes` at `offset`.
     Write,
+    /// Deallocate `bytes` at `offset` (NVMe Dataset Management, ATA TRIM).
+    Trim,
+    /// Put all data that was acknowledged on flash (NVMe Flush). Offset and length say nothing.
+    Flush,
 }
 
 /// One host request. Addresses are bytes and may be unaligned; the device splits requests at its pages.
@@ -20,9 +24,9 @@ pub struct Request {
     pub time: Time,
     /// First byte.
     pub offset: Bytes,
-    /// Length, more than zero.
+    /// Length, more than zero but for a flush.
     pub bytes: Bytes,
-    /// Read or write.
+    /// What is asked.
     pub op: Op,
     /// The submission queue it goes to, modulo the number of queues.
     pub queue: u16,

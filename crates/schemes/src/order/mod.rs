@@ -13,7 +13,7 @@ mod user_first;
 pub enum Class {
     /// A read that a host request waits for.
     UserRead,
-    /// A read of the drive's own: the old half of a partly written page, later GC and mapping.
+    /// A read of the drive's own: the old half of a partly written page, data on the move, the map.
     InternalRead,
     /// A program of host data.
     UserProgram,

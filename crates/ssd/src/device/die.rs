@@ -7,29 +7,54 @@
 //! A program takes its data into empty registers: into the cache registers while another program or erase
 //! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
-use nand::{DieId, PlanePrograms, PlaneReads};
+use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 use schemes::Class;
 use units::{Lpn, Ppn, Span, Time};
 
 use super::Device;
-use crate::error::RunError;
 use crate::meter::Meter;
 use crate::probe::Probe;
-use crate::slab::{NONE, PageOp, Queue};
+use crate::slab::{Kind, NONE, PageOp, Queue};
+use crate::space::lane;
 use crate::stats::{channel, die};
 
-/// Queues are numbered class x 8 + plane, so that a set of queues is one word.
-const PLANES: usize = nand::geometry::MAX_PLANES as usize;
-const QUEUES: usize = Class::COUNT * PLANES;
+/// Queues are numbered row x 8 + plane, so that a set of queues is one word. Rows: host reads, the drive's own
+/// reads, programs by lane, erases.
+pub(super) const PLANES: usize = nand::geometry::MAX_PLANES as usize;
+const QUEUES: usize = 8 * PLANES;
 const READS: u64 = 0xFFFF;
-const PROGRAMS: u64 = 0xFFFF << 16;
+const HOST_PROGRAMS: u64 = 0xFFFF << 16;
+const PROGRAMS: u64 = 0xFF_FFFF_FFFF << 16;
+const ERASES: u64 = 0xFF << 56;
+/// Everything of the drive's own.
+const INTERNAL: u64 = 0xFF << 8 | (PROGRAMS & !HOST_PROGRAMS) | ERASES;
+/// The row of lane 0, and of erases.
+const FIRST_LANE: usize = 2;
+const ERASE_ROW: usize = FIRST_LANE + lane::COUNT;
+const _: () = assert!(ERASE_ROW * PLANES + PLANES == QUEUES && QUEUES == 64);
+
+/// The queue of a lane's programs on a plane.
+fn program_queue(lane: usize, plane: usize) -> usize {
+    (FIRST_LANE + lane) * PLANES + plane
+}
+
+/// The lane of a queue of programs.
+fn lane_of(queue: usize) -> usize {
+    queue / PLANES - FIRST_LANE
+}
 
 /// The queues of each rank.
 pub(super) fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
     let levels = usize::from(*ranks.iter().max().expect("Invariant: there are classes")) + 1;
     let mut masks = vec![0; levels];
     for class in Class::ALL {
-        masks[usize::from(ranks[class as usize])] |= 0xFF << (class as usize * PLANES);
+        masks[usize::from(ranks[class as usize])] |= match class {
+            Class::UserRead => 0xFF,
+            Class::InternalRead => 0xFF << 8,
+            Class::UserProgram => HOST_PROGRAMS,
+            Class::InternalProgram => PROGRAMS & !HOST_PROGRAMS,
+            Class::Erase => ERASES,
+        };
     }
     masks
 }
@@ -42,18 +67,28 @@ struct Program {
     planes: u8,
     /// When the data is in the registers.
     ready: Time,
+    /// How long the die senses pages that it copies back before it programs them.
+    sensing: Span,
 }
 
 #[derive(Clone, Copy)]
 enum Active {
     Program(Program),
-    Erase(u8),
+    /// Blocks that were reclaimed: operations, linked.
+    Erase(u32),
+    /// The blocks that a lane's stream has just opened on these planes.
+    EraseOpened(usize, u8),
 }
 
 pub(super) struct DieState {
     queues: [Queue; QUEUES],
-    /// Queues with something to start: reads, and programs whose unit is full or must go as it is.
+    /// Queues with something to start: reads, erases, and programs that have room and whose unit is full or must go
+    /// as it is.
     ready: u64,
+    /// Queues of programs with anything in them.
+    waiting: u64,
+    /// Of these, those whose partly filled unit must go.
+    forced: u64,
     /// Planes that sense, whose page register is full, whose cache register is full.
     sensing: u8,
     page_full: u8,
@@ -64,8 +99,10 @@ pub(super) struct DieState {
     active: Option<(Active, Time)>,
     /// A program whose data is in, or on its way into, the cache registers.
     loaded: Option<Program>,
-    /// Partly filled program units must go.
-    forced: bool,
+    /// Collections on the die's planes that nothing else may interrupt.
+    pub exclusive: u32,
+    /// When background collection starts, if the die stays idle.
+    idle_until: Option<Time>,
     touched: bool,
     /// What the die would start next, as of its last review.
     picked: Pick,
@@ -102,6 +139,8 @@ impl DieState {
         DieState {
             queues: [Queue::EMPTY; QUEUES],
             ready: 0,
+            waiting: 0,
+            forced: 0,
             sensing: 0,
             page_full: 0,
             cache_full: 0,
@@ -109,7 +148,8 @@ impl DieState {
             sensed_at: [Time::NEVER; PLANES],
             active: None,
             loaded: None,
-            forced: false,
+            exclusive: 0,
+            idle_until: None,
             touched: false,
             picked: Pick::Nothing,
             event: None,
@@ -133,8 +173,8 @@ impl DieState {
         Some(((rank as u8, best.0), best.1))
     }
 
-    fn has_programs(&self) -> bool {
-        self.queues[2 * PLANES..4 * PLANES].iter().any(|queue| !queue.is_empty())
+    fn has_host_programs(&self) -> bool {
+        self.waiting & HOST_PROGRAMS != 0
     }
 
     fn array_idle(&self) -> bool {
@@ -145,13 +185,13 @@ impl DieState {
     fn next_end(&self) -> Option<Time> {
         let active = self.active.map(|(_, end)| end);
         let sensed = planes(self.sensing).map(|plane| self.sensed_at[plane]).min();
-        active.into_iter().chain(sensed).min()
+        active.into_iter().chain(sensed).chain(self.idle_until).min()
     }
 }
 
 /// The planes of a set.
 #[inline]
-fn planes(set: u8) -> impl Iterator<Item = usize> {
+pub(super) fn planes(set: u8) -> impl Iterator<Item = usize> {
     let mut left = set;
     std::iter::from_fn(move || {
         (left != 0).then(|| {
@@ -164,11 +204,27 @@ fn planes(set: u8) -> impl Iterator<Item = usize> {
 
 impl<P: Probe> Device<P> {
     /// Queues a page to be sensed.
-    pub(super) fn queue_read(&mut self, class: Class, owner: u32, lpn: Lpn, ppn: Ppn, bus_bytes: u32, host_bytes: u32) {
+    #[inline]
+    pub(super) fn queue_read(&mut self, class: Class, kind: Kind, owner: u32, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
         self.ftl.blocks.prefetch(ppn);
         let (die, plane) = self.plan.layout.die_of(self.plan.layout.plane_of(ppn));
         let seq = self.number();
-        let op = PageOp { next: NONE, owner, lpn, ppn, bus_bytes, host_bytes, die, plane, class, seq };
+        let (bus_bytes, host_bytes) = bytes;
+        let op = PageOp {
+            next: NONE,
+            owner,
+            lpn,
+            ppn,
+            source: ppn,
+            bus_bytes,
+            host_bytes,
+            die,
+            plane,
+            class,
+            kind,
+            lane: 0,
+            seq,
+        };
         let op = self.ops.insert(op);
         let queue = class as usize * PLANES + usize::from(plane);
         let state = &mut self.dies[usize::from(die.0)];
@@ -179,36 +235,82 @@ impl<P: Probe> Device<P> {
 
     /// Queues a page to be programmed on a plane of a die.
     pub(super) fn queue_program(&mut self, op: u32) {
-        let (die, plane, class) = (self.ops[op].die, self.ops[op].plane, self.ops[op].class);
-        let queue = class as usize * PLANES + usize::from(plane);
-        self.dies[usize::from(die.0)].queues[queue].push(&mut self.ops, op);
+        let (die, plane, lane) = (self.ops[op].die, self.ops[op].plane, self.ops[op].lane);
+        let queue = program_queue(lane.into(), plane.into());
+        let state = &mut self.dies[usize::from(die.0)];
+        state.queues[queue].push(&mut self.ops, op);
+        state.waiting |= 1 << queue;
         self.judge(usize::from(die.0), queue);
+        self.touch(die);
+    }
+
+    /// Queues a block to be erased.
+    pub(super) fn queue_erase(&mut self, op: u32) {
+        let (die, plane) = (self.ops[op].die, self.ops[op].plane);
+        let queue = ERASE_ROW * PLANES + usize::from(plane);
+        let state = &mut self.dies[usize::from(die.0)];
+        state.queues[queue].push(&mut self.ops, op);
+        state.ready |= 1 << queue;
+        self.progress += 1;
         self.touch(die);
     }
 
     /// Decides whether a program queue can start.
     fn judge(&mut self, die: usize, queue: usize) {
-        let state = &mut self.dies[die];
+        let (lane, plane) = (lane_of(queue), queue % PLANES);
+        let moved = lane == lane::MOVED || lane == lane::MOVED_AGAIN;
+        let state = &self.dies[die];
         let len = state.queues[queue].len;
-        let can = len >= self.plan.unit_pages || (len > 0 && (state.forced || self.draining));
+        let whole =
+            len >= self.plan.unit_pages || (len > 0 && (state.forced >> queue & 1 != 0 || (!moved && self.draining())));
+        let stream = usize::from(self.plan.space.stream[lane]);
+        let id = DieId(die as u16);
+        let can = whole && self.ftl.blocks.room(self.plan.layout.plane(id, plane as u8), stream, moved);
+        if whole && moved && !can {
+            self.wear_out();
+        }
+        let state = &mut self.dies[die];
         let was = state.ready >> queue & 1 != 0;
         state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
         self.progress = self.progress + u32::from(can) - u32::from(was);
     }
 
-    /// Lets every partly filled program unit of a die go.
-    pub(super) fn force_die(&mut self, die: usize) {
-        // The last of these programs ends it: without any it would last, and pad the next page that comes.
-        self.dies[die].forced = self.dies[die].has_programs();
-        for queue in 2 * PLANES..4 * PLANES {
-            self.judge(die, queue);
+    /// Decides anew whether the programs of a plane can start: its room has changed.
+    pub(super) fn judge_plane(&mut self, die: DieId, plane: u8) {
+        let column = 0x0101_0101_0101_0101u64 << plane;
+        let mut queues = self.dies[usize::from(die.0)].waiting & column;
+        while queues != 0 {
+            self.judge(usize::from(die.0), queues.trailing_zeros() as usize);
+            queues &= queues - 1;
         }
-        self.touch(DieId(die as u16));
+        self.touch(die);
+    }
+
+    /// Lets the partly filled program units of a die go, those of the given lanes.
+    pub(super) fn force_die(&mut self, die: usize, lanes: std::ops::Range<usize>) {
+        for plane in 0..self.plan.layout.planes_per_die as u8 {
+            self.force_plane(DieId(die as u16), plane, lanes.clone());
+        }
+    }
+
+    /// The same for one plane.
+    pub(super) fn force_plane(&mut self, die: DieId, plane: u8, lanes: std::ops::Range<usize>) {
+        for lane in lanes {
+            let queue = program_queue(lane, plane.into());
+            // The last of these programs ends it: without any it would last, and pad the next page that comes.
+            let state = &mut self.dies[usize::from(die.0)];
+            if state.waiting >> queue & 1 != 0 {
+                state.forced |= 1 << queue;
+                self.judge(die.0.into(), queue);
+            }
+        }
+        self.touch(die);
     }
 
     /// The die whose oldest program waits longest.
     pub(super) fn oldest_program_die(&self) -> Option<usize> {
-        let oldest = |state: &DieState| state.queues[2 * PLANES..4 * PLANES].iter().map(|q| q.head_seq).min();
+        let programs = FIRST_LANE * PLANES..ERASE_ROW * PLANES;
+        let oldest = |state: &DieState| state.queues[programs.clone()].iter().map(|q| q.head_seq).min();
         let (seq, die) = self.dies.iter().zip(0..).map(|(state, die)| (oldest(state), die)).min()?;
         (seq < Some(u64::MAX)).then_some(die)
     }
@@ -220,7 +322,7 @@ impl<P: Probe> Device<P> {
             Some((Active::Program(_), _)) => self.plan.config.chip.cache_program && state.loaded.is_none(),
             _ => true,
         };
-        room && !state.has_programs()
+        room && !state.has_host_programs()
     }
 
     /// Notes that a die may have something new to do.
@@ -268,6 +370,9 @@ impl<P: Probe> Device<P> {
         };
         self.want(die, choice);
         let now = self.now;
+        if self.plan.config.gc.idle.is_some() {
+            self.watch_idle(die);
+        }
         let state = &mut self.dies[die];
         let next = state.next_end();
         if state.active.is_none() {
@@ -284,6 +389,18 @@ impl<P: Probe> Device<P> {
             state.event = next;
             self.schedule(self.slots.die + die, next);
         }
+    }
+
+    /// Starts or stops the clock of background collection.
+    fn watch_idle(&mut self, die: usize) {
+        let state = &self.dies[die];
+        let idle = state.array_idle() && state.ready == 0 && state.page_full | state.cache_full == 0;
+        let until = match state.idle_until {
+            _ if !idle || !self.wants_background(DieId(die as u16)) => None,
+            None => self.plan.config.gc.idle.map(|idle| self.now + idle),
+            running => running,
+        };
+        self.dies[die].idle_until = until;
     }
 
     /// Checks that between events every die's wish is up to date and every bus that is wanted has an event.
@@ -316,18 +433,28 @@ impl<P: Probe> Device<P> {
         if self.chip_taken(die) {
             return Pick::Nothing;
         }
+        let mut ready = if state.exclusive == 0 { state.ready } else { state.ready & INTERNAL };
         let registers_empty = state.page_full | state.cache_full == 0;
-        let program = state.first(state.ready & PROGRAMS, &self.rank_masks);
+        // A program or an erase: what needs the array for itself. Erases that older reads of the plane hold off do not
+        // count, and these reads may go in any case.
+        let mut writes = ready & !READS;
+        let write = loop {
+            match state.first(writes, &self.rank_masks) {
+                Some((_, queue)) if self.is_erase(die, queue) && !self.may_erase(die, queue) => {
+                    writes &= !(1 << queue);
+                    ready |= state.ready & (1 << (queue % PLANES));
+                }
+                first => break first,
+            }
+        };
         if state.active.is_some() {
-            return match program {
+            return match write {
                 Some((priority, queue))
                     if self.plan.config.chip.cache_program
                         && state.loaded.is_none()
                         && registers_empty
-                        && !self.needs_erase(die, queue)
-                        && state
-                            .first(state.ready & READS, &self.rank_masks)
-                            .is_none_or(|(read, _)| priority < read) =>
+                        && !self.needs_array(die, queue)
+                        && state.first(ready & READS, &self.rank_masks).is_none_or(|(read, _)| priority < read) =>
                 {
                     Pick::Program(queue)
                 }
@@ -340,13 +467,13 @@ impl<P: Probe> Device<P> {
             PlaneReads::Single | PlaneReads::Lockstep => 0,
         };
         let eligible = u64::from(may_sense) | u64::from(may_sense) << PLANES;
-        let read = state.first(state.ready & READS & eligible, &self.rank_masks);
-        match (read, program) {
+        let read = state.first(ready & READS & eligible, &self.rank_masks);
+        match (read, write) {
             (None, None) => Pick::Nothing,
             (Some((_, queue)), None) => Pick::Read(queue),
             (Some((before, queue)), Some((after, _))) if before < after => Pick::Read(queue),
             (_, Some((_, queue))) => {
-                if self.needs_erase(die, queue) {
+                if self.is_erase(die, queue) {
                     if state.sensing == 0 { Pick::Erase(queue) } else { Pick::Nothing }
                 } else if state.sensing == 0 && registers_empty {
                     Pick::Program(queue)
@@ -357,21 +484,57 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn needs_erase(&self, die: usize, queue: usize) -> bool {
-        self.ftl.blocks.needs_erase(self.plan.layout.plane(DieId(die as u16), (queue % PLANES) as u8))
+    /// The plane and the stream of a queue of programs.
+    fn stream_of(&self, die: usize, queue: usize) -> (PlaneId, usize) {
+        let plane = self.plan.layout.plane(DieId(die as u16), (queue % PLANES) as u8);
+        (plane, self.plan.space.stream[lane_of(queue)].into())
+    }
+
+    /// Whether what a queue starts next is an erase.
+    fn is_erase(&self, die: usize, queue: usize) -> bool {
+        queue >= ERASE_ROW * PLANES || {
+            let (plane, stream) = self.stream_of(die, queue);
+            self.ftl.blocks.needs_erase(plane, stream)
+        }
+    }
+
+    /// Whether what a queue starts next leaves no array to anything else from its beginning on.
+    fn needs_array(&self, die: usize, queue: usize) -> bool {
+        self.is_erase(die, queue) || self.copies_back(queue)
+    }
+
+    /// Whether the programs of a queue take their data from the array.
+    fn copies_back(&self, queue: usize) -> bool {
+        self.plan.config.gc.copyback && (lane::MOVED..=lane::MOVED_AGAIN).contains(&lane_of(queue))
+    }
+
+    /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
+    /// may still want the block's data.
+    fn may_erase(&self, die: usize, queue: usize) -> bool {
+        let state = &self.dies[die];
+        let barrier = if queue >= ERASE_ROW * PLANES {
+            state.queues[queue].head_seq
+        } else {
+            let (plane, stream) = self.stream_of(die, queue);
+            self.ftl.blocks.erase_barrier(plane, stream)
+        };
+        let plane = queue % PLANES;
+        state.queues[plane].head_seq.min(state.queues[plane + PLANES].head_seq) > barrier
     }
 
     /// The priority of the program that the die would start.
     pub(super) fn program_priority(&self, die: usize) -> Option<Priority> {
         let state = &self.dies[die];
-        state.first(state.ready & PROGRAMS, &self.rank_masks).map(|(priority, _)| priority)
+        let Pick::Program(queue) = state.picked else { return None };
+        Some((self.ranks[self.ops[state.queues[queue].head].class as usize], state.queues[queue].head_seq))
     }
 
     /// Starts the read or erase that the die picks. The bus is free.
     pub(super) fn start_command(&mut self, die: usize) {
         match self.dies[die].picked {
             Pick::Read(queue) => self.start_sense(die, queue),
-            Pick::Erase(queue) => self.start_erase(die, queue),
+            Pick::Erase(queue) if queue >= ERASE_ROW * PLANES => self.start_erase(die, queue),
+            Pick::Erase(queue) => self.start_erase_opened(die, queue),
             Pick::Nothing | Pick::Program(_) => unreachable!("Invariant: a die's wish is reviewed whenever it changes"),
         }
         self.take_chip(die);
@@ -419,44 +582,78 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The planes of the die that go along with the leading one: lead first, as a set.
+    /// The planes of the die whose programs go along with the leading queue's, as a set.
     fn company(&self, die: usize, lead: usize, erase: bool) -> u8 {
-        let lead_plane = lead % PLANES;
-        let mut set = 1u8 << lead_plane;
+        let mut set = 1u8 << (lead % PLANES);
         if self.plan.programs == PlanePrograms::Single {
             return set;
         }
-        let layout = &self.plan.layout;
-        let place = |plane: usize| self.ftl.blocks.next_place(layout.plane(DieId(die as u16), plane as u8));
-        for plane in 0..layout.planes_per_die as usize {
-            let ready = self.dies[die].ready & (1 << (plane + 2 * PLANES) | 1 << (plane + 3 * PLANES)) != 0;
-            if ready && self.needs_erase(die, plane) == erase && place(plane) == place(lead_plane) {
+        let place = |queue: usize| {
+            let (plane, stream) = self.stream_of(die, queue);
+            self.ftl.blocks.next_place(plane, stream)
+        };
+        for plane in 0..self.plan.layout.planes_per_die as usize {
+            let queue = program_queue(lane_of(lead), plane);
+            if self.dies[die].ready >> queue & 1 != 0
+                && place(queue) == place(lead)
+                && self.is_erase(die, queue) == erase
+                && (!erase || self.may_erase(die, queue))
+            {
                 set |= 1 << plane;
             }
         }
         set
     }
 
-    fn make_room(&mut self, die: usize, set: u8) -> bool {
-        let layout = self.plan.layout;
-        let room = planes(set).all(|plane| self.ftl.blocks.make_room(layout.plane(DieId(die as u16), plane as u8)));
-        if !room {
-            self.failure = Some(RunError::OutOfBlocks { time: self.now, programmed: self.ftl.blocks.pages_programmed });
+    /// Opens blocks where the stream's present ones are full.
+    fn make_room(&mut self, die: usize, set: u8, lane: usize) {
+        let stream = usize::from(self.plan.space.stream[lane]);
+        for plane in planes(set) {
+            let id = self.plan.layout.plane(DieId(die as u16), plane as u8);
+            if self.ftl.blocks.make_room(id, stream) {
+                self.collect(id);
+            }
         }
-        room
     }
 
-    fn start_erase(&mut self, die: usize, lead: usize) {
+    /// Erases the blocks that a lane's stream opens.
+    fn start_erase_opened(&mut self, die: usize, lead: usize) {
         let set = self.company(die, lead, true);
-        if !self.make_room(die, set) {
-            self.dies[die].ready = 0;
-            return;
+        let lane = lane_of(lead);
+        self.make_room(die, set, lane);
+        self.run_erase(die, Active::EraseOpened(lane, set), set);
+    }
+
+    /// Erases blocks that were reclaimed.
+    fn start_erase(&mut self, die: usize, lead: usize) {
+        let mut ops = NONE;
+        let mut set = 0;
+        let row = ERASE_ROW * PLANES;
+        for plane in 0..self.plan.layout.planes_per_die as usize {
+            let queue = row + plane;
+            let along = self.plan.programs == PlanePrograms::Lockstep
+                && self.dies[die].ready >> queue & 1 != 0
+                && self.may_erase(die, queue);
+            if queue == lead || along {
+                let op = self.dies[die].queues[queue].pop(&mut self.ops);
+                if self.dies[die].queues[queue].is_empty() {
+                    self.dies[die].ready &= !(1 << queue);
+                }
+                self.progress -= 1;
+                self.ops[op].next = ops;
+                ops = op;
+                set |= 1 << plane;
+            }
         }
+        self.run_erase(die, Active::Erase(ops), set);
+    }
+
+    fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
         let channel = usize::from(self.dies[die].channel);
         let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
         let end = start + self.plan.timings.erase;
         let state = &mut self.dies[die];
-        state.active = Some((Active::Erase(set), end));
+        state.active = Some((erase, end));
         state.meter.enter(self.now, die::ERASE);
         self.progress += 1;
         self.probe.erase(start, end, DieId(die as u16), set);
@@ -468,18 +665,22 @@ impl<P: Probe> Device<P> {
             unreachable!("Invariant: a die's wish is reviewed whenever it changes")
         };
         let set = self.company(die, lead, false);
-        if !self.make_room(die, set) {
-            self.dies[die].ready = 0;
-            self.review(die);
-            return;
-        }
-        let (ops, pages) = self.gather(die, set);
-        let page = self.plan.layout.page_size.0 as u32;
-        let span = self.plan.t_command * u64::from(set.count_ones()) + self.plan.t_dma(page) * pages;
+        let lane = lane_of(lead);
+        self.make_room(die, set, lane);
+        let copyback = self.copies_back(lead);
+        let (ops, pages, sensing) = self.gather(die, set, lane, copyback);
+        let commands = self.plan.t_command * u64::from(set.count_ones());
         let channel = usize::from(self.dies[die].channel);
-        let ready = self.occupy(channel, span, channel::WRITE_DATA);
-        self.counters.pages_transferred_in += pages;
-        let program = Program { ops, planes: set, ready };
+        let ready = if copyback {
+            self.counters.pages_copied_back += pages;
+            // A command to sense and one to program.
+            self.occupy(channel, commands * 2, channel::COMMAND)
+        } else {
+            self.counters.pages_transferred_in += pages;
+            let page = self.plan.layout.page_size.0 as u32;
+            self.occupy(channel, commands + self.plan.t_dma(page) * pages, channel::WRITE_DATA)
+        };
+        let program = Program { ops, planes: set, ready, sensing };
         self.progress += 1;
         if self.dies[die].active.is_some() {
             self.dies[die].loaded = Some(program);
@@ -488,28 +689,32 @@ impl<P: Probe> Device<P> {
         }
         self.take_chip(die);
         self.review(die);
-        self.dispatch_pool();
+        self.dispatch_pools();
     }
 
-    /// Takes a unit of pages from the queues of each plane of a set and gives them their physical pages;
-    /// returns the linked operations and how many pages the command programs, padding included.
-    fn gather(&mut self, die: usize, set: u8) -> (u32, u64) {
-        let (mut head, mut tail, mut pages) = (NONE, NONE, 0);
+    /// Takes a unit of pages from a lane's queues of each plane of a set and gives them their physical pages; returns
+    /// the linked operations, how many pages the command programs, padding included, and how long it senses the
+    /// pages that it copies back.
+    fn gather(&mut self, die: usize, set: u8, lane: usize, copyback: bool) -> (u32, u64, Span) {
+        let (mut head, mut tail, mut pages, mut sensing) = (NONE, NONE, 0, Span::ZERO);
+        let stream = usize::from(self.plan.space.stream[lane]);
         for plane in planes(set) {
             let physical = self.plan.layout.plane(DieId(die as u16), plane as u8);
-            let here = self.dies[die].ready & PROGRAMS & (1 << (plane + 2 * PLANES) | 1 << (plane + 3 * PLANES));
-            let (_, queue) =
-                self.dies[die].first(here, &self.rank_masks).expect("Invariant: a plane of the set has a program");
+            let queue = program_queue(lane, plane);
+            let mut here = Span::ZERO;
             for _ in 0..self.plan.unit_pages {
                 pages += 1;
                 if self.dies[die].queues[queue].is_empty() {
-                    self.ftl.blocks.take_page(physical, None, self.now);
+                    self.ftl.blocks.take_page(physical, stream, None, self.now);
                     self.counters.pages_padded += 1;
                     continue;
                 }
                 let op = self.dies[die].queues[queue].pop(&mut self.ops);
-                self.ops[op].ppn = self.ftl.blocks.take_page(physical, Some(self.ops[op].lpn), self.now);
+                self.ops[op].ppn = self.ftl.blocks.take_page(physical, stream, Some(self.ops[op].lpn), self.now);
                 self.prefetch_programmed(op);
+                if copyback {
+                    here += self.plan.timings.read(&self.plan.layout, self.ops[op].source);
+                }
                 if head == NONE {
                     head = op;
                 } else {
@@ -517,25 +722,29 @@ impl<P: Probe> Device<P> {
                 }
                 tail = op;
             }
+            sensing = sensing.max(here);
+            let state = &mut self.dies[die];
+            if state.queues[queue].is_empty() {
+                state.waiting &= !(1 << queue);
+                state.forced &= !(1 << queue);
+            }
             self.judge(die, queue);
+            self.judge_plane(DieId(die as u16), plane as u8);
         }
-        if !self.dies[die].has_programs() {
-            self.dies[die].forced = false;
-        }
-        (head, pages)
+        (head, pages, sensing)
     }
 
     #[inline]
     fn run_program(&mut self, die: usize, program: Program) {
         let start = program.ready.max(self.now);
-        let end = start + self.plan.timings.program;
+        let end = start + program.sensing + self.plan.timings.program;
         let state = &mut self.dies[die];
         state.active = Some((Active::Program(program), end));
         state.meter.enter_until(self.now, die::LOAD, start, die::PROGRAM);
         self.probe.program(start, end, DieId(die as u16), program.planes);
     }
 
-    /// Something in the array has ended.
+    /// Something in the array has ended, or the die has been idle for long.
     pub(super) fn on_die(&mut self, die: usize) {
         if let Some((active, end)) = self.dies[die].active
             && end <= self.now
@@ -543,8 +752,9 @@ impl<P: Probe> Device<P> {
             self.dies[die].active = None;
             self.progress -= 1;
             match active {
-                Active::Program(program) => self.program_ended(program),
-                Active::Erase(set) => self.erase_ended(die, set),
+                Active::Program(program) => self.program_ended(die, program),
+                Active::Erase(ops) => self.reclaimed_erased(ops),
+                Active::EraseOpened(lane, set) => self.opened_erased(die, lane, set),
             }
             if let Some(program) = self.dies[die].loaded.take() {
                 self.run_program(die, program);
@@ -555,25 +765,51 @@ impl<P: Probe> Device<P> {
                 self.sensed(die, plane);
             }
         }
+        if self.dies[die].idle_until.is_some_and(|until| until <= self.now) {
+            self.dies[die].idle_until = None;
+            self.collect_in_background(DieId(die as u16));
+        }
         self.touch(DieId(die as u16));
-        self.dispatch_pool();
+        self.dispatch_pools();
         self.kick_writes();
         self.kick_touched();
     }
 
-    fn program_ended(&mut self, program: Program) {
+    fn program_ended(&mut self, die: usize, program: Program) {
+        let failed = self.failed_programs(program.planes);
         let mut op = program.ops;
         while op != NONE {
             let next = self.ops[op].next;
-            self.programmed(op);
+            if failed >> self.ops[op].plane & 1 != 0 {
+                self.program_failed(op);
+            } else {
+                match self.ops[op].kind {
+                    Kind::Move => self.moved(op),
+                    Kind::MapRewrite => self.map_rewritten(op),
+                    _ => self.programmed(op),
+                }
+            }
+            op = next;
+        }
+        for plane in planes(program.planes) {
+            self.collect(self.plan.layout.plane(DieId(die as u16), plane as u8));
+        }
+    }
+
+    fn reclaimed_erased(&mut self, ops: u32) {
+        let mut op = ops;
+        while op != NONE {
+            let (next, ppn) = (self.ops[op].next, self.ops[op].ppn);
+            self.ops.release(op);
+            self.block_erased(ppn);
             op = next;
         }
     }
 
-    fn erase_ended(&mut self, die: usize, set: u8) {
+    fn opened_erased(&mut self, die: usize, lane: usize, set: u8) {
+        let stream = usize::from(self.plan.space.stream[lane]);
         for plane in planes(set) {
-            self.ftl.blocks.erased(self.plan.layout.plane(DieId(die as u16), plane as u8));
-            self.counters.blocks_erased += 1;
+            self.open_block_erased(self.plan.layout.plane(DieId(die as u16), plane as u8), stream);
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use schemes::Class;
 use units::{Span, Time};
 
 use super::Device;
 use crate::probe::Probe;
+use crate::slab::{Kind, PageOp};
 
 #[derive(Default)]
 pub(super) struct EccState {
@@ -70,19 +70,27 @@ impl<P: Probe> Device<P> {
 
     /// A page's data is corrected and in the controller.
     fn read_done(&mut self, id: u32) {
-        let op = &self.ops[id];
-        let (owner, class, host_bytes, lpn, ppn) = (op.owner, op.class, op.host_bytes, op.lpn, op.ppn);
-        self.ops.release(id);
+        let PageOp { owner, kind, host_bytes, ppn, .. } = self.ops[id];
         self.counters.pages_read += 1;
         let (conditions, cold) = self.ftl.conditions(ppn, self.now, &self.plan);
         self.counters.cold_reads += u64::from(cold);
         self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.counters.read_pec += u64::from(conditions.pec.0);
-        if class == Class::UserRead {
-            let sent = self.send(host_bytes, true);
-            self.part_sent(owner, sent);
-        } else {
-            self.filled(owner, lpn);
+        self.count_read(ppn, kind);
+        match kind {
+            Kind::Host => {
+                self.ops.release(id);
+                let sent = self.send(host_bytes, true);
+                self.part_sent(owner, sent);
+            }
+            Kind::Slot => {
+                self.ops.release(id);
+                self.filled(owner);
+            }
+            Kind::Move => self.move_read(id),
+            Kind::MapFetch => self.map_fetched(id),
+            Kind::MapRewrite => self.rewrite_map(id),
+            Kind::Erase => unreachable!("Invariant: erases read nothing"),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The host side: arrivals, submission queues with round-robin arbitration, the link, completions.
 
-use units::{Bytes, Time};
+use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
 use super::{Completion, Device, part, parts};
 use crate::config::Transfer;
 use crate::ftl::Location;
 use crate::probe::{DataFrom, Probe};
-use crate::slab::NONE;
+use crate::slab::{Kind, NONE};
 
 /// A request that the device has taken from the host.
 pub(super) struct Command {
@@ -36,7 +36,7 @@ impl Default for HostQueue {
 }
 
 impl<P: Probe> Device<P> {
-    fn queue_of(&self, request: &Request) -> usize {
+    pub(super) fn queue_of(&self, request: &Request) -> usize {
         let (queue, queues) = (usize::from(request.queue), self.queues.len());
         if queue < queues { queue } else { queue % queues }
     }
@@ -54,7 +54,10 @@ impl<P: Probe> Device<P> {
         let next = self.arrivals.front().map(|(_, next)| self.now.max(next.time + self.plan.config.host.t_submit));
         self.schedule(self.slots.arrival, next);
         self.queues[queue].outstanding += 1;
-        let remaining = parts(&request, self.plan.layout.page_size.0);
+        let remaining = match request.op {
+            Op::Read | Op::Write => parts(&request, self.plan.layout.page_size.0),
+            Op::Trim | Op::Flush => 0,
+        };
         let command =
             self.commands.insert(Command { id, request, remaining, queue: queue as u16, next_part: 0, next: NONE });
         if self.in_flight < self.plan.config.host.commands {
@@ -103,6 +106,8 @@ impl<P: Probe> Device<P> {
         match self.commands[command].request.op {
             Op::Read => self.start_read(command),
             Op::Write => self.start_write(command),
+            Op::Trim => self.start_trim(command),
+            Op::Flush => self.start_flush(command),
         }
         self.kick_touched();
     }
@@ -114,28 +119,41 @@ impl<P: Probe> Device<P> {
         self.counters.read_bytes += request.bytes.0;
         for index in 0..parts(&request, page_size) {
             let (lpn, from, to) = part(&request, page_size, index);
-            let (ppn, source) = match self.ftl.locate(lpn) {
-                Location::Unmapped => (None, DataFrom::Nothing),
-                Location::Flash(ppn) => (Some(ppn), DataFrom::Flash(ppn)),
-                Location::Buffer(slot) => {
-                    let wanted = self.buffer.sectors(from, to);
-                    if wanted & !self.buffer[slot].valid == 0 {
-                        self.counters.buffer_hits += 1;
-                        (None, DataFrom::Buffer(slot))
-                    } else {
-                        let under = self.buffer[slot].under.expect("Invariant: what a slot lacks is on flash");
-                        (Some(under), DataFrom::Merged(under, slot))
-                    }
-                }
-            };
-            self.probe.read(self.now, id, lpn, source);
-            if let Some(ppn) = ppn {
-                let bus_bytes = self.read_transfer(from, to);
-                self.queue_read(schemes::Class::UserRead, command, lpn, ppn, bus_bytes, to - from);
+            let at_hand = self.ftl.cache.is_none() || matches!(self.ftl.locate(lpn), Location::Buffer(_));
+            if at_hand || self.map_ready(lpn) {
+                self.read_part(command, id, lpn, from, to);
             } else {
-                let sent = self.send(to - from, source != DataFrom::Nothing);
-                self.part_sent(command, sent);
+                self.await_map_for_read(command, lpn, from, to);
             }
+        }
+    }
+
+    /// Reads bytes `from..to` of a page whose map entry is at hand.
+    pub(super) fn read_part(&mut self, command: u32, id: u64, lpn: Lpn, from: u32, to: u32) {
+        let (ppn, source) = match self.ftl.locate(lpn) {
+            Location::Unmapped => {
+                self.counters.unmapped_reads += 1;
+                (None, DataFrom::Nothing)
+            }
+            Location::Flash(ppn) => (Some(ppn), DataFrom::Flash(ppn)),
+            Location::Buffer(slot) => {
+                let wanted = self.buffer.sectors(from, to);
+                if wanted & !self.buffer[slot].valid == 0 {
+                    self.counters.buffer_hits += 1;
+                    (None, DataFrom::Buffer(slot))
+                } else {
+                    let under = self.buffer[slot].under.expect("Invariant: what a slot lacks is on flash");
+                    (Some(under), DataFrom::Merged(under, slot))
+                }
+            }
+        };
+        self.probe.read(self.now, id, lpn, source);
+        if let Some(ppn) = ppn {
+            let bytes = (self.read_transfer(from, to), to - from);
+            self.queue_read(schemes::Class::UserRead, Kind::Host, command, lpn, ppn, bytes);
+        } else {
+            let sent = self.send(to - from, source != DataFrom::Nothing);
+            self.part_sent(command, sent);
         }
     }
 
@@ -179,13 +197,14 @@ impl<P: Probe> Device<P> {
         self.complete(command);
     }
 
-    /// A write's completion will reach the host at `time`.
+    /// A completion that carries no data will reach the host at `time`.
     pub(super) fn acknowledge(&mut self, command: u32, time: Time) {
-        if self.acked.is_empty() {
+        // Nearly always the latest: a trim or a flush may overtake writes whose data is still entering the DRAM.
+        let later = self.acked.iter().rev().take_while(|(other, _)| *other > time).count();
+        self.acked.insert(self.acked.len() - later, (time, command));
+        if self.acked[0].1 == command {
             self.agenda.set(self.slots.acked, time);
         }
-        debug_assert!(self.acked.back().is_none_or(|(last, _)| *last <= time), "Invariant: acknowledged in order");
-        self.acked.push_back((time, command));
     }
 
     /// A write's completion reaches the host.

@@ -6,6 +6,9 @@
 //! |---|---|---|
 //! | `host.rs` | queues, link, completions | a request arrives; a completion reaches the host |
 //! | `write.rs` | write buffer | written data has crossed the link |
+//! | `discard.rs` | trims and flushes | – |
+//! | `mapping.rs` | the map on flash and its cache | – |
+//! | `collect.rs` | garbage collection and everything else that moves data | – |
 //! | `die.rs` | dies and their registers | a sense, program or erase ends |
 //! | `bus.rs` | channel buses | a page has left a die |
 //! | `ecc.rs` | ECC engines | a page is decoded |
@@ -17,16 +20,19 @@
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
 mod bus;
+mod collect;
 mod die;
+mod discard;
 mod ecc;
 mod host;
+mod mapping;
 mod write;
 
 use std::collections::VecDeque;
 
-use nand::DieId;
+use nand::{DieId, PlaneId};
 use units::{Bytes, Conditions, Lpn, Span, Time};
-use workload::Request;
+use workload::{Op, Request};
 
 use crate::agenda::{Agenda, FifoServer};
 use crate::buffer::Buffer;
@@ -35,10 +41,12 @@ use crate::error::RunError;
 use crate::ftl::{Ftl, Location};
 use crate::probe::{Probe, Unwatched};
 use crate::slab::{NONE, PageOp, Queue, Slab};
-use crate::stats::{Counters, Usage};
+use crate::stats::{Counters, Usage, Victims};
 use bus::Channel;
+use collect::{Collector, Failures};
 use die::DieState;
 use host::{Command, HostQueue};
+use mapping::MapTraffic;
 use write::Arriving;
 
 /// A finished request.
@@ -94,17 +102,27 @@ pub struct Device<P: Probe = Unwatched> {
     write_queue: VecDeque<u32>,
     /// Pages that the write queue waits for.
     pages_wanted: u32,
-    /// Pages to be programmed wherever a die is free (dynamic placement).
-    pool: Queue,
+    /// Pages to be programmed wherever a die is free (dynamic placement), by lane.
+    pools: [Queue; 2],
     /// Dies in page allocation order, and those of them that take pages from the pool.
     die_order: Vec<u16>,
     pool_cursor: usize,
     /// Partly filled program units are programmed, padded.
     draining: bool,
+    /// Flushes that have not completed: as long as there are any, partly filled units go as well.
+    flushing: u32,
     /// Page operations and commands on their way to flash: what the buffer can wait for.
     progress: u32,
 
     ftl: Ftl,
+    map: MapTraffic,
+    collectors: Vec<Collector>,
+    failures: Failures,
+    /// Valid pages of the blocks that were collected.
+    victims: Victims,
+    /// When the next block is visited for refresh, and how many have been.
+    patrol: Time,
+    visited: u64,
     dies: Vec<DieState>,
     /// The busy die of each chip, where dies of a chip do not overlap.
     chip_owner: Vec<u16>,
@@ -186,12 +204,19 @@ impl<P: Probe> Device<P> {
             arriving: VecDeque::new(),
             write_queue: VecDeque::new(),
             pages_wanted: 0,
-            pool: Queue::EMPTY,
+            pools: [Queue::EMPTY; 2],
             die_order,
             pool_cursor: 0,
             draining: config.buffer.mode == crate::config::BufferMode::WriteThrough,
+            flushing: 0,
             progress: 0,
-            ftl: Ftl::new(&plan, seed),
+            ftl: Ftl::new(&plan, seed)?,
+            map: MapTraffic::new(plan.space.map_pages),
+            collectors: (0..layout.planes).map(|_| Collector::default()).collect(),
+            failures: Failures::new(seed),
+            victims: Victims::default(),
+            patrol: config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
+            visited: 0,
             dies: (0..dies as u16)
                 .map(|die| {
                     let channel = layout.channel_of(DieId(die));
@@ -247,7 +272,8 @@ impl<P: Probe> Device<P> {
             return Err(RunError::BeyondHorizon { time: request.time, latest });
         }
         let end = request.offset.0.checked_add(request.bytes.0);
-        if request.bytes.0 == 0 || end.is_none_or(|end| end > self.capacity().0) {
+        let empty = request.bytes.0 == 0 && request.op != Op::Flush;
+        if empty || end.is_none_or(|end| end > self.capacity().0) {
             return Err(RunError::OutOfRange {
                 offset: request.offset,
                 bytes: request.bytes,
@@ -283,7 +309,7 @@ impl<P: Probe> Device<P> {
             return self.failure.clone().map_or(Ok(()), Err);
         }
         let horizon = self.agenda.horizon();
-        while let Some((time, slot)) = self.agenda.peek()
+        while let Some((time, slot)) = self.next_event(limit)
             && time <= limit
         {
             if time == horizon {
@@ -305,14 +331,29 @@ impl<P: Probe> Device<P> {
                 self.on_data();
             } else if slot == self.slots.sent {
                 self.on_sent();
-            } else {
+            } else if slot == self.slots.acked {
                 self.on_acked();
+            } else {
+                self.on_patrol();
             }
             if self.failure.is_some() || (stop_at_completion && !self.completions.is_empty()) {
                 break;
             }
         }
         self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
+    /// time that was asked for, or while something happens to requests.
+    #[inline]
+    fn next_event(&self, limit: Time) -> Option<(Time, usize)> {
+        let next = self.agenda.peek();
+        if self.patrol == Time::NEVER {
+            return next;
+        }
+        let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
+        let until = next.map_or(limit, |(time, _)| time);
+        if self.patrol < until && !endless { Some((self.patrol.max(self.now), usize::MAX)) } else { next }
     }
 
     /// Takes the requests that have completed, in order of completion.
@@ -362,6 +403,22 @@ impl<P: Probe> Device<P> {
         counters
     }
 
+    /// Valid pages of the blocks that were collected.
+    pub fn victims(&self) -> &Victims {
+        &self.victims
+    }
+
+    /// Erases in the run of every block that the factory found good.
+    pub fn erases(&self) -> impl Iterator<Item = u32> {
+        self.ftl.blocks.erases()
+    }
+
+    /// Free blocks: of all planes, and of the plane that has the fewest.
+    pub fn free_blocks(&self) -> (u64, u32) {
+        let free = (0..self.plan.layout.planes).map(|plane| self.ftl.blocks.free(PlaneId(plane)));
+        free.fold((0, u32::MAX), |(sum, least), free| (sum + u64::from(free), least.min(free)))
+    }
+
     /// Where the time of every resource has gone since the start.
     pub fn usage(&self) -> Usage {
         let now = self.now;
@@ -380,6 +437,11 @@ impl<P: Probe> Device<P> {
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
         self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, self.now, &self.plan).0)
+    }
+
+    /// The flash page that holds the newest data of a page that is on flash, if any is.
+    pub fn flash_page(&self, lpn: Lpn) -> Option<units::Ppn> {
+        self.flash_version(lpn)
     }
 
     /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
@@ -402,22 +464,30 @@ impl<P: Probe> Device<P> {
                 return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
             }
         }
-        if outstanding == 0
-            && self.buffer.in_use() == self.buffer.dirty_pages
-            && self.ops.len() != self.pool.len as usize
-        {
+        let pooled: u32 = self.pools.iter().map(|pool| pool.len).sum();
+        if self.quiet() && self.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.ops.len()));
         }
-        if counters.pages_transferred_in != counters.pages_programmed {
-            let (moved, programmed) = (counters.pages_transferred_in, counters.pages_programmed);
-            return Err(format!("{moved} pages crossed the buses into dies, {programmed} were given to programs"));
+        let programmed = counters.pages_programmed;
+        if counters.pages_transferred_in + counters.pages_copied_back != programmed {
+            let (moved, copied) = (counters.pages_transferred_in, counters.pages_copied_back);
+            return Err(format!(
+                "{moved} pages crossed the buses into dies and {copied} were copied in them, {programmed} were given to programs"
+            ));
         }
-        let leaving = u64::from(self.buffer.leaving());
-        if counters.user_pages_programmed + counters.pages_padded > counters.pages_programmed
-            || counters.pages_programmed > counters.user_pages_programmed + counters.pages_padded + leaving
-        {
-            return Err("pages programmed are neither host data, padding nor under way".into());
+        let moved: u64 = counters.pages_moved.iter().sum();
+        let done = counters.user_pages_programmed
+            + counters.pages_padded
+            + moved
+            + counters.map_programs
+            + counters.pages_failed;
+        let under_way = self.ftl.blocks.pending();
+        if done + under_way != programmed {
+            return Err(format!(
+                "{programmed} pages were programmed, {done} have a purpose and {under_way} are under way"
+            ));
         }
+        self.check_collectors()?;
         if self.failure.is_none() {
             self.check_wishes()?;
         }
@@ -428,7 +498,16 @@ impl<P: Probe> Device<P> {
         Ok(())
     }
 
-    /// Checks every logical page against every physical page. Slow: for tests, when no program is under way.
+    /// Whether no page is on its way anywhere but from the write buffer, where units may wait for company.
+    fn quiet(&self) -> bool {
+        self.outstanding().0 == 0
+            && self.idle()
+            && self.buffer.in_use() == self.buffer.dirty_pages
+            && self.progress == 0
+            && self.map.quiet()
+    }
+
+    /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
         self.ftl.check(&self.plan, |lpn| self.flash_version(lpn))
     }

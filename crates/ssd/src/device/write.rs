@@ -1,18 +1,24 @@
 //! Written data: from the host into the buffer, and from the buffer to flash.
 //!
+//! A page's lane, and so its stream, is decided when it leaves the buffer: with three streams and more, data whose last
+//! version had never been moved is young, and goes apart from the rest (after Chiang, Lee, Chang, "Using data
+//! clustering to improve cleaning performance for flash memory", SPE 1999).
+//!
 //! Order of accesses to one page: a write takes effect when its data is in the buffer, a read sees what has
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
 //! again meanwhile gets a new slot, and the map follows the newest, whichever program ends first.
 
 use schemes::Class;
 use units::{Bytes, Lpn, Ppn, Time};
+use workload::Op;
 
 use super::{Device, part, parts};
 use crate::buffer::State;
 use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
 use crate::probe::Probe;
-use crate::slab::{NONE, PageOp};
+use crate::slab::{Kind, NONE, PageOp};
+use crate::space::lane;
 
 /// Parts of a write that are crossing the link.
 pub(super) struct Arriving {
@@ -111,39 +117,54 @@ impl<P: Probe> Device<P> {
             Location::Flash(ppn) => (self.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
             Location::Unmapped => (self.buffer.fill(lpn, sectors, self.buffer.full, None), None),
         };
-        self.ftl.set_buffered(lpn, slot);
+        self.ftl.set(lpn, Location::Buffer(slot));
         self.probe.buffered(self.now, id, lpn, slot, over);
         slot
     }
 
-    /// Acknowledges one part of a write when a slot is on flash.
-    fn wait_for(&mut self, slot: u32, command: u32) {
-        let (lpn, next) = (self.buffer[slot].lpn, self.buffer[slot].waiters);
-        let waiter = PageOp {
-            next,
-            owner: command,
+    /// Lets a command wait until a slot is on flash.
+    pub(super) fn wait_for(&mut self, slot: u32, command: u32) {
+        let mut waiter = self.program_op(slot);
+        (waiter.next, waiter.owner) = (self.buffer[slot].waiters, command);
+        self.buffer[slot].waiters = self.ops.insert(waiter);
+    }
+
+    /// The program of a slot's page.
+    fn program_op(&self, slot: u32) -> PageOp {
+        let lpn = self.buffer[slot].lpn;
+        let (die, plane) = self.plan.layout.die_of(self.ftl.plane_of(lpn));
+        PageOp {
+            next: NONE,
+            owner: slot,
             lpn,
             ppn: Ppn(0),
-            bus_bytes: 0,
+            source: Ppn(0),
+            bus_bytes: self.plan.layout.page_size.0 as u32,
             host_bytes: 0,
-            die: nand::DieId(0),
-            plane: 0,
+            die,
+            plane,
             class: Class::UserProgram,
+            kind: Kind::Slot,
+            lane: lane::HOST as u8,
             seq: 0,
-        };
-        self.buffer[slot].waiters = self.ops.insert(waiter);
+        }
+    }
+
+    /// Whether partly filled units of host data go as they are.
+    pub(super) fn draining(&self) -> bool {
+        self.draining || self.flushing > 0
     }
 
     /// Sends the oldest dirty pages to flash: those above the limit, and as many as waiting writes need.
     pub(super) fn destage(&mut self) {
         while self.buffer.dirty_pages > 0
-            && (self.draining
+            && (self.draining()
                 || self.buffer.dirty_pages > self.buffer.dirty_limit
                 || self.buffer.leaving() < self.pages_wanted)
         {
             self.destage_oldest();
         }
-        self.dispatch_pool();
+        self.dispatch_pools();
         if self.pages_wanted > 0 && self.progress == 0 && self.arriving.is_empty() {
             self.force_oldest();
         }
@@ -154,9 +175,9 @@ impl<P: Probe> Device<P> {
         while self.buffer.dirty_pages > 0 {
             self.destage_oldest();
         }
-        self.dispatch_pool();
+        self.dispatch_pools();
         for die in 0..self.dies.len() {
-            self.force_die(die);
+            self.force_die(die, lane::HOST..lane::COUNT);
         }
         self.kick_touched();
     }
@@ -176,39 +197,59 @@ impl<P: Probe> Device<P> {
         let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
         let bus_bytes = self.read_transfer(from, to);
         self.counters.fill_reads += 1;
-        self.queue_read(Class::InternalRead, slot, self.buffer[slot].lpn, under, bus_bytes, 0);
+        self.queue_read(Class::InternalRead, Kind::Slot, slot, self.buffer[slot].lpn, under, (bus_bytes, 0));
     }
 
     /// The old half of a partly written page has been read.
-    pub(super) fn filled(&mut self, slot: u32, lpn: Lpn) {
-        debug_assert_eq!(self.buffer[slot].lpn, lpn);
+    pub(super) fn filled(&mut self, slot: u32) {
         self.progress -= 1;
-        self.buffer[slot].valid = self.buffer.full;
-        self.program_slot(slot);
+        if self.buffer[slot].superseded {
+            self.discard_slot(slot);
+        } else {
+            self.buffer[slot].valid = self.buffer.full;
+            self.program_slot(slot);
+        }
         self.destage();
+        self.kick_writes();
     }
 
-    /// Queues a slot whose page is complete for programming.
+    /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: u32) {
         self.buffer.freeze(slot);
-        let lpn = self.buffer[slot].lpn;
-        let seq = self.number();
-        let (die, plane) = self.plan.layout.die_of(self.ftl.plane_of(lpn));
-        let bus_bytes = self.plan.layout.page_size.0 as u32;
-        let class = Class::UserProgram;
-        let op = PageOp { next: NONE, owner: slot, lpn, ppn: Ppn(0), bus_bytes, host_bytes: 0, die, plane, class, seq };
+        let mut op = self.program_op(slot);
+        op.seq = self.number();
+        if self.plan.config.ftl.streams > 2 {
+            let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < lane::MOVED);
+            let young = self.under_chain(slot).is_some_and(young) || self.buffer[slot].older != NONE;
+            op.lane = if young { lane::HOST } else { lane::HOST_COLD } as u8;
+        }
+        if self.map_ready(op.lpn) {
+            self.place_program(op);
+        } else {
+            self.await_map(op, None);
+        }
+    }
+
+    /// Queues the program of a slot's page.
+    pub(super) fn place_program(&mut self, op: PageOp) {
+        let pool = usize::from(op.lane);
         let op = self.ops.insert(op);
         match self.plan.config.ftl.placement {
             Placement::Static => self.queue_program(op),
-            Placement::Dynamic => self.pool.push(&mut self.ops, op),
+            Placement::Dynamic => self.pools[pool].push(&mut self.ops, op),
         }
     }
 
-    /// Gives pages of the pool to dies that have no program, in page allocation order.
-    pub(super) fn dispatch_pool(&mut self) {
-        if self.pool.is_empty() {
-            return;
+    /// Gives pages of the pools to dies that have no program, in page allocation order.
+    pub(super) fn dispatch_pools(&mut self) {
+        for lane in [lane::HOST, lane::HOST_COLD] {
+            if !self.pools[lane].is_empty() {
+                self.dispatch_pool(lane);
+            }
         }
+    }
+
+    fn dispatch_pool(&mut self, lane: usize) {
         let layout = self.plan.layout;
         let planes = match self.plan.programs {
             nand::PlanePrograms::Single => 1,
@@ -216,35 +257,58 @@ impl<P: Probe> Device<P> {
         };
         let whole = planes * self.plan.unit_pages;
         // Whole wordlines wait for a command's worth of pages; single pages go as soon as a die is free.
-        let enough = if self.plan.unit_pages == 1 || self.draining { 1 } else { whole };
-        while self.pool.len >= enough
-            && let Some(die) = self.next_pool_die()
+        let enough = if self.plan.unit_pages == 1 || self.draining() { 1 } else { whole };
+        while self.pools[lane].len >= enough
+            && let Some(die) = self.next_pool_die(lane)
         {
-            self.give_pages(die, whole.min(self.pool.len));
+            self.give_pages(die, lane, whole.min(self.pools[lane].len));
         }
     }
 
-    fn next_pool_die(&mut self) -> Option<usize> {
+    fn next_pool_die(&mut self, lane: usize) -> Option<usize> {
         let count = self.die_order.len();
-        let step =
-            (0..count).find(|step| self.takes_programs(self.die_order[(self.pool_cursor + step) % count].into()))?;
+        let step = (0..count).find(|step| {
+            let die = usize::from(self.die_order[(self.pool_cursor + step) % count]);
+            self.takes_programs(die) && self.open_planes(die, lane).next().is_some()
+        })?;
         let position = (self.pool_cursor + step) % count;
         self.pool_cursor = (position + 1) % count;
         Some(self.die_order[position].into())
     }
 
-    /// Moves up to `pages` from the pool to a die, a unit for each of the planes that have been programmed least.
-    /// Planes that lag behind catch up alone, so that afterwards all of them go together again.
-    fn give_pages(&mut self, die: usize, pages: u32) {
+    /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
+    /// they can still be collected.
+    fn open_planes(&self, die: usize, lane: usize) -> impl Iterator<Item = u8> {
+        let layout = self.plan.layout;
+        let stream = usize::from(self.plan.space.stream[lane]);
+        (0..layout.planes_per_die as u8).filter(move |plane| {
+            let plane = layout.plane(nand::DieId(die as u16), *plane);
+            let retired = self.ftl.blocks.in_service(plane).1;
+            self.ftl.blocks.room(plane, stream, false)
+                && self.ftl.blocks.live(plane) + retired * layout.pages < self.plan.space.live_limit
+        })
+    }
+
+    /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
+    /// that lag behind catch up alone, so that afterwards all of them go together again.
+    fn give_pages(&mut self, die: usize, lane: usize, pages: u32) {
         let layout = self.plan.layout;
         let id = nand::DieId(die as u16);
-        let programmed = |plane: u8| self.ftl.blocks.programmed(layout.plane(id, plane));
-        let planes = 0..layout.planes_per_die as u8;
-        let least = planes.clone().map(programmed).min();
-        let lagging: Vec<u8> = planes.filter(|plane| Some(programmed(*plane)) == least).collect();
-        let pages = pages.min(lagging.len() as u32 * self.plan.unit_pages);
+        let stream = usize::from(self.plan.space.stream[lane]);
+        let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(id, plane), stream);
+        let most = self.open_planes(die, lane).map(taken).max().unwrap_or(0);
+        // Only the place in the block matters.
+        let behind = |plane: u8| (most - taken(plane)) % u64::from(layout.pages);
+        let furthest = self.open_planes(die, lane).map(behind).max();
+        let mut lagging = [0u8; nand::geometry::MAX_PLANES as usize];
+        let mut count = 0;
+        for plane in self.open_planes(die, lane).filter(|plane| Some(behind(*plane)) == furthest) {
+            lagging[count] = plane;
+            count += 1;
+        }
+        let pages = pages.min(count as u32 * self.plan.unit_pages);
         for index in 0..pages {
-            let op = self.pool.pop(&mut self.ops);
+            let op = self.pools[lane].pop(&mut self.ops);
             let plane = lagging[(index / self.plan.unit_pages) as usize];
             (self.ops[op].die, self.ops[op].plane) = (id, plane);
             self.queue_program(op);
@@ -253,49 +317,65 @@ impl<P: Probe> Device<P> {
 
     /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
     fn force_oldest(&mut self) {
-        if self.pool.is_empty() {
-            if let Some(die) = self.oldest_program_die() {
-                self.force_die(die);
+        for lane in [lane::HOST, lane::HOST_COLD] {
+            if !self.pools[lane].is_empty()
+                && let Some(die) = self.next_pool_die(lane)
+            {
+                let pages = self.pools[lane].len;
+                self.give_pages(die, lane, pages);
+                return self.force_die(die, lane..lane + 1);
             }
-        } else if let Some(die) = self.next_pool_die() {
-            let pages = self.pool.len;
-            self.give_pages(die, pages);
-            self.force_die(die);
+        }
+        if let Some(die) = self.oldest_program_die() {
+            self.force_die(die, lane::HOST..lane::COUNT);
         }
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
     pub(super) fn prefetch_programmed(&self, op: u32) {
         self.ftl.prefetch(self.ops[op].lpn);
-        if let Some(under) = self.buffer[self.ops[op].owner].under {
-            self.ftl.blocks.prefetch(under);
+        match self.ops[op].kind {
+            Kind::Slot => {
+                if let Some(under) = self.buffer[self.ops[op].owner].under {
+                    self.ftl.blocks.prefetch(under);
+                }
+            }
+            _ => self.ftl.blocks.prefetch(self.ops[op].source),
         }
     }
 
     /// A slot's page is on flash.
     pub(super) fn programmed(&mut self, id: u32) {
-        let (slot, lpn, ppn) = (self.ops[id].owner, self.ops[id].lpn, self.ops[id].ppn);
+        let PageOp { owner: slot, lpn, ppn, .. } = self.ops[id];
         self.ops.release(id);
         self.probe.programmed(self.now, lpn, slot, ppn);
         self.counters.user_pages_programmed += 1;
         if self.buffer[slot].superseded {
-            self.ftl.blocks.invalidate(ppn);
+            self.stale(ppn);
         } else {
             self.supersede(slot);
             let newer = self.buffer[slot].newer;
             if newer == NONE {
                 debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
-                self.ftl.set_flash(lpn, ppn);
+                self.ftl.set(lpn, Location::Flash(ppn));
             } else {
                 (self.buffer[newer].under, self.buffer[newer].older) = (Some(ppn), NONE);
             }
+            self.map_changed(lpn);
         }
+        self.ftl.blocks.completed(ppn);
+        self.release_slot(slot);
+    }
+
+    /// Acknowledges what waits for a slot, and frees it.
+    pub(super) fn release_slot(&mut self, slot: u32) {
         let mut waiter = self.buffer[slot].waiters;
         while waiter != NONE {
             let (command, next) = (self.ops[waiter].owner, self.ops[waiter].next);
             self.ops.release(waiter);
             self.commands[command].remaining -= 1;
             if self.commands[command].remaining == 0 {
+                self.flushing -= u32::from(self.commands[command].request.op == Op::Flush);
                 self.acknowledge(command, self.now + self.plan.config.host.t_complete);
             }
             waiter = next;
@@ -303,12 +383,19 @@ impl<P: Probe> Device<P> {
         self.buffer.release(slot);
     }
 
+    /// A flash page's data is out of date.
+    pub(super) fn stale(&mut self, ppn: Ppn) {
+        self.ftl.blocks.invalidate(ppn);
+        let plane = self.plan.layout.plane_of(ppn);
+        self.page_lost(plane);
+    }
+
     /// A slot's data is on flash: every older version of the page is stale, on flash and on its way there.
-    fn supersede(&mut self, slot: u32) {
+    pub(super) fn supersede(&mut self, slot: u32) {
         let mut version = slot;
         while version != NONE {
             if let Some(old) = self.buffer[version].under.take() {
-                self.ftl.blocks.invalidate(old);
+                self.stale(old);
             }
             self.buffer[version].superseded = version != slot;
             version = self.buffer[version].older;

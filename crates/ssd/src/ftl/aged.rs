@@ -1,106 +1,252 @@
 //! The state that a run starts from, as an invertible formula: which page holds which logical page, so that
 //! a 2-TiB drive starts in no time and takes no memory until it is written.
 //!
-//! Logical pages were dealt to the planes in the page allocation order and fill each plane's blocks from
-//! the first on. With stale pages among them, the `i`-th live page of a plane stands at place
-//! `floor(i / live share)`: live pages are spread evenly, and both directions are one multiplication.
+//! Pages were dealt to the planes in the page allocation order. The blocks of a plane hold live pages by a
+//! profile, the same for all planes, and within a block live pages are spread evenly. Profiles:
+//!
+//! - written in order, `age.invalid` of the pages stale: the same share everywhere;
+//! - `closed-form`: as after long uniform overwriting. A page survives an overwrite of any page with the same
+//!   probability, so a block's valid share falls exponentially with the time since it was filled: exp(-b x) at
+//!   x = 0 (the youngest block) .. 1 (the next victim). Its mean is live over physical pages, (1 - exp(-b)) / b =
+//!   1 / alpha, which gives b; then b = alpha / A, with A = alpha / (alpha + W(-alpha exp(-alpha))) the write
+//!   amplification under FIFO (Desnoyers, SYSTOR'12 section 3). A greedy collector keeps the same profile: a block
+//!   passes through all counts of valid pages from full to the victim's, and stays at each in inverse
+//!   proportion to it.
 
 use nand::{Address, Layout, PlaneId};
 use units::{Lpn, Ppn};
 
-use crate::config::Plan;
+use crate::config::{Plan, Precondition};
 
 /// The initial contents of the flash.
 pub(crate) struct Aged {
     layout: Layout,
     /// Logical pages below this hold data.
     pub filled: u32,
+    /// Pages of the map are numbered from here; those below the second number have been written.
+    map_from: u32,
+    map_to: u32,
+    /// Pages with data, the map's included.
+    count: u32,
     planes: Divisor,
     pages: Divisor,
     plane_of_position: Vec<u32>,
     position_of_plane: Vec<u32>,
-    /// Live pages among `SCALE` pages of a written block.
-    live: u64,
+    /// Blocks that are full of live pages, in order: no table is needed.
+    dense: bool,
+    /// Live pages in the blocks before each block.
+    before: Vec<u32>,
+    /// The block of every so many live pages.
+    guess: Vec<u32>,
+    shuffle: Option<Shuffle>,
 }
 
-const SCALE_BITS: u32 = 24;
+const GUESS_BITS: u32 = 6;
 
 impl Aged {
-    pub fn new(plan: &Plan) -> Aged {
-        let layout = plan.layout;
+    /// `usable` is the number of blocks that the plane with the fewest has.
+    pub fn new(plan: &Plan, usable: u32) -> Aged {
+        let (layout, age) = (plan.layout, &plan.config.age);
         let plane_of_position = plan.config.ftl.page_order.planes(&layout);
         let mut position_of_plane = vec![0; plane_of_position.len()];
         for (position, plane) in plane_of_position.iter().enumerate() {
             position_of_plane[*plane as usize] = position as u32;
         }
-        let live = ((1.0 - plan.config.age.invalid.0) * f64::from(1u32 << SCALE_BITS)).ceil() as u64;
+        let filled = (f64::from(plan.logical_pages) * age.fill.0) as u32;
+        let map = if plan.space.map_pages > 0 { filled.div_ceil(plan.space.map_entries) } else { 0 };
+        let count = filled + map;
+        let per_plane = count.div_ceil(layout.planes);
+        let before = match age.precondition {
+            Precondition::ClosedForm => {
+                overwritten(per_plane, plan.space.initial_blocks(&plan.config, usable), layout.pages)
+            }
+            Precondition::None | Precondition::Write(_) => spread(per_plane, 1.0 - age.invalid.0, layout.pages),
+        };
+        let mut guess = Vec::new();
+        let mut block = 0;
+        for index in (0..per_plane).step_by(1 << GUESS_BITS) {
+            while before[block + 1] <= index {
+                block += 1;
+            }
+            guess.push(block as u32);
+        }
         Aged {
             layout,
-            filled: (f64::from(plan.logical_pages) * plan.config.age.fill.0) as u32,
+            filled,
+            map_from: plan.logical_pages,
+            map_to: plan.logical_pages + map,
+            count,
             planes: Divisor::new(layout.planes),
             pages: Divisor::new(layout.pages),
             plane_of_position,
             position_of_plane,
-            live: live.max(1),
+            dense: age.precondition != Precondition::ClosedForm && age.invalid.0 == 0.0,
+            before,
+            guess,
+            shuffle: (age.precondition == Precondition::ClosedForm).then(|| Shuffle::new(count / layout.planes)),
         }
     }
 
-    /// The plane that an address is dealt to.
+    /// The plane that a page is dealt to.
     #[inline]
     pub fn plane_of(&self, lpn: Lpn) -> PlaneId {
         let position = self.planes.div_rem(lpn.0).1;
         PlaneId(self.plane_of_position[position as usize])
     }
 
-    /// Where the drive's initial data for a logical page stands, if there is any.
+    /// Where the drive's initial data for a page stands, if there is any.
     #[inline]
     pub fn physical(&self, lpn: Lpn) -> Option<Ppn> {
-        if lpn.0 >= self.filled {
-            return None;
-        }
-        let (index, position) = self.planes.div_rem(lpn.0);
-        let place = ((u64::from(index) << SCALE_BITS) / self.live) as u32;
-        let place = if self.live == 1 << SCALE_BITS { index } else { place };
-        let (block, page) = self.pages.div_rem(place);
+        let number = if lpn.0 < self.filled { lpn.0 } else { self.map_number(lpn)? };
+        let (index, position) = self.planes.div_rem(number);
+        let (block, page) = if self.dense { self.pages.div_rem(index) } else { self.place(index) };
         let plane = PlaneId(self.plane_of_position[position as usize]);
         Some(self.layout.pack(Address { plane, block, page }))
     }
 
-    /// The logical page whose initial data stands in a physical page, if any.
+    #[cold]
+    fn map_number(&self, lpn: Lpn) -> Option<u32> {
+        (self.map_from..self.map_to).contains(&lpn.0).then(|| lpn.0 - self.map_from + self.filled)
+    }
+
+    fn place(&self, index: u32) -> (u32, u32) {
+        let index = self.shuffle.as_ref().map_or(index, |shuffle| shuffle.apply(index));
+        let mut block = self.guess[(index >> GUESS_BITS) as usize];
+        while self.before[block as usize + 1] <= index {
+            block += 1;
+        }
+        let (first, live) = (self.before[block as usize], self.live(block));
+        (block, (u64::from(index - first) * u64::from(self.layout.pages) / u64::from(live)) as u32)
+    }
+
+    /// Live pages of a block in the profile.
+    fn live(&self, block: u32) -> u32 {
+        self.before[block as usize + 1] - self.before[block as usize]
+    }
+
+    fn blocks(&self) -> u32 {
+        self.before.len() as u32 - 1
+    }
+
+    /// Pages dealt to a plane.
+    fn count_of(&self, plane: PlaneId) -> u32 {
+        let position = self.position_of_plane[plane.0 as usize];
+        if position < self.count { (self.count - 1 - position) / self.layout.planes + 1 } else { 0 }
+    }
+
+    /// The page whose initial data stands in a physical page, if any.
     pub fn logical(&self, address: Address) -> Option<Lpn> {
-        let place = u64::from(address.block) * u64::from(self.layout.pages) + u64::from(address.page);
-        let index = (place * self.live).div_ceil(1 << SCALE_BITS);
-        if (index << SCALE_BITS) / self.live != place {
+        if address.block >= self.blocks() {
             return None;
         }
-        let position = u64::from(self.position_of_plane[address.plane.0 as usize]);
-        let lpn = index * u64::from(self.layout.planes) + position;
-        (lpn < u64::from(self.filled)).then_some(Lpn(lpn as u32))
+        let (live, pages) = (u64::from(self.live(address.block)), u64::from(self.layout.pages));
+        let within = if self.dense { address.page.into() } else { (u64::from(address.page) * live).div_ceil(pages) };
+        if within >= live || (!self.dense && within * pages / live != u64::from(address.page)) {
+            return None;
+        }
+        let index = self.before[address.block as usize] + within as u32;
+        if index >= self.count_of(address.plane) {
+            return None;
+        }
+        let index = self.shuffle.as_ref().map_or(index, |shuffle| shuffle.invert(index));
+        let number = index * self.layout.planes + self.position_of_plane[address.plane.0 as usize];
+        Some(Lpn(if number < self.filled { number } else { number - self.filled + self.map_from }))
     }
 
     /// Blocks of a plane that the initial data takes, the last of them perhaps in part.
     pub fn used_blocks(&self, plane: PlaneId) -> u32 {
-        let position = self.position_of_plane[plane.0 as usize];
-        if position >= self.filled {
-            return 0;
+        match self.count_of(plane) {
+            0 => 0,
+            // All of a profile's blocks, but for the last page that this plane may lack.
+            count => self.before.partition_point(|before| *before < count) as u32,
         }
-        let last = u64::from((self.filled - 1 - position) / self.layout.planes);
-        let place = (last << SCALE_BITS) / self.live;
-        (place / u64::from(self.layout.pages)) as u32 + 1
     }
 
     /// Live pages that the initial data put into a block.
     pub fn live_in_block(&self, plane: PlaneId, block: u32) -> u32 {
-        let pages = u64::from(self.layout.pages);
-        let first_index = |place: u64| (place * self.live).div_ceil(1 << SCALE_BITS);
-        let position = self.position_of_plane[plane.0 as usize];
-        if position >= self.filled {
+        if block >= self.blocks() {
             return 0;
         }
-        let count = u64::from((self.filled - 1 - position) / self.layout.planes) + 1;
-        let (from, to) = (first_index(u64::from(block) * pages), first_index(u64::from(block + 1) * pages));
-        (to.min(count) - from.min(count)) as u32
+        let count = self.count_of(plane);
+        self.before[block as usize + 1].min(count) - self.before[block as usize].min(count)
     }
+
+    /// Live pages that the initial data put into a plane.
+    pub fn live_in_plane(&self, plane: PlaneId) -> u32 {
+        self.count_of(plane)
+    }
+}
+
+/// The profile of data that was written in order with a share of live pages: live pages before each block.
+fn spread(count: u32, live: f64, pages: u32) -> Vec<u32> {
+    let blocks = (f64::from(count) / live / f64::from(pages)).ceil() as u32;
+    let share = (live * f64::from(1u32 << 24)).ceil() as u64;
+    let before = |block: u32| ((u64::from(block) * u64::from(pages) * share) >> 24).min(u64::from(count)) as u32;
+    let mut before: Vec<u32> = (0..blocks).map(before).collect();
+    before.push(count);
+    before
+}
+
+/// The profile of data that was overwritten at random for long: the next victim first.
+fn overwritten(count: u32, blocks: u32, pages: u32) -> Vec<u32> {
+    let filling = f64::from(count) / (f64::from(blocks) * f64::from(pages));
+    // (1 - exp(-b)) / b falls from 1 to 0.
+    let (mut low, mut high) = (1e-9, 1e9);
+    for _ in 0..200 {
+        let b: f64 = (low + high) / 2.0;
+        if -libm::expm1(-b) / b > filling { low = b } else { high = b }
+    }
+    let b = (low + high) / 2.0;
+    let share = |done: f64| (libm::exp(-b * (1.0 - done)) - libm::exp(-b)) / -libm::expm1(-b);
+    let mut before = vec![0u32];
+    for block in 1..=blocks {
+        let ideal = (f64::from(count) * share(f64::from(block) / f64::from(blocks))).round() as u32;
+        let last = before[block as usize - 1];
+        // What rounding left over must still fit into the blocks to come.
+        let least = count.saturating_sub((blocks - block) * pages);
+        before.push(ideal.clamp(last.max(least), (last + pages).max(least)).min(count));
+    }
+    before[blocks as usize] = count;
+    before
+}
+
+/// A permutation of 0..n by one multiplication modulo n, which scatters neighbours over all blocks. Numbers from n
+/// on stay where they are.
+struct Shuffle {
+    n: u64,
+    factor: u64,
+    inverse: u64,
+}
+
+impl Shuffle {
+    fn new(n: u32) -> Shuffle {
+        let n = u64::from(n.max(1));
+        // Near n over the golden ratio neighbours end up as far apart as can be.
+        let start = (n as f64 * 0.618_033_988_749_895) as u64;
+        let (factor, inverse) =
+            (start.max(1)..).find_map(|factor| Some((factor, inverse(factor, n)?))).unwrap_or((1, 1));
+        Shuffle { n, factor, inverse }
+    }
+
+    fn apply(&self, index: u32) -> u32 {
+        if u64::from(index) < self.n { (u64::from(index) * self.factor % self.n) as u32 } else { index }
+    }
+
+    fn invert(&self, index: u32) -> u32 {
+        if u64::from(index) < self.n { (u64::from(index) * self.inverse % self.n) as u32 } else { index }
+    }
+}
+
+/// The inverse of `a` modulo `n`, where they have no common factor (extended Euclid).
+fn inverse(a: u64, n: u64) -> Option<u64> {
+    let (mut r, mut next_r) = (n as i128, (a % n) as i128);
+    let (mut t, mut next_t) = (0i128, 1i128);
+    while next_r != 0 {
+        let quotient = r / next_r;
+        (r, next_r) = (next_r, r - quotient * next_r);
+        (t, next_t) = (next_t, t - quotient * next_t);
+    }
+    (r == 1).then(|| t.rem_euclid(n as i128) as u64)
 }
 
 /// Division by a constant through one multiplication: exact for every `u32` (Lemire, Kaser, Kurz,
@@ -130,53 +276,84 @@ mod tests {
     use crate::config::Config;
     use units::Fraction;
 
-    fn aged(fill: f64, invalid: f64, order: &str) -> (Aged, Plan) {
+    fn aged(fill: f64, invalid: f64, settings: &[&str]) -> (Aged, Plan) {
         let mut config = Config::default();
         config.geometry.channels = 3;
-        config.geometry.blocks = 20;
+        config.geometry.blocks = 60;
         config.geometry.pages = 30;
+        config.ftl.over_provisioning = 0.6;
         config.age.fill = Fraction(fill);
         config.age.invalid = Fraction(invalid);
-        config.set(&format!("ftl.page_order={order}")).unwrap();
+        settings.iter().for_each(|word| config.set(word).unwrap());
         let plan = config.plan().unwrap();
-        (Aged::new(&plan), plan)
+        (Aged::new(&plan, plan.layout.blocks), plan)
     }
 
     #[test]
     fn the_initial_map_is_a_bijection_between_filled_and_live_pages() {
-        for (fill, invalid) in [(1.0, 0.0), (0.5, 0.0), (0.7, 0.25), (0.3, 0.66), (0.0, 0.0), (0.001, 0.1)] {
-            for order in ["CWDP", "PCWD", "DPWC"] {
-                let (aged, plan) = aged(fill, invalid, order);
+        let cached = "mapping.table=cached";
+        let small = "mapping.entry=64B";
+        for (fill, invalid) in [(1.0, 0.0), (0.5, 0.0), (0.7, 0.25), (0.2, 0.66), (0.0, 0.0), (0.001, 0.1)] {
+            for settings in [
+                &["ftl.page_order=CWDP"][..],
+                &["ftl.page_order=PCWD", cached, small],
+                &["age.precondition=closed-form", cached],
+            ] {
+                let invalid = if settings.len() == 2 { 0.0 } else { invalid };
+                let (aged, plan) = aged(fill, invalid, settings);
                 let layout = plan.layout;
-                for lpn in (0..plan.logical_pages).map(Lpn) {
-                    let place = aged.physical(lpn);
-                    assert_eq!(place.is_some(), lpn.0 < aged.filled);
-                    if let Some(ppn) = place {
-                        assert_eq!(aged.logical(layout.unpack(ppn)), Some(lpn));
-                        assert_eq!(layout.plane_of(ppn), aged.plane_of(lpn));
-                    }
+                let total = plan.logical_pages + plan.space.map_pages;
+                let mut mapped = 0;
+                for lpn in (0..total).map(Lpn) {
+                    let Some(ppn) = aged.physical(lpn) else { continue };
+                    mapped += 1;
+                    assert_eq!(aged.logical(layout.unpack(ppn)), Some(lpn));
                 }
+                let map = if plan.space.map_pages > 0 { aged.filled.div_ceil(plan.space.map_entries) } else { 0 };
+                assert_eq!(mapped, aged.filled + map);
                 let mut live = 0;
                 for plane in (0..layout.planes).map(PlaneId) {
+                    let mut in_plane = 0;
                     for block in 0..layout.blocks {
                         let here = (0..layout.pages)
                             .filter(|page| aged.logical(Address { plane, block, page: *page }).is_some())
                             .count() as u32;
                         assert_eq!(here, aged.live_in_block(plane, block));
                         assert!(here == 0 || block < aged.used_blocks(plane));
-                        live += here;
+                        in_plane += here;
                     }
+                    assert_eq!(in_plane, aged.live_in_plane(plane));
+                    live += in_plane;
                 }
-                assert_eq!(live, aged.filled);
+                assert_eq!(live, mapped);
             }
         }
     }
 
     #[test]
+    fn host_data_written_in_order_is_dealt_by_address() {
+        let (aged, plan) = aged(0.9, 0.1, &["ftl.page_order=CWDP"]);
+        for lpn in (0..aged.filled).map(Lpn) {
+            assert_eq!(plan.layout.plane_of(aged.physical(lpn).unwrap()), aged.plane_of(lpn));
+        }
+    }
+
+    #[test]
     fn a_share_of_stale_pages_spreads_the_data_over_that_many_more_blocks() {
-        let (dense, _) = aged(0.5, 0.0, "CWDP");
-        let (spread, _) = aged(0.5, 0.5, "CWDP");
-        assert_eq!(2 * dense.used_blocks(PlaneId(0)), spread.used_blocks(PlaneId(0)) + 1);
+        let (dense, _) = aged(0.5, 0.0, &[]);
+        let (spread, _) = aged(0.5, 0.5, &[]);
+        assert!(spread.used_blocks(PlaneId(0)).abs_diff(2 * dense.used_blocks(PlaneId(0))) <= 1);
+    }
+
+    #[test]
+    fn the_closed_form_decays_exponentially_from_full_blocks_to_the_next_victim() {
+        let before = overwritten(80_000, 1000, 100);
+        let live: Vec<f64> = before.windows(2).map(|pair| f64::from(pair[1] - pair[0])).collect();
+        // alpha = 1.25: W(-1.25 exp(-1.25)) = -0.7675..., A = 2.69, and 1 - 1/A = 0.6289 of a victim is valid.
+        assert!((live[..10].iter().sum::<f64>() / 1000.0 - 0.6289).abs() < 0.003, "{:?}", &live[..10]);
+        assert!((live[990..].iter().sum::<f64>() / 1000.0 - 1.0).abs() < 0.005);
+        assert!((live[495..505].iter().sum::<f64>() / 1000.0 - 0.6289f64.sqrt()).abs() < 0.003);
+        assert_eq!(before[1000], 80_000);
     }
 
     #[test]

@@ -1,131 +1,318 @@
-//! The blocks: which are free, which is open on each plane, and what their pages hold.
+//! The blocks: which are free, open, full or out of service, and what their pages hold.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use nand::{Address, Layout, PlaneId};
 use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 
 use super::aged::Aged;
-use crate::config::{EraseWhen, Plan};
+use super::candidates::Candidates;
+use crate::config::{EraseWhen, FreeBlock, Plan};
+use crate::space::lane;
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
 const TICK_BITS: u32 = 24;
 /// A page of a written block that holds no live data.
 const STALE: Lpn = Lpn(u32::MAX);
+/// `Block::written` of a block that holds what it held at the start, and of one that holds nothing.
+const INITIAL: u32 = u32::MAX;
+const EMPTY: u32 = u32::MAX - 1;
 
 /// What a block that was opened in the run holds.
+#[derive(Default)]
 struct Written {
     lpns: Vec<Lpn>,
     programmed: Vec<u32>,
+    live: u32,
+    /// Pages given out whose programs have not ended.
+    pending: u32,
+    stream: u8,
+    /// No further page is given out.
+    closed: bool,
 }
 
-/// The open block of a plane.
+/// The open block of a stream.
 #[derive(Clone, Copy)]
 struct Open {
     block: u32,
     next_page: u32,
     erased: bool,
+    /// Reads that are older than this may still want what the block held.
+    barrier: u64,
 }
 
 /// One block's record.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Block {
-    /// 1 + the place of what it holds in `written`; 0 while it holds what it held at the start.
+    /// The place of what it holds in `written`, `INITIAL` or `EMPTY`.
     written: u32,
-    /// Live pages of the start that were overwritten since.
+    /// Live pages of the initial state that have become stale.
     stale: u32,
     erases: u32,
+    /// Pages read since the last erase.
+    reads: u32,
 }
 
-/// Every block of the drive. Memory: 12 bytes a block, and 8 bytes a page of the blocks written in the run.
+/// A block that may be opened, the next first: rank, order of release, block, barrier.
+type Free = Reverse<(u32, u64, u32, u64)>;
+
+struct Plane {
+    open: [Open; lane::COUNT],
+    /// Pages given out in each stream.
+    taken: [u64; lane::COUNT],
+    /// Next block that was never used; those from `usable` on are bad since the factory.
+    fresh: u32,
+    usable: u32,
+    released: BinaryHeap<Free>,
+    /// Blocks that went out of service in the run.
+    retired: u32,
+    live: u32,
+    /// The full blocks; made when the plane is first collected.
+    candidates: Option<Box<Candidates>>,
+}
+
+/// Every block of the drive. Memory: 16 bytes a block, 8 bytes a page of the blocks that hold data written in the
+/// run, and 16 bytes a block of planes that have been collected.
 pub(crate) struct Blocks {
     layout: Layout,
-    open: Vec<Open>,
-    /// Next block of each plane that was never used.
-    fresh: Vec<u32>,
+    planes: Vec<Plane>,
     blocks: Vec<Block>,
     written: Vec<Written>,
+    /// Entries of `written` that nothing uses.
+    spare: Vec<u32>,
     erase_when: EraseWhen,
+    free_block: FreeBlock,
+    reserve: u32,
+    shared: bool,
+    by_valid: bool,
+    worth: u32,
     ages: Stream,
     /// How many times faster than at 30 °C data ages at the drive's temperature.
     acceleration: f64,
-    /// Pages programmed on each plane, padding included.
-    programmed: Vec<u64>,
+    releases: u64,
     pub pages_programmed: u64,
 }
 
 impl Blocks {
-    pub fn new(plan: &Plan, aged: &Aged, seed: u64) -> Blocks {
+    pub fn new(plan: &Plan, aged: &Aged, usable: &[u32], seed: u64) -> Blocks {
         let layout = plan.layout;
         let count = layout.planes as usize * layout.blocks as usize;
-        let full = Open { block: 0, next_page: layout.pages, erased: true };
+        let full = Open { block: 0, next_page: layout.pages, erased: true, barrier: 0 };
+        let plane = |plane: PlaneId| Plane {
+            open: [full; lane::COUNT],
+            taken: [0; lane::COUNT],
+            fresh: aged.used_blocks(plane),
+            usable: usable[plane.0 as usize],
+            released: BinaryHeap::new(),
+            retired: 0,
+            live: aged.live_in_plane(plane),
+            candidates: None,
+        };
         Blocks {
             layout,
-            open: vec![full; layout.planes as usize],
-            fresh: (0..layout.planes).map(|plane| aged.used_blocks(PlaneId(plane))).collect(),
-            blocks: vec![Block::default(); count],
+            planes: (0..layout.planes).map(|number| plane(PlaneId(number))).collect(),
+            blocks: vec![Block { written: INITIAL, stale: 0, erases: 0, reads: 0 }; count],
             written: Vec::new(),
+            spare: Vec::new(),
             erase_when: plan.config.ftl.erase_when,
+            free_block: plan.config.wear.free_block,
+            reserve: plan.space.reserve,
+            shared: plan.config.ftl.streams == 1,
+            by_valid: plan.config.gc.victim.asks_for_valid(),
+            worth: plan.space.worth,
             ages: Stream::new(seed, "retention"),
             acceleration: plan.config.age.temperature.acceleration(),
-            programmed: vec![0; layout.planes as usize],
+            releases: 0,
             pages_programmed: 0,
         }
     }
 
-    /// Opens a block where the plane's present one is full. False when no free block is left.
-    pub fn make_room(&mut self, plane: PlaneId) -> bool {
-        let index = plane.0 as usize;
-        if self.open[index].next_page == self.layout.pages {
-            let block = self.fresh[index];
-            if block == self.layout.blocks {
-                return false;
-            }
-            self.fresh[index] += 1;
-            self.open[index] = Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed };
-            let pages = self.layout.pages as usize;
-            self.written.push(Written { lpns: Vec::with_capacity(pages), programmed: Vec::with_capacity(pages) });
-            self.blocks[self.layout.block_index(plane, block)].written = self.written.len() as u32;
+    fn plane(&self, plane: PlaneId) -> &Plane {
+        &self.planes[plane.0 as usize]
+    }
+
+    fn block(&self, plane: PlaneId, block: u32) -> &Block {
+        &self.blocks[self.layout.block_index(plane, block)]
+    }
+
+    /// Free blocks of a plane.
+    pub fn free(&self, plane: PlaneId) -> u32 {
+        let plane = self.plane(plane);
+        plane.usable - plane.fresh + plane.released.len() as u32
+    }
+
+    /// Blocks of a plane in service, and blocks that went out of service in the run.
+    pub fn in_service(&self, plane: PlaneId) -> (u32, u32) {
+        let plane = self.plane(plane);
+        (plane.usable - plane.retired, plane.retired)
+    }
+
+    /// Valid pages of a plane, pages under way included.
+    pub fn live(&self, plane: PlaneId) -> u32 {
+        self.plane(plane).live
+    }
+
+    /// Whether the plane can take a page in a stream. Moved data may use the last free block.
+    #[inline]
+    pub fn room(&self, plane: PlaneId, stream: usize, moved: bool) -> bool {
+        let open = self.plane(plane).open[stream].next_page < self.layout.pages;
+        if moved {
+            open || self.free(plane) > 0
+        } else if open {
+            // An open block that moved data shares is kept for it when it has nothing else.
+            !(self.shared && stream == 0) || self.free(plane) >= self.reserve
+        } else {
+            self.free(plane) > self.reserve
         }
+    }
+
+    /// Opens a block where the stream's present one is full; whether it did. Invariant: [`Blocks::room`] says yes.
+    pub fn make_room(&mut self, plane: PlaneId, stream: usize) -> bool {
+        let pages = self.layout.pages;
+        let entry = &mut self.planes[plane.0 as usize];
+        if entry.open[stream].next_page < pages {
+            return false;
+        }
+        let (block, barrier) = if entry.fresh < entry.usable {
+            entry.fresh += 1;
+            (entry.fresh - 1, 0)
+        } else {
+            let Reverse((_, _, block, barrier)) =
+                entry.released.pop().expect("Invariant: a block is opened where there is room");
+            (block, barrier)
+        };
+        entry.open[stream] = Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed, barrier };
+        let record = self.spare.pop().unwrap_or_else(|| {
+            self.written.push(Written::default());
+            (self.written.len() - 1) as u32
+        });
+        let written = &mut self.written[record as usize];
+        written.lpns.reserve_exact(pages as usize);
+        written.programmed.reserve_exact(pages as usize);
+        (written.stream, written.closed) = (stream as u8, false);
+        let index = self.layout.block_index(plane, block);
+        self.blocks[index].written = record;
         true
     }
 
-    /// Whether the plane's next program must wait for an erase.
-    pub fn needs_erase(&self, plane: PlaneId) -> bool {
-        let open = self.open[plane.0 as usize];
+    /// Whether the stream's next program must wait for an erase.
+    #[inline]
+    pub fn needs_erase(&self, plane: PlaneId, stream: usize) -> bool {
+        let open = &self.plane(plane).open[stream];
         if open.next_page == self.layout.pages { self.erase_when == EraseWhen::Opened } else { !open.erased }
     }
 
-    /// The place of the plane's next page in its block, without opening a block.
-    pub fn next_place(&self, plane: PlaneId) -> u32 {
-        self.open[plane.0 as usize].next_page % self.layout.pages
+    /// The number of the youngest read that may still want what the next erase of the stream destroys.
+    pub fn erase_barrier(&self, plane: PlaneId, stream: usize) -> u64 {
+        let plane = self.plane(plane);
+        if plane.open[stream].next_page < self.layout.pages {
+            plane.open[stream].barrier
+        } else if plane.fresh < plane.usable {
+            0
+        } else {
+            plane.released.peek().map_or(0, |Reverse((_, _, _, barrier))| *barrier)
+        }
     }
 
-    /// The plane's open block has been erased.
-    pub fn erased(&mut self, plane: PlaneId) {
-        let open = &mut self.open[plane.0 as usize];
-        open.erased = true;
-        self.blocks[self.layout.block_index(plane, open.block)].erases += 1;
+    /// The place of the stream's next page in its block, without opening a block.
+    #[inline]
+    pub fn next_place(&self, plane: PlaneId, stream: usize) -> u32 {
+        self.plane(plane).open[stream].next_page % self.layout.pages
     }
 
-    /// Gives the plane's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] succeeded.
-    pub fn take_page(&mut self, plane: PlaneId, lpn: Option<Lpn>, now: Time) -> Ppn {
-        let open = &mut self.open[plane.0 as usize];
+    /// The block that the stream fills.
+    pub fn open_block(&self, plane: PlaneId, stream: usize) -> u32 {
+        self.plane(plane).open[stream].block
+    }
+
+    /// The stream's open block has been erased.
+    pub fn open_erased(&mut self, plane: PlaneId, stream: usize) {
+        self.planes[plane.0 as usize].open[stream].erased = true;
+    }
+
+    /// A block has been erased; returns its P/E cycles in the run.
+    pub fn count_erase(&mut self, plane: PlaneId, block: u32) -> u32 {
+        let index = self.layout.block_index(plane, block);
+        self.blocks[index].erases += 1;
+        self.blocks[index].reads = 0;
+        self.blocks[index].erases
+    }
+
+    /// Gives the stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
+    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: Time) -> Ppn {
+        let entry = &mut self.planes[plane.0 as usize];
+        let open = &mut entry.open[stream];
         debug_assert!(
             open.erased && open.next_page < self.layout.pages,
             "Invariant: programs go to erased open blocks"
         );
         let (block, page) = (open.block, open.next_page);
         open.next_page += 1;
-        let record = &mut self.written[self.blocks[self.layout.block_index(plane, block)].written as usize - 1];
-        record.lpns.push(lpn.unwrap_or(STALE));
-        record.programmed.push((now.0 >> TICK_BITS) as u32);
-        self.programmed[plane.0 as usize] += 1;
+        entry.taken[stream] += 1;
+        entry.live += u32::from(lpn.is_some());
+        if let Some(candidates) = &mut entry.candidates {
+            candidates.now = candidates.now.wrapping_add(1);
+        }
+        let full = open.next_page == self.layout.pages;
+        let record = self.blocks[self.layout.block_index(plane, block)].written;
+        let written = &mut self.written[record as usize];
+        written.lpns.push(lpn.unwrap_or(STALE));
+        written.programmed.push((now.0 >> TICK_BITS) as u32);
+        written.live += u32::from(lpn.is_some());
+        written.pending += u32::from(lpn.is_some());
+        written.closed = full;
         self.pages_programmed += 1;
+        if full && written.pending == 0 {
+            self.filled(plane, block);
+        }
         self.layout.pack(Address { plane, block, page })
     }
 
-    /// Pages programmed on a plane since the start.
-    pub fn programmed(&self, plane: PlaneId) -> u64 {
-        self.programmed[plane.0 as usize]
+    /// Pages given out in a stream of a plane.
+    pub fn taken(&self, plane: PlaneId, stream: usize) -> u64 {
+        self.plane(plane).taken[stream]
+    }
+
+    /// The program of a page has ended.
+    #[inline]
+    pub fn completed(&mut self, ppn: Ppn) {
+        let address = self.layout.unpack(ppn);
+        let record = self.blocks[self.layout.block_index(address.plane, address.block)].written;
+        let written = &mut self.written[record as usize];
+        written.pending -= 1;
+        if written.pending == 0 && written.closed {
+            self.filled(address.plane, address.block);
+        }
+    }
+
+    /// No further page of the stream's open block is used.
+    pub fn abandon(&mut self, plane: PlaneId, stream: usize) {
+        let open = &mut self.planes[plane.0 as usize].open[stream];
+        open.next_page = self.layout.pages;
+        let block = open.block;
+        let record = self.blocks[self.layout.block_index(plane, block)].written;
+        let written = &mut self.written[record as usize];
+        if !std::mem::replace(&mut written.closed, true) && written.pending == 0 {
+            self.filled(plane, block);
+        }
+    }
+
+    /// The stream's open block, in which nothing is programmed, cannot be used.
+    pub fn discard_open(&mut self, plane: PlaneId, stream: usize) {
+        let open = &mut self.planes[plane.0 as usize].open[stream];
+        open.next_page = self.layout.pages;
+        let block = open.block;
+        self.empty(plane, block);
+    }
+
+    /// Every page of a block is programmed: it can be reclaimed.
+    fn filled(&mut self, plane: PlaneId, block: u32) {
+        let record = self.block(plane, block).written;
+        let valid = self.written[record as usize].live;
+        if let Some(candidates) = &mut self.planes[plane.0 as usize].candidates {
+            candidates.insert(block, valid);
+        }
     }
 
     /// The data in a page has become stale.
@@ -133,26 +320,189 @@ impl Blocks {
         let address = self.layout.unpack(ppn);
         let index = self.layout.block_index(address.plane, address.block);
         match self.blocks[index].written {
-            0 => self.blocks[index].stale += 1,
-            record => self.written[record as usize - 1].lpns[address.page as usize] = STALE,
+            INITIAL => self.blocks[index].stale += 1,
+            record => {
+                let written = &mut self.written[record as usize];
+                written.lpns[address.page as usize] = STALE;
+                written.live -= 1;
+            }
+        }
+        let plane = &mut self.planes[address.plane.0 as usize];
+        plane.live -= 1;
+        if let Some(candidates) = &mut plane.candidates {
+            candidates.lose(address.block);
+        }
+    }
+
+    /// The full blocks of a plane, to choose one from.
+    pub fn candidates(&mut self, plane: PlaneId, aged: &Aged) -> &mut Candidates {
+        if self.planes[plane.0 as usize].candidates.is_none() {
+            self.planes[plane.0 as usize].candidates = Some(Box::new(self.list_candidates(plane, aged)));
+        }
+        let candidates = self.planes[plane.0 as usize].candidates.as_mut();
+        let candidates = candidates.expect("Invariant: the list was just made");
+        candidates.settle();
+        candidates
+    }
+
+    /// In the order in which they were filled: the initial state's, then the run's, which were opened in that order.
+    #[cold]
+    fn list_candidates(&self, plane: PlaneId, aged: &Aged) -> Candidates {
+        let mut candidates = Candidates::new(&self.layout, self.by_valid, self.worth);
+        for block in 0..self.plane(plane).fresh {
+            if self.is_full(plane, block) {
+                candidates.insert(block, self.live_in_block(plane, block, aged));
+            }
+        }
+        candidates
+    }
+
+    /// Whether a block holds data and nothing more is written to it.
+    pub fn is_full(&self, plane: PlaneId, block: u32) -> bool {
+        match self.block(plane, block).written {
+            EMPTY => false,
+            INITIAL => block < self.plane(plane).fresh,
+            record => {
+                let written = &self.written[record as usize];
+                written.closed && written.pending == 0
+            }
+        }
+    }
+
+    /// The data of a block has been moved: it holds nothing now.
+    pub fn empty(&mut self, plane: PlaneId, block: u32) {
+        let index = self.layout.block_index(plane, block);
+        let record = std::mem::replace(&mut self.blocks[index].written, EMPTY);
+        self.blocks[index].stale = 0;
+        if record < EMPTY {
+            let written = &mut self.written[record as usize];
+            debug_assert_eq!((written.live, written.pending), (0, 0), "Invariant: only stale blocks are emptied");
+            written.lpns.clear();
+            written.programmed.clear();
+            self.spare.push(record);
+        }
+    }
+
+    /// An empty block may be opened again, for programs that start after the reads that are older than `barrier`.
+    pub fn release(&mut self, plane: PlaneId, block: u32, barrier: u64) {
+        let rank = match self.free_block {
+            FreeBlock::LeastWorn => self.block(plane, block).erases,
+            FreeBlock::Oldest => 0,
+        };
+        self.releases += 1;
+        self.planes[plane.0 as usize].released.push(Reverse((rank, self.releases, block, barrier)));
+    }
+
+    /// An empty block goes out of service.
+    pub fn retire(&mut self, plane: PlaneId) {
+        self.planes[plane.0 as usize].retired += 1;
+    }
+
+    /// The full block of a plane with the fewest erases, and that number. A scan: for static wear levelling alone.
+    pub fn least_worn(&mut self, plane: PlaneId, aged: &Aged) -> Option<(u32, u32)> {
+        self.candidates(plane, aged);
+        let candidates = self.plane(plane).candidates.as_ref()?;
+        let full = (0..self.layout.blocks).filter(|block| candidates.contains(*block));
+        full.map(|block| (self.block(plane, block).erases, block)).min()
+    }
+
+    /// Where a page's data was written: the stream of its block, or none for data from before the run.
+    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+        let address = self.layout.unpack(ppn);
+        match self.block(address.plane, address.block).written {
+            INITIAL | EMPTY => None,
+            record => Some(self.written[record as usize].stream.into()),
+        }
+    }
+
+    /// The next page of a block from `page` on that may hold live data, and what it held: `None` for data of the
+    /// initial state, where the formula decides.
+    pub fn next_held(&self, plane: PlaneId, block: u32, page: u32) -> Option<(u32, Option<Lpn>)> {
+        match self.block(plane, block).written {
+            EMPTY => None,
+            INITIAL => (page < self.layout.pages).then_some((page, None)),
+            record => {
+                let lpns = self.written[record as usize].lpns.get(page as usize..)?;
+                let skipped = lpns.iter().position(|lpn| *lpn != STALE)?;
+                Some((page + skipped as u32, Some(lpns[skipped])))
+            }
         }
     }
 
     /// The logical page whose live data a page holds, as far as the blocks know: `Err` where the initial
     /// state's formula decides.
     pub fn holder(&self, address: Address) -> Result<Option<Lpn>, ()> {
-        match self.blocks[self.layout.block_index(address.plane, address.block)].written {
-            0 => Err(()),
+        match self.block(address.plane, address.block).written {
+            INITIAL => Err(()),
+            EMPTY => Ok(None),
             record => {
-                let lpns = &self.written[record as usize - 1].lpns;
+                let lpns = &self.written[record as usize].lpns;
                 Ok(lpns.get(address.page as usize).copied().filter(|lpn| *lpn != STALE))
             }
         }
     }
 
-    /// Overwritten pages of a block of the initial state.
-    pub fn stale_in_block(&self, plane: PlaneId, block: u32) -> u32 {
-        self.blocks[self.layout.block_index(plane, block)].stale
+    /// Valid pages of a block by the initial state or by what was written.
+    pub fn live_in_block(&self, plane: PlaneId, block: u32, aged: &Aged) -> u32 {
+        let entry = self.block(plane, block);
+        match entry.written {
+            EMPTY => 0,
+            INITIAL => aged.live_in_block(plane, block) - entry.stale,
+            record => self.written[record as usize].live,
+        }
+    }
+
+    /// Pages whose programs have not ended.
+    pub fn pending(&self) -> u64 {
+        self.written.iter().map(|written| u64::from(written.pending)).sum()
+    }
+
+    /// Counts a read of a page; returns the reads of its block since it was erased.
+    #[inline]
+    pub fn count_read(&mut self, ppn: Ppn) -> u32 {
+        let address = self.layout.unpack(ppn);
+        let index = self.layout.block_index(address.plane, address.block);
+        self.blocks[index].reads = self.blocks[index].reads.saturating_add(1);
+        self.blocks[index].reads
+    }
+
+    /// Reads of a block since it was erased.
+    pub fn reads(&self, plane: PlaneId, block: u32) -> u32 {
+        self.block(plane, block).reads
+    }
+
+    /// Erases of every block in service or out of it, but for the factory's bad ones.
+    pub fn erases(&self) -> impl Iterator<Item = u32> {
+        self.planes
+            .iter()
+            .zip(self.blocks.chunks(self.layout.blocks as usize))
+            .flat_map(|(plane, blocks)| blocks[..plane.usable as usize].iter().map(|block| block.erases))
+    }
+
+    /// When the oldest data of a block was programmed, if in the run.
+    fn first_programmed(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        match self.block(plane, block).written {
+            INITIAL | EMPTY => None,
+            record => self.written[record as usize].programmed.first().copied(),
+        }
+    }
+
+    /// The retention age of a block's oldest data, as if kept at 30 °C.
+    pub fn age(&self, plane: PlaneId, block: u32, now: Time, plan: &Plan) -> Span {
+        let index = self.layout.block_index(plane, block);
+        self.retention(index, self.first_programmed(plane, block), now, plan)
+    }
+
+    #[inline]
+    fn retention(&self, index: usize, tick: Option<u32>, now: Time, plan: &Plan) -> Span {
+        let elapsed = |ns: u64| Span((ns as f64 * self.acceleration) as u64);
+        match tick {
+            None => {
+                let before = plan.config.age.retention.of_block(self.ages, index as u64);
+                Span(before.0.saturating_add(elapsed(now.0).0))
+            }
+            Some(tick) => elapsed(now.0.saturating_sub(u64::from(tick) << TICK_BITS)),
+        }
     }
 
     /// The conditions under which a page is read, and whether its data is from before the run.
@@ -162,17 +512,14 @@ impl Blocks {
         let address = self.layout.unpack(ppn);
         let index = self.layout.block_index(address.plane, address.block);
         let block = self.blocks[index];
-        let elapsed = |ns: u64| Span((ns as f64 * self.acceleration) as u64);
-        let retention = match block.written {
-            0 => Span(age.retention.of_block(self.ages, index as u64).0.saturating_add(elapsed(now.0).0)),
-            record => {
-                let programmed = &self.written[record as usize - 1].programmed;
-                let tick = programmed.get(address.page as usize).copied().unwrap_or(0);
-                elapsed(now.0.saturating_sub(u64::from(tick) << TICK_BITS))
-            }
+        let tick = match block.written {
+            INITIAL => None,
+            EMPTY => Some((now.0 >> TICK_BITS) as u32),
+            record => Some(self.written[record as usize].programmed.get(address.page as usize).copied().unwrap_or(0)),
         };
+        let retention = self.retention(index, tick, now, plan);
         let pec = PeCycles(age.pec.0 + block.erases);
-        (Conditions { pec, retention, temperature: age.temperature }, block.written == 0)
+        (Conditions { pec, retention, temperature: age.temperature }, block.written == INITIAL)
     }
 
     /// Fetches the record of a page's block into the cache.

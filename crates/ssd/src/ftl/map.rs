@@ -12,7 +12,7 @@ use super::aged::Aged;
 /// Where a logical page's newest data is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// Nowhere: it was never written.
+    /// Nowhere: it was never written, or was deallocated.
     Unmapped,
     /// On flash.
     Flash(Ppn),
@@ -25,9 +25,10 @@ const GROUP: usize = 1 << GROUP_BITS;
 /// Lines are kept in chunks, so that growing never copies them.
 const CHUNK_BITS: u32 = 16;
 
-/// An entry of a line. All ones = as in the initial state; top bit = buffer slot, of which there are at most 2^24;
-/// otherwise a physical page, which may need all of the 31 other bits.
+/// An entry of a line. All ones = as in the initial state, one less = deallocated; otherwise top bit = buffer slot, of
+/// which there are at most 2^24; otherwise a physical page, which may need all of the 31 other bits.
 const INITIAL: u32 = u32::MAX;
+const UNMAPPED: u32 = u32::MAX - 1;
 const BUFFER: u32 = 1 << 31;
 
 pub(crate) struct Map {
@@ -38,8 +39,8 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    pub fn new(logical_pages: u32) -> Map {
-        Map { directory: vec![0; (logical_pages as usize).div_ceil(GROUP)], chunks: Vec::new(), lines: 0 }
+    pub fn new(pages: u32) -> Map {
+        Map { directory: vec![0; (pages as usize).div_ceil(GROUP)], chunks: Vec::new(), lines: 0 }
     }
 
     #[inline]
@@ -48,6 +49,8 @@ impl Map {
         let entry = if line == 0 { INITIAL } else { self.line(line - 1)[lpn.0 as usize % GROUP] };
         if entry == INITIAL {
             aged.physical(lpn).map_or(Location::Unmapped, Location::Flash)
+        } else if entry == UNMAPPED {
+            Location::Unmapped
         } else if entry & BUFFER != 0 {
             Location::Buffer(entry & !BUFFER)
         } else {
@@ -60,7 +63,7 @@ impl Map {
         let entry = match location {
             Location::Flash(ppn) => ppn.0,
             Location::Buffer(slot) => BUFFER | slot,
-            Location::Unmapped => unreachable!("Invariant: written pages stay mapped"),
+            Location::Unmapped => UNMAPPED,
         };
         let group = (lpn.0 >> GROUP_BITS) as usize;
         let mut line = self.directory[group];
@@ -105,7 +108,7 @@ mod tests {
     #[ignore = "a micro-benchmark: make bench"]
     fn bench_map() {
         let plan = crate::presets::load("mqsim").unwrap().config.plan().unwrap();
-        let aged = Aged::new(&plan);
+        let aged = Aged::new(&plan, plan.layout.blocks);
         let mut map = Map::new(plan.logical_pages);
         let random = units::Stream::new(4, "map");
         let page = |i: u64| Lpn(random.below(i, u64::from(plan.logical_pages)) as u32);
@@ -125,8 +128,9 @@ mod tests {
     #[test]
     fn the_first_and_the_last_page_number_are_pages() {
         let plan = Config::default().plan().unwrap();
-        let (aged, mut map) = (Aged::new(&plan), Map::new(plan.logical_pages));
-        for location in [Location::Flash(Ppn(0)), Location::Flash(Ppn((1 << 31) - 1)), Location::Buffer(1 << 24)] {
+        let (aged, mut map) = (Aged::new(&plan, plan.layout.blocks), Map::new(plan.logical_pages));
+        let extremes = [Location::Flash(Ppn(0)), Location::Flash(Ppn((1 << 31) - 1)), Location::Buffer(1 << 24)];
+        for location in extremes.into_iter().chain([Location::Unmapped]) {
             map.set(Lpn(5), location);
             assert_eq!(map.get(Lpn(5), &aged), location);
             assert_eq!(map.get(Lpn(6), &aged), Location::Flash(aged.physical(Lpn(6)).unwrap()));
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn a_map_agrees_with_a_hash_map_over_random_settings() {
         let plan = Config::default().plan().unwrap();
-        let aged = Aged::new(&plan);
+        let aged = Aged::new(&plan, plan.layout.blocks);
         let mut map = Map::new(plan.logical_pages);
         let mut plain = HashMap::new();
         let random = units::Stream::new(3, "map");

@@ -2,34 +2,54 @@
 //!
 //! Architecture invariant: it decides and schedules nothing; it knows the time only as a value that callers
 //! pass, and is tested as plain functions.
+//!
+//! Pages of the map itself, where it is on flash, are numbered behind the logical pages and are kept, moved and
+//! reclaimed like them.
 
 pub(crate) mod aged;
 pub(crate) mod blocks;
+pub(crate) mod cache;
+pub(crate) mod candidates;
 pub(crate) mod map;
 
 use nand::PlaneId;
-use units::{Conditions, Lpn, Ppn, Time};
+use schemes::Candidates as _;
+use units::{Conditions, ConfigError, Lpn, Ppn, Stream, Time};
 
 use crate::config::Plan;
 use aged::Aged;
 use blocks::Blocks;
+use cache::MapCache;
 pub use map::Location;
 use map::Map;
 
-/// The FTL's state: map, initial state, blocks.
+/// The FTL's state: map, its cache, initial state, blocks.
 pub(crate) struct Ftl {
     map: Map,
     aged: Aged,
     pub blocks: Blocks,
+    /// The cached mapping table, where the map is on flash.
+    pub cache: Option<MapCache>,
+    draws: Stream,
+    drawn: u64,
 }
 
 impl Ftl {
-    pub fn new(plan: &Plan, seed: u64) -> Ftl {
-        let aged = Aged::new(plan);
-        Ftl { map: Map::new(plan.logical_pages), blocks: Blocks::new(plan, &aged, seed), aged }
+    pub fn new(plan: &Plan, seed: u64) -> Result<Ftl, ConfigError> {
+        let usable = usable_blocks(plan, seed)?;
+        let fewest = usable.iter().copied().min().unwrap_or(plan.layout.blocks);
+        let aged = Aged::new(plan, fewest);
+        Ok(Ftl {
+            map: Map::new(plan.logical_pages + plan.space.map_pages),
+            blocks: Blocks::new(plan, &aged, &usable, seed),
+            cache: MapCache::new(plan),
+            aged,
+            draws: Stream::new(seed, "victims"),
+            drawn: 0,
+        })
     }
 
-    /// Where a logical page's newest data is.
+    /// Where a page's newest data is.
     #[inline]
     pub fn locate(&self, lpn: Lpn) -> Location {
         self.map.get(lpn, &self.aged)
@@ -41,14 +61,9 @@ impl Ftl {
         self.map.prefetch(lpn);
     }
 
-    /// The newest data of a page is in a buffer slot.
-    pub fn set_buffered(&mut self, lpn: Lpn, slot: u32) {
-        self.map.set(lpn, Location::Buffer(slot));
-    }
-
-    /// The newest data of a page is on flash.
-    pub fn set_flash(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.map.set(lpn, Location::Flash(ppn));
+    /// The newest data of a page is there.
+    pub fn set(&mut self, lpn: Lpn, location: Location) {
+        self.map.set(lpn, location);
     }
 
     /// The plane that an address is dealt to under static placement.
@@ -62,12 +77,72 @@ impl Ftl {
         self.blocks.conditions(ppn, now, plan)
     }
 
-    /// Checks that logical and physical pages agree in both directions: `versions_of` names the flash page
-    /// of every logical page, buffered or not. Visits every page: for tests.
+    /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
+    /// In the background a block that gains nothing is left alone, whatever the policy says.
+    pub fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
+        let gc = &plan.config.gc;
+        let (draws, drawn) = (self.draws, &mut self.drawn);
+        let draw = || {
+            *drawn += 1;
+            draws.bits(*drawn)
+        };
+        let candidates = self.blocks.candidates(plane, &self.aged);
+        let block = gc.victim.pick(candidates, gc.choices, draw)?;
+        if background && candidates.block(block).0 >= plan.space.worth {
+            return None;
+        }
+        candidates.remove(block);
+        Some(block)
+    }
+
+    /// Takes a block out of the candidates, if it is one.
+    pub fn claim(&mut self, plane: PlaneId, block: u32) -> bool {
+        let candidates = self.blocks.candidates(plane, &self.aged);
+        let is_one = candidates.contains(block);
+        if is_one {
+            candidates.remove(block);
+        }
+        is_one
+    }
+
+    /// The full block of a plane with the fewest erases, and that number.
+    pub fn least_worn(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
+        self.blocks.least_worn(plane, &self.aged)
+    }
+
+    /// Valid pages of a block.
+    pub fn valid(&self, plane: PlaneId, block: u32) -> u32 {
+        self.blocks.live_in_block(plane, block, &self.aged)
+    }
+
+    /// The next valid page of a full block from `page` on. `flash_version` names the flash page of a logical one.
+    pub fn next_valid(
+        &self,
+        plane: PlaneId,
+        block: u32,
+        page: u32,
+        plan: &Plan,
+        flash_version: impl Fn(Lpn) -> Option<Ppn>,
+    ) -> Option<(u32, Lpn, Ppn)> {
+        let mut from = page;
+        while let Some((page, held)) = self.blocks.next_held(plane, block, from) {
+            let address = nand::Address { plane, block, page };
+            let ppn = plan.layout.pack(address);
+            let lpn = held.or_else(|| self.aged.logical(address).filter(|lpn| flash_version(*lpn) == Some(ppn)));
+            if let Some(lpn) = lpn {
+                return Some((page, lpn, ppn));
+            }
+            from = page + 1;
+        }
+        None
+    }
+
+    /// Checks that logical and physical pages agree in both directions: `flash_version` names the flash page
+    /// of every logical page, buffered or not. Visits every page: for tests, at any moment between events.
     pub fn check(&self, plan: &Plan, flash_version: impl Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
         let layout = plan.layout;
         let mut mapped = 0u64;
-        for lpn in (0..plan.logical_pages).map(Lpn) {
+        for lpn in (0..plan.logical_pages + plan.space.map_pages).map(Lpn) {
             let Some(ppn) = flash_version(lpn) else { continue };
             mapped += 1;
             let address = layout.unpack(ppn);
@@ -78,20 +153,43 @@ impl Ftl {
         }
         let mut live = 0u64;
         for plane in (0..layout.planes).map(PlaneId) {
-            for block in 0..layout.blocks {
-                let address = |page| nand::Address { plane, block, page };
-                if self.blocks.holder(address(0)).is_ok() {
-                    live += (0..layout.pages).filter(|p| matches!(self.blocks.holder(address(*p)), Ok(Some(_)))).count()
-                        as u64;
-                } else {
-                    live += u64::from(self.aged.live_in_block(plane, block) - self.blocks.stale_in_block(plane, block));
-                }
+            let here: u64 = (0..layout.blocks).map(|block| u64::from(self.valid(plane, block))).sum();
+            if here != u64::from(self.blocks.live(plane)) {
+                return Err(format!("{plane:?} counts {} valid pages, its blocks {here}", self.blocks.live(plane)));
             }
+            live += here;
         }
-        if live == mapped {
+        let pending = self.blocks.pending();
+        if live == mapped + pending {
             Ok(())
         } else {
-            Err(format!("{mapped} logical pages are mapped, {live} physical pages are live"))
+            Err(format!("{mapped} pages are mapped and {pending} under way, {live} physical pages are live"))
         }
     }
+}
+
+/// Blocks of each plane that the factory found good. Bad ones are numbered last: where they stand changes nothing,
+/// since a drive replaces their addresses.
+fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
+    let (layout, share) = (plan.layout, plan.config.wear.factory_bad.0);
+    let draws = Stream::new(seed, "factory-bad");
+    let good = |plane: u32| {
+        let blocks = 0..u64::from(layout.blocks);
+        blocks.filter(|block| draws.uniform(u64::from(plane) * u64::from(layout.blocks) + block) >= share).count()
+            as u32
+    };
+    let usable: Vec<u32> =
+        if share > 0.0 { (0..layout.planes).map(good).collect() } else { vec![layout.blocks; layout.planes as usize] };
+    let needed = plan.space.needed_at_start(&plan.config, &layout);
+    let fewest = usable.iter().copied().min().unwrap_or(0);
+    if fewest < needed {
+        return Err(ConfigError {
+            origin: "device".into(),
+            line: None,
+            key: Some("wear.factory_bad".into()),
+            problem: format!("leaves a plane {fewest} good blocks of {}, and it needs {needed}", layout.blocks),
+            remedy: "lower it, or raise ftl.over_provisioning".into(),
+        });
+    }
+    Ok(usable)
 }

@@ -87,24 +87,24 @@ impl Default for Latencies {
 /// Latencies by queue, reads and writes apart.
 #[derive(Clone, Default)]
 pub struct ByQueue {
-    queues: Vec<[Option<Box<Latencies>>; 2]>,
+    queues: Vec<[Option<Box<Latencies>>; 4]>,
 }
 
 impl ByQueue {
     /// For so many queues.
     pub fn new(queues: usize) -> ByQueue {
-        ByQueue { queues: (0..queues).map(|_| [None, None]).collect() }
+        ByQueue { queues: (0..queues).map(|_| [None, None, None, None]).collect() }
     }
 
     /// Adds one request.
     #[inline]
     pub fn record(&mut self, queue: usize, op: Op, latency: Span, bytes: u64) {
-        self.queues[queue][usize::from(op == Op::Write)].get_or_insert_default().record(latency, bytes);
+        self.queues[queue][op as usize].get_or_insert_default().record(latency, bytes);
     }
 
-    /// All queues together: reads, writes.
-    pub fn total(&self) -> [Latencies; 2] {
-        let mut total = [Latencies::new(), Latencies::new()];
+    /// All queues together: reads, writes, trims, flushes.
+    pub fn total(&self) -> [Latencies; 4] {
+        let mut total = std::array::from_fn(|_| Latencies::new());
         for queue in &self.queues {
             for (sum, part) in total.iter_mut().zip(queue) {
                 if let Some(part) = part {
@@ -149,7 +149,7 @@ mod tests {
         queues.record(1, Op::Read, Span(10), 1);
         queues.record(3, Op::Write, Span(20), 2);
         queues.record(3, Op::Read, Span(30), 4);
-        let [reads, writes] = queues.total();
+        let [reads, writes, ..] = queues.total();
         assert_eq!((reads.count(), reads.bytes, writes.count(), writes.max()), (2, 5, 1, Some(20)));
         assert_eq!(queues.used().map(|(number, sum)| (number, sum.count())).collect::<Vec<_>>(), [(1, 1), (3, 2)]);
     }

@@ -53,6 +53,28 @@ pub mod channel {
     ];
 }
 
+/// Why a block's data moves.
+pub mod moves {
+    /// Garbage collection.
+    pub const COLLECTION: usize = 0;
+    /// Static wear levelling.
+    pub const WEAR_LEVELLING: usize = 1;
+    /// Old data.
+    pub const REFRESH: usize = 2;
+    /// A block that was read often.
+    pub const READ_RECLAIM: usize = 3;
+    /// A block that failed.
+    pub const BAD_BLOCK: usize = 4;
+    /// The causes' names and meanings.
+    pub const CAUSES: [(&str, &str); 5] = [
+        ("gc", "garbage collection"),
+        ("wear_levelling", "static wear levelling"),
+        ("refresh", "refresh of old data"),
+        ("read_reclaim", "read reclaim"),
+        ("bad_block", "saving the data of blocks that failed"),
+    ];
+}
+
 /// Counts since the start of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
@@ -96,6 +118,34 @@ pub struct Counters {
     pub pages_transferred_in: u64,
     /// Blocks erased.
     pub blocks_erased: u64,
+    /// Of the pages programmed, those that moved without crossing a bus.
+    pub pages_copied_back: u64,
+    /// Pages whose program failed.
+    pub pages_failed: u64,
+    /// Blocks whose data began to move, by [`moves::CAUSES`].
+    pub blocks_moved: [u64; moves::CAUSES.len()],
+    /// Pages that were moved, by the same causes.
+    pub pages_moved: [u64; moves::CAUSES.len()],
+    /// Of the collections, those that began because a die was idle.
+    pub background_runs: u64,
+    /// Blocks that went out of service.
+    pub blocks_retired: u64,
+    /// Look-ups in the cached mapping table, and those that found their entry.
+    pub map_lookups: u64,
+    /// Look-ups that found their entry in the cache.
+    pub map_hits: u64,
+    /// Mapping pages read.
+    pub map_reads: u64,
+    /// Mapping pages programmed.
+    pub map_programs: u64,
+    /// Page reads of addresses that hold nothing.
+    pub unmapped_reads: u64,
+    /// Trims started.
+    pub trim_requests: u64,
+    /// Pages that they unmapped.
+    pub pages_trimmed: u64,
+    /// Flushes started.
+    pub flush_requests: u64,
     /// Host bytes in the buffer that are not on their way to flash.
     pub buffered_bytes: u64,
 }
@@ -124,7 +174,49 @@ impl Counters {
             pages_padded: self.pages_padded - before.pages_padded,
             pages_transferred_in: self.pages_transferred_in - before.pages_transferred_in,
             blocks_erased: self.blocks_erased - before.blocks_erased,
+            pages_copied_back: self.pages_copied_back - before.pages_copied_back,
+            pages_failed: self.pages_failed - before.pages_failed,
+            blocks_moved: std::array::from_fn(|cause| self.blocks_moved[cause] - before.blocks_moved[cause]),
+            pages_moved: std::array::from_fn(|cause| self.pages_moved[cause] - before.pages_moved[cause]),
+            background_runs: self.background_runs - before.background_runs,
+            blocks_retired: self.blocks_retired - before.blocks_retired,
+            map_lookups: self.map_lookups - before.map_lookups,
+            map_hits: self.map_hits - before.map_hits,
+            map_reads: self.map_reads - before.map_reads,
+            map_programs: self.map_programs - before.map_programs,
+            unmapped_reads: self.unmapped_reads - before.unmapped_reads,
+            trim_requests: self.trim_requests - before.trim_requests,
+            pages_trimmed: self.pages_trimmed - before.pages_trimmed,
+            flush_requests: self.flush_requests - before.flush_requests,
             buffered_bytes: self.buffered_bytes,
+        }
+    }
+}
+
+/// How many valid pages the collected blocks had.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Victims {
+    /// Blocks by twentieths of valid pages: none to under 5 %, and so on; the last holds 95 to 100 %.
+    pub blocks: [u64; 20],
+    /// Valid pages and pages of all of them.
+    pub valid: u64,
+    /// Pages of all of them.
+    pub pages: u64,
+}
+
+impl Victims {
+    pub(crate) fn add(&mut self, valid: u32, pages: u32) {
+        self.blocks[(valid * 20 / pages).min(19) as usize] += 1;
+        self.valid += u64::from(valid);
+        self.pages += u64::from(pages);
+    }
+
+    /// What was added since `before`.
+    pub fn since(&self, before: &Victims) -> Victims {
+        Victims {
+            blocks: std::array::from_fn(|bin| self.blocks[bin] - before.blocks[bin]),
+            valid: self.valid - before.valid,
+            pages: self.pages - before.pages,
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::latency::{Latencies, PERCENTILES};
-use super::{channel, die};
+use super::{Counters, channel, die, moves};
 use crate::run::Outcome;
 
 /// One number that a run reports.
@@ -65,12 +65,12 @@ pub fn report(outcome: &Outcome) -> Report {
 
 fn host(report: &mut Report, outcome: &Outcome) {
     let seconds = outcome.usage.elapsed.as_s();
-    let [reads, writes] = outcome.latencies.total();
+    let [reads, writes, trims, flushes] = outcome.latencies.total();
     let mut all = reads.clone();
-    all.add(&writes);
-    for (kind, of, latencies) in
-        [("read", "reads", &reads), ("write", "writes", &writes), ("all", "all requests", &all)]
-    {
+    [&writes, &trims, &flushes].into_iter().for_each(|part| all.add(part));
+    let always = [("read", "reads", &reads), ("write", "writes", &writes)];
+    let used = [("trim", "trims", &trims), ("flush", "flushes", &flushes)].into_iter().filter(|row| row.2.count() > 0);
+    for (kind, of, latencies) in always.into_iter().chain(used).chain([("all", "all requests", &all)]) {
         requests(report, &format!("host.{kind}"), of, latencies, seconds);
     }
     for (number, latencies) in outcome.latencies.used() {
@@ -96,6 +96,13 @@ fn host(report: &mut Report, outcome: &Outcome) {
         "page writes merged into a page that was still in the buffer",
         outcome.counters.merged_writes,
     );
+    report.add(
+        "host.unmapped_reads",
+        "pages",
+        "page reads of addresses that hold nothing",
+        outcome.counters.unmapped_reads,
+    );
+    report.add("host.trimmed", "pages", "pages unmapped by trims", outcome.counters.pages_trimmed);
 }
 
 fn requests(report: &mut Report, name: &str, of: &str, latencies: &Latencies, seconds: f64) {
@@ -131,13 +138,104 @@ fn flash(report: &mut Report, outcome: &Outcome) {
     let days = mean(counters.read_retention_s).map(|seconds| seconds / 86_400.0);
     report.add("flash.read_retention_days", "d", "mean retention age of the pages read, as if kept at 30 C", days);
     report.add("flash.read_pec", "cycles", "mean P/E cycles of the pages read", mean(counters.read_pec));
+    report.add(
+        "flash.failed_programs",
+        "pages",
+        "pages whose program failed, programmed again elsewhere",
+        counters.pages_failed,
+    );
+    ftl(report, outcome);
+    wear(report, outcome);
+    map(report, counters);
+}
+
+fn ftl(report: &mut Report, outcome: &Outcome) {
+    let counters = &outcome.counters;
     let page = outcome.device.plan().layout.page_size.0;
     let written = counters.write_bytes.saturating_sub(outcome.buffered_bytes);
-    let waf = (written > 0 && counters.pages_programmed > 0)
-        .then(|| (counters.pages_programmed * page) as f64 / written as f64);
-    report.add("ftl.waf", "", "bytes programmed over bytes that the host wrote and that left the buffer", waf);
-    report.add("ftl.gc_runs", "runs", "garbage collections (none on this device yet)", 0);
-    report.add("ftl.pages_moved", "pages", "pages moved by garbage collection (none on this device yet)", 0);
+    let share =
+        |pages: u64| (written > 0 && counters.pages_programmed > 0).then(|| (pages * page) as f64 / written as f64);
+    report.add(
+        "ftl.waf",
+        "",
+        "write amplification: bytes programmed over bytes that the host wrote and that left the buffer",
+        share(counters.pages_programmed),
+    );
+    let mut part = |name: &str, what: &str, pages: u64| {
+        report.add(
+            format!("ftl.waf_by.{name}"),
+            "",
+            format!("the part of the write amplification due to {what}"),
+            share(pages),
+        );
+    };
+    part("host", "host data", counters.user_pages_programmed);
+    part("padding", "padding of wordlines", counters.pages_padded);
+    part("map", "mapping pages", counters.map_programs);
+    part("failed", "programs that failed", counters.pages_failed);
+    for ((name, what), pages) in moves::CAUSES.iter().zip(counters.pages_moved) {
+        part(name, what, pages);
+    }
+    for ((name, what), (blocks, pages)) in
+        moves::CAUSES.iter().zip(counters.blocks_moved.into_iter().zip(counters.pages_moved))
+    {
+        report.add(format!("ftl.{name}.runs"), "blocks", format!("blocks whose data was moved: {what}"), blocks);
+        report.add(format!("ftl.{name}.pages_moved"), "pages", format!("pages moved: {what}"), pages);
+    }
+    report.add(
+        "ftl.gc.background_runs",
+        "blocks",
+        "of the blocks collected, those that an idle die began",
+        counters.background_runs,
+    );
+    report.add("ftl.gc.copied_back", "pages", "pages moved without crossing a bus", counters.pages_copied_back);
+    let victims = &outcome.victims;
+    let valid = (victims.pages > 0).then(|| victims.valid as f64 / victims.pages as f64);
+    report.add("ftl.gc.victim_valid", "", "mean share of valid pages in the blocks collected", valid);
+    report.add(
+        "ftl.gc.victim_valid_histogram",
+        "blocks",
+        "blocks collected by their share of valid pages, in twentieths",
+        victims.blocks.to_vec(),
+    );
+    let (free, fewest) = outcome.device.free_blocks();
+    report.add("ftl.free_blocks", "blocks", "free blocks at the end", free);
+    report.add("ftl.free_blocks_min", "blocks", "free blocks of the plane that has the fewest, at the end", fewest);
+}
+
+fn wear(report: &mut Report, outcome: &Outcome) {
+    let mut erases: Vec<u32> = outcome.device.erases().collect();
+    erases.sort_unstable();
+    let count = erases.len().max(1) as f64;
+    let mean = erases.iter().map(|n| f64::from(*n)).sum::<f64>() / count;
+    let variance = erases.iter().map(|n| (f64::from(*n) - mean).powi(2)).sum::<f64>() / count;
+    let at = |share: f64| erases.get(((erases.len() as f64 * share) as usize).min(erases.len().saturating_sub(1)));
+    let pec = f64::from(outcome.device.plan().config.age.pec.0);
+    report.add(
+        "wear.pec",
+        "cycles",
+        "mean P/E cycles of a block at the end, those before the run included",
+        pec + mean,
+    );
+    for (name, what, value) in [
+        ("mean", "mean erases of a block", json!(mean)),
+        ("deviation", "standard deviation of the blocks' erases", json!(variance.sqrt())),
+        ("min", "fewest erases of any block", json!(at(0.0))),
+        ("p50", "erases that half of the blocks do not exceed", json!(at(0.5))),
+        ("p99", "erases that 99 % of the blocks do not exceed", json!(at(0.99))),
+        ("max", "most erases of any block", json!(at(1.0))),
+    ] {
+        report.add(format!("wear.erases.{name}"), "cycles", format!("{what}, from the start of the run"), value);
+    }
+    report.add("wear.retired", "blocks", "blocks that went out of service", outcome.counters.blocks_retired);
+}
+
+fn map(report: &mut Report, counters: &Counters) {
+    let hits = (counters.map_lookups > 0).then(|| counters.map_hits as f64 / counters.map_lookups as f64);
+    report.add("map.lookups", "entries", "look-ups of host requests in the cached mapping table", counters.map_lookups);
+    report.add("map.hit_ratio", "", "share of the look-ups that found their entry in the cache", hits);
+    report.add("map.reads", "pages", "mapping pages read", counters.map_reads);
+    report.add("map.programs", "pages", "mapping pages programmed", counters.map_programs);
 }
 
 fn usage(report: &mut Report, outcome: &Outcome) {

@@ -62,21 +62,95 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
     )
 }
 
-/// Requests on few pages, so that they meet: gap to the one before, write or read, 512-B sector, sectors.
-pub fn loads() -> impl Strategy<Value = Vec<(u64, bool, u64, u64)>> {
-    let gap = prop_oneof![Just(0u64), 1..3_000u64, 1_000..400_000u64];
-    prop::collection::vec((gap, any::<bool>(), 0..40 * 32u64, 1..100u64), 1..120)
+/// The same on a few small blocks that collection keeps reclaiming from the first write on, with every mechanism that
+/// moves data drawn at random.
+pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
+    let collection = (
+        prop::sample::select(vec!["greedy", "fifo", "cost-benefit", "d-choices"]),
+        1..5u32,
+        any::<bool>(),
+        any::<bool>(),
+        6..14u32,
+        prop::sample::select(vec!["none", "20us", "500us"]),
+        4..6u32,
+    );
+    let wear = (
+        prop::sample::select(vec!["least-worn", "oldest"]),
+        prop::sample::select(vec!["none", "1", "3"]),
+        prop::sample::select(vec!["none", "15s", "60s"]),
+        prop::sample::select(vec!["none", "72", "90"]),
+    );
+    let map = (
+        prop::sample::select(vec!["ideal", "cached"]),
+        prop::sample::select(vec!["shared", "partitioned"]),
+        prop::sample::select(vec!["64B", "256B"]),
+        1..5u32,
+        1..4u32,
+    );
+    let state = (prop::sample::select(vec!["none", "closed-form"]), prop::sample::select(vec!["1.0", "0.8"]));
+    (devices(), collection, wear, map, state, 1..4u32).prop_map(
+        |(mut settings, collection, wear, map, state, planes)| {
+            let (victim, streams, copyback, preemptible, moves, idle, start) = collection;
+            let (free_block, spread, period, reads) = wear;
+            let (table, sharing, line, lines, writes) = map;
+            settings.extend([
+                "geometry.channels=1".into(),
+                "geometry.chips=1".into(),
+                format!("geometry.planes={planes}"),
+                "geometry.blocks=32".into(),
+                "geometry.pages=18".into(),
+                "ftl.over_provisioning=1.7".into(),
+                "age.invalid=0.0".into(),
+                format!("age.fill={}", state.1),
+                format!("age.precondition={}", state.0),
+                format!("gc.victim={victim}"),
+                "gc.choices=3".into(),
+                format!("ftl.streams={streams}"),
+                format!("gc.copyback={copyback}"),
+                format!("gc.preemptible={preemptible}"),
+                format!("gc.moves={moves}"),
+                format!("gc.idle={idle}"),
+                format!("gc.start={start}"),
+                format!("gc.stop={start}"),
+                format!("wear.free_block={free_block}"),
+                format!("wear.static_spread={spread}"),
+                format!("refresh.period={period}"),
+                "age.retention=1d".into(),
+                format!("refresh.reads={reads}"),
+                format!("mapping.table={table}"),
+                format!("mapping.sharing={sharing}"),
+                format!("mapping.line={line}"),
+                format!("mapping.cache={}B", lines * 4 * 256),
+                "mapping.entry=64B".into(),
+                format!("mapping.writes={writes}"),
+            ]);
+            settings
+        },
+    )
 }
 
-pub fn requests(load: &[(u64, bool, u64, u64)]) -> Vec<Request> {
+/// What a load's request is: reads and writes, now and then a trim or a flush.
+fn ops() -> impl Strategy<Value = Op> {
+    prop_oneof![10 => Just(Op::Read), 10 => Just(Op::Write), 2 => Just(Op::Trim), 1 => Just(Op::Flush)]
+}
+
+pub type Load = Vec<(u64, Op, u64, u64)>;
+
+/// Requests on few pages, so that they meet: gap to the one before, what it asks, 512-B sector, sectors.
+pub fn loads() -> impl Strategy<Value = Load> {
+    let gap = prop_oneof![Just(0u64), 1..3_000u64, 1_000..400_000u64];
+    prop::collection::vec((gap, ops(), 0..40 * 32u64, 1..100u64), 1..120)
+}
+
+pub fn requests(load: &[(u64, Op, u64, u64)]) -> Vec<Request> {
     let mut time = 0;
     load.iter()
         .enumerate()
-        .map(|(index, &(gap, write, sector, sectors))| {
+        .map(|(index, &(gap, op, sector, sectors))| {
             time += gap;
-            let op = if write { Op::Write } else { Op::Read };
             let queue = index as u16 % 3;
-            Request { time: Time(time), offset: Bytes(sector * 512), bytes: Bytes(sectors * 512), op, queue }
+            let bytes = if op == Op::Flush { 0 } else { sectors * 512 };
+            Request { time: Time(time), offset: Bytes(sector * 512), bytes: Bytes(bytes), op, queue }
         })
         .collect()
 }

@@ -1,0 +1,8 @@
+//! The block with the fewest valid pages; of several the one that has lost none for longest.
+
+use super::Candidates;
+
+pub(super) fn pick(blocks: &impl Candidates) -> Option<u32> {
+    let least = blocks.least_valid().filter(|valid| *valid < blocks.worth())?;
+    blocks.oldest(least)
+}

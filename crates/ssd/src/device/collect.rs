@@ -1,0 +1,507 @@
+//! Moving the valid pages of a block elsewhere in its plane, so that it can be erased: garbage collection, static wear
+//! levelling, refresh, read reclaim, and blocks that fail.
+//!
+//! One block of a plane at a time. Its valid pages are read and programmed like any others, a bounded number of them at
+//! once; a page that is overwritten meanwhile is left behind. When the last has moved the block is erased (or, if
+//! free blocks are erased when they are opened, it is free at once) after every older read of the plane.
+
+use std::collections::VecDeque;
+
+use nand::{Address, DieId, PlaneId};
+use schemes::Class;
+use units::{Lpn, Ppn, Stream};
+
+use super::Device;
+use super::die::planes;
+use crate::config::{EraseWhen, Placement};
+use crate::error::RunError;
+use crate::ftl::Location;
+use crate::probe::Probe;
+use crate::slab::{Kind, NONE, PageOp};
+use crate::space::lane;
+use crate::stats::moves;
+
+/// What is going on in a plane.
+#[derive(Default)]
+pub(super) struct Collector {
+    /// The block whose pages move, and why.
+    victim: Option<(u32, usize)>,
+    /// Its next page to be looked at, and whether all have been.
+    next_page: u32,
+    scanned: bool,
+    /// Pages being read, and pages waiting for their programs or in them.
+    reading: u32,
+    writing: u32,
+    /// Pages that have moved.
+    moved: u32,
+    /// Free blocks fell below `gc.start` and have not come up to `gc.stop`.
+    running: bool,
+    /// Nothing could be gained when it was looked for last: for collection, in the background.
+    starved: bool,
+    barren: bool,
+    /// The reclaimed block waits for its erase or is in it.
+    erasing: bool,
+    /// Blocks whose data shall move when the plane has time.
+    requests: VecDeque<(u32, usize)>,
+    /// Blocks that failed: they are out of the candidates and wait to be emptied.
+    failed: Vec<u32>,
+    /// No block of the plane has been erased less often.
+    least_erases: u32,
+}
+
+/// Random draws for failing blocks.
+pub(super) struct Failures {
+    programs: Stream,
+    erases: Stream,
+    programs_drawn: u64,
+    erases_drawn: u64,
+}
+
+impl Failures {
+    pub fn new(seed: u64) -> Failures {
+        let (programs, erases) = (Stream::new(seed, "program-failures"), Stream::new(seed, "erase-failures"));
+        Failures { programs, erases, programs_drawn: 0, erases_drawn: 0 }
+    }
+}
+
+impl<P: Probe> Device<P> {
+    fn collector(&mut self, plane: PlaneId) -> &mut Collector {
+        &mut self.collectors[plane.0 as usize]
+    }
+
+    /// Starts to move a block of a plane if there is reason to and none is moving.
+    #[inline]
+    pub(super) fn collect(&mut self, plane: PlaneId) {
+        let free = self.ftl.blocks.free(plane);
+        let gc = &self.plan.config.gc;
+        let (start, stop) = (gc.start, gc.stop);
+        let collector = &mut self.collectors[plane.0 as usize];
+        collector.running = free < start || (collector.running && free < stop);
+        let work = collector.running || !collector.requests.is_empty() || !collector.failed.is_empty();
+        if work && collector.victim.is_none() && !collector.erasing {
+            self.begin_next(plane);
+        }
+    }
+
+    fn begin_next(&mut self, plane: PlaneId) {
+        // Failed blocks must never be picked: they give no free block back.
+        for index in 0..self.collector(plane).failed.len() {
+            let block = self.collector(plane).failed[index];
+            if self.ftl.claim(plane, block) {
+                self.collector(plane).failed.swap_remove(index);
+                self.collector(plane).requests.push_front((block, moves::BAD_BLOCK));
+                break;
+            }
+        }
+        if self.collector(plane).running {
+            let victim = self.ftl.pick_victim(plane, &self.plan, false);
+            self.collector(plane).starved = victim.is_none();
+            if let Some(block) = victim {
+                self.begin(plane, block, moves::COLLECTION);
+            }
+            return;
+        }
+        while let Some((block, cause)) = self.collector(plane).requests.pop_front() {
+            if cause == moves::BAD_BLOCK || (self.still_wanted(plane, block, cause) && self.ftl.claim(plane, block)) {
+                return self.begin(plane, block, cause);
+            }
+        }
+    }
+
+    /// Whether the reason to move a block still holds: it may have been reclaimed and written again since.
+    fn still_wanted(&self, plane: PlaneId, block: u32, cause: usize) -> bool {
+        let blocks = &self.ftl.blocks;
+        match cause {
+            moves::REFRESH => {
+                let age = blocks.age(plane, block, self.now, &self.plan);
+                self.plan.config.refresh.period.is_some_and(|period| age > period)
+            }
+            moves::READ_RECLAIM => {
+                self.plan.config.refresh.reads.is_some_and(|limit| blocks.reads(plane, block) >= limit)
+            }
+            _ => true,
+        }
+    }
+
+    fn begin(&mut self, plane: PlaneId, block: u32, cause: usize) {
+        let valid = self.ftl.valid(plane, block);
+        self.counters.blocks_moved[cause] += 1;
+        if cause == moves::COLLECTION {
+            self.victims.add(valid, self.plan.layout.pages);
+        }
+        let collector = self.collector(plane);
+        (collector.victim, collector.next_page, collector.scanned) = (Some((block, cause)), 0, false);
+        collector.moved = 0;
+        self.progress += 1;
+        if !self.plan.config.gc.preemptible {
+            let die = self.plan.layout.die_of(plane).0;
+            self.dies[usize::from(die.0)].exclusive += 1;
+        }
+        self.pump(plane);
+        self.touch(self.plan.layout.die_of(plane).0);
+    }
+
+    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
+    fn pump(&mut self, plane: PlaneId) {
+        let Some((block, cause)) = self.collector(plane).victim else { return };
+        loop {
+            let collector = &self.collectors[plane.0 as usize];
+            if collector.scanned || collector.reading + collector.writing >= self.plan.config.gc.moves {
+                break;
+            }
+            let from = collector.next_page;
+            let next = self.ftl.next_valid(plane, block, from, &self.plan, |lpn| self.flash_version(lpn));
+            match next {
+                Some((page, lpn, ppn)) => {
+                    self.collector(plane).next_page = page + 1;
+                    self.move_page(plane, lpn, ppn);
+                }
+                None => self.collector(plane).scanned = true,
+            }
+        }
+        let collector = &self.collectors[plane.0 as usize];
+        if collector.scanned && collector.reading == 0 {
+            if collector.writing == 0 {
+                self.emptied(plane, block, cause);
+            } else {
+                // No further page comes that could fill the last unit.
+                let (die, place) = self.plan.layout.die_of(plane);
+                self.force_plane(die, place, lane::MOVED..lane::MAP);
+            }
+        }
+    }
+
+    fn move_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
+        let bytes = self.plan.layout.page_size.0 as u32;
+        if self.plan.config.gc.copyback {
+            let op = self.move_op(plane, lpn, ppn);
+            self.collector(plane).writing += 1;
+            let op = self.ops.insert(op);
+            self.queue_program(op);
+        } else {
+            self.collector(plane).reading += 1;
+            self.queue_read(Class::InternalRead, Kind::Move, plane.0, lpn, ppn, (bytes, 0));
+        }
+    }
+
+    /// The program of a page that moves.
+    fn move_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
+        let (die, place) = self.plan.layout.die_of(plane);
+        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= lane::MOVED);
+        let lane = if again { lane::MOVED_AGAIN } else { lane::MOVED };
+        PageOp {
+            next: NONE,
+            owner: plane.0,
+            lpn,
+            ppn: source,
+            source,
+            bus_bytes: self.plan.layout.page_size.0 as u32,
+            host_bytes: 0,
+            die,
+            plane: place,
+            class: Class::InternalProgram,
+            kind: Kind::Move,
+            lane: lane as u8,
+            seq: self.number(),
+        }
+    }
+
+    /// A page that moves has been read.
+    pub(super) fn move_read(&mut self, id: u32) {
+        let PageOp { owner, lpn, source, .. } = self.ops[id];
+        let plane = PlaneId(owner);
+        self.collector(plane).reading -= 1;
+        if self.flash_version(lpn) == Some(source) {
+            self.collector(plane).writing += 1;
+            let op = self.move_op(plane, lpn, source);
+            self.ops[id] = op;
+            self.queue_program(id);
+        } else {
+            self.ops.release(id);
+        }
+        self.pump(plane);
+    }
+
+    /// A page that moves has been programmed.
+    pub(super) fn moved(&mut self, id: u32) {
+        let PageOp { owner, lpn, source, ppn, .. } = self.ops[id];
+        self.ops.release(id);
+        let plane = PlaneId(owner);
+        let cause = self.collector(plane).victim.map_or(moves::COLLECTION, |(_, cause)| cause);
+        self.counters.pages_moved[cause] += 1;
+        self.probe.moved(self.now, lpn, source, ppn);
+        if self.flash_version(lpn) == Some(source) {
+            self.relocate(lpn, source, ppn);
+            self.stale(source);
+            self.map_moved(lpn);
+        } else {
+            self.stale(ppn);
+        }
+        self.ftl.blocks.completed(ppn);
+        self.collector(plane).writing -= 1;
+        self.collector(plane).moved += 1;
+        self.pump(plane);
+    }
+
+    /// The newest flash version of a page stands elsewhere now.
+    fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        match self.ftl.locate(lpn) {
+            Location::Buffer(mut slot) => {
+                while self.buffer[slot].under != Some(from) {
+                    slot = self.buffer[slot].older;
+                }
+                self.buffer[slot].under = Some(to);
+            }
+            Location::Flash(_) | Location::Unmapped => self.ftl.set(lpn, Location::Flash(to)),
+        }
+    }
+
+    /// Every page of a block has moved.
+    fn emptied(&mut self, plane: PlaneId, block: u32, cause: usize) {
+        let (die, place) = self.plan.layout.die_of(plane);
+        self.collector(plane).victim = None;
+        self.progress -= 1;
+        if !self.plan.config.gc.preemptible {
+            self.dies[usize::from(die.0)].exclusive -= 1;
+        }
+        self.ftl.blocks.empty(plane, block);
+        self.rewrite_touched(self.plan.space.worth.saturating_sub(self.collectors[plane.0 as usize].moved));
+        if cause == moves::BAD_BLOCK {
+            self.retire(plane);
+        } else if self.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
+            self.collector(plane).erasing = true;
+            let ppn = self.plan.layout.pack(Address { plane, block, page: 0 });
+            let seq = self.number();
+            let op = PageOp {
+                next: NONE,
+                owner: plane.0,
+                lpn: Lpn(0),
+                ppn,
+                source: ppn,
+                bus_bytes: 0,
+                host_bytes: 0,
+                die,
+                plane: place,
+                class: Class::Erase,
+                kind: Kind::Erase,
+                lane: 0,
+                seq,
+            };
+            let op = self.ops.insert(op);
+            self.queue_erase(op);
+        } else {
+            let barrier = self.number();
+            self.ftl.blocks.release(plane, block, barrier);
+        }
+        self.freed(plane);
+    }
+
+    /// A block that was reclaimed has been erased.
+    pub(super) fn block_erased(&mut self, ppn: Ppn) {
+        let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
+        self.collector(plane).erasing = false;
+        if self.erase_fails(plane, block) {
+            self.retire(plane);
+        } else {
+            self.ftl.blocks.release(plane, block, 0);
+        }
+        self.freed(plane);
+    }
+
+    /// A block that a stream has just opened has been erased.
+    pub(super) fn open_block_erased(&mut self, plane: PlaneId, stream: usize) {
+        self.ftl.blocks.open_erased(plane, stream);
+        let block = self.ftl.blocks.open_block(plane, stream);
+        if self.erase_fails(plane, block) {
+            self.ftl.blocks.discard_open(plane, stream);
+            self.retire(plane);
+            self.freed(plane);
+        }
+    }
+
+    /// Counts an erase; whether it failed.
+    fn erase_fails(&mut self, plane: PlaneId, block: u32) -> bool {
+        self.counters.blocks_erased += 1;
+        self.probe.erased(self.now, plane, block);
+        let erases = self.ftl.blocks.count_erase(plane, block);
+        let wear = &self.plan.config.wear;
+        if let Some(spread) = wear.static_spread
+            && erases > self.collectors[plane.0 as usize].least_erases.saturating_add(spread)
+        {
+            self.level(plane, erases, spread);
+        }
+        let wear = &self.plan.config.wear;
+        let worn = wear.endurance.is_some_and(|limit| self.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
+        worn || (wear.erase_fail.0 > 0.0 && {
+            self.failures.erases_drawn += 1;
+            self.failures.erases.uniform(self.failures.erases_drawn) < wear.erase_fail.0
+        })
+    }
+
+    /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
+    fn level(&mut self, plane: PlaneId, erases: u32, spread: u32) {
+        let Some((least, block)) = self.ftl.least_worn(plane) else { return };
+        let collector = self.collector(plane);
+        collector.least_erases = least;
+        let asked = collector.requests.iter().any(|(_, cause)| *cause == moves::WEAR_LEVELLING);
+        if erases > least.saturating_add(spread) && !asked {
+            collector.requests.push_back((block, moves::WEAR_LEVELLING));
+        }
+    }
+
+    /// A plane has a free block more, or one less in service.
+    fn freed(&mut self, plane: PlaneId) {
+        let (die, place) = self.plan.layout.die_of(plane);
+        self.judge_plane(die, place);
+        self.collect(plane);
+    }
+
+    /// A page of a plane has become stale: collection that found nothing to gain looks again.
+    #[inline]
+    pub(super) fn page_lost(&mut self, plane: PlaneId) {
+        let collector = &mut self.collectors[plane.0 as usize];
+        collector.barren = false;
+        if collector.starved {
+            collector.starved = false;
+            self.collect(plane);
+        }
+    }
+
+    /// Whether a die that is idle should collect.
+    pub(super) fn wants_background(&self, die: DieId) -> bool {
+        let layout = &self.plan.layout;
+        (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
+            let collector = &self.collectors[plane.0 as usize];
+            collector.victim.is_none()
+                && !collector.erasing
+                && !collector.barren
+                && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
+        })
+    }
+
+    /// The die has been idle: every plane of it that wants to reclaims one block.
+    pub(super) fn collect_in_background(&mut self, die: DieId) {
+        for place in 0..self.plan.layout.planes_per_die as u8 {
+            let plane = self.plan.layout.plane(die, place);
+            let free = self.ftl.blocks.free(plane);
+            let collector = self.collector(plane);
+            if collector.victim.is_some() || collector.erasing || free >= self.plan.config.gc.idle_stop {
+                continue;
+            }
+            match self.ftl.pick_victim(plane, &self.plan, true) {
+                Some(block) => {
+                    self.counters.background_runs += 1;
+                    self.begin(plane, block, moves::COLLECTION);
+                }
+                None => self.collector(plane).barren = true,
+            }
+        }
+    }
+
+    /// Counts a read of a page, for read reclaim. A block that is being moved is reclaimed anyway.
+    #[inline]
+    pub(super) fn count_read(&mut self, ppn: Ppn, kind: Kind) {
+        let reads = self.ftl.blocks.count_read(ppn);
+        if self.plan.config.refresh.reads == Some(reads) && kind != Kind::Move {
+            let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
+            self.request_move(plane, block, moves::READ_RECLAIM);
+        }
+    }
+
+    fn request_move(&mut self, plane: PlaneId, block: u32, cause: usize) {
+        let requests = &mut self.collector(plane).requests;
+        if !requests.iter().any(|(other, _)| *other == block) {
+            requests.push_back((block, cause));
+        }
+        self.collect(plane);
+    }
+
+    /// Visits the next block, plane by plane: data that is too old is to move.
+    pub(super) fn on_patrol(&mut self) {
+        let Some(period) = self.plan.config.refresh.period else { return };
+        let layout = self.plan.layout;
+        let (planes, blocks) = (u64::from(layout.planes), u64::from(layout.blocks));
+        let visit = self.visited % (planes * blocks);
+        self.visited += 1;
+        self.patrol = self.now + units::Span(period.0 / (planes * blocks));
+        let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
+        if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, self.now, &self.plan) > period {
+            self.request_move(plane, block, moves::REFRESH);
+        }
+        self.kick_touched();
+    }
+
+    /// The planes of a program command that failed.
+    pub(super) fn failed_programs(&mut self, set: u8) -> u8 {
+        let share = self.plan.config.wear.program_fail.0;
+        if share == 0.0 {
+            return 0;
+        }
+        let mut failed = 0;
+        for plane in planes(set) {
+            self.failures.programs_drawn += 1;
+            if self.failures.programs.uniform(self.failures.programs_drawn) < share {
+                failed |= 1 << plane;
+            }
+        }
+        failed
+    }
+
+    /// The program of a page failed: its data goes elsewhere, and the block out of service.
+    pub(super) fn program_failed(&mut self, id: u32) {
+        let PageOp { ppn, lane, .. } = self.ops[id];
+        let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
+        let stream = usize::from(self.plan.space.stream[usize::from(lane)]);
+        self.counters.pages_failed += 1;
+        if !self.collector(plane).failed.contains(&block) {
+            self.collector(plane).failed.push(block);
+            if self.ftl.blocks.open_block(plane, stream) == block {
+                self.ftl.blocks.abandon(plane, stream);
+            }
+        }
+        self.stale(ppn);
+        self.ftl.blocks.completed(ppn);
+        self.queue_program(id);
+    }
+
+    /// A block goes out of service.
+    fn retire(&mut self, plane: PlaneId) {
+        self.ftl.blocks.retire(plane);
+        self.counters.blocks_retired += 1;
+        let needed = u64::from(self.plan.space.needed);
+        let in_service = |plane: u32| u64::from(self.ftl.blocks.in_service(PlaneId(plane)).0);
+        let planes = self.plan.layout.planes;
+        let over = match self.plan.config.ftl.placement {
+            Placement::Static => in_service(plane.0) < needed,
+            Placement::Dynamic => (0..planes).map(in_service).sum::<u64>() < needed * u64::from(planes),
+        };
+        if over {
+            self.wear_out();
+        }
+    }
+
+    /// The drive has too few good blocks to go on.
+    #[cold]
+    pub(super) fn wear_out(&mut self) {
+        if self.failure.is_none() {
+            self.failure = Some(self.worn_out().unwrap_or_else(|| RunError::Broken("moved data finds no room".into())));
+        }
+    }
+
+    /// The end of life, if blocks have gone out of service.
+    pub(crate) fn worn_out(&self) -> Option<RunError> {
+        let (time, written, retired) = (self.now, self.counters.write_bytes, self.counters.blocks_retired);
+        (retired > 0).then_some(RunError::EndOfLife { time, written, retired })
+    }
+
+    /// Checks that nothing is left over of what has moved, when everything is quiet.
+    pub(super) fn check_collectors(&self) -> Result<(), String> {
+        for (plane, collector) in self.collectors.iter().enumerate() {
+            let on_the_move = collector.reading + collector.writing;
+            if on_the_move > self.plan.config.gc.moves || (collector.victim.is_none() && on_the_move > 0) {
+                return Err(format!("{on_the_move} pages of plane {plane} are on the move"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Deallocation (trim) and flush.
+//!
+//! A trim takes effect when it is started: whole pages within it are unmapped at once, as a read started later sees;
+//! parts of pages are left alone. Versions of the page that are on their way to flash become stale when they
+//! arrive. A flush completes when everything that was in the buffer when it was started is on flash.
+
+use units::Lpn;
+
+use super::Device;
+use crate::buffer::State;
+use crate::ftl::Location;
+use crate::probe::Probe;
+
+impl<P: Probe> Device<P> {
+    pub(super) fn start_trim(&mut self, command: u32) {
+        let (id, request) = (self.commands[command].id, self.commands[command].request);
+        let page = self.plan.layout.page_size.0;
+        self.counters.trim_requests += 1;
+        let first = request.offset.0.div_ceil(page);
+        let end = (request.offset.0 + request.bytes.0) / page;
+        for lpn in (first..end).map(|lpn| Lpn(lpn as u32)) {
+            if self.trim(lpn) {
+                self.counters.pages_trimmed += 1;
+                self.map_changed(lpn);
+                self.probe.trimmed(self.now, id, lpn);
+            }
+        }
+        self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+        self.dispatch_pools();
+        self.kick_writes();
+    }
+
+    /// Unmaps a page; whether it was mapped.
+    fn trim(&mut self, lpn: Lpn) -> bool {
+        match self.ftl.locate(lpn) {
+            Location::Unmapped => return false,
+            Location::Flash(ppn) => self.stale(ppn),
+            Location::Buffer(slot) => {
+                // Every version, also those that are programs under way.
+                self.supersede(slot);
+                self.buffer[slot].superseded = true;
+                match self.buffer[slot].state {
+                    State::Dirty => self.discard_slot(slot),
+                    // Its read is under way; the slot goes when it has come.
+                    State::Filling | State::Frozen => {}
+                    State::Free => unreachable!("Invariant: the map names slots in use"),
+                }
+            }
+        }
+        self.ftl.set(lpn, Location::Unmapped);
+        true
+    }
+
+    /// Frees a slot whose data nobody wants any more and that is not on its way to flash.
+    pub(super) fn discard_slot(&mut self, slot: u32) {
+        self.buffer.forget(slot);
+        self.release_slot(slot);
+    }
+
+    pub(super) fn start_flush(&mut self, command: u32) {
+        self.counters.flush_requests += 1;
+        let pending = self.buffer.pending();
+        if pending.is_empty() {
+            return self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+        }
+        self.commands[command].remaining = pending.len() as u32;
+        self.flushing += 1;
+        pending.into_iter().for_each(|slot| self.wait_for(slot, command));
+        self.destage_all();
+    }
+}

@@ -1,0 +1,346 @@
+//! The map on flash, behind its cache: misses, fetches, write-backs.
+//!
+//! A host read whose entry is not cached waits for a read of its mapping page; so does a page on its way from the
+//! buffer to flash, since its old place must be known. What programs and trims change is entered at once, and the read
+//! of its line is only counted. A dirty line that goes has its mapping page read, changed and programmed; while too
+//! many of these are under way, host requests that miss wait.
+//!
+//! Collection never waits for the map. The new place of a moved page whose line is not cached is kept in memory until
+//! its mapping page is rewritten, and a collection spends at most half of the pages that it gains on such rewrites: so
+//! it always gains, however small the cache.
+
+use std::collections::VecDeque;
+
+use schemes::Class;
+use units::{Lpn, Ppn};
+
+use super::Device;
+use crate::ftl::Location;
+use crate::ftl::cache::State;
+use crate::probe::Probe;
+use crate::slab::{Kind, NONE, PageOp, Queue, Slab};
+use crate::space::lane;
+
+/// What the device keeps beside the cache.
+pub(super) struct MapTraffic {
+    /// Lines being read, with what waits for them.
+    fetches: Slab<Fetch>,
+    /// What waits until fewer mapping pages are on their way to flash, in order.
+    stalled: Queue,
+    /// For each mapping page: whether it is being rewritten, and whether it must be again.
+    rewriting: Vec<u8>,
+    /// Mapping pages being rewritten.
+    rewrites: u32,
+    /// Mapping pages with entries of moved pages that are kept in memory: in order, and which.
+    touched: VecDeque<u32>,
+    is_touched: Vec<bool>,
+    /// Reads of lines that nothing waits for.
+    unawaited: u32,
+    /// The plane that takes mapping pages, until it has a program's worth.
+    plane: u32,
+    filled: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Fetch {
+    line: u32,
+    dirty: bool,
+    owner: Option<u16>,
+    waiting: Queue,
+}
+
+impl MapTraffic {
+    pub fn new(map_pages: u32) -> MapTraffic {
+        MapTraffic {
+            fetches: Slab::new(),
+            stalled: Queue::EMPTY,
+            rewriting: vec![0; map_pages as usize],
+            rewrites: 0,
+            touched: VecDeque::new(),
+            is_touched: vec![false; map_pages as usize],
+            unawaited: 0,
+            plane: 0,
+            filled: 0,
+        }
+    }
+
+    /// Whether nothing is under way.
+    pub fn quiet(&self) -> bool {
+        self.fetches.len() == 0 && self.stalled.is_empty() && self.rewrites == 0 && self.unawaited == 0
+    }
+}
+
+impl<P: Probe> Device<P> {
+    /// The page that holds a mapping page.
+    fn map_lpn(&self, page: u32) -> Lpn {
+        Lpn(self.plan.logical_pages + page)
+    }
+
+    /// Whether a page's map entry is at hand; counts the lookup.
+    #[inline]
+    pub(super) fn map_ready(&mut self, lpn: Lpn) -> bool {
+        let Some(cache) = &mut self.ftl.cache else { return true };
+        self.counters.map_lookups += 1;
+        let line = cache.line_of(lpn);
+        let hit = cache.touch(line, false);
+        self.counters.map_hits += u64::from(hit);
+        hit
+    }
+
+    /// A part of a host read waits for its map entry.
+    pub(super) fn await_map_for_read(&mut self, command: u32, lpn: Lpn, from: u32, to: u32) {
+        let queue = self.queue_of(&self.commands[command].request) as u16;
+        let seq = self.number();
+        let waiter = PageOp {
+            next: NONE,
+            owner: command,
+            lpn,
+            ppn: Ppn(0),
+            source: Ppn(0),
+            bus_bytes: from,
+            host_bytes: to,
+            die: nand::DieId(0),
+            plane: 0,
+            class: Class::UserRead,
+            kind: Kind::Host,
+            lane: 0,
+            seq,
+        };
+        self.await_map(waiter, Some(queue));
+    }
+
+    /// An operation waits for its map entry: a part of a host read, or the program of a slot.
+    pub(super) fn await_map(&mut self, waiter: PageOp, queue: Option<u16>) {
+        let id = self.ops.insert(waiter);
+        self.progress += 1;
+        if self.map.rewrites >= self.plan.config.mapping.writes {
+            self.map.stalled.push(&mut self.ops, id);
+        } else {
+            self.fetch_for(id, queue);
+        }
+    }
+
+    fn fetch_for(&mut self, id: u32, queue: Option<u16>) {
+        let lpn = self.ops[id].lpn;
+        let line = self.cache().line_of(lpn);
+        match self.cache().state(line) {
+            State::Here => self.resume(id),
+            State::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.ops, id),
+            State::Absent => {
+                let fetch = self.map.fetches.insert(Fetch { line, dirty: false, owner: queue, waiting: Queue::EMPTY });
+                self.map.fetches[fetch].waiting.push(&mut self.ops, id);
+                self.cache().set_fetching(line, fetch);
+                if !self.read_line(line, fetch) {
+                    self.line_fetched(fetch);
+                }
+            }
+        }
+    }
+
+    fn cache(&mut self) -> &mut crate::ftl::cache::MapCache {
+        self.ftl.cache.as_mut().expect("Invariant: only a cached map is waited for")
+    }
+
+    /// Reads a line from its mapping page; whether there is one to read.
+    fn read_line(&mut self, line: u32, fetch: u32) -> bool {
+        let page = self.cache().page_of(line);
+        let lpn = self.map_lpn(page);
+        let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
+        let bytes = self.read_transfer(0, self.plan.config.mapping.line.0 as u32);
+        self.counters.map_reads += 1;
+        self.queue_read(Class::InternalRead, Kind::MapFetch, fetch, lpn, ppn, (bytes, 0));
+        true
+    }
+
+    /// A line has been read.
+    pub(super) fn map_fetched(&mut self, id: u32) {
+        let fetch = self.ops[id].owner;
+        self.ops.release(id);
+        if fetch == NONE {
+            self.map.unawaited -= 1;
+        } else {
+            self.line_fetched(fetch);
+            self.kick_writes();
+        }
+    }
+
+    fn line_fetched(&mut self, fetch: u32) {
+        let Fetch { line, dirty, owner, mut waiting } = self.map.fetches[fetch];
+        self.map.fetches.release(fetch);
+        self.cache().set_absent(line);
+        self.enter_line(line, owner, dirty);
+        while !waiting.is_empty() {
+            let id = waiting.pop(&mut self.ops);
+            self.resume(id);
+        }
+    }
+
+    /// Puts a line into the cache; what has to go for it is written back.
+    fn enter_line(&mut self, line: u32, owner: Option<u16>, dirty: bool) {
+        if let Some(page) = self.cache().insert(line, owner, dirty) {
+            self.rewrite(page);
+        }
+    }
+
+    /// The map entry that an operation waited for is here.
+    fn resume(&mut self, id: u32) {
+        self.progress -= 1;
+        let op = self.ops[id];
+        self.ops.release(id);
+        if op.kind == Kind::Host {
+            let request = self.commands[op.owner].id;
+            self.read_part(op.owner, request, op.lpn, op.bus_bytes, op.host_bytes);
+        } else {
+            self.place_program(op);
+            self.dispatch_pools();
+        }
+    }
+
+    /// The drive has changed a page's entry.
+    #[inline]
+    pub(super) fn map_changed(&mut self, lpn: Lpn) {
+        if self.ftl.cache.is_some() && lpn.0 < self.plan.logical_pages {
+            self.change_entry(lpn);
+        }
+    }
+
+    fn change_entry(&mut self, lpn: Lpn) {
+        let line = self.cache().line_of(lpn);
+        match self.cache().state(line) {
+            State::Here => {
+                self.cache().touch(line, true);
+            }
+            State::Fetching(fetch) => self.map.fetches[fetch].dirty = true,
+            State::Absent => {
+                self.map.unawaited += u32::from(self.read_line(line, NONE));
+                self.enter_line(line, None, true);
+            }
+        }
+    }
+
+    /// A page has moved.
+    #[inline]
+    pub(super) fn map_moved(&mut self, lpn: Lpn) {
+        if self.ftl.cache.is_none() || lpn.0 >= self.plan.logical_pages {
+            return;
+        }
+        let line = self.cache().line_of(lpn);
+        if self.cache().state(line) != State::Absent {
+            return self.change_entry(lpn);
+        }
+        let page = self.cache().page_of(line);
+        if !std::mem::replace(&mut self.map.is_touched[page as usize], true) {
+            self.map.touched.push_back(page);
+        }
+    }
+
+    /// A collection has gained so many pages: the map may have half of them.
+    pub(super) fn rewrite_touched(&mut self, gained: u32) {
+        let mut budget = gained / 2;
+        while budget > 0
+            && let Some(page) = self.map.touched.pop_front()
+        {
+            // It may have been rewritten for another reason since.
+            if self.map.is_touched[page as usize] {
+                self.rewrite(page);
+                budget -= 1;
+            }
+        }
+    }
+
+    /// A mapping page with changed entries goes to flash.
+    fn rewrite(&mut self, page: u32) {
+        self.map.is_touched[page as usize] = false;
+        let state = &mut self.map.rewriting[page as usize];
+        *state += 1;
+        if *state > 1 {
+            *state = 2;
+            return;
+        }
+        self.map.rewrites += 1;
+        self.start_rewrite(page);
+    }
+
+    fn start_rewrite(&mut self, page: u32) {
+        let lpn = self.map_lpn(page);
+        let bytes = self.plan.layout.page_size.0 as u32;
+        if let Location::Flash(ppn) = self.ftl.locate(lpn) {
+            self.counters.map_reads += 1;
+            self.queue_read(Class::InternalRead, Kind::MapRewrite, page, lpn, ppn, (bytes, 0));
+        } else {
+            let op = PageOp {
+                next: NONE,
+                owner: page,
+                lpn,
+                ppn: Ppn(0),
+                source: Ppn(0),
+                bus_bytes: bytes,
+                host_bytes: 0,
+                die: nand::DieId(0),
+                plane: 0,
+                class: Class::InternalRead,
+                kind: Kind::MapRewrite,
+                lane: 0,
+                seq: 0,
+            };
+            let id = self.ops.insert(op);
+            self.rewrite_map(id);
+        }
+    }
+
+    /// A mapping page has been read: it is programmed with its changes.
+    pub(super) fn rewrite_map(&mut self, id: u32) {
+        let unit = self.plan.unit_pages;
+        if self.map.filled == 0 {
+            self.map.plane = self.next_map_plane();
+        }
+        self.map.filled = (self.map.filled + 1) % unit;
+        let (die, plane) = self.plan.layout.die_of(nand::PlaneId(self.map.plane));
+        let seq = self.number();
+        let op = &mut self.ops[id];
+        (op.die, op.plane, op.seq) = (die, plane, seq);
+        (op.class, op.lane) = (Class::InternalProgram, lane::MAP as u8);
+        self.queue_program(id);
+        if self.map.rewrites >= self.plan.config.mapping.writes {
+            // Host requests wait for these: partly filled units go.
+            self.force_plane(die, plane, lane::MAP..lane::COUNT);
+            self.map.filled = 0;
+        }
+    }
+
+    /// Round robin over the planes that have room for data.
+    fn next_map_plane(&self) -> u32 {
+        let planes = self.plan.layout.planes;
+        let next = |step: u32| (self.map.plane + step) % planes;
+        let stream = usize::from(self.plan.space.stream[lane::MAP]);
+        (1..=planes)
+            .map(next)
+            .find(|plane| self.ftl.blocks.room(nand::PlaneId(*plane), stream, false))
+            .unwrap_or_else(|| next(1))
+    }
+
+    /// A mapping page is on flash.
+    pub(super) fn map_rewritten(&mut self, id: u32) {
+        let PageOp { lpn, ppn, owner: page, .. } = self.ops[id];
+        self.ops.release(id);
+        self.counters.map_programs += 1;
+        self.probe.mapped(self.now, lpn, ppn);
+        if let Location::Flash(old) = self.ftl.locate(lpn) {
+            self.stale(old);
+        }
+        self.ftl.set(lpn, Location::Flash(ppn));
+        self.ftl.blocks.completed(ppn);
+        let state = &mut self.map.rewriting[page as usize];
+        *state -= 1;
+        if *state > 0 {
+            return self.start_rewrite(page);
+        }
+        self.map.rewrites -= 1;
+        while self.map.rewrites < self.plan.config.mapping.writes && !self.map.stalled.is_empty() {
+            let id = self.map.stalled.pop(&mut self.ops);
+            let host = (self.ops[id].kind == Kind::Host).then(|| &self.commands[self.ops[id].owner].request);
+            let queue = host.map(|request| self.queue_of(request) as u16);
+            self.fetch_for(id, queue);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The full blocks of a plane, by their valid pages: each loss of a page moves a block in no time, and asking for
+//! the block with the fewest is not a scan.
+//!
+//! A block that loses a page goes to the end of the list of its new count; so each list is in the order of the last
+//! loss, and its head has lost none for longest.
+
+use nand::Layout;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Member {
+    prev: u32,
+    next: u32,
+    /// Valid pages; `NONE` for a block that is not a candidate.
+    valid: u32,
+    /// Pages that the plane had programmed when the block lost its last one.
+    changed: u32,
+}
+
+/// Memory: 16 bytes a block and 8 bytes for each count of valid pages, on planes that have been collected.
+pub(crate) struct Candidates {
+    members: Vec<Member>,
+    /// First and last block with each count; all in one list where the order of filling is asked for.
+    lists: Vec<[u32; 2]>,
+    by_valid: bool,
+    pages: u32,
+    /// A block with so many valid pages gains nothing.
+    worth: u32,
+    /// No block has fewer valid pages.
+    least: u32,
+    /// Pages programmed on the plane, modulo 2^32.
+    pub now: u32,
+    count: u32,
+}
+
+impl Candidates {
+    pub fn new(layout: &Layout, by_valid: bool, worth: u32) -> Candidates {
+        let absent = Member { prev: NONE, next: NONE, valid: NONE, changed: 0 };
+        Candidates {
+            members: vec![absent; layout.blocks as usize],
+            lists: vec![[NONE; 2]; if by_valid { layout.pages as usize + 1 } else { 1 }],
+            by_valid,
+            pages: layout.pages,
+            worth,
+            least: layout.pages,
+            now: 0,
+            count: 0,
+        }
+    }
+
+    /// A block is full and may be reclaimed.
+    pub fn insert(&mut self, block: u32, valid: u32) {
+        debug_assert_eq!(self.members[block as usize].valid, NONE, "Invariant: a block is a candidate once");
+        self.members[block as usize].valid = valid;
+        self.members[block as usize].changed = self.now;
+        self.count += 1;
+        self.append(block);
+    }
+
+    /// The block is reclaimed, or out of service.
+    pub fn remove(&mut self, block: u32) {
+        self.unlink(block);
+        self.members[block as usize].valid = NONE;
+        self.count -= 1;
+    }
+
+    pub fn contains(&self, block: u32) -> bool {
+        self.members[block as usize].valid != NONE
+    }
+
+    /// A page of the block is stale. Blocks that are no candidates are left alone.
+    pub fn lose(&mut self, block: u32) {
+        if self.members[block as usize].valid == NONE {
+            return;
+        }
+        if self.by_valid {
+            self.unlink(block);
+        }
+        let member = &mut self.members[block as usize];
+        member.valid -= 1;
+        member.changed = self.now;
+        if self.by_valid {
+            self.append(block);
+        }
+    }
+
+    /// Brings `least` up to date before a policy asks.
+    pub fn settle(&mut self) {
+        while self.by_valid && self.least < self.pages && self.lists[self.least as usize][0] == NONE {
+            self.least += 1;
+        }
+    }
+
+    fn list_of(&self, block: u32) -> usize {
+        if self.by_valid { self.members[block as usize].valid as usize } else { 0 }
+    }
+
+    fn append(&mut self, block: u32) {
+        let list = self.list_of(block);
+        let last = std::mem::replace(&mut self.lists[list][1], block);
+        (self.members[block as usize].prev, self.members[block as usize].next) = (last, NONE);
+        match last {
+            NONE => self.lists[list][0] = block,
+            last => self.members[last as usize].next = block,
+        }
+        self.least = self.least.min(self.members[block as usize].valid);
+    }
+
+    fn unlink(&mut self, block: u32) {
+        let list = self.list_of(block);
+        let Member { prev, next, .. } = self.members[block as usize];
+        match prev {
+            NONE => self.lists[list][0] = next,
+            prev => self.members[prev as usize].next = next,
+        }
+        match next {
+            NONE => self.lists[list][1] = prev,
+            next => self.members[next as usize].prev = prev,
+        }
+    }
+}
+
+impl schemes::Candidates for Candidates {
+    fn pages(&self) -> u32 {
+        self.pages
+    }
+    fn worth(&self) -> u32 {
+        self.worth
+    }
+    fn least_valid(&self) -> Option<u32> {
+        (self.count > 0).then_some(self.least)
+    }
+    fn oldest(&self, valid: u32) -> Option<u32> {
+        Some(self.lists[valid as usize][0]).filter(|block| *block != NONE)
+    }
+    fn first_filled(&self) -> Option<u32> {
+        Some(self.lists[0][0]).filter(|block| *block != NONE)
+    }
+    fn block(&self, block: u32) -> (u32, u32) {
+        let member = &self.members[block as usize];
+        (member.valid, self.now.wrapping_sub(member.changed))
+    }
+    fn random(&self, draw: u64) -> Option<u32> {
+        if self.count == 0 {
+            return None;
+        }
+        // Nearly every block of a plane that is collected is a candidate.
+        let start = ((u128::from(draw) * self.members.len() as u128) >> 64) as usize;
+        let found = (start..self.members.len()).chain(0..start).find(|block| self.members[*block].valid != NONE);
+        found.map(|block| block as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use schemes::Victim;
+
+    #[test]
+    fn the_lists_agree_with_a_scan_over_random_losses() {
+        let layout = Config::default().plan().unwrap().layout;
+        for victim in [Victim::Greedy, Victim::Fifo] {
+            let mut candidates = Candidates::new(&layout, victim.asks_for_valid(), layout.pages);
+            let random = units::Stream::new(5, "candidates");
+            // Block, valid pages, when it lost one last, in the order of filling.
+            let mut plain: Vec<(u32, u32, u64)> = Vec::new();
+            for step in 0..20_000u64 {
+                candidates.now = step as u32;
+                let draw = |n: u64| random.below(2 * step, n);
+                if plain.len() < 50 {
+                    let block = (0..layout.blocks).find(|block| !candidates.contains(*block)).unwrap();
+                    candidates.insert(block, layout.pages);
+                    plain.push((block, layout.pages, step));
+                } else if let Some(entry) = plain.get_mut(draw(50) as usize).filter(|entry| entry.1 > 0) {
+                    (entry.1, entry.2) = (entry.1 - 1, step);
+                    candidates.lose(entry.0);
+                }
+                candidates.settle();
+                let found = victim.pick(&candidates, 1, || 0);
+                let expected = match victim {
+                    Victim::Fifo => plain.first().map(|entry| entry.0),
+                    _ => plain
+                        .iter()
+                        .filter(|entry| entry.1 < layout.pages)
+                        .min_by_key(|entry| (entry.1, entry.2))
+                        .map(|entry| entry.0),
+                };
+                assert_eq!(found, expected);
+                if let Some(block) = found
+                    && random.below(2 * step + 1, 40) == 0
+                {
+                    candidates.remove(block);
+                    plain.retain(|entry| entry.0 != block);
+                }
+            }
+        }
+    }
+}

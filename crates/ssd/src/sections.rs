@@ -1,0 +1,332 @@
+//! The sections of the configuration that belong to the drive: their keys, what they mean, their defaults.
+
+use nand::Layout;
+use schemes::{Order, Victim};
+use units::value::{Scalar, Value};
+use units::{Bandwidth, Bytes, Fraction, PeCycles, Retention, Span, Temperature};
+
+units::choices! {
+    /// When a host write is acknowledged.
+    pub enum BufferMode {
+        /// When its data is in the buffer.
+        WriteBack = "write-back",
+        /// When its data is on flash.
+        WriteThrough = "write-through",
+    }
+}
+
+units::choices! {
+    /// How a written page finds its plane.
+    pub enum Placement {
+        /// By its address, in the page allocation order.
+        Static = "static",
+        /// The next die without a program takes the oldest waiting pages.
+        Dynamic = "dynamic",
+    }
+}
+
+units::choices! {
+    /// When a free block is erased.
+    pub enum EraseWhen {
+        /// When it is reclaimed: free blocks are kept erased.
+        Reclaimed = "reclaimed",
+        /// Just before its first page is programmed.
+        Opened = "opened",
+    }
+}
+
+units::choices! {
+    /// Which free block is opened next.
+    pub enum FreeBlock {
+        /// The one with the fewest erases.
+        LeastWorn = "least-worn",
+        /// The one that has been free for longest.
+        Oldest = "oldest",
+    }
+}
+
+units::choices! {
+    /// Where the logical-to-physical map is.
+    pub enum Table {
+        /// All of it in memory.
+        Ideal = "ideal",
+        /// On flash, behind a cache.
+        Cached = "cached",
+    }
+}
+
+units::choices! {
+    /// How submission queues use the mapping cache.
+    pub enum Sharing {
+        /// All of it together.
+        Shared = "shared",
+        /// In equal parts, and one more for the drive's own work.
+        Partitioned = "partitioned",
+    }
+}
+
+/// How a drive was brought into its initial state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precondition {
+    /// Written once, in order.
+    None,
+    /// As after long uniform random overwriting, from the closed form.
+    ClosedForm,
+    /// Overwritten at random before the run, so many times its filled capacity.
+    Write(f64),
+}
+
+impl Value for Precondition {
+    fn expects() -> String {
+        "\"none\", \"closed-form\" or \"write:N\" (N times the filled capacity, from 0.001 to 1000)".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Precondition> {
+        let Scalar::Text(text) = scalar else { return None };
+        match text.as_str() {
+            "none" => Some(Precondition::None),
+            "closed-form" => Some(Precondition::ClosedForm),
+            other => {
+                let times: f64 = other.strip_prefix("write:")?.parse().ok()?;
+                (0.001..=1000.0).contains(&times).then_some(Precondition::Write(times))
+            }
+        }
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Text(match self {
+            Precondition::None => "none".into(),
+            Precondition::ClosedForm => "closed-form".into(),
+            Precondition::Write(times) => format!("write:{times}"),
+        })
+    }
+}
+
+units::choices! {
+    /// What a read moves over the bus.
+    pub enum Transfer {
+        /// Whole pages.
+        Page = "page",
+        /// Only the codewords that hold requested bytes.
+        Codeword = "codeword",
+    }
+}
+
+/// The order in which consecutive pages are dealt to channels, chips (ways), dies and planes: the first
+/// letter changes fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageOrder(pub [u8; 4]);
+
+impl Value for PageOrder {
+    fn expects() -> String {
+        "the letters C (channel), W (chip), D (die), P (plane), each once, fastest first, such as \"CWDP\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<PageOrder> {
+        let Scalar::Text(text) = scalar else { return None };
+        let letters: [u8; 4] = text.as_bytes().try_into().ok()?;
+        b"CWDP".iter().all(|letter| letters.contains(letter)).then_some(PageOrder(letters))
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Text(self.0.iter().map(|b| char::from(*b)).collect())
+    }
+}
+
+impl PageOrder {
+    /// The plane of each position: entry `i` is the plane of pages `i`, `i + planes`, ...
+    pub fn planes(self, layout: &Layout) -> Vec<u32> {
+        let sizes = |letter: u8| match letter {
+            b'C' => layout.channels,
+            b'W' => layout.chips,
+            b'D' => layout.dies_per_chip,
+            _ => layout.planes_per_die,
+        };
+        (0..layout.planes)
+            .map(|position| {
+                let (mut rest, mut at) = (position, [0; 4]);
+                for letter in self.0 {
+                    let place = b"CWDP".iter().position(|l| *l == letter).expect("Invariant: only these four letters");
+                    at[place] = rest % sizes(letter);
+                    rest /= sizes(letter);
+                }
+                ((at[0] * layout.chips + at[1]) * layout.dies_per_chip + at[2]) * layout.planes_per_die + at[3]
+            })
+            .collect()
+    }
+}
+
+units::section! {
+    /// The host interface: NVMe-style submission queues and a full-duplex link.
+    pub struct Host in "host" {
+        /// Submission queues; a request's queue number is taken modulo this.
+        queues: u16 = 8,
+        /// Requests that a queue may have outstanding; further ones wait in the host.
+        queue_depth: u32 = 1024,
+        /// Commands that the device works on at once; the others wait in their queues.
+        commands: u32 = 1024,
+        /// Commands taken from one queue before the next one's turn (NVMe arbitration burst, round robin).
+        arbitration_burst: u16 = 1,
+        /// Bandwidth of the link, in each direction.
+        link_bandwidth: Bandwidth = Bandwidth(7_000_000_000),
+        /// From the host's doorbell to a fetched command.
+        t_submit: Span = Span(1_000),
+        /// From the last byte to the host's completion.
+        t_complete: Span = Span(1_000),
+    }
+}
+
+units::section! {
+    /// The DRAM write buffer.
+    pub struct Buffer in "buffer" {
+        /// Room for written data.
+        size: Bytes = Bytes::from_mib(64),
+        /// When a write is acknowledged: write-back or write-through.
+        mode: BufferMode = BufferMode::WriteBack,
+        /// Share of the buffer that may stay dirty: above it the oldest pages go to flash. 0 writes at once.
+        dirty_limit: Fraction = Fraction(0.0),
+        /// Bandwidth of the DRAM, for all host data in and out.
+        dram_bandwidth: Bandwidth = Bandwidth(12_800_000_000),
+    }
+}
+
+units::section! {
+    /// The flash translation layer: where written pages go.
+    pub struct Ftl in "ftl" {
+        /// Raw capacity over logical capacity, minus 1.
+        over_provisioning: f64 = 0.07,
+        /// How a written page finds its plane: static or dynamic.
+        placement: Placement = Placement::Dynamic,
+        /// Page allocation order, fastest first: C channel, W chip, D die, P plane.
+        page_order: PageOrder = PageOrder(*b"PCWD"),
+        /// When a free block is erased: reclaimed or opened.
+        erase_when: EraseWhen = EraseWhen::Opened,
+        /// Write streams, each with an open block a plane. 1: everything together; 2: host data, moved data; 3: host
+        /// data whose last version was young, other host data, moved data; 4: also data moved more than once.
+        streams: u32 = 2,
+    }
+}
+
+units::section! {
+    /// Garbage collection, plane by plane.
+    pub struct Gc in "gc" {
+        /// Which block is reclaimed next: greedy, fifo, cost-benefit or d-choices.
+        victim: Victim = Victim::Greedy,
+        /// Blocks that d-choices looks at.
+        choices: u32 = 10,
+        /// Collection starts when a plane has fewer free blocks.
+        start: u32 = 4,
+        /// It goes on until the plane has so many.
+        stop: u32 = 5,
+        /// Pages of a plane that may be on the move at once.
+        moves: u32 = 12,
+        /// Pages move inside their plane, without bus and ECC; otherwise through the controller.
+        copyback: bool = false,
+        /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block is reclaimed.
+        preemptible: bool = true,
+        /// A die idle for so long collects in the background; "none" never does.
+        idle: Option<Span> = None,
+        /// Background collection keeps so many blocks of a plane free.
+        idle_stop: u32 = 8,
+    }
+}
+
+units::section! {
+    /// Wear levelling and failing blocks.
+    pub struct Wear in "wear" {
+        /// Which free block is opened next: the least worn one (dynamic wear levelling) or the oldest.
+        free_block: FreeBlock = FreeBlock::LeastWorn,
+        /// Static wear levelling: when a block has been erased so many times more than the least worn one of its
+        /// plane, that one's data moves; "none" never does.
+        static_spread: Option<u32> = None,
+        /// Share of bad blocks from the factory, drawn for each block.
+        factory_bad: Fraction = Fraction(0.0),
+        /// Probability that a program command fails on a plane; the block goes out of service.
+        program_fail: Fraction = Fraction(0.0),
+        /// Probability that an erase fails; the block goes out of service.
+        erase_fail: Fraction = Fraction(0.0),
+        /// P/E cycles after which a block's erase fails; "none" never does.
+        endurance: Option<PeCycles> = None,
+    }
+}
+
+units::section! {
+    /// The logical-to-physical map: all in memory, or on flash behind a cache.
+    pub struct Mapping in "mapping" {
+        /// Ideal or cached.
+        table: Table = Table::Ideal,
+        /// Size of the cached mapping table.
+        cache: Bytes = Bytes::from_mib(2),
+        /// What a miss brings in and what is replaced at once.
+        line: Bytes = Bytes::from_kib(4),
+        /// Size of one entry, on flash and in the cache.
+        entry: Bytes = Bytes(4),
+        /// Whether submission queues share the cache or have equal parts of it.
+        sharing: Sharing = Sharing::Shared,
+        /// Mapping pages on their way to flash beyond which host requests wait for the map.
+        writes: u32 = 64,
+    }
+}
+
+units::section! {
+    /// Moving data before it is lost: old data, and blocks that were read often.
+    pub struct Refresh in "refresh" {
+        /// Every block is visited once in so long, and data older than that (at 30 C) is moved; "none" never is.
+        period: Option<Span> = None,
+        /// Reads of a block after which its data is moved (read reclaim); "none" never is.
+        reads: Option<u32> = None,
+    }
+}
+
+units::section! {
+    /// The channels' buses.
+    pub struct Bus in "bus" {
+        /// Transfer rate; "none" when `t_dma` gives it.
+        bandwidth: Option<Bandwidth> = Some(Bandwidth(1_600_000_000)),
+        /// tDMA: time to move a whole page, parts in proportion; "none" when `bandwidth` gives it.
+        t_dma: Option<Span> = None,
+        /// Command and address cycles of one page's read, program or erase.
+        t_command: Span = Span(200),
+        /// What a read moves: page or codeword.
+        transfer: Transfer = Transfer::Codeword,
+        /// Dies of a chip work at the same time; otherwise a chip has one busy die at most.
+        die_interleaving: bool = true,
+    }
+}
+
+units::section! {
+    /// The ECC engines, one a channel. Encoding keeps up with the bus and takes no time of its own.
+    pub struct Ecc in "ecc" {
+        /// tECC: time to decode one page.
+        t_decode: Span = Span(5_000),
+        /// Pages that an engine decodes at once.
+        decoders: u32 = 2,
+        /// Pages that may be in an engine or on their way into it.
+        buffer: u32 = 8,
+        /// Data bytes of a codeword.
+        codeword: Bytes = Bytes::from_kib(4),
+    }
+}
+
+units::section! {
+    /// The order in which dies and buses serve waiting operations.
+    pub struct Schedule in "schedule" {
+        /// Which waiting operation goes first: fifo, read-first or user-first.
+        order: Order = Order::ReadFirst,
+    }
+}
+
+units::section! {
+    /// The state that a run starts from: a drive that has been written and has aged.
+    pub struct Age in "age" {
+        /// Program/erase cycles of every block.
+        pec: PeCycles = PeCycles(0),
+        /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
+        retention: Retention = Retention::Fixed(Span::ZERO),
+        /// Temperature of the drive during the run.
+        temperature: Temperature = Temperature(30.0),
+        /// Share of the logical capacity that holds data, from address 0 up.
+        fill: Fraction = Fraction(1.0),
+        /// Share of the pages of written blocks that hold stale data.
+        invalid: Fraction = Fraction(0.0),
+        /// How the drive was brought into its state: none (written once, in order, with `invalid` spread evenly),
+        /// closed-form (as after long uniform overwriting) or write:N (really overwritten N times before the run).
+        precondition: Precondition = Precondition::None,
+    }
+}

@@ -1,0 +1,205 @@
+//! The blocks of a plane as a budget: how many hold data, how many are open, how many are kept free, and whether
+//! collection can always go on.
+//!
+//! Why it never deadlocks. Data moves within its plane. A plane opens a block for host data or for the map only
+//! while more than `reserve` blocks are free; moved data may use the last one. With as many blocks in reserve as
+//! moved data has streams, a block's valid pages always fit: free blocks x pages + room in the open blocks of
+//! moved data is at least `reserve` blocks' worth, and a collection takes at most one block's worth and gives one
+//! back. And some block always has more stale pages than its collection pads, since the blocks that are neither
+//! open nor free are so many more than live data fills.
+
+use nand::Layout;
+
+use crate::config::{Config, Precondition, Table};
+
+/// Where an operation's data goes, by what it is: a plane has a queue of programs for each lane.
+pub(crate) mod lane {
+    /// Host data; under three streams and more, host data whose last version was young.
+    pub const HOST: usize = 0;
+    /// Other host data.
+    pub const HOST_COLD: usize = 1;
+    /// Moved data.
+    pub const MOVED: usize = 2;
+    /// Data that had been moved before.
+    pub const MOVED_AGAIN: usize = 3;
+    /// The map.
+    pub const MAP: usize = 4;
+    /// How many there are.
+    pub const COUNT: usize = 5;
+}
+
+/// What the pages and blocks of a plane are for.
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    /// Pages of the map on flash: they are numbered behind the logical pages.
+    pub map_pages: u32,
+    /// Entries of such a page.
+    pub map_entries: u32,
+    /// The stream, that is the open block, of each lane.
+    pub stream: [u8; lane::COUNT],
+    /// Streams with an open block.
+    pub open: u32,
+    /// Free blocks that only moved data may open.
+    pub reserve: u32,
+    /// Blocks that a plane must have to hold its share of the data and still be collected.
+    pub needed: u32,
+    /// Reclaiming a block with so many valid pages gains nothing: the last programs of its moved data are padded.
+    pub worth: u32,
+    /// Dynamic placement: a plane takes host data while it has fewer valid pages.
+    pub live_limit: u32,
+}
+
+type Refusal = (&'static str, String, String);
+
+impl Space {
+    pub fn new(config: &Config, layout: &Layout, logical_pages: u32, unit_pages: u32) -> Result<Space, Refusal> {
+        let refuse = |key: &'static str, problem: String, remedy: String| Err((key, problem, remedy));
+        let (map_pages, map_entries) = map(config, layout, logical_pages)?;
+        let streams = config.ftl.streams;
+        let stream = match streams {
+            1 => [0, 0, 0, 0, 4],
+            2 => [0, 0, 2, 2, 4],
+            3 => [0, 1, 2, 2, 4],
+            4 => [0, 1, 2, 3, 4],
+            _ => return refuse("ftl.streams", format!("is {streams}"), "write 1, 2, 3 or 4".into()),
+        };
+        let open = streams + u32::from(map_pages > 0);
+        let moved = if streams == 4 { 2 } else { 1 };
+        // Two streams of moved wordlines may both be padded: one more block pays for that.
+        let reserve = moved + u32::from(moved > 1 && unit_pages > 1);
+        let gc = &config.gc;
+        if gc.start <= reserve {
+            let problem = format!("is {}, and {reserve} free blocks of a plane are for moved data alone", gc.start);
+            return refuse("gc.start", problem, format!("write at least {}", reserve + 1));
+        }
+        if gc.stop < gc.start {
+            let problem = format!("is {}, less than gc.start = {}", gc.stop, gc.start);
+            return refuse("gc.stop", problem, format!("write at least {}", gc.start));
+        }
+        if gc.idle.is_some() && gc.idle_stop < gc.stop {
+            let problem = format!("is {}, less than gc.stop = {}", gc.idle_stop, gc.stop);
+            return refuse("gc.idle_stop", problem, format!("write at least {}", gc.stop));
+        }
+        if gc.moves < moved * unit_pages {
+            let problem = format!("is {}, and one program takes {unit_pages} pages", gc.moves);
+            let remedy =
+                format!("write at least {}: a program's worth for each stream of moved data", moved * unit_pages);
+            return refuse("gc.moves", problem, remedy);
+        }
+        if gc.choices == 0 {
+            return refuse("gc.choices", "is 0".into(), "write a positive number of blocks".into());
+        }
+        let data = u64::from(logical_pages + map_pages).div_ceil(u64::from(layout.planes));
+        // Every write of a mapping page finds its plane by itself: twice its share of the map stays possible.
+        let data = data + u64::from(map_pages.div_ceil(layout.planes));
+        let pages = u64::from(layout.pages);
+        let padding = moved * (unit_pages - 1);
+        if layout.pages <= padding {
+            let problem =
+                format!("is {}, and collecting a block may program {padding} pages for nothing", layout.pages);
+            return refuse("geometry.pages", problem, "write more, or set chip.program_unit to \"page\"".into());
+        }
+        // Stale pages enough that some block has more of them than its collection pads.
+        let gain = 1 + (u64::from(padding) * u64::from(layout.blocks)).div_ceil(pages) as u32;
+        let needed = data.div_ceil(pages) as u32 + gain + gc.stop + open;
+        if needed > layout.blocks {
+            let problem = format!(
+                "leaves a plane {} blocks: {} for its share of the data, {gain} to gain from, gc.stop = {} to keep free and {open} open ones are {needed}",
+                layout.blocks,
+                data.div_ceil(pages),
+                gc.stop
+            );
+            let remedy = "raise it, lower gc.stop or ftl.streams, or give a plane more and smaller blocks";
+            return refuse("ftl.over_provisioning", problem, remedy.into());
+        }
+        let room = u64::from(layout.blocks - gc.stop - open) * pages;
+        let space = Space {
+            map_pages,
+            map_entries,
+            stream,
+            open,
+            reserve,
+            needed,
+            worth: layout.pages - padding,
+            live_limit: ((data + room) / 2) as u32,
+        };
+        space.check_age(config, layout, logical_pages)?;
+        Ok(space)
+    }
+
+    /// Blocks that a plane must have for its share of the data and for the initial state.
+    pub fn needed_at_start(&self, config: &Config, layout: &Layout) -> u32 {
+        let age = &config.age;
+        let logical = (layout.raw_pages() as f64 / (1.0 + config.ftl.over_provisioning)) * age.fill.0;
+        let data = (logical + f64::from(self.map_pages)) / f64::from(layout.planes) / (1.0 - age.invalid.0).max(1e-9);
+        let kept = layout.blocks - self.initial_blocks(config, layout.blocks);
+        self.needed.max((data / f64::from(layout.pages)).ceil() as u32 + kept)
+    }
+
+    /// Blocks of a plane that the initial state may take, of `usable` ones.
+    pub fn initial_blocks(&self, config: &Config, usable: u32) -> u32 {
+        match config.age.precondition {
+            // The first block that is opened makes collection start.
+            Precondition::ClosedForm => usable - config.gc.start,
+            Precondition::None | Precondition::Write(_) => usable - self.reserve - self.open,
+        }
+    }
+
+    fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u32) -> Result<(), Refusal> {
+        let age = &config.age;
+        if age.precondition == Precondition::ClosedForm && age.invalid.0 > 0.0 {
+            let problem = "is set, and age.precondition = \"closed-form\" says where stale pages are".to_owned();
+            return Err(("age.invalid", problem, "leave it at 0, or set age.precondition to \"none\"".into()));
+        }
+        let data = (f64::from(logical_pages) * age.fill.0) as u64 + u64::from(self.map_pages);
+        let per_plane = data.div_ceil(u64::from(layout.planes));
+        let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
+        let room = u64::from(self.initial_blocks(config, layout.blocks)) * u64::from(layout.pages);
+        if need > room {
+            let problem = format!(
+                "{} and age.invalid = {} need {need} pages a plane, and it has {room} beside the {} free blocks that writing needs",
+                age.fill.0,
+                age.invalid.0,
+                self.reserve + self.open
+            );
+            let remedy = "lower age.fill or age.invalid, or raise ftl.over_provisioning";
+            return Err(("age.fill", problem, remedy.into()));
+        }
+        Ok(())
+    }
+}
+
+/// Pages that the map takes on flash, and entries of each.
+fn map(config: &Config, layout: &Layout, logical_pages: u32) -> Result<(u32, u32), Refusal> {
+    let mapping = &config.mapping;
+    if mapping.table == Table::Ideal {
+        return Ok((0, 0));
+    }
+    let (page, line, entry) = (layout.page_size.0, mapping.line.0, mapping.entry.0);
+    let refuse = |key: &'static str, problem: String, remedy: &str| Err((key, problem, remedy.to_owned()));
+    if !entry.is_power_of_two() || !(4..=64).contains(&entry) {
+        return refuse("mapping.entry", format!("is {entry} B"), "write 4B, 8B, 16B, 32B or 64B");
+    }
+    if !line.is_power_of_two() || line < entry || line > page {
+        let remedy = "write a power of two from mapping.entry up to the page size";
+        return refuse("mapping.line", format!("is {}", mapping.line), remedy);
+    }
+    if mapping.writes == 0 {
+        return refuse("mapping.writes", "is 0".into(), "write a positive number of pages");
+    }
+    let parts = match mapping.sharing {
+        crate::config::Sharing::Shared => 1,
+        crate::config::Sharing::Partitioned => u64::from(config.host.queues) + 1,
+    };
+    if mapping.cache.0 < line * parts {
+        let problem =
+            format!("is {}, and there are {parts} parts of at least one line of {}", mapping.cache, mapping.line);
+        return refuse("mapping.cache", problem, "make it larger, or mapping.line smaller");
+    }
+    let entries = (page / entry) as u32;
+    let pages = logical_pages.div_ceil(entries);
+    if u64::from(logical_pages) + u64::from(pages) >= 1 << 31 {
+        return refuse("mapping.table", format!("needs {pages} pages of map"), "use a smaller device, or \"ideal\"");
+    }
+    Ok((pages, entries))
+}
