@@ -122,7 +122,7 @@ def test_the_request_log_adds_up_with_the_statistics(tmp_path: Path) -> None:
     assert log["finish_ns"].is_sorted()
     assert log["request"].sort().to_list() == list(range(5000))
     counted = log.filter(polars.col("request") >= 500)
-    for kind, rows in (("read", counted.filter(write=0)), ("write", counted.filter(write=1)), ("all", counted)):
+    for kind, rows in (("read", counted.filter(op=0)), ("write", counted.filter(op=1)), ("all", counted)):
         part = result.host[kind]
         assert part.requests == rows.height
         assert part.bytes == rows["bytes"].sum()
@@ -208,12 +208,12 @@ def test_the_interpreter_is_free_while_a_run_plays() -> None:
 
 def test_a_run_that_cannot_go_on_keeps_its_log(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
-    with pytest.raises(ssdlab.SimulationError, match="no free block is left") as caught:
+    with pytest.raises(ssdlab.SimulationError, match="the drive's life has ended") as caught:
         ssdlab.run(
             "fast12-slc",
             "mixed-10-90-16k",
             replay="closed:64",
-            settings={"geometry.blocks": 64, "workload.requests": 200_000},
+            settings={"geometry.blocks": 64, "wear.endurance": 3, "workload.requests": 400_000},
             requests_out=path,
         )
     kept = caught.value.kept  # type: ignore[attr-defined]
@@ -285,12 +285,43 @@ def test_a_device_refuses_what_it_cannot_do() -> None:
         device.submit(999, "read", 0, 4096)
     with pytest.raises(ssdlab.InputError, match="does not lie within"):
         device.submit(2000, "read", device.capacity, 4096)
-    with pytest.raises(ssdlab.InputError, match='write "read" or "write"'):
-        device.submit(2000, "trim", 0, 4096)  # type: ignore[arg-type]
+    with pytest.raises(ssdlab.InputError, match='write "read", "write", "trim" or "flush"'):
+        device.submit(2000, "erase", 0, 4096)  # type: ignore[arg-type]
     with pytest.raises(ssdlab.InputError, match="negative or too large"):
         device.submit(-1, "read", 0, 4096)
     with pytest.raises(ssdlab.InputError, match="did you mean `tlc`"):
         ssdlab.Device("tcl")
+
+
+def test_trims_and_flushes_complete_and_show() -> None:
+    device = ssdlab.Device("tlc")
+    device.submit(0, "write", offset=0, bytes=65536)
+    device.submit(10_000, "flush", offset=0, bytes=0)
+    device.submit(10_000_000, "trim", offset=0, bytes=32768)
+    done = {completion.request: completion for completion in [*device.advance(1_000_000_000)]}
+    assert len(done) == 3
+    assert done[1].finish_ns > 1_000_000, "a flush waits for the program"
+    assert device.conditions(0) is None
+    assert device.conditions(32768) is not None
+
+
+def test_a_steady_state_is_looked_for_and_reported() -> None:
+    settings = {"geometry.blocks": 64, "workload.size": "16KiB", "workload.align": "16KiB", "workload.read_ratio": 0}
+    result = ssdlab.run(
+        "fast12-slc",
+        replay="closed:32",
+        precondition="closed-form",
+        until_steady="100ms",
+        settings=settings | {"workload.pattern": "random"},
+    )
+    assert result["host.steady.reached"]
+    assert result["host.steady.rounds"] >= 5
+    assert result["host.elapsed_s"] == pytest.approx(0.5, rel=0.01)
+    assert result["ftl.gc_runs"] > 0
+    assert result["ftl.waf"] == pytest.approx(sum(result["ftl.waf_by"].values()), rel=0.02)
+    written = ssdlab.run("fast12-slc", precondition="write:0.5", requests=100, settings={"geometry.blocks": 64})
+    assert written["host.all.requests"] == 100
+    assert written["ftl.wear.erases.mean"] > 0
 
 
 Commands = st.lists(st.tuples(st.booleans(), st.integers(0, 4000), st.integers(1, 70_000)), min_size=1, max_size=30)

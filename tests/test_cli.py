@@ -172,10 +172,23 @@ def test_bad_input_is_answered_with_place_and_remedy(
 
 
 def test_a_run_that_cannot_go_on_says_what_was_kept(cli: Cli, tmp_path: Path) -> None:
-    words = ("--set", "geometry.blocks=64", "--replay", "closed:64", "--requests-out", "x.parquet", "--json", "x.json")
+    words = (
+        "--set",
+        "geometry.blocks=64",
+        "--set",
+        "wear.endurance=3",
+        "--set",
+        "workload.requests=400000",
+        "--replay",
+        "closed:64",
+        "--requests-out",
+        "x.parquet",
+        "--json",
+        "x.json",
+    )
     done = cli("run", "--device", "fast12-slc", "--workload", "mixed-10-90-16k", *words)
     assert done.returncode == 1
-    assert done.stderr.startswith("error: no free block is left")
+    assert done.stderr.startswith("error: the drive's life has ended")
     rows = polars.read_parquet(tmp_path / "x.parquet").height
     assert f"kept: x.parquet with {rows:,} rows" in done.stderr
     assert not (tmp_path / "x.json").exists()

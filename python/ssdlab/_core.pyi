@@ -23,6 +23,7 @@ class Simulation:
         requests: int | None = None,
         duration: str | None = None,
         warmup: int = 0,
+        until_steady: str | None = None,
         seed: int = 1,
         format: str | None = None,
         requests_out: str | None = None,

@@ -30,6 +30,8 @@ def run(
     seed: int = ...,
     settings: Settings | None = ...,
     warmup: int = ...,
+    precondition: str | None = ...,
+    until_steady: str | None = ...,
     format: str | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
@@ -52,6 +54,8 @@ def run(
     seed: int = ...,
     settings: Settings | None = ...,
     warmup: int = ...,
+    precondition: str | None = ...,
+    until_steady: str | None = ...,
     format: str | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
@@ -73,6 +77,8 @@ def run(
     seed: int = 1,
     settings: Settings | None = None,
     warmup: int = 0,
+    precondition: str | None = None,
+    until_steady: str | None = None,
     format: str | None = None,
     requests_out: PathLike | None = None,
     keep_requests: bool = False,
@@ -96,6 +102,11 @@ def run(
         settings: configuration keys: ``{"chip.t_prog": "400us"}``, ``{"chip": {"t_prog": "400us"}}`` or
             ``["chip.t_prog=400us"]``; see :func:`schema`.
         warmup: requests at the start that are played and left out of the statistics.
+        precondition: ``"closed-form"`` starts as after long uniform overwriting, ``"write:N"`` really overwrites the
+            drive N times first; the same as ``age.precondition``.
+        until_steady: play until the drive is in a steady state by rounds of this simulated time (``"1s"``), after
+            SNIA's PTS; the last five rounds are the result, and ``host.steady.reached`` tells. A generator goes on for as
+            long as it takes.
         format: of a trace, where it cannot be told from its content: ``"disksim:time=ms,offset=B,size=B"``.
         requests_out: write the request log here (Parquet). With ``repeat``, ``x.parquet`` gives ``x.seedN.parquet``.
         keep_requests: keep the request log in memory, for ``Result.requests``.
@@ -115,11 +126,12 @@ def run(
         workload=os.fspath(workload),
         scheme=scheme,
         age=age_words(age),
-        settings=tuple(setting_words(settings)),
+        settings=(*precondition_words(precondition), *setting_words(settings)),
         replay=replay,
         requests=None if requests is None else _whole("requests", requests, 1),
         duration=duration,
         warmup=_whole("warmup", warmup, 0),
+        until_steady=until_steady,
         seed=_whole("seed", seed, 0),
         format=format,
         requests_out=None if requests_out is None else os.fspath(requests_out),
@@ -133,6 +145,11 @@ def run(
     if path is not None:
         write(path, result.to_json().encode())
     return result
+
+
+def precondition_words(precondition: str | None) -> tuple[str, ...]:
+    """The setting that a precondition stands for."""
+    return () if precondition is None else (f"age.precondition={precondition}",)
 
 
 def play_checked(

@@ -129,6 +129,16 @@ def commands() -> None:
 @click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s.")
 @click.option("--warmup", type=Whole(0), default=0, metavar="N", help="Leave the first N out of the statistics.")
 @click.option(
+    "--precondition",
+    metavar="closed-form|write:N",
+    help="Start as after long overwriting: by formula, or by really writing N times the capacity.",
+)
+@click.option(
+    "--until-steady",
+    metavar="TIME",
+    help="Play until the state is steady by rounds of TIME (SNIA); the last five rounds are the result.",
+)
+@click.option(
     "--repeat",
     type=Whole(1),
     default=1,
@@ -154,6 +164,8 @@ def run(
     requests: int | None,
     duration: str | None,
     warmup: int,
+    precondition: str | None,
+    until_steady: str | None,
     repeat: int,
     seed: int,
     threads: int | None,
@@ -171,6 +183,7 @@ def run(
     ssdlab run --age pec=2000,retention=6mo --set chip.t_read=60us --repeat 5
     """
     from ._runner import Options, for_seed
+    from .api import precondition_words
 
     for option, path in (("--json", json_out), ("--requests-out", requests_out), ("--series-out", series_out)):
         if path == "":
@@ -180,11 +193,12 @@ def run(
         workload=workload,
         scheme=scheme,
         age=age,
-        settings=settings,
+        settings=(*precondition_words(precondition), *settings),
         replay=replay,
         requests=requests,
         duration=duration,
         warmup=warmup,
+        until_steady=until_steady,
         seed=seed,
         format=format,
         requests_out=requests_out,

@@ -59,12 +59,15 @@ class Device:
                 os.fspath(device), scheme=scheme, age=age_words(age), settings=setting_words(settings), seed=seed
             )
 
-    def submit(self, time_ns: int, op: Literal["read", "write"], offset: int, bytes: int, queue: int = 0) -> int:
+    def submit(
+        self, time_ns: int, op: Literal["read", "write", "trim", "flush"], offset: int, bytes: int, queue: int = 0
+    ) -> int:
         """Hands a request to the device; returns its number.
 
         Args:
             time_ns: when it arrives [ns]: not before :attr:`now` nor before an earlier request's.
-            op: ``"read"`` or ``"write"``.
+            op: ``"read"``, ``"write"``, ``"trim"`` (deallocate the whole pages of the range) or ``"flush"`` (complete
+                when everything acknowledged is on flash; offset and bytes are 0).
             offset: first byte; offset + bytes must lie within :attr:`capacity`.
             bytes: length, 1 or more; need not be aligned to anything.
             queue: submission queue, taken modulo the device's number of queues.

@@ -42,7 +42,12 @@ impl Device {
         let op = match op {
             "read" => Op::Read,
             "write" => Op::Write,
-            other => return Err(InputError::new_err(format!("op is {other:?}\n  help: write \"read\" or \"write\""))),
+            "trim" => Op::Trim,
+            "flush" => Op::Flush,
+            other => {
+                let help = "write \"read\", \"write\", \"trim\" or \"flush\"";
+                return Err(InputError::new_err(format!("op is {other:?}\n  help: {help}")));
+            }
         };
         let request = Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue };
         self.lock().submit(request).map_err(raise)

@@ -47,7 +47,15 @@ struct Work {
     note: Option<String>,
 }
 
-fn work(word: &str, format: Option<&str>, settings: &[String], capacity: Bytes, seed: u64) -> Result<Work, RunError> {
+/// `endless`: a generator goes on for as long as it is asked.
+fn work(
+    word: &str,
+    format: Option<&str>,
+    settings: &[String],
+    capacity: Bytes,
+    seed: u64,
+    endless: bool,
+) -> Result<Work, RunError> {
     let settings: Vec<&String> = settings.iter().filter(|word| word.trim_start().starts_with("workload.")).collect();
     let preset = workload::presets::names().any(|name| name == word);
     let is_toml = word.ends_with(".toml");
@@ -94,6 +102,10 @@ fn work(word: &str, format: Option<&str>, settings: &[String], capacity: Bytes, 
     for word in settings {
         apply_word(word, &mut [&mut generator])?;
     }
+    if endless {
+        // Nine years of them, if they have times.
+        generator.requests = generator.rate.map_or(1 << 48, |rate| ((rate * 2.8e8) as u64).max(1));
+    }
     let keys = generator.keys();
     let values: Map<String, Value> =
         keys.iter().filter_map(|key| Some((key.name.into(), json_of(&generator.get(key.name)?)))).collect();
@@ -135,7 +147,7 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, seed = 1, format = None, requests_out = None, keep_requests = false))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, until_steady = None, seed = 1, format = None, requests_out = None, keep_requests = false))]
     fn new(
         device: &str,
         workload: &str,
@@ -146,6 +158,7 @@ impl Simulation {
         requests: Option<u64>,
         duration: Option<&str>,
         warmup: u64,
+        until_steady: Option<&str>,
         seed: u64,
         format: Option<&str>,
         requests_out: Option<&str>,
@@ -153,7 +166,13 @@ impl Simulation {
     ) -> PyResult<Simulation> {
         let spec = device_config(device, scheme, age, &settings).map_err(refuse)?;
         let checked = spec.config.plan().map_err(refuse)?;
-        let work = work(workload, format, &settings, checked.capacity(), seed).map_err(raise)?;
+        let until_steady: Option<Span> =
+            until_steady.map(|word| parse("--until-steady", word)).transpose().map_err(refuse)?;
+        if until_steady == Some(Span::ZERO) {
+            return Err(refuse(fail("--until-steady 0s", "is no length of a round", "write a time such as 1s")));
+        }
+        let work =
+            work(workload, format, &settings, checked.capacity(), seed, until_steady.is_some()).map_err(raise)?;
         let replay: Replay = parse("--replay", replay.unwrap_or("timed")).map_err(refuse)?;
         let duration: Option<Span> = duration.map(|word| parse("--duration", word)).transpose().map_err(refuse)?;
         let queues = spec.config.host.queues;
@@ -182,9 +201,10 @@ impl Simulation {
             "requests": requests,
             "duration": duration.map(|span| json_of(&span.write())),
             "warmup": warmup,
+            "until_steady": until_steady.map(|span| json_of(&span.write())),
             "seed": seed,
         });
-        let plan = Plan { replay, requests, duration, warmup, seed };
+        let plan = Plan { replay, requests, duration, warmup, seed, until_steady };
         let run = Run::new(&spec.config, work.source, plan, log).map_err(refuse)?;
         Ok(Simulation { run: Mutex::new(Some(run)), manifest, note: work.note })
     }

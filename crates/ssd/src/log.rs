@@ -11,7 +11,6 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use workload::Op;
 
 use crate::device::Completion;
 use crate::error::RunError;
@@ -21,7 +20,7 @@ use crate::stats::series::Row;
 pub const REQUEST_COLUMNS: [(&str, &str, &str); 8] = [
     ("request", "", "number of the request in the workload, from 0"),
     ("queue", "", "submission queue that it went to"),
-    ("write", "", "0 for a read, 1 for a write"),
+    ("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
     ("offset", "B", "first byte"),
     ("bytes", "B", "length"),
     ("arrival_ns", "ns", "when it arrived"),
@@ -92,7 +91,7 @@ impl RequestLog {
         let row = [
             completion.id,
             (usize::from(request.queue) % self.queues) as u64,
-            u64::from(request.op == Op::Write),
+            request.op as u64,
             request.offset.0,
             request.bytes.0,
             request.time.0,
@@ -144,11 +143,13 @@ pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
         ("read_bytes", |row| row.read_bytes),
         ("write_bytes", |row| row.write_bytes),
     ];
-    let real: [Column<f64>; 4] = [
+    let real: [Column<f64>; 6] = [
         ("outstanding", |row| row.outstanding),
         ("buffered_pages", |row| row.buffered_pages),
         ("die_busy", |row| row.die_busy),
         ("channel_busy", |row| row.channel_busy),
+        ("free_blocks", |row| row.free_blocks),
+        ("free_blocks_min", |row| row.free_blocks_min),
     ];
     let names: Vec<(&str, &str)> =
         whole.iter().map(|(name, _)| (*name, "INT64")).chain(real.iter().map(|(name, _)| (*name, "DOUBLE"))).collect();

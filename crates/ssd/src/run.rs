@@ -1,15 +1,16 @@
 //! A run: a loop over the device that replays a workload and collects statistics.
 
 use units::value::{Scalar, Value};
-use units::{Bytes, ConfigError, Span, Time};
+use units::{Bytes, ConfigError, Span, Stream, Time};
 use workload::{Op, Request, Source};
 
-use crate::config::Config;
+use crate::config::{Config, Precondition};
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::log::RequestLog;
 use crate::stats::latency::ByQueue;
 use crate::stats::series::Series;
+use crate::stats::steady::{Snapshot, Steady, SteadyState};
 use crate::stats::{Counters, Usage, Victims};
 
 /// How requests are paced.
@@ -61,11 +62,13 @@ pub struct Plan {
     pub warmup: u64,
     /// Seed of the device's random streams.
     pub seed: u64,
+    /// Play until the drive is in a steady state by rounds of so long; the last rounds are the result.
+    pub until_steady: Option<Span>,
 }
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { replay: Replay::Timed(1.0), requests: None, duration: None, warmup: 0, seed: 1 }
+        Plan { replay: Replay::Timed(1.0), requests: None, duration: None, warmup: 0, seed: 1, until_steady: None }
     }
 }
 
@@ -85,7 +88,12 @@ pub struct Run {
     latencies: ByQueue,
     series: Series,
     log: Option<RequestLog>,
-    baseline: Option<(Counters, Usage, Victims)>,
+    baseline: Option<Snapshot>,
+    preconditioning: Option<Overwriting>,
+    /// When the device began with the workload, and the number of its first request.
+    origin: Time,
+    first_id: u64,
+    steady: Option<Steady>,
     last_completion: Time,
     wrapped: u64,
     queues: u16,
@@ -105,6 +113,8 @@ pub struct Outcome {
     pub victims: Victims,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
+    /// Whether and when a steady state was reached, if one was asked for.
+    pub steady: Option<SteadyState>,
     /// Bytes that the host wrote and that are still in the buffer.
     pub buffered_bytes: u64,
     /// The device in its final state.
@@ -123,10 +133,15 @@ impl Run {
     ) -> Result<Run, ConfigError> {
         let device = Device::new(config, plan.seed)?;
         let queues = config.host.queues;
+        let device_plan = device.plan().clone();
         Ok(Run {
             device,
             source,
             baseline: None,
+            preconditioning: Overwriting::new(&device_plan, plan.seed),
+            origin: Time::ZERO,
+            first_id: 0,
+            steady: plan.until_steady.map(|round| Steady::new(round, usize::from(queues))),
             plan,
             batch: Vec::new(),
             ended: false,
@@ -154,12 +169,20 @@ impl Run {
     /// How much of the workload has been submitted, from 0 to 1, where that can be known.
     pub fn progress(&self) -> Option<f64> {
         let by_count = self.plan.requests.map(|limit| self.submitted as f64 / limit.max(1) as f64);
-        let by_time = self.plan.duration.map(|limit| self.device.now().0 as f64 / limit.0.max(1) as f64);
+        if self.preconditioning.is_some() {
+            return None;
+        }
+        let now = self.device.now().since(self.origin);
+        let by_time = self.plan.duration.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
     }
 
     /// Plays on for some `requests` more; returns whether the workload has been played to its end.
     pub fn step(&mut self, requests: u64) -> Result<bool, RunError> {
+        if self.preconditioning.is_some() {
+            self.precondition(requests)?;
+            return Ok(false);
+        }
         let target = self.submitted + requests;
         match self.plan.replay {
             Replay::Timed(speed) => self.step_timed(speed, target),
@@ -176,8 +199,9 @@ impl Run {
             {
                 let first = *self.first_time.get_or_insert(request.time);
                 let since = request.time.since(first);
-                let time = if speed == 1.0 { Time(since.0) } else { Time((since.0 as f64 / speed) as u64) };
-                if self.plan.duration.is_some_and(|limit| time.0 > limit.0) {
+                let since = if speed == 1.0 { since } else { Span((since.0 as f64 / speed) as u64) };
+                let time = self.origin + since;
+                if self.plan.duration.is_some_and(|limit| since > limit) {
                     self.ended = true;
                     break;
                 }
@@ -200,7 +224,7 @@ impl Run {
         while self.submitted < target {
             while self.device.outstanding().0 < depth {
                 let now = self.device.now();
-                if self.plan.duration.is_some_and(|limit| now.0 > limit.0) {
+                if self.plan.duration.is_some_and(|limit| now.since(self.origin) > limit) {
                     self.ended = true;
                 }
                 let Some(request) = self.next_request()? else {
@@ -243,19 +267,66 @@ impl Run {
             if self.plan.warmup > 0 {
                 self.advance(time)?;
             }
-            self.baseline = Some((self.device.counters(), self.device.usage(), self.device.victims().clone()));
+            self.baseline = Some(Snapshot::of(&self.device));
         }
         self.device.submit(request)?;
         self.submitted += 1;
         Ok(())
     }
 
+    /// Overwrites the drive before the workload, some requests at a time.
+    fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
+        let Some(mut writes) = self.preconditioning.take() else { return Ok(()) };
+        let target = writes.next + requests;
+        while writes.next < target.min(writes.total) {
+            while writes.next < writes.total && self.device.outstanding().0 < writes.depth {
+                self.device.submit(writes.request(self.device.now()))?;
+            }
+            self.device.advance_to_completion(Time::NEVER)?;
+            self.device.take_completions();
+        }
+        if writes.next < writes.total {
+            self.preconditioning = Some(writes);
+            return Ok(());
+        }
+        self.device.flush()?;
+        self.device.take_completions();
+        self.origin = self.device.now();
+        self.first_id = writes.next;
+        self.last_completion = self.origin;
+        self.series.start(self.origin, &self.device.usage());
+        if let Some(steady) = &mut self.steady {
+            steady.start(self.origin, &self.device);
+        }
+        Ok(())
+    }
+
+    /// When the time series or a round needs to look at the device next.
+    fn next_look(&self) -> Time {
+        let round = self.steady.as_ref().map_or(Time::NEVER, |steady| steady.round_end());
+        self.series.next_end().min(round)
+    }
+
+    /// The device has been played up to the time of the next look.
+    fn look(&mut self) {
+        let now = self.device.now();
+        if now >= self.series.next_end() {
+            self.close_interval();
+        }
+        if let Some(steady) = &mut self.steady
+            && now >= steady.round_end()
+            && steady.close(&self.device)
+        {
+            self.ended = true;
+        }
+    }
+
     /// Plays up to `time`, closing the time series' intervals on the way.
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
-        while self.series.next_end() <= time {
-            self.device.advance(self.series.next_end())?;
+        while self.next_look() <= time {
+            self.device.advance(self.next_look())?;
             self.collect()?;
-            self.close_interval();
+            self.look();
         }
         self.device.advance(time)?;
         self.collect()
@@ -264,7 +335,7 @@ impl Run {
     /// Plays until something completes.
     fn advance_to_completion(&mut self) -> Result<(), RunError> {
         loop {
-            let limit = self.series.next_end();
+            let limit = self.next_look();
             if self.device.advance_to_completion(limit)? {
                 return self.collect();
             }
@@ -278,14 +349,15 @@ impl Run {
                 return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
             }
             self.device.advance(limit)?;
-            self.close_interval();
+            self.look();
         }
     }
 
     fn close_interval(&mut self) {
         let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
         let usage = self.device.usage();
-        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), &usage);
+        let free = self.device.free_blocks();
+        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), free, &usage);
     }
 
     fn finish_all(&mut self) -> Result<bool, RunError> {
@@ -297,14 +369,20 @@ impl Run {
 
     /// Books what has completed.
     fn collect(&mut self) -> Result<(), RunError> {
-        for completion in self.device.take_completions() {
-            let Completion { id, request, finish } = completion;
+        for mut completion in self.device.take_completions() {
+            self.last_completion = completion.finish;
+            completion.id -= self.first_id;
+            completion.finish = Time(completion.finish.0 - self.origin.0);
+            completion.request.time = Time(completion.request.time.0 - self.origin.0);
+            let Completion { id, request, .. } = completion;
             let latency = completion.latency();
-            self.last_completion = finish;
-            self.series.completed(request.op == Op::Read, request.bytes.0);
+            self.series.completed(request.op, request.bytes.0);
             if id >= self.plan.warmup {
                 let queue = usize::from(request.queue % self.queues);
                 self.latencies.record(queue, request.op, latency, request.bytes.0);
+                if let Some(steady) = &mut self.steady {
+                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
+                }
             }
             if let Some(log) = &mut self.log {
                 log.push(&completion)?;
@@ -318,18 +396,58 @@ impl Run {
     pub fn finish(mut self) -> Result<Outcome, RunError> {
         self.close_interval();
         self.device.check().map_err(RunError::Broken)?;
-        let (counters, usage) = (self.device.counters(), self.device.usage());
-        let (before, before_usage, before_victims) = self.baseline.unwrap_or_default();
+        let (mut before, mut after) = (self.baseline.take().unwrap_or_default(), Snapshot::of(&self.device));
+        let steady = self.steady.take().map(|steady| {
+            let (state, window) = steady.finish();
+            if let Some((from, to, latencies)) = window {
+                (before, after, self.latencies) = (from, to, latencies);
+            }
+            state
+        });
         Ok(Outcome {
-            victims: self.device.victims().since(&before_victims),
             latencies: self.latencies,
             series: self.series,
-            buffered_bytes: counters.buffered_bytes,
-            counters: counters.since(&before),
-            usage: usage.since(&before_usage),
+            victims: after.victims.since(&before.victims),
+            buffered_bytes: after.counters.buffered_bytes,
+            counters: after.counters.since(&before.counters),
+            usage: after.usage.since(&before.usage),
             wrapped: self.wrapped,
+            steady,
             device: self.device,
             log: self.log,
         })
+    }
+}
+
+/// Random writes of whole pages before the workload (`age.precondition = "write:N"`).
+struct Overwriting {
+    next: u64,
+    total: u64,
+    pages: u64,
+    page: Bytes,
+    depth: u64,
+    random: Stream,
+}
+
+impl Overwriting {
+    fn new(plan: &crate::config::Plan, seed: u64) -> Option<Overwriting> {
+        let Precondition::Write(times) = plan.config.age.precondition else { return None };
+        let pages = ((f64::from(plan.logical_pages) * plan.config.age.fill.0) as u64).max(1);
+        let layout = &plan.layout;
+        Some(Overwriting {
+            next: 0,
+            total: (pages as f64 * times).ceil() as u64,
+            pages,
+            page: layout.page_size,
+            // Two programs' worth of pages for each plane.
+            depth: 2 * u64::from(layout.planes) * u64::from(plan.unit_pages),
+            random: Stream::new(seed, "precondition"),
+        })
+    }
+
+    fn request(&mut self, time: Time) -> Request {
+        let offset = Bytes(self.random.below(self.next, self.pages) * self.page.0);
+        self.next += 1;
+        Request { time, offset, bytes: self.page, op: Op::Write, queue: 0 }
     }
 }

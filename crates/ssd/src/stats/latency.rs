@@ -102,6 +102,17 @@ impl ByQueue {
         self.queues[queue][op as usize].get_or_insert_default().record(latency, bytes);
     }
 
+    /// Adds another one's requests. Both have the same number of queues.
+    pub fn add(&mut self, other: &ByQueue) {
+        for (queue, more) in self.queues.iter_mut().zip(&other.queues) {
+            for (sum, part) in queue.iter_mut().zip(more) {
+                if let Some(part) = part {
+                    sum.get_or_insert_default().add(part);
+                }
+            }
+        }
+    }
+
     /// All queues together: reads, writes, trims, flushes.
     pub fn total(&self) -> [Latencies; 4] {
         let mut total = std::array::from_fn(|_| Latencies::new());

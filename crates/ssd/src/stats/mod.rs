@@ -3,6 +3,7 @@
 pub mod latency;
 pub mod report;
 pub mod series;
+pub mod steady;
 
 use units::Span;
 

@@ -82,6 +82,21 @@ fn host(report: &mut Report, outcome: &Outcome) {
             seconds,
         );
     }
+    if let Some(steady) = outcome.steady {
+        report.add(
+            "host.steady.reached",
+            "",
+            "whether a steady state was reached: the result is its last five rounds",
+            steady.reached,
+        );
+        report.add(
+            "host.steady.rounds",
+            "rounds",
+            "rounds played until then, or until the workload's end",
+            steady.rounds,
+        );
+        report.add("host.steady.round_s", "s", "length of a round", steady.round.as_s());
+    }
     report.add("host.elapsed_s", "s", "simulated time from the first counted request to the end", seconds);
     report.add(
         "host.wrapped",
@@ -176,24 +191,32 @@ fn ftl(report: &mut Report, outcome: &Outcome) {
     for ((name, what), pages) in moves::CAUSES.iter().zip(counters.pages_moved) {
         part(name, what, pages);
     }
+    let (runs, moved) = (counters.blocks_moved[moves::COLLECTION], counters.pages_moved.iter().sum::<u64>());
+    report.add("ftl.gc_runs", "blocks", "blocks that garbage collection reclaimed", runs);
+    report.add("ftl.pages_moved", "pages", "pages moved, for whatever reason", moved);
     for ((name, what), (blocks, pages)) in
         moves::CAUSES.iter().zip(counters.blocks_moved.into_iter().zip(counters.pages_moved))
     {
-        report.add(format!("ftl.{name}.runs"), "blocks", format!("blocks whose data was moved: {what}"), blocks);
-        report.add(format!("ftl.{name}.pages_moved"), "pages", format!("pages moved: {what}"), pages);
+        report.add(
+            format!("ftl.moved_by.{name}.blocks"),
+            "blocks",
+            format!("blocks whose data was moved: {what}"),
+            blocks,
+        );
+        report.add(format!("ftl.moved_by.{name}.pages"), "pages", format!("pages moved: {what}"), pages);
     }
     report.add(
-        "ftl.gc.background_runs",
+        "ftl.gc_background_runs",
         "blocks",
         "of the blocks collected, those that an idle die began",
         counters.background_runs,
     );
-    report.add("ftl.gc.copied_back", "pages", "pages moved without crossing a bus", counters.pages_copied_back);
+    report.add("ftl.copied_back", "pages", "pages moved without crossing a bus", counters.pages_copied_back);
     let victims = &outcome.victims;
     let valid = (victims.pages > 0).then(|| victims.valid as f64 / victims.pages as f64);
-    report.add("ftl.gc.victim_valid", "", "mean share of valid pages in the blocks collected", valid);
+    report.add("ftl.victim_valid", "", "mean share of valid pages in the blocks collected", valid);
     report.add(
-        "ftl.gc.victim_valid_histogram",
+        "ftl.victim_valid_histogram",
         "blocks",
         "blocks collected by their share of valid pages, in twentieths",
         victims.blocks.to_vec(),
@@ -212,7 +235,7 @@ fn wear(report: &mut Report, outcome: &Outcome) {
     let at = |share: f64| erases.get(((erases.len() as f64 * share) as usize).min(erases.len().saturating_sub(1)));
     let pec = f64::from(outcome.device.plan().config.age.pec.0);
     report.add(
-        "wear.pec",
+        "ftl.wear.pec",
         "cycles",
         "mean P/E cycles of a block at the end, those before the run included",
         pec + mean,
@@ -225,17 +248,22 @@ fn wear(report: &mut Report, outcome: &Outcome) {
         ("p99", "erases that 99 % of the blocks do not exceed", json!(at(0.99))),
         ("max", "most erases of any block", json!(at(1.0))),
     ] {
-        report.add(format!("wear.erases.{name}"), "cycles", format!("{what}, from the start of the run"), value);
+        report.add(format!("ftl.wear.erases.{name}"), "cycles", format!("{what}, from the start of the run"), value);
     }
-    report.add("wear.retired", "blocks", "blocks that went out of service", outcome.counters.blocks_retired);
+    report.add("ftl.wear.retired", "blocks", "blocks that went out of service", outcome.counters.blocks_retired);
 }
 
 fn map(report: &mut Report, counters: &Counters) {
     let hits = (counters.map_lookups > 0).then(|| counters.map_hits as f64 / counters.map_lookups as f64);
-    report.add("map.lookups", "entries", "look-ups of host requests in the cached mapping table", counters.map_lookups);
-    report.add("map.hit_ratio", "", "share of the look-ups that found their entry in the cache", hits);
-    report.add("map.reads", "pages", "mapping pages read", counters.map_reads);
-    report.add("map.programs", "pages", "mapping pages programmed", counters.map_programs);
+    report.add(
+        "ftl.map.lookups",
+        "entries",
+        "look-ups of host requests in the cached mapping table",
+        counters.map_lookups,
+    );
+    report.add("ftl.map.hit_ratio", "", "share of the look-ups that found their entry in the cache", hits);
+    report.add("ftl.map.reads", "pages", "mapping pages read", counters.map_reads);
+    report.add("ftl.map.programs", "pages", "mapping pages programmed", counters.map_programs);
 }
 
 fn usage(report: &mut Report, outcome: &Outcome) {

@@ -4,6 +4,7 @@
 //! burst of a tenth of a second and a week of traffic both give one to two thousand rows.
 
 use units::{Span, Time};
+use workload::Op;
 
 use super::{Usage, channel, die};
 
@@ -31,10 +32,14 @@ pub struct Row {
     pub die_busy: f64,
     /// Share of the channels' time that was not idle.
     pub channel_busy: f64,
+    /// Free blocks, mean of the samples: of the whole drive, and of the plane that has the fewest.
+    pub free_blocks: f64,
+    /// Free blocks of the plane that has the fewest.
+    pub free_blocks_min: f64,
 }
 
 /// The columns of the time series: name, unit and description.
-pub const COLUMNS: [(&str, &str, &str); 9] = [
+pub const COLUMNS: [(&str, &str, &str); 11] = [
     ("time_ns", "ns", "end of the interval, from the start of the run"),
     ("reads", "requests", "reads completed in the interval"),
     ("writes", "requests", "writes completed in the interval"),
@@ -44,6 +49,8 @@ pub const COLUMNS: [(&str, &str, &str); 9] = [
     ("buffered_pages", "pages", "pages in the write buffer, sampled at interval ends"),
     ("die_busy", "share", "share of the dies' time that was not idle"),
     ("channel_busy", "share", "share of the channels' time that was not idle"),
+    ("free_blocks", "blocks", "free blocks, sampled at interval ends"),
+    ("free_blocks_min", "blocks", "free blocks of the plane that has the fewest, sampled at interval ends"),
 ];
 
 /// A growing time series.
@@ -51,13 +58,26 @@ pub struct Series {
     rows: Vec<Row>,
     interval: Span,
     current: Row,
+    origin: Time,
     last: (Time, u64, u64),
 }
 
 impl Series {
     /// An empty series.
     pub fn new() -> Series {
-        Series { rows: Vec::new(), interval: Span::from_us(100), current: Row::default(), last: (Time::ZERO, 0, 0) }
+        Series {
+            rows: Vec::new(),
+            interval: Span::from_us(100),
+            current: Row::default(),
+            origin: Time::ZERO,
+            last: (Time::ZERO, 0, 0),
+        }
+    }
+
+    /// The series starts now, with what the device has done until then left out.
+    pub fn start(&mut self, now: Time, usage: &Usage) {
+        let (idle_dies, idle_channels) = idle(usage);
+        (self.origin, self.last) = (now, (now, idle_dies, idle_channels));
     }
 
     /// When the present interval ends.
@@ -67,29 +87,34 @@ impl Series {
 
     /// A request has completed.
     #[inline]
-    pub fn completed(&mut self, read: bool, bytes: u64) {
-        if read {
-            self.current.reads += 1;
-            self.current.read_bytes += bytes;
-        } else {
-            self.current.writes += 1;
-            self.current.write_bytes += bytes;
+    pub fn completed(&mut self, op: Op, bytes: u64) {
+        match op {
+            Op::Read => {
+                self.current.reads += 1;
+                self.current.read_bytes += bytes;
+            }
+            Op::Write => {
+                self.current.writes += 1;
+                self.current.write_bytes += bytes;
+            }
+            Op::Trim | Op::Flush => {}
         }
     }
 
     /// The present interval ends at `now`, with the device in this state.
-    pub fn close(&mut self, now: Time, outstanding: u64, buffered_pages: u32, usage: &Usage) {
+    pub fn close(&mut self, now: Time, outstanding: u64, buffered_pages: u32, free: (u64, u32), usage: &Usage) {
         let span = now.since(self.last.0).0 as f64;
-        let idle_dies: u64 = usage.dies.iter().map(|die| die[die::IDLE].0).sum();
-        let idle_channels: u64 = usage.channels.iter().map(|channel| channel[channel::IDLE].0).sum();
+        let (idle_dies, idle_channels) = idle(usage);
         if span > 0.0 {
             let busy = |idle: u64, before: u64, count: usize| 1.0 - (idle - before) as f64 / (span * count as f64);
             self.rows.push(Row {
-                time_ns: now.0,
+                time_ns: now.since(self.origin).0,
                 outstanding: outstanding as f64,
                 buffered_pages: f64::from(buffered_pages),
                 die_busy: busy(idle_dies, self.last.1, usage.dies.len()),
                 channel_busy: busy(idle_channels, self.last.2, usage.channels.len()),
+                free_blocks: free.0 as f64,
+                free_blocks_min: f64::from(free.1),
                 ..self.current
             });
         }
@@ -113,6 +138,13 @@ impl Default for Series {
     }
 }
 
+/// Time that dies and channels were idle, summed over them.
+fn idle(usage: &Usage) -> (u64, u64) {
+    let dies = usage.dies.iter().map(|die| die[die::IDLE].0).sum();
+    let channels = usage.channels.iter().map(|channel| channel[channel::IDLE].0).sum();
+    (dies, channels)
+}
+
 /// Two neighbouring intervals of equal length as one.
 fn merge(a: Row, b: Row) -> Row {
     let mean = |x: f64, y: f64| (x + y) / 2.0;
@@ -126,6 +158,8 @@ fn merge(a: Row, b: Row) -> Row {
         buffered_pages: mean(a.buffered_pages, b.buffered_pages),
         die_busy: mean(a.die_busy, b.die_busy),
         channel_busy: mean(a.channel_busy, b.channel_busy),
+        free_blocks: mean(a.free_blocks, b.free_blocks),
+        free_blocks_min: mean(a.free_blocks_min, b.free_blocks_min),
     }
 }
 
@@ -143,8 +177,8 @@ mod tests {
         };
         let mut series = Series::new();
         for _ in 0..10_000 {
-            series.completed(true, 4096);
-            series.close(series.next_end(), 3, 7, &usage(series.next_end()));
+            series.completed(Op::Read, 4096);
+            series.close(series.next_end(), 3, 7, (0, 0), &usage(series.next_end()));
         }
         let rows = series.rows();
         assert!(rows.len() < MAX_ROWS);
