@@ -105,8 +105,8 @@ def run(
         precondition: ``"closed-form"`` starts as after long uniform overwriting, ``"write:N"`` really overwrites the
             drive N times first; the same as ``age.precondition``.
         until_steady: play until the drive is in a steady state by rounds of this simulated time (``"1s"``), after
-            SNIA's PTS; the last five rounds are the result, and ``host.steady.reached`` tells. A generator goes on for as
-            long as it takes.
+            SNIA's PTS; the last five rounds are the result, and ``host.steady.reached`` tells. A generator goes on for
+            as long as it takes.
         format: of a trace, where it cannot be told from its content: ``"disksim:time=ms,offset=B,size=B"``.
         requests_out: write the request log here (Parquet). With ``repeat``, ``x.parquet`` gives ``x.seedN.parquet``.
         keep_requests: keep the request log in memory, for ``Result.requests``.

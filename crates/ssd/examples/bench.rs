@@ -45,12 +45,29 @@ fn cases() -> Vec<Case> {
             ..case("random 8-KiB reads, closed loop 256", device, "random-read-closed", None)
         });
     }
+    const WRITES: &[&str] =
+        &["workload.read_ratio=0", "workload.size=4KiB", "workload.align=4KiB", "workload.requests=300000"];
+    const WHOLE: &[&str] =
+        &["workload.read_ratio=0", "workload.size=16KiB", "workload.align=16KiB", "workload.requests=300000"];
+    const AGED: &[&str] = &["age.precondition=closed-form", "geometry.blocks=200", "ftl.over_provisioning=0.15"];
+    for (name, keys) in [("4-KiB random writes, steady state", WRITES), ("16-KiB random writes, steady state", WHOLE)] {
+        let replay = Replay::Closed(256);
+        cases.push(Case { keys, replay, settings: AGED, ..case(name, "tlc", "random-read-closed", None) });
+    }
+    cases.push(Case {
+        replay: Replay::Closed(256),
+        settings: &["mapping.table=cached"],
+        ..case("8-KiB reads, map behind 2 MiB", "tlc", "random-read-closed", None)
+    });
     for (name, depth) in
         [("queue: closed loop 16", 16), ("queue: closed loop 1024", 1024), ("queue: closed loop 65536", 65_536)]
     {
         cases.push(Case { replay: Replay::Closed(depth), ..case(name, "mqsim", "random-read-closed", None) });
     }
-    cases.push(Case { settings: &["geometry.blocks=64"], ..case("capacity: 16 GiB", "mqsim", "random-read-8k", None) });
+    cases.push(Case {
+        settings: &["geometry.blocks=64", "ftl.over_provisioning=0.3"],
+        ..case("capacity: 16 GiB", "mqsim", "random-read-8k", None)
+    });
     cases.push(Case {
         settings: &["geometry.blocks=16384"],
         ..case("capacity: 4 TiB", "mqsim", "random-read-8k", None)

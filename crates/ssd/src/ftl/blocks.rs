@@ -54,6 +54,8 @@ struct Block {
     reads: u32,
 }
 
+const _: () = assert!(size_of::<Block>() == 16, "the stated memory of a block");
+
 /// A block that may be opened, the next first: rank, order of release, block, barrier.
 type Free = Reverse<(u32, u64, u32, u64)>;
 

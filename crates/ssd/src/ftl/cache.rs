@@ -1,6 +1,9 @@
 //! The cached mapping table: lines of entries in memory, least recently used first out (Gupta, Kim, Urgaonkar,
 //! "DFTL", ASPLOS'09). Dirty lines of one mapping page are written back together, as there.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
 use units::Lpn;
 
 use crate::config::{Plan, Sharing, Table};
@@ -24,9 +27,27 @@ const FETCHING: u32 = 1 << 31;
 struct Line {
     number: u32,
     owner: u16,
-    dirty: bool,
     prev: u32,
     next: u32,
+    dirty: bool,
+    /// The next dirty line of the mapping page.
+    dirty_next: u32,
+}
+
+/// Spreads line numbers over a table: Fibonacci hashing. The table is only looked up, never walked.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
 }
 
 /// A part of the cache: the lines that one owner brought in, the least recently used first.
@@ -39,8 +60,10 @@ struct Part {
 
 /// The cache. It says what must be read and written; it does neither.
 pub(crate) struct MapCache {
-    /// For each line: its place in `lines`, plus 1.
-    places: Vec<u32>,
+    /// Of each line that is here: its place in `lines`; of one that is being read: `FETCHING` and its fetch.
+    places: HashMap<u32, u32, BuildHasherDefault<Spread>>,
+    /// The first dirty line of each mapping page.
+    dirty: Vec<u32>,
     lines: Vec<Line>,
     free: Vec<u32>,
     parts: Vec<Part>,
@@ -62,7 +85,8 @@ impl MapCache {
         let shared = mapping.sharing == Sharing::Shared;
         let parts = if shared { 1 } else { u64::from(plan.config.host.queues) + 1 };
         Some(MapCache {
-            places: vec![0; plan.logical_pages.div_ceil(entries_per_line) as usize],
+            places: HashMap::default(),
+            dirty: vec![NONE; plan.space.map_pages as usize],
             lines: Vec::new(),
             free: Vec::new(),
             parts: vec![Part { first: NONE, last: NONE, lines: 0 }; parts as usize],
@@ -85,11 +109,10 @@ impl MapCache {
 
     /// Whether a line is here; if so it is now the most recently used, and `dirty` if asked.
     pub fn touch(&mut self, line: u32, dirty: bool) -> bool {
-        if self.state(line) != State::Here {
-            return false;
+        let Some(place) = self.places.get(&line).copied().filter(|place| place & FETCHING == 0) else { return false };
+        if dirty {
+            self.mark(place);
         }
-        let place = self.places[line as usize] - 1;
-        self.lines[place as usize].dirty |= dirty;
         self.unlink(place);
         self.append(place);
         true
@@ -107,7 +130,7 @@ impl MapCache {
             None => self.parts.len() as u16 - 1,
         };
         let write_back = if self.parts[usize::from(owner)].lines >= self.quota { self.evict(owner) } else { None };
-        let entry = Line { number: line, owner, dirty, prev: NONE, next: NONE };
+        let entry = Line { number: line, owner, prev: NONE, next: NONE, dirty: false, dirty_next: NONE };
         let place = if let Some(place) = self.free.pop() {
             self.lines[place as usize] = entry;
             place
@@ -115,8 +138,11 @@ impl MapCache {
             self.lines.push(entry);
             (self.lines.len() - 1) as u32
         };
-        self.places[line as usize] = place + 1;
+        self.places.insert(line, place);
         self.append(place);
+        if dirty {
+            self.mark(place);
+        }
         write_back
     }
 
@@ -124,40 +150,51 @@ impl MapCache {
         let place = self.parts[usize::from(owner)].first;
         self.unlink(place);
         let Line { number, dirty, .. } = self.lines[place as usize];
-        self.places[number as usize] = 0;
+        let write_back = dirty.then(|| self.clean(self.page_of(number)));
+        self.places.remove(&number);
         self.free.push(place);
-        dirty.then(|| self.clean(self.page_of(number)))
+        write_back
+    }
+
+    /// A line has changed entries.
+    fn mark(&mut self, place: u32) {
+        let page = self.page_of(self.lines[place as usize].number) as usize;
+        let line = &mut self.lines[place as usize];
+        if std::mem::replace(&mut line.dirty, true) {
+            return;
+        }
+        // A dirty line leaves the list with all of its page's.
+        line.dirty_next = std::mem::replace(&mut self.dirty[page], place);
     }
 
     /// Every line of a mapping page is written back.
     fn clean(&mut self, page: u32) -> u32 {
-        let first = (page * self.lines_per_page) as usize;
-        let last = (first + self.lines_per_page as usize).min(self.places.len());
-        for line in first..last {
-            if self.state(line as u32) == State::Here {
-                self.lines[self.places[line] as usize - 1].dirty = false;
-            }
+        let mut place = std::mem::replace(&mut self.dirty[page as usize], NONE);
+        while place != NONE {
+            let line = &mut self.lines[place as usize];
+            line.dirty = false;
+            place = line.dirty_next;
         }
         page
     }
 
     /// Where a line is.
     pub fn state(&self, line: u32) -> State {
-        match self.places[line as usize] {
-            0 => State::Absent,
-            fetch if fetch & FETCHING != 0 => State::Fetching(fetch & !FETCHING),
-            _ => State::Here,
+        match self.places.get(&line) {
+            None => State::Absent,
+            Some(fetch) if fetch & FETCHING != 0 => State::Fetching(fetch & !FETCHING),
+            Some(_) => State::Here,
         }
     }
 
     /// A line is being read.
     pub fn set_fetching(&mut self, line: u32, fetch: u32) {
-        self.places[line as usize] = FETCHING | fetch;
+        self.places.insert(line, FETCHING | fetch);
     }
 
     /// A line that was being read has come, and is about to be brought in.
     pub fn set_absent(&mut self, line: u32) {
-        self.places[line as usize] = 0;
+        self.places.remove(&line);
     }
 
     fn append(&mut self, place: u32) {

@@ -18,6 +18,8 @@ struct Member {
     changed: u32,
 }
 
+const _: () = assert!(size_of::<Member>() == 16, "the stated memory of a candidate");
+
 /// Memory: 16 bytes a block and 8 bytes for each count of valid pages, on planes that have been collected.
 pub(crate) struct Candidates {
     members: Vec<Member>,

@@ -1,0 +1,56 @@
+//! Memory grows with what a workload writes, as stated: 16 bytes a block and 16 more on planes that were collected, 8
+//! bytes a page of the blocks that hold data of the run, 64 bytes for each group of 16 logical pages written in.
+
+use ssd::{Config, Device};
+use units::{Bytes, Stream, Time};
+use workload::{Op, Request};
+
+/// Resident memory of this process [bytes].
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+#[test]
+fn memory_per_block_and_per_touched_page_is_what_is_stated() {
+    let Some(before) = resident() else {
+        eprintln!("skipped: /proc/self/status is not here");
+        return;
+    };
+    let mut config = Config::default();
+    // 2.1 TiB, from whose first write on collection goes on.
+    ["geometry.blocks=960", "age.precondition=closed-form", "buffer.size=16MiB"]
+        .iter()
+        .for_each(|word| config.set(word).unwrap());
+    let mut device = Device::new(&config, 1).unwrap();
+    let layout = device.plan().layout;
+    let blocks = u64::from(layout.planes) * u64::from(layout.blocks);
+    let started = resident().unwrap() - before;
+    assert!(started < 32 * blocks + (16 << 20), "{started} bytes at the start");
+
+    let (pages, random) = (u64::from(device.plan().logical_pages), Stream::new(1, "memory"));
+    let writes = 500_000;
+    let mut submitted = 0;
+    while submitted < writes {
+        while submitted < writes && device.outstanding().0 < 1024 {
+            let offset = Bytes(random.below(submitted, pages) * layout.page_size.0);
+            let time = device.now();
+            device.submit(Request { time, offset, bytes: layout.page_size, op: Op::Write, queue: 0 }).unwrap();
+            submitted += 1;
+        }
+        device.advance_to_completion(Time::NEVER).unwrap();
+        device.take_completions();
+    }
+    let grown = resident().unwrap() - before;
+    let counters = device.counters();
+    let collected = counters.blocks_moved[0];
+    assert!(collected > 0, "nothing was collected");
+    let open = u64::from(layout.planes) * 2 * u64::from(layout.pages);
+    let changed = writes + counters.pages_moved.iter().sum::<u64>();
+    let stated = 32 * blocks + 8 * (counters.pages_programmed + open) + 64 * changed;
+    // Lines come in chunks of 4 MiB, and the directory is backed page by page.
+    let directory = pages / 4;
+    let most = stated + stated / 4 + directory + (32 << 20);
+    assert!(grown < most, "{grown} bytes for {writes} writes and {collected} blocks collected, at most {most} stated");
+}
