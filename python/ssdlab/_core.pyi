@@ -26,6 +26,8 @@ class Simulation:
         until_steady: str | None = None,
         seed: int = 1,
         format: str | None = None,
+        skip_bad_lines: int = 0,
+        sort_window: int | None = None,
         requests_out: str | None = None,
         keep_requests: bool = False,
     ) -> Simulation: ...

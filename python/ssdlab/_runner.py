@@ -35,6 +35,8 @@ class Options(NamedTuple):
     until_steady: str | None = None
     seed: int = 1
     format: str | None = None
+    skip_bad_lines: int = 0
+    sort_window: int | None = None
     requests_out: str | None = None
     keep_requests: bool = False
     series_out: str | None = None

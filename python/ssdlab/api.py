@@ -33,6 +33,8 @@ def run(
     precondition: str | None = ...,
     until_steady: str | None = ...,
     format: str | None = ...,
+    skip_bad_lines: int = ...,
+    sort_window: int | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
     series_out: PathLike | None = ...,
@@ -57,6 +59,8 @@ def run(
     precondition: str | None = ...,
     until_steady: str | None = ...,
     format: str | None = ...,
+    skip_bad_lines: int = ...,
+    sort_window: int | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
     series_out: PathLike | None = ...,
@@ -80,6 +84,8 @@ def run(
     precondition: str | None = None,
     until_steady: str | None = None,
     format: str | None = None,
+    skip_bad_lines: int = 0,
+    sort_window: int | None = None,
     requests_out: PathLike | None = None,
     keep_requests: bool = False,
     series_out: PathLike | None = None,
@@ -91,7 +97,7 @@ def run(
 
     Args:
         device: a preset's name (see :func:`presets`) or the path of a device file (TOML).
-        workload: a preset's name, a workload file (.toml) or a trace, plain or gzip.
+        workload: a preset's name, a workload file (.toml) or a trace, plain, gzip or zstd.
         scheme: a scheme's name, or ``axis=choice`` pairs joined by commas.
         age: the state that the run starts from: ``"pec=2000,retention=6mo"`` or a dict of the same.
         replay: ``"timed"`` (the default), ``"timed:xN"`` (N times faster) or ``"closed:QD"`` (QD requests at once).
@@ -108,6 +114,8 @@ def run(
             SNIA's PTS; the last five rounds are the result, and ``host.steady.reached`` tells. A generator goes on for
             as long as it takes.
         format: of a trace, where it cannot be told from its content: ``"disksim:time=ms,offset=B,size=B"``.
+        skip_bad_lines: malformed lines of a trace that may be left out, counted in ``host.trace.bad_lines``.
+        sort_window: how many requests too late a line of a trace may stand (1024): it is put in order, and counted.
         requests_out: write the request log here (Parquet). With ``repeat``, ``x.parquet`` gives ``x.seedN.parquet``.
         keep_requests: keep the request log in memory, for ``Result.requests``.
         series_out: write the time series here (Parquet).
@@ -134,6 +142,8 @@ def run(
         until_steady=until_steady,
         seed=_whole("seed", seed, 0),
         format=format,
+        skip_bad_lines=_whole("skip_bad_lines", skip_bad_lines, 0),
+        sort_window=None if sort_window is None else _whole("sort_window", sort_window, 0),
         requests_out=None if requests_out is None else os.fspath(requests_out),
         keep_requests=keep_requests,
         series_out=None if series_out is None else os.fspath(series_out),

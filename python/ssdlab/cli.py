@@ -120,7 +120,7 @@ def commands() -> None:
     metavar="NAME|FILE|TRACE",
     default="default",
     show_default=True,
-    help="Preset, workload file (.toml), or trace (plain or gzip).",
+    help="Preset, workload file (.toml), or trace (plain, gzip or zstd).",
 )
 @click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes.")
 @click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo.")
@@ -151,6 +151,8 @@ def commands() -> None:
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
 )
 @click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B.")
+@click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N malformed lines.")
+@click.option("--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late  [default: 1024]")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
 @click.option("--series-out", metavar="FILE", help="Write the time series (Parquet).")
@@ -171,6 +173,8 @@ def run(
     threads: int | None,
     settings: tuple[str, ...],
     format: str | None,
+    skip_bad_lines: int,
+    sort_window: int | None,
     json_out: str | None,
     requests_out: str | None,
     series_out: str | None,
@@ -201,6 +205,8 @@ def run(
         until_steady=until_steady,
         seed=seed,
         format=format,
+        skip_bad_lines=skip_bad_lines,
+        sort_window=sort_window,
         requests_out=requests_out,
         series_out=series_out,
     )

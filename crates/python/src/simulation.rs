@@ -14,7 +14,7 @@ use units::document::apply_word;
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span};
-use workload::{Format, Generator, Source, TraceFile};
+use workload::{Format, Generator, Reading, Source, TraceFile};
 
 use crate::{SimulationError, raise, refuse};
 
@@ -40,6 +40,9 @@ pub fn device_config(
     Ok(spec)
 }
 
+/// The widest window in which a trace is sorted [requests]: 640 MB.
+const MOST_SORTED: usize = 1 << 24;
+
 /// A workload, ready to be played, with what the manifest and the user should know about it.
 struct Work {
     source: Box<dyn Source>,
@@ -51,6 +54,7 @@ struct Work {
 fn work(
     word: &str,
     format: Option<&str>,
+    reading: Reading,
     settings: &[String],
     capacity: Bytes,
     seed: u64,
@@ -61,7 +65,7 @@ fn work(
     let is_toml = word.ends_with(".toml");
     if !preset && !is_toml && Path::new(word).is_file() {
         let format = format.map(Format::parse).transpose()?;
-        let trace = TraceFile::open(Path::new(word), format)?;
+        let trace = TraceFile::open_with(Path::new(word), format, reading)?;
         if let Some(word) = settings.first() {
             return Err(RunError::Config(fail(
                 word,
@@ -147,7 +151,7 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, until_steady = None, seed = 1, format = None, requests_out = None, keep_requests = false))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, until_steady = None, seed = 1, format = None, skip_bad_lines = 0, sort_window = None, requests_out = None, keep_requests = false))]
     fn new(
         device: &str,
         workload: &str,
@@ -161,6 +165,8 @@ impl Simulation {
         until_steady: Option<&str>,
         seed: u64,
         format: Option<&str>,
+        skip_bad_lines: u64,
+        sort_window: Option<usize>,
         requests_out: Option<&str>,
         keep_requests: bool,
     ) -> PyResult<Simulation> {
@@ -171,8 +177,14 @@ impl Simulation {
         if until_steady == Some(Span::ZERO) {
             return Err(refuse(fail("--until-steady 0s", "is no length of a round", "write a time such as 1s")));
         }
-        let work =
-            work(workload, format, &settings, checked.capacity(), seed, until_steady.is_some()).map_err(raise)?;
+        let reading = Reading { skip_bad_lines, sort_window: sort_window.unwrap_or(Reading::default().sort_window) };
+        if reading.sort_window > MOST_SORTED {
+            let problem = format!("would hold {} requests in memory", reading.sort_window);
+            let remedy = format!("write at most {MOST_SORTED}, or sort the trace first");
+            return Err(refuse(fail("--sort-window", &problem, &remedy)));
+        }
+        let work = work(workload, format, reading, &settings, checked.capacity(), seed, until_steady.is_some())
+            .map_err(raise)?;
         let replay: Replay = parse("--replay", replay.unwrap_or("timed")).map_err(refuse)?;
         let duration: Option<Span> = duration.map(|word| parse("--duration", word)).transpose().map_err(refuse)?;
         let queues = spec.config.host.queues;

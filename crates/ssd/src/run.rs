@@ -2,7 +2,7 @@
 
 use units::value::{Scalar, Value};
 use units::{Bytes, ConfigError, Span, Stream, Time};
-use workload::{Op, Request, Source};
+use workload::{Op, ReadCounts, Request, Source};
 
 use crate::config::{Config, Precondition};
 use crate::device::{Completion, Device};
@@ -113,6 +113,8 @@ pub struct Outcome {
     pub victims: Victims,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
+    /// What reading the workload left out or put in order.
+    pub read: ReadCounts,
     /// Whether and when a steady state was reached, if one was asked for.
     pub steady: Option<SteadyState>,
     /// Bytes that the host wrote and that are still in the buffer.
@@ -412,6 +414,7 @@ impl Run {
             counters: after.counters.since(&before.counters),
             usage: after.usage.since(&before.usage),
             wrapped: self.wrapped,
+            read: self.source.counts(),
             steady,
             device: self.device,
             log: self.log,

@@ -1,4 +1,4 @@
-//! Lines of a file, plain or gzip, through a fixed buffer: constant memory however long the file or a line.
+//! Lines of a file, plain, gzip or zstd, through a fixed buffer: constant memory however long the file or a line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -33,10 +33,11 @@ pub(crate) struct Input {
 enum Data {
     Plain(BufReader<Counted>),
     Gzip(Box<MultiGzDecoder<BufReader<Counted>>>),
+    Zstd(Box<zstd::Decoder<'static, BufReader<Counted>>>),
 }
 
 impl Input {
-    /// Opens `path`; whether it is gzip is seen from its first bytes, not from its name.
+    /// Opens `path`; whether it is compressed is seen from its first bytes, not from its name.
     pub(crate) fn open(path: &Path) -> Result<Input, TraceError> {
         let name = path.display().to_string();
         let fail = |error: io::Error| {
@@ -55,6 +56,8 @@ impl Input {
         }
         let data = if head.starts_with(&[0x1f, 0x8b]) {
             Data::Gzip(Box::new(MultiGzDecoder::new(reader)))
+        } else if head.starts_with(b"\x28\xb5\x2f\xfd") {
+            Data::Zstd(Box::new(zstd::Decoder::with_buffer(reader).map_err(fail)?))
         } else {
             Data::Plain(reader)
         };
@@ -140,6 +143,7 @@ impl Input {
         let consumed = match &self.data {
             Data::Plain(reader) => reader.get_ref().count - reader.buffer().len() as u64 - unread,
             Data::Gzip(decoder) => decoder.get_ref().get_ref().count - decoder.get_ref().buffer().len() as u64,
+            Data::Zstd(decoder) => decoder.get_ref().get_ref().count - decoder.get_ref().buffer().len() as u64,
         };
         (self.size > 0).then(|| (consumed as f64 / self.size as f64).min(1.0))
     }
@@ -173,6 +177,7 @@ impl Input {
         let read = match &mut self.data {
             Data::Plain(reader) => reader.read(space),
             Data::Gzip(decoder) => decoder.read(space),
+            Data::Zstd(decoder) => decoder.read(space),
         };
         match read {
             Ok(0) => self.ended = true,
@@ -200,6 +205,12 @@ impl Input {
             (Data::Gzip(_), _) => {
                 (format!("the gzip data are damaged: {error}"), "test the file with `gzip -t` and fetch it again")
             }
+            (Data::Zstd(_), io::ErrorKind::UnexpectedEof) => {
+                ("the zstd data end in the middle: the file is cut short".into(), "fetch or copy the file again")
+            }
+            (Data::Zstd(_), _) => {
+                (format!("the zstd data are damaged: {error}"), "test the file with `zstd -t` and fetch it again")
+            }
         };
         TraceError::new(&self.file, problem, remedy).at(self.number + 1)
     }
@@ -211,7 +222,6 @@ const BUFFER: usize = 256 << 10;
 
 /// Compressions that are not read, by the bytes they begin with: a clear word instead of "binary".
 const FOREIGN: &[(&[u8], &str)] = &[
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
     (b"\xfd7zXZ\x00", "compressed with xz"),
     (b"BZh", "compressed with bzip2"),
     (b"PK\x03\x04", "a zip archive"),

@@ -18,5 +18,5 @@ pub use error::TraceError;
 pub use formats::Format;
 pub use generator::{Arrivals, Generator, GeneratorSource, Pattern};
 pub use hash::content_hash;
-pub use request::{Op, Request, Source};
-pub use trace::TraceFile;
+pub use request::{Op, ReadCounts, Request, Source};
+pub use trace::{Reading, TraceFile};

@@ -42,4 +42,20 @@ pub trait Source: Send {
 
     /// How much has been delivered, from 0 to 1, where that can be known: for progress bars.
     fn progress(&self) -> Option<f64>;
+
+    /// What reading it has left out or put in order so far.
+    fn counts(&self) -> ReadCounts {
+        ReadCounts::default()
+    }
+}
+
+/// What reading a trace has left out or put in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Malformed lines that were left out.
+    pub bad_lines: u64,
+    /// Lines that are no requests: headers, other events.
+    pub other_lines: u64,
+    /// Requests that stood too late in the file and were put in order.
+    pub reordered: u64,
 }

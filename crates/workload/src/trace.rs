@@ -1,5 +1,6 @@
 //! A trace file as a [`Source`].
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use units::{Bytes, Time};
@@ -7,23 +8,52 @@ use units::{Bytes, Time};
 use crate::error::TraceError;
 use crate::formats::{Fault, Format, Lines, Why, is_blank};
 use crate::input::{FIRST_LINES, Input};
-use crate::request::{Request, Source};
+use crate::request::{ReadCounts, Request, Source};
 
-/// A trace file, plain or gzip, delivered request by request. The first request is at time 0.
+/// How forgivingly a trace is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Malformed lines that may be left out, counted; one more is an error.
+    pub skip_bad_lines: u64,
+    /// Requests that are held back to be put in order of time, so that a line may stand so many too late.
+    pub sort_window: usize,
+}
+
+impl Default for Reading {
+    fn default() -> Reading {
+        Reading { skip_bad_lines: 0, sort_window: 1024 }
+    }
+}
+
+/// A trace file, plain or compressed, delivered request by request in order of time. The first request is at time 0.
 pub struct TraceFile {
     input: Input,
     format: Format,
     note: Option<String>,
     lines: Box<dyn Lines>,
+    reading: Reading,
+    /// Requests read ahead, in order of time as the trace counts it.
+    window: VecDeque<Request>,
+    /// Nothing further can be read.
+    ended: bool,
     /// The time column of the first request: what is time 0 to the device.
     origin: Option<u64>,
+    /// The time of the request delivered last.
     last: u64,
+    counts: ReadCounts,
+    /// Why nothing further can be read, and that it has been said.
+    pending: Option<TraceError>,
     failed: Option<TraceError>,
 }
 
 impl TraceFile {
     /// Opens `path` as `format`, or as the format that its first lines show.
     pub fn open(path: &Path, format: Option<Format>) -> Result<TraceFile, TraceError> {
+        TraceFile::open_with(path, format, Reading::default())
+    }
+
+    /// The same, read as forgivingly as asked.
+    pub fn open_with(path: &Path, format: Option<Format>, reading: Reading) -> Result<TraceFile, TraceError> {
         let mut input = Input::open(path)?;
         let first = input.first_lines()?;
         if first.is_empty() {
@@ -40,7 +70,20 @@ impl TraceFile {
             },
         };
         let lines = format.lines();
-        Ok(TraceFile { input, format, note, lines, origin: None, last: 0, failed: None })
+        Ok(TraceFile {
+            input,
+            format,
+            note,
+            lines,
+            reading,
+            window: VecDeque::new(),
+            ended: false,
+            origin: None,
+            last: 0,
+            counts: ReadCounts::default(),
+            pending: None,
+            failed: None,
+        })
     }
 
     /// The format it is read as.
@@ -54,27 +97,66 @@ impl TraceFile {
     }
 
     fn read_batch(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
-        let mut wanted = max;
-        while wanted > 0 {
-            if !self.input.advance()? {
+        for _ in 0..max {
+            while !self.ended && self.window.len() <= self.reading.sort_window {
+                // What stands before a faulty line is delivered first.
+                if let Err(error) = self.read_ahead() {
+                    (self.ended, self.pending) = (true, Some(error));
+                }
+            }
+            let Some(request) = self.window.pop_front() else {
+                if let Some(error) = self.pending.take() {
+                    return Err(error);
+                }
                 return if self.origin.is_some() { Ok(()) } else { Err(no_requests(&self.input)) };
+            };
+            let time = request.time.0;
+            let origin = *self.origin.get_or_insert(time);
+            self.last = time;
+            batch.push(Request { time: Time(time - origin), ..request });
+        }
+        Ok(())
+    }
+
+    /// Puts the next request of the file into the window.
+    #[inline]
+    fn read_ahead(&mut self) -> Result<(), TraceError> {
+        loop {
+            if !self.input.advance()? {
+                self.ended = true;
+                return Ok(());
             }
             let line = self.input.line();
             let request = match self.lines.read(line) {
                 Ok(Some(request)) => request,
-                Ok(None) => continue,
+                Ok(None) => {
+                    self.counts.other_lines += 1;
+                    continue;
+                }
                 Err(_) if is_blank(line) => continue,
+                Err(_) if self.counts.bad_lines < self.reading.skip_bad_lines => {
+                    self.counts.bad_lines += 1;
+                    continue;
+                }
                 Err(fault) => return Err(self.explain(fault)),
             };
-            let time = request.time.0;
-            let origin = *self.origin.get_or_insert(time);
-            if time < self.last {
-                return Err(self.backwards(self.last - time));
+            if self.window.back().is_none_or(|last| last.time <= request.time) && request.time.0 >= self.last {
+                self.window.push_back(request);
+                return Ok(());
             }
-            self.last = time;
-            batch.push(Request { time: Time(time - origin), ..request });
-            wanted -= 1;
+            return self.sort_in(request);
         }
+    }
+
+    /// A request that stands too late in the file.
+    #[cold]
+    fn sort_in(&mut self, request: Request) -> Result<(), TraceError> {
+        if request.time.0 < self.last {
+            return Err(self.backwards(self.last - request.time.0));
+        }
+        self.counts.reordered += 1;
+        let place = self.window.partition_point(|other| other.time <= request.time);
+        self.window.insert(place, request);
         Ok(())
     }
 
@@ -129,8 +211,8 @@ impl TraceFile {
         let text = self.format.field(self.input.line(), column);
         TraceError::new(
             self.input.file(),
-            format!("expected no time before that of the request above it: it goes back by {by} ns"),
-            "sort the trace by its time column first (such as with `sort -s -n`)",
+            format!("expected it no more than {} requests too late: it goes back by {by} ns", self.reading.sort_window),
+            "widen the window (--sort-window), or sort the trace by its time column first (such as with `sort -s -n`)",
         )
         .at(self.input.number())
         .in_field(self.format.columns()[column].name, text)
@@ -151,6 +233,10 @@ impl Source for TraceFile {
 
     fn progress(&self) -> Option<f64> {
         self.input.progress()
+    }
+
+    fn counts(&self) -> ReadCounts {
+        self.counts
     }
 }
 

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{read, refused};
+use common::{Scratch, drain, read, refused, refused_with};
 use proptest::prelude::*;
 use units::{Bytes, Time};
-use workload::{Op, Request};
+use workload::{Op, Reading, Request, Source, TraceFile};
 
 /// Asserts that `line`, as the third line behind two good ones, is reported at that line and `field`.
 fn faulty(format: &str, good: &str, line: &str, field: &str, says: &str) {
@@ -111,12 +111,114 @@ fn each_faulty_ascii_column_is_named() {
 
 #[test]
 fn time_that_goes_back_is_refused_with_how_far() {
-    let error = refused("5.5 0 0 1 1\n7 0 0 1 1\n\n6.999999 0 0 1 1\n", Some("disksim"));
-    assert!(error.starts_with("FILE:4: time: found \"6.999999\", expected no time before"), "{error}");
-    assert!(error.contains("it goes back by 1 ns") && error.contains("sort"), "{error}");
+    let strict = Reading { sort_window: 0, ..Reading::default() };
+    let error = refused_with("5.5 0 0 1 1\n7 0 0 1 1\n\n6.999999 0 0 1 1\n", Some("disksim"), strict);
+    assert!(
+        error.starts_with("FILE:4: time: found \"6.999999\", expected it no more than 0 requests too late"),
+        "{error}"
+    );
+    assert!(error.contains("it goes back by 1 ns") && error.contains("--sort-window"), "{error}");
     let earlier = MSR.replace("934025", "934000");
-    let error = refused(format!("{MSR}\n{earlier}\n"), None);
+    let error = refused_with(format!("{MSR}\n{earlier}\n"), None, strict);
     assert!(error.starts_with("FILE:2: Timestamp: ") && error.contains("2500 ns"), "{error}");
+}
+
+#[test]
+fn late_lines_are_put_in_order_within_the_window_and_counted() {
+    let file = Scratch::new(b"3 0 0 1 1\n1 0 1 1 1\n2 0 2 1 0\n2 0 3 1 0\n9 0 4 1 1\n");
+    let two = Reading { sort_window: 2, ..Reading::default() };
+    let mut trace = TraceFile::open_with(&file.0, None, two).unwrap();
+    let found = drain(&mut trace, 2).unwrap();
+    assert_eq!(
+        found.iter().map(|r| (r.time.0, r.offset.0 / 512)).collect::<Vec<_>>(),
+        [(0, 1), (1, 2), (1, 3), (2, 0), (8, 4)]
+    );
+    assert_eq!(trace.counts().reordered, 3);
+    let none = Reading { sort_window: 0, ..Reading::default() };
+    let error = drain(&mut TraceFile::open_with(&file.0, None, none).unwrap(), 1).unwrap_err();
+    assert!(error.to_string().contains("widen the window"), "{error}");
+}
+
+#[test]
+fn bad_lines_are_left_out_up_to_the_bound_and_counted() {
+    let text = b"1 0 0 1 1\nx\n2 0 0 1 1\n3 0 0\n4 0 0 1 1\n";
+    let file = Scratch::new(text);
+    let reading = |bad| Reading { skip_bad_lines: bad, ..Reading::default() };
+    let mut trace = TraceFile::open_with(&file.0, None, reading(2)).unwrap();
+    assert_eq!((drain(&mut trace, 10).unwrap().len(), trace.counts().bad_lines), (3, 2));
+    let mut trace = TraceFile::open_with(&file.0, None, reading(1)).unwrap();
+    let mut batch = Vec::new();
+    trace.fill(&mut batch, 10).unwrap_err();
+    assert_eq!(batch.len(), 2, "what stands before the line is delivered");
+}
+
+#[test]
+fn the_public_formats_mean_what_their_papers_say() {
+    let one = |text: &str, format: &str| {
+        let (auto, named) = (read(text, None).unwrap(), read(text, Some(format)).unwrap());
+        assert_eq!(auto, named, "{format} is detected");
+        named.last().copied().unwrap()
+    };
+    let request = |time, offset, bytes, op, queue| Request {
+        time: Time(time),
+        offset: Bytes(offset),
+        bytes: Bytes(bytes),
+        op,
+        queue,
+    };
+    assert_eq!(
+        one("419,R,0,512,1577808144360767\n725,W,59110326272,360448,1577808144360937\n", "alibaba"),
+        request(170_000, 59_110_326_272, 360_448, Op::Write, 725)
+    );
+    assert_eq!(
+        one(
+            "Timestamp,Response,IOType,LUN,Offset,Size\n1455516001.013,,R,1,0,512\n1455516001.5,0.1,W,4,4096,1024\n",
+            "systor"
+        ),
+        request(487_000_000, 4096, 1024, Op::Write, 4)
+    );
+    assert_eq!(
+        one("0,20,8192,W,0.5\n3,21,512,r,0.75,more,columns\n", "spc"),
+        request(250_000_000, 21 * 512, 512, Op::Read, 3)
+    );
+    // The reverse of MQSim's codes.
+    assert_eq!(
+        one("1538323200,8,8,1,1063\n1538323201,16,4,0,7\n", "tencent"),
+        request(1_000_000_000, 8192, 2048, Op::Read, 7)
+    );
+    assert_eq!(
+        one("100 8 4096 0 5.5 5.6 5.7 5.8\n104 8 4096 5 6.5 6.6 6.7 6.8\n", "biotracer"),
+        request(1_000_000_000, 104 * 512, 4096, Op::Write, 0)
+    );
+    let blkparse = "259,2 0 1 0.000000000 4020 Q R 8 + 8 [java]\n259,2 0 2 0.1 4020 G R 8 + 8 [java]\n259,2 0 3 0.000000500 4020 Q WS 16 + 1 [java]\nCPU0 (259,2):\n Reads Queued: 1, 4KiB\t Writes Queued: 1, 512B\n";
+    assert_eq!(one(blkparse, "blkparse"), request(500, 8192, 512, Op::Write, 2));
+    let fio2 = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 0 4096\n/dev/b wait 25\n/dev/b write 8192 512\n/dev/b close\n";
+    assert_eq!(one(fio2, "fio2"), request(25_000, 8192, 512, Op::Write, 1));
+    let fio3 = "fio version 3 iolog\n0 /dev/a add\n3 /dev/a read 0 4096\n5 /dev/a trim 8192 512\n";
+    assert_eq!(one(fio3, "fio3"), request(2_000_000, 8192, 512, Op::Trim, 0));
+}
+
+#[test]
+fn columns_can_be_declared() {
+    let text = "a;b,r,77,5,9\n,w,78,6,10,x\n".replace("a;b", "zz");
+    let found = read(text, Some("csv:skip,op=r/w,time=ms,offset=sector,size=KiB")).unwrap();
+    let expected =
+        Request { time: Time(1_000_000), offset: Bytes(3072), bytes: Bytes(10_240), op: Op::Write, queue: 0 };
+    assert_eq!(found[1], expected);
+    let found = read("5 1 0 512 9\n", Some("blanks:time,device,offset,size,op=9/8")).unwrap();
+    assert_eq!((found[0].op, found[0].queue), (Op::Read, 1));
+    for (word, says) in [
+        ("csv:time,op,offset", "no column holds `size`"),
+        ("csv:time,time,op,offset,size", "`time` is given twice"),
+        ("csv:tmie,op,offset,size", "did you mean `time`?"),
+        ("csv:time,op=R,offset,size", "is not two words"),
+        ("csv:time=h,op,offset,size", "is not a unit here"),
+    ] {
+        let error = workload::Format::parse(word).unwrap_err().to_string();
+        assert!(error.contains(says) && error.contains("help: "), "{error}");
+    }
+    let error = refused("1,2,3,4\n", Some("csv:time,op=R/W,offset,size"));
+    assert!(error.starts_with("FILE:1: op: found \"2\""), "{error}");
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, drain, gzip, read, refused};
+use common::{Scratch, drain, gzip, read, refused, zstd};
 use proptest::prelude::*;
 use workload::{Format, Source, TraceFile, content_hash};
 
@@ -11,7 +11,7 @@ fn lines(count: u64) -> String {
 }
 
 #[test]
-fn plain_gzip_and_multi_member_gzip_give_the_same_requests() {
+fn plain_and_compressed_files_of_several_members_give_the_same_requests() {
     let text = lines(50_000);
     let plain = read(&text, None).unwrap();
     assert_eq!(plain.len(), 50_000);
@@ -19,6 +19,16 @@ fn plain_gzip_and_multi_member_gzip_give_the_same_requests() {
     let (first, second) = text.split_at(text.len() / 3);
     let members = [gzip(first.as_bytes()), gzip(second.as_bytes())].concat();
     assert_eq!(read(members, None).unwrap(), plain);
+    let frames = [zstd(first.as_bytes()), zstd(second.as_bytes())].concat();
+    assert_eq!(read(frames, None).unwrap(), plain);
+}
+
+#[test]
+fn damaged_zstd_is_reported_after_the_lines_before_the_damage() {
+    let whole = zstd(lines(50_000).as_bytes());
+    let error = refused(&whole[..whole.len() / 2], None);
+    assert!(error.contains("the zstd data end in the middle: the file is cut short"), "{error}");
+    assert!(refused(b"\x28\xb5\x2f\xfd1234", None).contains("zstd data are damaged"));
 }
 
 #[test]
@@ -67,7 +77,6 @@ fn damaged_gzip_is_reported_after_the_lines_before_the_damage() {
 
 #[test]
 fn other_compressions_are_named() {
-    assert!(refused(b"\x28\xb5\x2f\xfd1234", None).contains("is compressed with zstd\n  help: decompress it"));
     assert!(refused(b"PK\x03\x04....", None).contains("is a zip archive"));
 }
 
@@ -159,7 +168,9 @@ fn the_content_hash_tells_files_apart() {
 
 /// Reads garbage as every format. It may be refused, but in words that a terminal can show.
 fn survive(bytes: &[u8]) {
-    for format in [None, Some("msr"), Some("mqsim"), Some("disksim")] {
+    let declared = ["csv:time,op,offset=sector,size,device", "blanks:op=0/1,time=us,offset,size=KiB"];
+    let formats = Format::list().map(|(name, ..)| name).chain(declared);
+    for format in [None].into_iter().chain(formats.map(Some)) {
         if let Err(error) = read(bytes, format) {
             let text = error.to_string();
             assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)), "{text:?}");
@@ -168,12 +179,46 @@ fn survive(bytes: &[u8]) {
     }
 }
 
+/// What lines are made of: numbers at the edges, words of the formats, separators.
+fn pieces() -> impl Strategy<Value = &'static str> {
+    let numbers =
+        ["0", "1", "7", "512", "4096", "18446744073709551615", "99999999999999999999", "-1", "0.5", "1e9", "1."];
+    let words = [
+        "R",
+        "w",
+        "Read",
+        "write",
+        "trim",
+        "wait",
+        "add",
+        "Q",
+        "WS",
+        "FN",
+        "8,0",
+        "+",
+        "[java]",
+        "Timestamp,",
+        "/dev/sda",
+    ];
+    let parts = [",", ",", " ", " ", "\t", "\n", "\n", "\r\n", ",,", "\0"];
+    prop::sample::select([&numbers[..], &words[..], &parts[..]].concat())
+}
+
 proptest! {
     #[test]
     fn binary_garbage_is_refused_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
         survive(&bytes);
         survive(&gzip(&bytes));
         survive(&[b"\x1f\x8b\x08".as_slice(), &bytes].concat());
+    }
+
+    #[test]
+    fn pieces_of_lines_in_any_order_are_survived(pieces in prop::collection::vec(pieces(), 0..200)) {
+        let text = pieces.concat();
+        survive(text.as_bytes());
+        survive(format!("fio version 2 iolog\n{text}").as_bytes());
+        survive(format!("fio version 3 iolog\n{text}").as_bytes());
+        survive(&zstd(text.as_bytes()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use workload::{Op, TraceFile};
 /// File, requests, reads in percent, duration [s], and the format where the content does not show it.
 type Row = (&'static str, usize, f64, f64, Option<&'static str>);
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 13] = [
     ("msn_fs.ascii.gz", 149_999, 87.0, 143.0, None),
     ("msr_web_0_head.csv.gz", 100_000, 62.0, 3.8 * 3600.0, None),
     ("msr_web_3.csv.gz", 31_380, 32.0, 165.0 * 3600.0, None),
@@ -20,6 +20,9 @@ const ROWS: [Row; 10] = [
     ("tpcc.mqsim.gz", 6_999, 63.0, 0.14, None),
     ("pcmark.ascii.gz", 56_088, 75.0, 1466.0, None),
     ("postmark.ascii.gz", 62_257, 83.0, 490.0, None),
+    ("nexus5_installing.biotracer.gz", 17_952, 2.0, 978.0, None),
+    ("nexus5_movie.biotracer.gz", 4_781, 95.0, 997.0, None),
+    ("nvme_java.blkparse.gz", 1_695, 100.0, 0.68, None),
 ];
 
 #[test]
@@ -45,6 +48,8 @@ fn the_shared_traces_show_their_format() {
         let expected = match name.rsplit('.').nth(1) {
             Some("csv") => "msr",
             Some("mqsim") => "mqsim",
+            Some("biotracer") => "biotracer",
+            Some("blkparse") => "blkparse",
             _ => "disksim",
         };
         assert_eq!(trace.format().name(), expected, "{name}");

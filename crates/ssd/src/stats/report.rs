@@ -104,6 +104,10 @@ fn host(report: &mut Report, outcome: &Outcome) {
         "requests whose address lay beyond the device and was wrapped around",
         outcome.wrapped,
     );
+    let read = outcome.read;
+    report.add("host.trace.bad_lines", "lines", "malformed lines of the trace that were left out", read.bad_lines);
+    report.add("host.trace.other_lines", "lines", "lines of the trace that are no requests", read.other_lines);
+    report.add("host.trace.reordered", "requests", "requests that stood too late in the trace", read.reordered);
     report.add("host.buffer_hits", "pages", "page reads answered by the write buffer", outcome.counters.buffer_hits);
     report.add(
         "host.merged_writes",

@@ -6,7 +6,7 @@
 
 use super::columns::{absent, decimal, request, whole};
 use super::unit::{SizeUnit, TimeUnit, Units};
-use super::{Column, Entry, Fault, Lines, Separator, Why};
+use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static MQSIM: Entry = Entry {
@@ -18,7 +18,7 @@ pub(super) static MQSIM: Entry = Entry {
     columns: COLUMNS,
     time_column: TIME,
     looks_like: |lines| time_like(lines) == Some(false),
-    lines: read_as,
+    read: Read::Own(read_as),
 };
 
 pub(super) static DISKSIM: Entry = Entry {
@@ -30,7 +30,7 @@ pub(super) static DISKSIM: Entry = Entry {
     columns: COLUMNS,
     time_column: TIME,
     looks_like: |lines| time_like(lines) == Some(true),
-    lines: read_as,
+    read: Read::Own(read_as),
 };
 
 const SECTORS: Units = Units { time: TimeUnit::Ms, offset: SizeUnit::Sector, size: SizeUnit::Sector };

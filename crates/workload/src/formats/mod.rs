@@ -1,7 +1,10 @@
 //! The trace formats: one file a format, and one line each in [`ALL`].
 
 mod ascii;
+mod blkparse;
 mod columns;
+mod delimited;
+mod fio;
 mod msr;
 mod unit;
 
@@ -14,7 +17,19 @@ use crate::request::Request;
 use unit::Units;
 
 /// Every format. When the content would do for several, the first is taken.
-const ALL: &[&Entry] = &[&msr::MSR, &ascii::MQSIM, &ascii::DISKSIM];
+const ALL: &[&Entry] = &[
+    &msr::MSR,
+    &ascii::MQSIM,
+    &ascii::DISKSIM,
+    &delimited::ALIBABA,
+    &delimited::SYSTOR,
+    &delimited::SPC,
+    &delimited::TENCENT,
+    &delimited::BIOTRACER,
+    &blkparse::BLKPARSE,
+    &fio::FIO2,
+    &fio::FIO3,
+];
 
 /// What a format is: everything that naming, detecting, reading and explaining it needs.
 pub(crate) struct Entry {
@@ -31,7 +46,15 @@ pub(crate) struct Entry {
     time_column: usize,
     /// Whether lines like these, none of them blank and at least one, are of this format.
     looks_like: fn(&[&[u8]]) -> bool,
-    lines: fn(Option<Units>) -> Box<dyn Lines>,
+    read: Read,
+}
+
+/// How a format's lines are read.
+enum Read {
+    /// By a reader of its own.
+    Own(fn(Option<Units>) -> Box<dyn Lines>),
+    /// By its columns.
+    Columns(&'static delimited::Layout),
 }
 
 /// A column, for error messages.
@@ -41,6 +64,7 @@ pub(crate) struct Column {
     pub(crate) expects: &'static str,
 }
 
+#[derive(Clone, Copy)]
 enum Separator {
     Comma,
     Blanks,
@@ -48,7 +72,7 @@ enum Separator {
 
 /// The reader of one format.
 pub(crate) trait Lines: Send {
-    /// The request on a line, with its time as the trace counts it; nothing for a line that only describes.
+    /// The request on a line, with its time as the trace counts it; nothing for a line that is no request.
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault>;
 }
 
@@ -99,12 +123,22 @@ impl Format {
             problem,
             remedy,
         };
+        for (start, separator) in [("csv:", Separator::Comma), ("blanks:", Separator::Blanks)] {
+            if let Some(columns) = word.strip_prefix(start) {
+                let declared = delimited::declared(word, separator, columns);
+                let entry = declared.map_err(|(problem, remedy)| fail(problem, remedy))?;
+                return Ok(Format { entry, units: None });
+            }
+        }
         let (name, options) = word.split_once(':').map_or((word, None), |(name, options)| (name, Some(options)));
         let Some(entry) = ALL.iter().find(|entry| entry.name == name) else {
             let known = || ALL.iter().map(|entry| entry.name);
             let remedy = match nearest(name, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the formats are {}", known().collect::<Vec<_>>().join(", ")),
+                None => format!(
+                    "the formats are {}; or declare columns: csv:time=us,op=R/W,offset=B,size=B",
+                    known().collect::<Vec<_>>().join(", ")
+                ),
             };
             return Err(fail("there is no such format".into(), remedy));
         };
@@ -125,9 +159,17 @@ impl Format {
         if lines.is_empty() {
             return None;
         }
-        let entry = *ALL.iter().find(|entry| (entry.looks_like)(&lines))?;
+        let mut fitting = ALL.iter().filter(|entry| (entry.looks_like)(&lines));
+        let entry = *fitting.next()?;
         let format = Format { entry, units: entry.units };
-        Some((format, format!("taken as {}; say --format to choose", format.describe())))
+        let others: Vec<&str> = fitting.map(|entry| entry.name).collect();
+        let note = if others.is_empty() {
+            format!("taken as {}; say --format to choose", format.describe())
+        } else {
+            let (taken, others) = (format.describe(), others.join(" and "));
+            format!("taken as {taken}, and it would do as {others}; say --format {} or another", entry.name)
+        };
+        Some((format, note))
     }
 
     /// Every format: its word, its name for people, and what its lines hold.
@@ -166,7 +208,10 @@ impl Format {
     }
 
     pub(crate) fn lines(self) -> Box<dyn Lines> {
-        (self.entry.lines)(self.units)
+        match self.entry.read {
+            Read::Own(lines) => lines(self.units),
+            Read::Columns(layout) => delimited::reader(layout),
+        }
     }
 }
 
@@ -230,6 +275,23 @@ mod tests {
         assert_eq!(detect(&["", "938513000 4 264719034 16 0"]), Some("mqsim"));
         assert_eq!(detect(&["0 4 264719034 16 0", "0.5 4 264719034 16 0"]), Some("disksim"));
         assert_eq!(detect(&["1,2,3,4,5"]), None);
+        assert_eq!(
+            detect(&["419,W,8792731648,16384,1577808144360767", "725,R,59110326272,360448,1577808144360937"]),
+            Some("alibaba")
+        );
+        assert_eq!(
+            detect(&["Timestamp,Response,IOType,LUN,Offset,Size", "1455516001.013,0.0003,R,1,4096,512"]),
+            Some("systor")
+        );
+        assert_eq!(detect(&["0,20941264,8192,W,0.551706", "0,20939840,8192,r,0.554041"]), Some("spc"));
+        assert_eq!(detect(&["1538323200,12910952,128,0,1063"]), Some("tencent"));
+        assert_eq!(
+            detect(&["8681184\t\t88\t\t45056\t\t0\t\t1398403999.64\t\t1398403999.65\t1.5\t1.6"]),
+            Some("biotracer")
+        );
+        assert_eq!(detect(&["259,2    0        1     0.000000000  4020  Q   R 282624 + 8 [java]"]), Some("blkparse"));
+        assert_eq!(detect(&["fio version 2 iolog", "/dev/sda add"]), Some("fio2"));
+        assert_eq!(detect(&["fio version 3 iolog", "0 /dev/sda add"]), Some("fio3"));
         assert_eq!(detect(&["now 4 264719034 16 0"]), None);
         assert_eq!(detect(&["hello"]), None);
         assert_eq!(detect(&["", "  "]), None);

@@ -4,7 +4,7 @@
 //! FAST'08. A header line that begins with `Timestamp,` is skipped wherever it stands.
 
 use super::columns::{absent, request, whole};
-use super::{Column, Entry, Fault, Lines, Separator, Why};
+use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static MSR: Entry = Entry {
@@ -24,7 +24,7 @@ pub(super) static MSR: Entry = Entry {
     ],
     time_column: TIME,
     looks_like: |lines| lines[0].iter().filter(|byte| **byte == b',').count() == RESPONSE,
-    lines: |_| Box::new(Msr),
+    read: Read::Own(|_| Box::new(Msr)),
 };
 
 const TIME: usize = 0;

@@ -111,14 +111,17 @@ impl fmt::Display for Units {
     }
 }
 
-fn unit<Unit: Copy>(word: &str, all: &[(Unit, &'static str, &'static str)]) -> Result<Unit, (String, String)> {
+pub(super) fn unit<Unit: Copy>(
+    word: &str,
+    all: &[(Unit, &'static str, &'static str)],
+) -> Result<Unit, (String, String)> {
     all.iter().find(|(_, known, _)| *known == word).map(|(unit, _, _)| *unit).ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|(_, known, _)| *known).collect();
         (format!("`{word}` is not a unit here"), advice(word, &words))
     })
 }
 
-fn advice(word: &str, known: &[&str]) -> String {
+pub(super) fn advice(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("valid here: {}", known.join(", ")),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use workload::{Format, Request, Source, TraceError, TraceFile};
+use workload::{Format, Reading, Request, Source, TraceError, TraceFile};
 
 /// A file in the temporary folder that goes when the test ends.
 pub struct Scratch(pub PathBuf);
@@ -34,6 +34,10 @@ pub fn gzip(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+pub fn zstd(content: &[u8]) -> Vec<u8> {
+    zstd::encode_all(content, 1).unwrap()
+}
+
 /// All requests of a source, fetched `batch` at a time.
 pub fn drain(source: &mut dyn Source, batch: usize) -> Result<Vec<Request>, TraceError> {
     let mut all = Vec::new();
@@ -58,8 +62,15 @@ pub fn read(content: impl AsRef<[u8]>, format: Option<&str>) -> Result<Vec<Reque
 
 /// The error of a file of this content, printed, without the path of the file.
 pub fn refused(content: impl AsRef<[u8]>, format: Option<&str>) -> String {
+    refused_with(content, format, Reading::default())
+}
+
+/// The same, read as forgivingly as asked.
+pub fn refused_with(content: impl AsRef<[u8]>, format: Option<&str>, reading: Reading) -> String {
     let file = Scratch::new(content.as_ref());
-    let error = read_path(&file.0, format).expect_err("a faulty trace");
+    let format = format.map(|word| Format::parse(word).unwrap());
+    let read = TraceFile::open_with(&file.0, format, reading).and_then(|mut trace| drain(&mut trace, 1000));
+    let error = read.expect_err("a faulty trace");
     assert!(!error.remedy.is_empty(), "{error}");
     error.to_string().replace(&file.0.display().to_string(), "FILE")
 }
