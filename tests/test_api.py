@@ -293,6 +293,23 @@ def test_a_device_refuses_what_it_cannot_do() -> None:
         ssdlab.Device("tcl")
 
 
+def test_traces_are_merged_and_their_volumes_laid_out(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.csv", tmp_path / "second.txt"
+    first.write_text("10,web,0,Read,0,4096,1\n30,web,3,Write,0,4096,1\n")
+    second.write_text("fio version 3 iolog\n0 /dev/a add\n0 /dev/a read 8192 4096\n")
+    result = ssdlab.run("tlc", [first, second], volumes="concatenate", keep_requests=True)
+    assert result["host.all.requests"] == 3
+    assert result["host.trace.other_lines"] == 2
+    assert sorted(result.requests["offset"].to_list()) == [0, 8192, 1 << 20]
+    with pytest.raises(ssdlab.InputError, match="is not a trace"):
+        ssdlab.run("tlc", ["default", first])
+    far = tmp_path / "far.csv"
+    far.write_text("10,web,0,Read,9000000000000000,4096,1\n")
+    assert ssdlab.run("tlc", far)["host.wrapped"] == 1
+    with pytest.raises(ssdlab.SimulationError, match="does not lie within"):
+        ssdlab.run("tlc", far, beyond="refuse")
+
+
 def test_trims_and_flushes_complete_and_show() -> None:
     device = ssdlab.Device("tlc")
     device.submit(0, "write", offset=0, bytes=65536)

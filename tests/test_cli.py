@@ -128,7 +128,7 @@ ERRORS = [
     (("--workload", "empty.csv"), ("empty.csv", "holds no requests")),
     (("--workload", "blank.csv"), ("blank.csv", "holds no requests")),
     (("--workload", "binary.csv"), ("binary.csv:1", "--format")),
-    (("--workload", "backwards.csv", "--sort-window", 0), ("backwards.csv:2", "goes back", "sort")),
+    (("--workload", "backwards.csv", "--sort-window", "0"), ("backwards.csv:2", "goes back", "sort")),
     (("--workload", "truncated.csv"), ("truncated.csv:4",)),
     (("--workload", "overflow.csv"), ("overflow.csv:2", "Offset")),
     (("--workload", "long.csv"), ("long.csv:1", "longer than")),

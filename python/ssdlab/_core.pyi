@@ -28,6 +28,9 @@ class Simulation:
         format: str | None = None,
         skip_bad_lines: int = 0,
         sort_window: int | None = None,
+        merge: list[str] = ...,
+        volumes: str | None = None,
+        beyond: str | None = None,
         requests_out: str | None = None,
         keep_requests: bool = False,
     ) -> Simulation: ...

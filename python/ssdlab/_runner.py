@@ -37,6 +37,9 @@ class Options(NamedTuple):
     format: str | None = None
     skip_bad_lines: int = 0
     sort_window: int | None = None
+    merge: tuple[str, ...] = ()
+    volumes: str | None = None
+    beyond: str | None = None
     requests_out: str | None = None
     keep_requests: bool = False
     series_out: str | None = None
@@ -272,6 +275,7 @@ def _open(options: Options) -> Simulation:
     given = options._asdict()
     del given["series_out"]
     given["settings"] = list(options.settings)
+    given["merge"] = list(options.merge)
     try:
         return Simulation(given.pop("device"), given.pop("workload"), **given)
     except UnicodeEncodeError as error:

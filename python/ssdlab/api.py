@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 from . import _core
@@ -19,7 +19,7 @@ Settings = Mapping[str, Any] | Iterable[str]
 @overload
 def run(
     device: PathLike = ...,
-    workload: PathLike = ...,
+    workload: PathLike | Sequence[PathLike] = ...,
     *,
     scheme: str | None = ...,
     age: Age | None = ...,
@@ -35,6 +35,8 @@ def run(
     format: str | None = ...,
     skip_bad_lines: int = ...,
     sort_window: int | None = ...,
+    volumes: str | None = ...,
+    beyond: str | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
     series_out: PathLike | None = ...,
@@ -45,7 +47,7 @@ def run(
 @overload
 def run(
     device: PathLike = ...,
-    workload: PathLike = ...,
+    workload: PathLike | Sequence[PathLike] = ...,
     *,
     scheme: str | None = ...,
     age: Age | None = ...,
@@ -61,6 +63,8 @@ def run(
     format: str | None = ...,
     skip_bad_lines: int = ...,
     sort_window: int | None = ...,
+    volumes: str | None = ...,
+    beyond: str | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
     series_out: PathLike | None = ...,
@@ -70,7 +74,7 @@ def run(
 ) -> Result | Runs: ...
 def run(
     device: PathLike = "tlc",
-    workload: PathLike = "default",
+    workload: PathLike | Sequence[PathLike] = "default",
     *,
     scheme: str | None = None,
     age: Age | None = None,
@@ -86,6 +90,8 @@ def run(
     format: str | None = None,
     skip_bad_lines: int = 0,
     sort_window: int | None = None,
+    volumes: str | None = None,
+    beyond: str | None = None,
     requests_out: PathLike | None = None,
     keep_requests: bool = False,
     series_out: PathLike | None = None,
@@ -97,7 +103,8 @@ def run(
 
     Args:
         device: a preset's name (see :func:`presets`) or the path of a device file (TOML).
-        workload: a preset's name, a workload file (.toml) or a trace, plain, gzip or zstd.
+        workload: a preset's name, a workload file (.toml) or a trace, plain, gzip or zstd;
+            a list of traces is merged by time.
         scheme: a scheme's name, or ``axis=choice`` pairs joined by commas.
         age: the state that the run starts from: ``"pec=2000,retention=6mo"`` or a dict of the same.
         replay: ``"timed"`` (the default), ``"timed:xN"`` (N times faster) or ``"closed:QD"`` (QD requests at once).
@@ -116,6 +123,9 @@ def run(
         format: of a trace, where it cannot be told from its content: ``"disksim:time=ms,offset=B,size=B"``.
         skip_bad_lines: malformed lines of a trace that may be left out, counted in ``host.trace.bad_lines``.
         sort_window: how many requests too late a line of a trace may stand (1024): it is put in order, and counted.
+        volumes: where a trace's volumes lie: ``"overlay"`` (all from address 0; the default), ``"namespaces"`` (equal
+            parts of the drive) or ``"concatenate"`` (one after another).
+        beyond: ``"wrap"`` (the default) or ``"refuse"`` requests beyond the drive or their namespace.
         requests_out: write the request log here (Parquet). With ``repeat``, ``x.parquet`` gives ``x.seedN.parquet``.
         keep_requests: keep the request log in memory, for ``Result.requests``.
         series_out: write the time series here (Parquet).
@@ -129,9 +139,15 @@ def run(
         SimulationError: the run cannot go on; ``error.kept`` tells what is left of it.
         Interrupted: Ctrl-C (a KeyboardInterrupt); ``error.kept`` tells what is left of the run.
     """
+    traces = [os.fspath(trace) for trace in ([workload] if isinstance(workload, str | os.PathLike) else workload)]
+    if not traces:
+        raise InputError("workload is an empty list\n  help: give a workload, or one or more traces")
     options = Options(
         device=os.fspath(device),
-        workload=os.fspath(workload),
+        workload=traces[0],
+        merge=tuple(traces[1:]),
+        volumes=volumes,
+        beyond=beyond,
         scheme=scheme,
         age=age_words(age),
         settings=(*precondition_words(precondition), *setting_words(settings)),
@@ -179,7 +195,7 @@ def play_checked(
             outputs[option] = path
         for seed in seeds[:1] if path is not None else ():
             outputs[option] = for_seed(path, seed)
-    check_outputs(outputs, (options.device, options.workload))
+    check_outputs(outputs, (options.device, options.workload, *options.merge))
     if repeat > 1:
         _whole("seed + repeat", options.seed + repeat - 1, 0)
         return play_repeats(options, repeat, threads, progress=progress, note=note)

@@ -117,10 +117,12 @@ def commands() -> None:
 @click.option("--device", metavar="NAME|FILE", default="tlc", show_default=True, help="Preset, or device file (TOML).")
 @click.option(
     "--workload",
+    "workloads",
     metavar="NAME|FILE|TRACE",
-    default="default",
+    multiple=True,
+    default=("default",),
     show_default=True,
-    help="Preset, workload file (.toml), or trace (plain, gzip or zstd).",
+    help="Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.",
 )
 @click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes.")
 @click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo.")
@@ -153,13 +155,17 @@ def commands() -> None:
 @click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B.")
 @click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N malformed lines.")
 @click.option("--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late  [default: 1024]")
+@click.option(
+    "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
+)
+@click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
 @click.option("--series-out", metavar="FILE", help="Write the time series (Parquet).")
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
 def run(
     device: str,
-    workload: str,
+    workloads: tuple[str, ...],
     scheme: str | None,
     age: str | None,
     replay: str | None,
@@ -175,6 +181,8 @@ def run(
     format: str | None,
     skip_bad_lines: int,
     sort_window: int | None,
+    volumes: str | None,
+    beyond: str | None,
     json_out: str | None,
     requests_out: str | None,
     series_out: str | None,
@@ -194,7 +202,10 @@ def run(
             raise click.UsageError(f"{option} is empty: give a path")
     options = Options(
         device=device,
-        workload=workload,
+        workload=workloads[0],
+        merge=workloads[1:],
+        volumes=volumes,
+        beyond=beyond,
         scheme=scheme,
         age=age,
         settings=(*precondition_words(precondition), *settings),

@@ -14,7 +14,7 @@ use units::document::apply_word;
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span};
-use workload::{Format, Generator, Reading, Source, TraceFile};
+use workload::{Apart, Beyond, Format, Generator, Merged, Reading, Source, TraceFile, Volumes};
 
 use crate::{SimulationError, raise, refuse};
 
@@ -50,11 +50,54 @@ struct Work {
     note: Option<String>,
 }
 
+/// How traces are read and laid out.
+struct TraceOptions {
+    reading: Reading,
+    /// Further traces, merged by time.
+    merge: Vec<String>,
+    volumes: Volumes,
+    beyond: Beyond,
+}
+
+/// One trace or several, ready to be played.
+fn trace(word: &str, format: Option<&str>, options: &TraceOptions, capacity: Bytes) -> Result<Work, RunError> {
+    let format = format.map(Format::parse).transpose()?;
+    let paths: Vec<&Path> =
+        std::iter::once(word).chain(options.merge.iter().map(String::as_str)).map(Path::new).collect();
+    let mut traces = Vec::new();
+    let mut notes = Vec::new();
+    for path in &paths {
+        let opened = TraceFile::open_with(path, format, options.reading)?;
+        let hash =
+            workload::content_hash(path).map_err(|error| RunError::Trace(format!("{}: {error}", path.display())))?;
+        let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let found = opened.format().to_string();
+        traces.push(json!({ "trace": file, "format": found, "hash": format!("fnv1a64:{hash:016x}") }));
+        notes.extend(
+            opened.note().map(
+                |note| {
+                    if paths.len() == 1 { note.to_owned() } else { format!("{}: {note}", path.display()) }
+                },
+            ),
+        );
+    }
+    let mut manifest = if traces.len() == 1 { traces.remove(0) } else { json!({ "traces": traces }) };
+    manifest["volumes"] = json_of(&options.volumes.write());
+    manifest["beyond"] = json_of(&options.beyond.write());
+    let open = || Merged::open(&paths, format, options.reading);
+    let source: Box<dyn Source> = match options.volumes {
+        Volumes::Overlay if paths.len() == 1 => Box::new(TraceFile::open_with(paths[0], format, options.reading)?),
+        Volumes::Overlay => Box::new(open()?),
+        volumes => Box::new(Apart::new(open()?, open()?, volumes, options.beyond, capacity, word)?),
+    };
+    Ok(Work { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")) })
+}
+
 /// `endless`: a generator goes on for as long as it is asked.
 fn work(
     word: &str,
     format: Option<&str>,
-    reading: Reading,
+    options: &TraceOptions,
     settings: &[String],
     capacity: Bytes,
     seed: u64,
@@ -64,8 +107,6 @@ fn work(
     let preset = workload::presets::names().any(|name| name == word);
     let is_toml = word.ends_with(".toml");
     if !preset && !is_toml && Path::new(word).is_file() {
-        let format = format.map(Format::parse).transpose()?;
-        let trace = TraceFile::open_with(Path::new(word), format, reading)?;
         if let Some(word) = settings.first() {
             return Err(RunError::Config(fail(
                 word,
@@ -73,13 +114,15 @@ fn work(
                 "leave it out",
             )));
         }
-        let hash =
-            workload::content_hash(Path::new(word)).map_err(|error| RunError::Trace(format!("{word}: {error}")))?;
-        let file = Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
-        let manifest = json!({
-            "trace": file, "format": trace.format().to_string(), "hash": format!("fnv1a64:{hash:016x}"),
-        });
-        return Ok(Work { note: trace.note().map(str::to_owned), source: Box::new(trace), manifest });
+        return trace(word, format, options, capacity);
+    }
+    if let Some(more) = options.merge.first() {
+        let problem = format!("is not a trace, and `{more}` is to be merged with it");
+        return Err(RunError::Config(fail(
+            &format!("workload `{word}`"),
+            &problem,
+            "give one workload, or traces only",
+        )));
     }
     let mut generator = if preset {
         workload::presets::get(word)?
@@ -151,7 +194,7 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, until_steady = None, seed = 1, format = None, skip_bad_lines = 0, sort_window = None, requests_out = None, keep_requests = false))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, until_steady = None, seed = 1, format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, beyond = None, requests_out = None, keep_requests = false))]
     fn new(
         device: &str,
         workload: &str,
@@ -167,6 +210,9 @@ impl Simulation {
         format: Option<&str>,
         skip_bad_lines: u64,
         sort_window: Option<usize>,
+        merge: Vec<String>,
+        volumes: Option<&str>,
+        beyond: Option<&str>,
         requests_out: Option<&str>,
         keep_requests: bool,
     ) -> PyResult<Simulation> {
@@ -183,7 +229,14 @@ impl Simulation {
             let remedy = format!("write at most {MOST_SORTED}, or sort the trace first");
             return Err(refuse(fail("--sort-window", &problem, &remedy)));
         }
-        let work = work(workload, format, reading, &settings, checked.capacity(), seed, until_steady.is_some())
+        let options = TraceOptions {
+            reading,
+            merge,
+            volumes: parse("--volumes", volumes.unwrap_or("overlay")).map_err(refuse)?,
+            beyond: parse("--beyond", beyond.unwrap_or("wrap")).map_err(refuse)?,
+        };
+        let beyond = options.beyond;
+        let work = work(workload, format, &options, &settings, checked.capacity(), seed, until_steady.is_some())
             .map_err(raise)?;
         let replay: Replay = parse("--replay", replay.unwrap_or("timed")).map_err(refuse)?;
         let duration: Option<Span> = duration.map(|word| parse("--duration", word)).transpose().map_err(refuse)?;
@@ -216,7 +269,7 @@ impl Simulation {
             "until_steady": until_steady.map(|span| json_of(&span.write())),
             "seed": seed,
         });
-        let plan = Plan { replay, requests, duration, warmup, seed, until_steady };
+        let plan = Plan { replay, requests, duration, warmup, seed, until_steady, beyond };
         let run = Run::new(&spec.config, work.source, plan, log).map_err(refuse)?;
         Ok(Simulation { run: Mutex::new(Some(run)), manifest, note: work.note })
     }

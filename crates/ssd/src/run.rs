@@ -2,7 +2,7 @@
 
 use units::value::{Scalar, Value};
 use units::{Bytes, ConfigError, Span, Stream, Time};
-use workload::{Op, ReadCounts, Request, Source};
+use workload::{Beyond, Op, ReadCounts, Request, Source};
 
 use crate::config::{Config, Precondition};
 use crate::device::{Completion, Device};
@@ -62,13 +62,23 @@ pub struct Plan {
     pub warmup: u64,
     /// Seed of the device's random streams.
     pub seed: u64,
+    /// What becomes of requests beyond the drive.
+    pub beyond: Beyond,
     /// Play until the drive is in a steady state by rounds of so long; the last rounds are the result.
     pub until_steady: Option<Span>,
 }
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { replay: Replay::Timed(1.0), requests: None, duration: None, warmup: 0, seed: 1, until_steady: None }
+        Plan {
+            replay: Replay::Timed(1.0),
+            requests: None,
+            duration: None,
+            warmup: 0,
+            seed: 1,
+            until_steady: None,
+            beyond: Beyond::Wrap,
+        }
     }
 }
 
@@ -255,7 +265,11 @@ impl Run {
             return Ok(None);
         };
         let capacity = self.device.capacity().0;
-        if request.offset.0 + request.bytes.0 > capacity {
+        if request.offset.0 + request.bytes.0 > capacity && request.op != Op::Flush {
+            if self.plan.beyond == Beyond::Refuse {
+                let (offset, bytes, capacity) = (request.offset, request.bytes, self.device.capacity());
+                return Err(RunError::OutOfRange { offset, bytes, capacity });
+            }
             self.wrapped += 1;
             request.bytes = Bytes(request.bytes.0.min(capacity));
             request.offset = Bytes((request.offset.0 % capacity).min(capacity - request.bytes.0));
@@ -413,7 +427,7 @@ impl Run {
             buffered_bytes: after.counters.buffered_bytes,
             counters: after.counters.since(&before.counters),
             usage: after.usage.since(&before.usage),
-            wrapped: self.wrapped,
+            wrapped: self.wrapped + self.source.counts().wrapped,
             read: self.source.counts(),
             steady,
             device: self.device,

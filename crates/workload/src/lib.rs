@@ -12,6 +12,7 @@ pub mod presets;
 mod request;
 mod scatter;
 mod trace;
+mod volumes;
 mod zipf;
 
 pub use error::TraceError;
@@ -20,3 +21,4 @@ pub use generator::{Arrivals, Generator, GeneratorSource, Pattern};
 pub use hash::content_hash;
 pub use request::{Op, ReadCounts, Request, Source};
 pub use trace::{Reading, TraceFile};
+pub use volumes::{Apart, Beyond, Merged, Volumes};

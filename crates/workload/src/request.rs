@@ -58,4 +58,6 @@ pub struct ReadCounts {
     pub other_lines: u64,
     /// Requests that stood too late in the file and were put in order.
     pub reordered: u64,
+    /// Requests beyond their namespace whose address was wrapped around.
+    pub wrapped: u64,
 }

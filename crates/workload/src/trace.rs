@@ -41,6 +41,7 @@ pub struct TraceFile {
     /// The time of the request delivered last.
     last: u64,
     counts: ReadCounts,
+    keep_times: bool,
     /// Why nothing further can be read, and that it has been said.
     pending: Option<TraceError>,
     failed: Option<TraceError>,
@@ -81,9 +82,15 @@ impl TraceFile {
             origin: None,
             last: 0,
             counts: ReadCounts::default(),
+            keep_times: false,
             pending: None,
             failed: None,
         })
+    }
+
+    /// The same trace with its times as it counts them: the first request is not at time 0.
+    pub fn with_its_own_times(self) -> TraceFile {
+        TraceFile { keep_times: true, ..self }
     }
 
     /// The format it is read as.
@@ -111,7 +118,7 @@ impl TraceFile {
                 return if self.origin.is_some() { Ok(()) } else { Err(no_requests(&self.input)) };
             };
             let time = request.time.0;
-            let origin = *self.origin.get_or_insert(time);
+            let origin = *self.origin.get_or_insert(if self.keep_times { 0 } else { time });
             self.last = time;
             batch.push(Request { time: Time(time - origin), ..request });
         }
