@@ -306,7 +306,7 @@ def test_traces_are_merged_and_their_volumes_laid_out(tmp_path: Path) -> None:
     far = tmp_path / "far.csv"
     far.write_text("10,web,0,Read,9000000000000000,4096,1\n")
     assert ssdlab.run("tlc", far)["host.wrapped"] == 1
-    with pytest.raises(ssdlab.SimulationError, match="does not lie within"):
+    with pytest.raises(ssdlab.InputError, match="does not lie within"):
         ssdlab.run("tlc", far, beyond="refuse")
 
 
