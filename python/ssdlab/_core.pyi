@@ -117,3 +117,19 @@ def schema() -> list[tuple[str, str, str, str, str, str]]:
 
 def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """The columns of the request log, and those of the time series: name, unit, meaning."""
+
+def convert(
+    paths: list[str],
+    out: str | None,
+    to: str | None,
+    *,
+    format: str | None = None,
+    skip_bad_lines: int = 0,
+    sort_window: int | None = None,
+    from_: str | None = None,
+    until: str | None = None,
+    requests: int | None = None,
+    device: int | None = None,
+    range: tuple[str, str] | None = None,
+) -> tuple[bytes, list[tuple[str, int]], list[str]]:
+    """Writes traces as text, or as Parquet where ``to`` is None: to ``out``, or as bytes. Also counts and notes."""

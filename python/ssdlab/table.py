@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .result import Requests, Result, Runs, Section
@@ -201,3 +201,40 @@ def size(count: int) -> str:
         if count >= scale:
             return f"{count / scale:.3g} {unit}"
     return f"{count / 1e6:.3g} MB"
+
+
+def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
+    """The tables of a trace's description (see :func:`ssdlab.trace.info`)."""
+
+    def percent(share: float | None) -> str:
+        return "-" if share is None else f"{100 * share:.1f} %"
+
+    plain: list[tuple[str, ...]] = [
+        ("requests", f"{info['requests']:,}"),
+        ("reads", f"{info['reads']:,}"),
+        ("writes", f"{info['writes']:,}"),
+        *((kind, f"{info[kind]:,}") for kind in ("trims", "flushes") if info[kind]),
+        ("devices", f"{info['devices']:,}"),
+        ("read ratio", percent(info["read_ratio"])),
+        ("cold-read ratio (pages never written)", percent(info["cold_read_ratio"])),
+        ("duration", f"{info['duration_s']:,.3f} s"),
+        ("requests a second", "-" if info["iops"] is None else f"{info['iops']:,.1f}"),
+        ("bytes read", size(info["bytes_read"])),
+        ("bytes written", size(info["bytes_written"])),
+        ("footprint", size(info["footprint_bytes"])),
+        ("footprint read", size(info["footprint_read_bytes"])),
+        ("footprint written", size(info["footprint_written_bytes"])),
+        ("highest byte", size(info["highest_byte"])),
+        ("sequential requests", percent(info["sequential_ratio"])),
+        *((f"accesses to the hottest {share} %", percent(info[f"hot_{share}"])) for share in (1, 10, 20)),
+    ]
+    columns = ("", "mean", "min", "p50", "p90", "p99", "max")
+    rows = []
+    for label, key, scale in (
+        ("read [KiB]", "size_read", 1024),
+        ("write [KiB]", "size_written", 1024),
+        ("gap [us]", "gap_ns", 1000),
+    ):
+        values = [info[key][column] for column in columns[1:]]
+        rows.append((label, *("-" if value is None else f"{value / scale:,.1f}" for value in values)))
+    return [Table(name, ("", ""), plain), Table("sizes and gaps", columns, rows)]

@@ -3,6 +3,7 @@
 mod device;
 mod simulation;
 mod tables;
+mod trace;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -43,5 +44,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::formats, module)?)?;
     module.add_function(wrap_pyfunction!(tables::schema, module)?)?;
     module.add_function(wrap_pyfunction!(tables::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::convert, module)?)?;
     Ok(())
 }

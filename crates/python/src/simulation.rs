@@ -163,7 +163,7 @@ fn work(
     })
 }
 
-fn fail(origin: &str, problem: &str, remedy: &str) -> ConfigError {
+pub(crate) fn fail(origin: &str, problem: &str, remedy: &str) -> ConfigError {
     ConfigError { origin: origin.into(), line: None, key: None, problem: problem.into(), remedy: remedy.into() }
 }
 
@@ -178,7 +178,7 @@ fn json_of(scalar: &Scalar) -> Value {
 }
 
 /// A value that was given on a command line, as `T`.
-fn parse<T: units::value::Value>(origin: &str, word: &str) -> Result<T, ConfigError> {
+pub(crate) fn parse<T: units::value::Value>(origin: &str, word: &str) -> Result<T, ConfigError> {
     T::read(&Scalar::Text(word.into()))
         .ok_or_else(|| fail(&format!("{origin} {word}"), "is not accepted", &format!("expected {}", T::expects())))
 }

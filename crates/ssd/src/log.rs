@@ -12,6 +12,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
+use workload::Request;
+
 use crate::device::Completion;
 use crate::error::RunError;
 use crate::stats::series::Row;
@@ -28,15 +30,24 @@ pub const REQUEST_COLUMNS: [(&str, &str, &str); 8] = [
     ("latency_ns", "ns", "from arrival to completion"),
 ];
 
+/// The columns of a trace as a table.
+pub const TRACE_COLUMNS: [(&str, &str, &str); 5] = [
+    ("time_ns", "ns", "when it arrives, from the first request"),
+    ("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
+    ("offset", "B", "first byte"),
+    ("bytes", "B", "length"),
+    ("device", "", "device, ASU or volume, modulo 65,536"),
+];
+
 /// Rows of a Parquet row group: what is held in memory before it is written.
 const GROUP_ROWS: usize = 1 << 18;
 
-/// A log of requests, in order of completion, streamed to a file or kept in memory as the file's bytes.
+/// A log of requests (in order of completion) or a trace as a table, streamed to a file or kept in memory as the file's bytes.
 pub struct RequestLog {
     writer: SerializedFileWriter<Sink>,
     path: PathBuf,
     queues: usize,
-    columns: [Vec<i64>; REQUEST_COLUMNS.len()],
+    columns: Vec<Vec<i64>>,
     /// Rows so far.
     pub rows: u64,
 }
@@ -65,22 +76,32 @@ impl RequestLog {
     /// A log in a file, which is created now, so that a bad path is noticed before the run.
     pub fn to_file(path: &Path, queues: u16) -> Result<RequestLog, RunError> {
         let file = File::create(path).map_err(|error| failed(path, &error))?;
-        RequestLog::new(Sink::File(file), path, queues)
+        RequestLog::new(Sink::File(file), path, queues, &REQUEST_COLUMNS)
+    }
+
+    /// A trace's table, in a file or, without a path, in memory.
+    pub fn of_trace(path: Option<&Path>) -> Result<RequestLog, RunError> {
+        let name = path.unwrap_or(Path::new("memory"));
+        let sink = match path {
+            Some(path) => Sink::File(File::create(path).map_err(|error| failed(path, &error))?),
+            None => Sink::Memory(Vec::new()),
+        };
+        RequestLog::new(sink, name, 1, &TRACE_COLUMNS)
     }
 
     /// A log in memory.
     pub fn in_memory(queues: u16) -> Result<RequestLog, RunError> {
-        RequestLog::new(Sink::Memory(Vec::new()), Path::new("memory"), queues)
+        RequestLog::new(Sink::Memory(Vec::new()), Path::new("memory"), queues, &REQUEST_COLUMNS)
     }
 
-    fn new(sink: Sink, path: &Path, queues: u16) -> Result<RequestLog, RunError> {
-        let names = REQUEST_COLUMNS.map(|(name, _, _)| (name, "INT64"));
+    fn new(sink: Sink, path: &Path, queues: u16, columns: &[(&str, &str, &str)]) -> Result<RequestLog, RunError> {
+        let names: Vec<(&str, &str)> = columns.iter().map(|(name, _, _)| (*name, "INT64")).collect();
         let writer = open(sink, &names).map_err(|error| failed(path, &error))?;
         Ok(RequestLog {
             writer,
             path: path.to_owned(),
             queues: usize::from(queues),
-            columns: Default::default(),
+            columns: vec![Vec::new(); columns.len()],
             rows: 0,
         })
     }
@@ -98,8 +119,18 @@ impl RequestLog {
             completion.finish.0,
             completion.latency().0,
         ];
+        self.push_row(&row)
+    }
+
+    /// Adds a request of a trace.
+    pub fn push_request(&mut self, request: &Request) -> Result<(), RunError> {
+        let Request { time, offset, bytes, op, queue } = *request;
+        self.push_row(&[time.0, op as u64, offset.0, bytes.0, u64::from(queue)])
+    }
+
+    fn push_row(&mut self, row: &[u64]) -> Result<(), RunError> {
         for (column, value) in self.columns.iter_mut().zip(row) {
-            column.push(value as i64);
+            column.push(*value as i64);
         }
         self.rows += 1;
         if self.columns[0].len() == GROUP_ROWS { self.write_group() } else { Ok(()) }

@@ -3,6 +3,7 @@
 //! Architecture invariant: this crate knows nothing of flash or of the device; a source delivers requests in
 //! time order and in constant memory, however long the trace.
 
+pub mod convert;
 mod error;
 mod formats;
 mod generator;

@@ -1,0 +1,91 @@
+//! Traces as tables and into other formats.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use ssd::RunError;
+use ssd::log::RequestLog;
+use units::{Bytes, Span};
+use workload::convert::{Cut, Target, Writer};
+use workload::{Format, Merged, Reading, Source};
+
+use crate::simulation::{fail, parse};
+use crate::{raise, refuse};
+
+/// Counts of a conversion: requests written, then what was left out or changed, by name.
+type Counts = Vec<(&'static str, u64)>;
+
+/// Reads traces, merged by time and cut to the given bounds, and writes them: to text in format `to`, or as Parquet where
+/// `to` is None, in a file or, without `out`, as the bytes that are returned. Also returns counts and notes.
+#[pyfunction]
+#[pyo3(signature = (paths, out, to, *, format = None, skip_bad_lines = 0, sort_window = None, from_ = None, until = None, requests = None, device = None, range = None))]
+pub fn convert<'py>(
+    py: Python<'py>,
+    paths: Vec<String>,
+    out: Option<&str>,
+    to: Option<&str>,
+    format: Option<&str>,
+    skip_bad_lines: u64,
+    sort_window: Option<usize>,
+    from_: Option<&str>,
+    until: Option<&str>,
+    requests: Option<u64>,
+    device: Option<u16>,
+    range: Option<(&str, &str)>,
+) -> PyResult<(Bound<'py, PyBytes>, Counts, Vec<String>)> {
+    let format = format.map(Format::parse).transpose().map_err(refuse)?;
+    let reading = Reading { skip_bad_lines, sort_window: sort_window.unwrap_or(Reading::default().sort_window) };
+    let paths: Vec<&Path> = paths.iter().map(|path| Path::new(path.as_str())).collect();
+    let target: Option<Target> = to.map(|word| parse("--to", word)).transpose().map_err(refuse)?;
+    let merged = Merged::open(&paths, format, reading).map_err(|error| raise(error.into()))?;
+    let notes = merged.notes().map(str::to_owned).collect();
+    let mut cut = Cut::new(merged);
+    let span = |name: &str, word: &str| parse::<Span>(name, word).map_err(refuse);
+    if let Some(from) = from_ {
+        cut.from = span("--from", from)?;
+    }
+    cut.until = until.map(|word| span("--until", word)).transpose()?;
+    (cut.requests, cut.device) = (requests, device);
+    if let Some((from, to)) = range {
+        let bounds: (Bytes, Bytes) = (parse("--range", from).map_err(refuse)?, parse("--range", to).map_err(refuse)?);
+        if bounds.0 >= bounds.1 {
+            return Err(refuse(fail("--range", "is empty", "give the first byte and the one behind the last")));
+        }
+        cut.range = Some(bounds);
+    }
+    let (bytes, counts) = py.detach(|| write(cut, out, target)).map_err(raise)?;
+    Ok((PyBytes::new(py, &bytes), counts, notes))
+}
+
+fn write(mut source: impl Source, out: Option<&str>, target: Option<Target>) -> Result<(Vec<u8>, Counts), RunError> {
+    let mut batch = Vec::new();
+    let mut each = |use_it: &mut dyn FnMut(&workload::Request) -> Result<(), RunError>| loop {
+        batch.clear();
+        source.fill(&mut batch, 4096)?;
+        if batch.is_empty() {
+            return Ok::<_, RunError>(source.counts());
+        }
+        batch.iter().try_for_each(&mut *use_it)?;
+    };
+    let (bytes, read, mut counts) = match (target, out) {
+        (Some(target), Some(path)) => {
+            let failed = |error: std::io::Error| RunError::Output { path: path.into(), problem: error.to_string() };
+            let mut writer = Writer::new(BufWriter::new(File::create(path).map_err(failed)?), target);
+            let read = each(&mut |request| writer.push(request).map_err(failed))?;
+            let (written, loss) = writer.finish().map_err(failed)?;
+            let losses = [("times_rounded", loss.times), ("widened", loss.widened), ("left_out", loss.left_out)];
+            (Vec::new(), read, [&[("requests", written)][..], &losses].concat())
+        }
+        _ => {
+            let mut table = RequestLog::of_trace(out.map(Path::new))?;
+            let read = each(&mut |request| table.push_request(request))?;
+            let rows = table.rows;
+            (table.close()?, read, vec![("requests", rows)])
+        }
+    };
+    counts.extend([("bad_lines", read.bad_lines), ("other_lines", read.other_lines), ("reordered", read.reordered)]);
+    Ok((bytes, counts))
+}

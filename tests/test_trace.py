@@ -1,0 +1,94 @@
+"""Traces as tables: what is read, described, converted, cut and drawn."""
+
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+from conftest import Cli
+from ssdlab import trace
+
+LINES = [
+    # time [100 ns], disk, kind, offset, size
+    (1000, 0, "Read", 0, 4096),
+    (1010, 0, "Read", 4096, 8192),
+    (1020, 0, "Write", 0, 4096),
+    (1500, 1, "Read", 0, 4096),
+    (2000, 0, "Read", 0, 4096),
+]
+TEXT = "".join(f"{time},h,{disk},{kind},{offset},{size},1\n" for time, disk, kind, offset, size in LINES)
+
+
+@pytest.fixture
+def msr(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_text(TEXT)
+    return path
+
+
+def test_a_trace_is_a_table(msr: Path) -> None:
+    frame = trace.read(msr)
+    assert frame.columns == ["time_ns", "op", "offset", "bytes", "device"]
+    assert frame.row(3) == (50_000, 0, 0, 4096, 1)
+    assert trace.read([msr, msr]).height == 10
+
+
+def test_info_counts_what_it_says(msr: Path) -> None:
+    found = trace.info(trace.read(msr))
+    assert (found["requests"], found["reads"], found["writes"], found["devices"]) == (5, 4, 1, 2)
+    assert found["read_ratio"] == 0.8
+    # Of five page reads, those of page 0 of disk 0 (two) go to a page that is written.
+    assert found["cold_read_ratio"] == pytest.approx(3 / 5)
+    assert found["duration_s"] == pytest.approx(100e-6)
+    assert found["footprint_bytes"] == 4 * 4096
+    assert found["footprint_written_bytes"] == 4096
+    assert found["sequential_ratio"] == pytest.approx(1 / 5)
+    assert found["size_read"]["mean"] == 5120
+    assert found["gap_ns"]["max"] == 50_000
+    assert found["hot_20"] == pytest.approx(3 / 6)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.mqsim", "x.iolog", "x.parquet"])
+def test_conversion_is_lossless_where_the_format_can_hold_it(msr: Path, tmp_path: Path, name: str) -> None:
+    done = trace.convert(msr, tmp_path / name)
+    assert done.counts["requests"] == 5
+    assert done.counts.get("widened", 0) == done.counts.get("left_out", 0) == 0
+    if name.endswith("parquet"):
+        import polars
+
+        assert_frame_equal(polars.read_parquet(tmp_path / name), trace.read(msr))
+    else:
+        assert_frame_equal(trace.read(tmp_path / name), trace.read(msr))
+
+
+def test_a_part_is_cut(msr: Path, tmp_path: Path, cli: Cli) -> None:
+    out = tmp_path / "part.csv"
+    done = cli("trace", "cut", msr, out, "--from", "1us", "--until", "60us", "--device", "0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"wrote {out}: 2 requests\n"
+    assert trace.read(out)["time_ns"].to_list() == [0, 1000]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("info", "missing.csv"), "missing.csv"),
+        (("convert", "t.csv", "t.csv"), "is an input"),
+        (("convert", "t.csv", "x.foo"), "the ending tells no format"),
+        (("convert", "t.csv", "x.csv", "--to", "mrs"), "expected one of"),
+        (("cut", "t.csv", "x.csv"), "nothing is cut"),
+        (("cut", "t.csv", "x.csv", "--range", "5B", "1B"), "is empty"),
+        (("cut", "t.csv", "x.csv", "--from", "soon"), "--from soon"),
+    ],
+)
+def test_bad_words_are_answered_with_a_remedy(msr: Path, cli: Cli, words: tuple[str, ...], says: str) -> None:
+    done = cli("trace", *words)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+    assert "\n  help: " in done.stderr
+
+
+def test_a_trace_is_drawn(msr: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = trace.plot(trace.read(msr), tmp_path / "t.png", "a trace")
+    assert path.read_bytes().startswith(b"\x89PNG")
