@@ -65,8 +65,10 @@ impl Space {
         };
         let open = streams + u32::from(map_pages > 0);
         let moved = if streams == 4 { 2 } else { 1 };
-        // Two streams of moved wordlines may both be padded: one more block pays for that.
-        let reserve = moved + u32::from(moved > 1 && unit_pages > 1);
+        // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
+        let wear = &config.wear;
+        let failing = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0 || wear.endurance.is_some();
+        let reserve = moved + u32::from(moved > 1 && unit_pages > 1) + u32::from(failing);
         let gc = &config.gc;
         if gc.start <= reserve {
             let problem = format!("is {}, and {reserve} free blocks of a plane are for moved data alone", gc.start);

@@ -197,3 +197,77 @@ fn the_closed_form_start_is_the_state_that_writing_leads_to() {
         );
     }
 }
+
+/// Fewest and most erases of any block after skewed writes.
+fn erases(settings: &[&str]) -> (u32, u32) {
+    let base = ["ftl.over_provisioning=0.3", "geometry.blocks=150", "gc.start=4", "gc.stop=4", "ftl.streams=2"];
+    let mut device = Device::new(&config(&[&base, settings].concat()), 1).unwrap();
+    let pages = u64::from(device.plan().logical_pages);
+    // A third of the drive is never written again.
+    write(&mut device, 60 * pages, uniform(2 * pages / 3, "wear"));
+    device.check().unwrap();
+    (device.erases().min().unwrap(), device.erases().max().unwrap())
+}
+
+#[test]
+fn wear_levelling_narrows_the_spread_of_erases() {
+    let none = erases(&["wear.free_block=oldest"]);
+    let dynamic = erases(&["wear.free_block=least-worn"]);
+    let both = erases(&["wear.free_block=least-worn", "wear.static_spread=10"]);
+    assert_eq!((none.0, dynamic.0), (0, 0), "cold blocks are never erased without static levelling");
+    assert!(dynamic.1 <= none.1, "{dynamic:?} {none:?}");
+    assert!(both.0 > 20 && both.1 - both.0 <= 10 + 2, "{both:?}");
+}
+
+#[test]
+fn old_data_and_often_read_blocks_move_and_are_counted() {
+    let settings = [
+        "geometry.blocks=60",
+        "ftl.over_provisioning=0.5",
+        "age.fill=0.5",
+        "age.retention=30d",
+        "refresh.period=20s",
+        "chip.t_prog=100us",
+    ];
+    let mut device = Device::new(&config(&settings), 1).unwrap();
+    let old = device.conditions(Lpn(5)).unwrap().retention;
+    device.advance(Time(25_000_000_000)).unwrap();
+    let counters = device.counters();
+    assert_eq!(counters.pages_moved[2], u64::from(device.plan().logical_pages) / 2, "every old page moved once");
+    assert!(counters.blocks_erased > 0 && device.conditions(Lpn(5)).unwrap().retention < old);
+    device.check_mapping().unwrap();
+
+    let mut device =
+        Device::new(&config(&["geometry.blocks=60", "ftl.over_provisioning=0.5", "refresh.reads=200"]), 1).unwrap();
+    let before = device.flash_page(Lpn(0));
+    for index in 0..199 {
+        let request =
+            Request { time: Time(index * 10_000), offset: Bytes(0), bytes: Bytes(4096), op: Op::Read, queue: 0 };
+        device.submit(request).unwrap();
+    }
+    device.advance(Time(1_000_000_000)).unwrap();
+    assert_eq!((device.counters().pages_moved[3], device.flash_page(Lpn(0))), (0, before));
+    let last = Request { time: Time(2_000_000_000), offset: Bytes(0), bytes: Bytes(4096), op: Op::Read, queue: 0 };
+    device.submit(last).unwrap();
+    device.advance(Time(3_000_000_000)).unwrap();
+    assert_eq!(device.counters().pages_moved[3], 32, "the whole block moved");
+    assert_ne!(device.flash_page(Lpn(0)), before);
+}
+
+#[test]
+fn an_idle_die_collects_and_a_busy_drive_finds_free_blocks() {
+    let settings = [
+        "geometry.blocks=60",
+        "ftl.over_provisioning=0.5",
+        "age.precondition=closed-form",
+        "gc.idle=1ms",
+        "gc.idle_stop=9",
+    ];
+    let mut device = Device::new(&config(&settings), 1).unwrap();
+    assert_eq!(device.free_blocks().1, 2);
+    // One write wakes the die.
+    write(&mut device, 1, |_| 0);
+    device.advance(Time(1_000_000_000)).unwrap();
+    assert_eq!(device.free_blocks().1, 9);
+    assert!(device.counters().background_runs >= 7);
+}

@@ -174,6 +174,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
+    fn the_map_is_a_bijection_at_every_step(settings in any_devices(), load in loads(), steps in prop::collection::vec(1..400_000u64, 1..80)) {
+        let mut device = Device::new(&config(&settings), 1).unwrap();
+        requests(&load).iter().for_each(|request| { device.submit(*request).unwrap(); });
+        for step in steps {
+            device.advance(Time(device.now().0 + step)).unwrap();
+            device.check().unwrap();
+            device.check_mapping().unwrap();
+        }
+    }
+
+    #[test]
     fn a_full_drive_under_sustained_writes_never_stops(settings in living_devices(), load in loads(), full in any::<bool>()) {
         std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
         std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();

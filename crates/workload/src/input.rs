@@ -95,6 +95,43 @@ impl Input {
         Ok(lines)
     }
 
+    /// The beginning of the file, of a buffer's length at most. To be called before anything is read.
+    pub(crate) fn head(&mut self) -> &[u8] {
+        while self.end < self.buffer.len() && !self.ended {
+            self.read_more();
+        }
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Goes to the next record of `length` bytes, if there is one; it then is the current line.
+    pub(crate) fn advance_record(&mut self, length: usize) -> Result<bool, TraceError> {
+        while self.end - self.start < length {
+            if self.ended {
+                if let Some(error) = self.broken.take() {
+                    return Err(self.unreadable(&error));
+                }
+                if self.start == self.end {
+                    return Ok(false);
+                }
+                let rest = self.end - self.start;
+                self.start = self.end;
+                return Err(TraceError::new(
+                    &self.file,
+                    format!("the last record has {rest} bytes of {length}"),
+                    "the file was cut short, or it is of another format: choose with --format",
+                )
+                .at(self.number + 1));
+            }
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            self.read_more();
+        }
+        self.number += 1;
+        self.line = (self.start, self.start + length);
+        self.start += length;
+        Ok(true)
+    }
+
     /// Goes to the next line, if there is one.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool, TraceError> {

@@ -31,6 +31,8 @@ pub struct TraceFile {
     format: Format,
     note: Option<String>,
     lines: Box<dyn Lines>,
+    /// The length of a record, where it is no text.
+    record: Option<usize>,
     reading: Reading,
     /// Requests read ahead, in order of time as the trace counts it.
     window: VecDeque<Request>,
@@ -56,6 +58,17 @@ impl TraceFile {
     /// The same, read as forgivingly as asked.
     pub fn open_with(path: &Path, format: Option<Format>, reading: Reading) -> Result<TraceFile, TraceError> {
         let mut input = Input::open(path)?;
+        let binary = match format {
+            Some(format) => format.record().map(|_| (format, None)),
+            // Text has no zeros.
+            None if input.head().iter().take(64).any(|byte| *byte == 0) => {
+                Format::detect_binary(input.head()).map(|(format, note)| (format, Some(note)))
+            }
+            None => None,
+        };
+        if let Some((format, note)) = binary {
+            return Ok(TraceFile::new(input, format, note, reading));
+        }
         let first = input.first_lines()?;
         if first.is_empty() {
             return Err(no_requests(&input));
@@ -70,12 +83,16 @@ impl TraceFile {
                 None => return Err(undetectable(&input, &first)),
             },
         };
-        let lines = format.lines();
-        Ok(TraceFile {
+        Ok(TraceFile::new(input, format, note, reading))
+    }
+
+    fn new(input: Input, format: Format, note: Option<String>, reading: Reading) -> TraceFile {
+        TraceFile {
             input,
             format,
             note,
-            lines,
+            lines: format.lines(),
+            record: format.record(),
             reading,
             window: VecDeque::new(),
             ended: false,
@@ -85,7 +102,7 @@ impl TraceFile {
             keep_times: false,
             pending: None,
             failed: None,
-        })
+        }
     }
 
     /// The same trace with its times as it counts them: the first request is not at time 0.
@@ -129,7 +146,11 @@ impl TraceFile {
     #[inline]
     fn read_ahead(&mut self) -> Result<(), TraceError> {
         loop {
-            if !self.input.advance()? {
+            let more = match self.record {
+                None => self.input.advance()?,
+                Some(length) => self.input.advance_record(length)?,
+            };
+            if !more {
                 self.ended = true;
                 return Ok(());
             }
@@ -140,7 +161,7 @@ impl TraceFile {
                     self.counts.other_lines += 1;
                     continue;
                 }
-                Err(_) if is_blank(line) => continue,
+                Err(_) if self.record.is_none() && is_blank(line) => continue,
                 Err(_) if self.counts.bad_lines < self.reading.skip_bad_lines => {
                     self.counts.bad_lines += 1;
                     continue;

@@ -198,6 +198,46 @@ fn the_public_formats_mean_what_their_papers_say() {
     assert_eq!(one(fio3, "fio3"), request(2_000_000, 8192, 512, Op::Trim, 0));
 }
 
+fn vscsi(bytes: u32, command: u16, lbn: u64, us: u64) -> Vec<u8> {
+    let parts: [&[u8]; 7] = [
+        &1u32.to_le_bytes(),
+        &bytes.to_le_bytes(),
+        &0u32.to_le_bytes(),
+        &command.to_le_bytes(),
+        &0x0100u16.to_le_bytes(),
+        &lbn.to_le_bytes(),
+        &us.to_le_bytes(),
+    ];
+    parts.concat()
+}
+
+fn oracle(time: u32, object: u64, size: u32, next: i64) -> Vec<u8> {
+    [&time.to_le_bytes()[..], &object.to_le_bytes(), &size.to_le_bytes(), &next.to_le_bytes()].concat()
+}
+
+#[test]
+fn binary_records_are_read_and_told_from_text() {
+    let request = |time, offset, bytes, op| Request {
+        time: Time(time),
+        offset: Bytes(offset),
+        bytes: Bytes(bytes),
+        op,
+        queue: 0,
+    };
+    let file = [vscsi(4096, 0x28, 8, 1_000), vscsi(0, 0x12, 0, 1_001), vscsi(512, 0x8A, 1 << 30, 1_500)].concat();
+    let expected = [request(0, 4096, 4096, Op::Read), request(500_000, 512 << 30, 512, Op::Write)];
+    assert_eq!(read(&file, None).unwrap(), expected);
+    assert_eq!(read(&file, Some("vscsi")).unwrap(), expected);
+    assert_eq!(read(common::gzip(&file), None).unwrap(), expected);
+    assert!(refused(&file[..50], None).contains("the last record has 18 bytes of 32\n  help: "));
+    assert!(refused(vscsi(0, 0x28, 0, 0), None).contains("length: found nothing, expected at least one byte"));
+
+    let file = [oracle(5, 3, 4096, 2), oracle(7, (1 << 31) + 1, 0, -1)].concat();
+    let expected = [request(0, 1536, 4096, Op::Read), request(2_000_000_000, 512, 512, Op::Read)];
+    assert_eq!(read(&file, None).unwrap(), expected);
+    assert_eq!(read(&file, Some("oracle")).unwrap(), expected);
+}
+
 #[test]
 fn columns_can_be_declared() {
     let text = "a;b,r,77,5,9\n,w,78,6,10,x\n".replace("a;b", "zz");

@@ -41,7 +41,8 @@ pub(super) struct Collector {
     barren: bool,
     /// The reclaimed block waits for its erase or is in it.
     erasing: bool,
-    /// Blocks whose data shall move when the plane has time.
+    /// Blocks whose data shall move, and whether one of them was the last to.
+    served: bool,
     requests: VecDeque<(u32, usize)>,
     /// Blocks that failed: they are out of the candidates and wait to be emptied.
     failed: Vec<u32>,
@@ -93,19 +94,40 @@ impl<P: Probe> Device<P> {
                 break;
             }
         }
-        if self.collector(plane).running {
+        // Under lasting writes collection never rests: it takes turns with the blocks that shall move.
+        let running = self.collector(plane).running;
+        if (!running || !self.collector(plane).served) && self.begin_requested(plane) {
+            self.collector(plane).served = true;
+            return;
+        }
+        self.collector(plane).served = false;
+        if running {
             let victim = self.ftl.pick_victim(plane, &self.plan, false);
             self.collector(plane).starved = victim.is_none();
             if let Some(block) = victim {
                 self.begin(plane, block, moves::COLLECTION);
             }
-            return;
         }
-        while let Some((block, cause)) = self.collector(plane).requests.pop_front() {
-            if cause == moves::BAD_BLOCK || (self.still_wanted(plane, block, cause) && self.ftl.claim(plane, block)) {
-                return self.begin(plane, block, cause);
+    }
+
+    /// Starts to move the next block that shall move, if there is any. A block that failed gives no free one back: its
+    /// data moves only while there are enough.
+    fn begin_requested(&mut self, plane: PlaneId) -> bool {
+        let spare = self.ftl.blocks.free(plane) > self.plan.space.reserve + 1;
+        for _ in 0..self.collector(plane).requests.len() {
+            let Some((block, cause)) = self.collector(plane).requests.pop_front() else { return false };
+            if cause == moves::BAD_BLOCK {
+                if spare {
+                    self.begin(plane, block, cause);
+                    return true;
+                }
+                self.collector(plane).requests.push_back((block, cause));
+            } else if self.still_wanted(plane, block, cause) && self.ftl.claim(plane, block) {
+                self.begin(plane, block, cause);
+                return true;
             }
         }
+        false
     }
 
     /// Whether the reason to move a block still holds: it may have been reclaimed and written again since.
@@ -488,10 +510,11 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The end of life, if blocks have gone out of service.
+    /// The end of life, if blocks have failed.
     pub(crate) fn worn_out(&self) -> Option<RunError> {
         let (time, written, retired) = (self.now, self.counters.write_bytes, self.counters.blocks_retired);
-        (retired > 0).then_some(RunError::EndOfLife { time, written, retired })
+        let failed = retired > 0 || self.counters.pages_failed > 0;
+        failed.then_some(RunError::EndOfLife { time, written, retired })
     }
 
     /// Checks that nothing is left over of what has moved, when everything is quiet.

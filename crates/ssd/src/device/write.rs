@@ -177,7 +177,7 @@ impl<P: Probe> Device<P> {
         }
         self.dispatch_pools();
         for die in 0..self.dies.len() {
-            self.force_die(die, lane::HOST..lane::COUNT);
+            self.force_die_but_moves(die);
         }
         self.kick_touched();
     }
@@ -327,8 +327,15 @@ impl<P: Probe> Device<P> {
             }
         }
         if let Some(die) = self.oldest_program_die() {
-            self.force_die(die, lane::HOST..lane::COUNT);
+            self.force_die_but_moves(die);
         }
+    }
+
+    /// Lets partly filled units of a die go. Those of moved data end with their collection: padded before, they would
+    /// take more room than was kept for them.
+    fn force_die_but_moves(&mut self, die: usize) {
+        self.force_die(die, lane::HOST..lane::MOVED);
+        self.force_die(die, lane::MAP..lane::COUNT);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.

@@ -72,7 +72,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
         any::<bool>(),
         6..14u32,
         prop::sample::select(vec!["none", "20us", "500us"]),
-        4..6u32,
+        5..7u32,
     );
     let wear = (
         prop::sample::select(vec!["least-worn", "oldest"]),

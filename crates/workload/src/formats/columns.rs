@@ -87,6 +87,8 @@ pub(crate) fn request(
 /// The text of `column` out of `columns`; everything from there on when it is beyond the last.
 pub(super) fn field<'a>(line: &'a [u8], column: usize, columns: usize, separator: &Separator) -> &'a [u8] {
     let parts = match separator {
+        // Records have no text to show.
+        Separator::Record(_) => None,
         Separator::Comma => line.splitn(columns + 1, |byte| *byte == b',').nth(column),
         Separator::Blanks => {
             let mut rest = line.trim_ascii();

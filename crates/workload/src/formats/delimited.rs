@@ -125,6 +125,7 @@ fn next<'a>(rest: &mut Option<&'a [u8]>, separator: Separator) -> Option<&'a [u8
             *rest = Some(&line[end..]);
             Some(&line[..end])
         }
+        Separator::Record(_) => None,
     }
 }
 

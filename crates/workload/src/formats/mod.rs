@@ -1,6 +1,7 @@
 //! The trace formats: one file a format, and one line each in [`ALL`].
 
 mod ascii;
+mod binary;
 mod blkparse;
 mod columns;
 mod delimited;
@@ -29,6 +30,8 @@ const ALL: &[&Entry] = &[
     &blkparse::BLKPARSE,
     &fio::FIO2,
     &fio::FIO3,
+    &binary::VSCSI,
+    &binary::ORACLE,
 ];
 
 /// What a format is: everything that naming, detecting, reading and explaining it needs.
@@ -68,6 +71,8 @@ pub(crate) struct Column {
 enum Separator {
     Comma,
     Blanks,
+    /// No text: records of so many bytes.
+    Record(usize),
 }
 
 /// The reader of one format.
@@ -170,6 +175,23 @@ impl Format {
             format!("taken as {taken}, and it would do as {others}; say --format {} or another", entry.name)
         };
         Some((format, note))
+    }
+
+    /// The binary format that the beginning of a file shows.
+    pub(crate) fn detect_binary(head: &[u8]) -> Option<(Format, String)> {
+        let mut fitting = ALL.iter().filter(|entry| binary::looks_like(entry, head));
+        let entry = *fitting.next()?;
+        let format = Format { entry, units: None };
+        let others: String = fitting.map(|other| format!(", and it would do as {}", other.name)).collect();
+        Some((format, format!("taken as {}{others}; say --format to choose", format.describe())))
+    }
+
+    /// The length of a record, for a format that is no text.
+    pub(crate) fn record(self) -> Option<usize> {
+        match self.entry.separator {
+            Separator::Record(length) => Some(length),
+            Separator::Comma | Separator::Blanks => None,
+        }
     }
 
     /// Every format: its word, its name for people, and what its lines hold.
