@@ -91,6 +91,7 @@ fn steady(settings: &[&str]) -> (f64, f64) {
 fn fifo_amplifies_uniform_writes_as_theory_says() {
     for spare in ["0.12", "0.25", "0.5"] {
         let (measured, expected) = steady(&["gc.victim=fifo", &format!("ftl.over_provisioning={spare}")]);
+        println!("fifo, over-provisioning {spare}: {measured:.3} measured, {expected:.3} expected");
         assert!((measured / expected - 1.0).abs() < 0.03, "{spare}: {measured:.3} measured, {expected:.3} expected");
     }
 }
@@ -104,6 +105,7 @@ fn greedy_amplifies_less_than_fifo_and_d_choices_lie_between() {
         steady(&["gc.victim=d-choices", "gc.choices=2", "ftl.over_provisioning=0.15"]).0,
         of("gc.victim=fifo"),
     );
+    println!("greedy {greedy:.3}, d-choices of 10 {ten:.3} and of 2 {two:.3}, fifo {fifo:.3}");
     assert!(greedy < ten && ten < two, "{greedy} {ten} {two}");
     assert!(greedy < 0.97 * fifo, "{greedy} {fifo}");
 }
@@ -143,6 +145,7 @@ fn under_hot_and_cold_traffic_streams_pay_and_cost_benefit_beats_greedy() {
         .map(|streams| skewed_amplification(&[streams]));
     assert!(greedy.is_sorted_by(|a, b| a > b), "1 to 4 streams: {greedy:?}");
     let benefit = skewed_amplification(&["gc.victim=cost-benefit", "ftl.streams=2"]);
+    println!("skewed: greedy with 1 to 4 streams {greedy:.3?}, cost-benefit with 2 {benefit:.3}");
     assert!(benefit < greedy[1], "{benefit} {greedy:?}");
 }
 
@@ -184,6 +187,7 @@ fn the_closed_form_start_is_the_state_that_writing_leads_to() {
             amplification(&mut formula, pages, uniform(pages, "next")),
             amplification(&mut written, pages, uniform(pages, "next")),
         );
+        println!("{victim}: {a:.3} from the closed form, {b:.3} from writing");
         assert!((a / b - 1.0).abs() < 0.03, "{victim}: {a:.3} from the closed form, {b:.3} from writing");
         // Written over completely it is the same state.
         write(&mut formula, pages, |index| index);
@@ -216,6 +220,7 @@ fn wear_levelling_narrows_the_spread_of_erases() {
     let both = erases(&["wear.free_block=least-worn", "wear.static_spread=10"]);
     assert_eq!((none.0, dynamic.0), (0, 0), "cold blocks are never erased without static levelling");
     assert!(dynamic.1 <= none.1, "{dynamic:?} {none:?}");
+    println!("fewest and most erases: oldest {none:?}, least worn {dynamic:?}, and static levelling {both:?}");
     assert!(both.0 > 20 && both.1 - both.0 <= 10 + 2, "{both:?}");
 }
 
