@@ -107,6 +107,12 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
     if host.wrapped:
         footnotes.append(f"{host.wrapped:,} requests lay beyond the device and were wrapped around")
+    if "steady" in host:
+        found = (
+            f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
+        )
+        none = f"no steady state in {host.steady.rounds} rounds of {host.steady.round_s:g} s: all of them are shown"
+        footnotes.append(found if host.steady.reached else none)
     footnotes.append(_speed(host.all.requests, cost.wall_s, cost.events, cost.peak_rss_bytes))
     return [latency, rates, *_usage(result), pages], footnotes
 

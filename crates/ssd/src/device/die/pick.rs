@@ -1,0 +1,210 @@
+//! What a die may start: which of its queues are ready, which goes first, and who goes along.
+
+use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
+
+use super::super::Device;
+use super::{Active, DieState, ERASE_ROW, FIRST_LANE, INTERNAL, PLANES, Pick, Priority, READS, lane_of, program_queue};
+use crate::probe::Probe;
+use crate::space::lane;
+
+impl<P: Probe> Device<P> {
+    /// Decides whether a program queue can start.
+    pub(super) fn judge(&mut self, die: usize, queue: usize) {
+        let (lane, plane) = (lane_of(queue), queue % PLANES);
+        let moved = lane == lane::MOVED || lane == lane::MOVED_AGAIN;
+        let state = &self.dies[die];
+        let len = state.queues[queue].len;
+        let whole =
+            len >= self.plan.unit_pages || (len > 0 && (state.forced >> queue & 1 != 0 || (!moved && self.draining())));
+        let stream = usize::from(self.plan.space.stream[lane]);
+        let id = DieId(die as u16);
+        let can = whole && self.ftl.blocks.room(self.plan.layout.plane(id, plane as u8), stream, moved);
+        if whole && moved && !can {
+            self.wear_out();
+        }
+        let state = &mut self.dies[die];
+        let was = state.ready >> queue & 1 != 0;
+        state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
+        self.progress = self.progress + u32::from(can) - u32::from(was);
+    }
+
+    /// Decides anew whether the programs of a plane can start: its room has changed.
+    pub(in crate::device) fn judge_plane(&mut self, die: DieId, plane: u8) {
+        let column = 0x0101_0101_0101_0101u64 << plane;
+        let mut queues = self.dies[usize::from(die.0)].waiting & column;
+        while queues != 0 {
+            self.judge(usize::from(die.0), queues.trailing_zeros() as usize);
+            queues &= queues - 1;
+        }
+        self.touch(die);
+    }
+
+    /// Lets the partly filled program units of a die go, those of the given lanes.
+    pub(in crate::device) fn force_die(&mut self, die: usize, lanes: std::ops::Range<usize>) {
+        for plane in 0..self.plan.layout.planes_per_die as u8 {
+            self.force_plane(DieId(die as u16), plane, lanes.clone());
+        }
+    }
+
+    /// The same for one plane.
+    pub(in crate::device) fn force_plane(&mut self, die: DieId, plane: u8, lanes: std::ops::Range<usize>) {
+        for lane in lanes {
+            let queue = program_queue(lane, plane.into());
+            // The last of these programs ends it: without any it would last, and pad the next page that comes.
+            let state = &mut self.dies[usize::from(die.0)];
+            if state.waiting >> queue & 1 != 0 {
+                state.forced |= 1 << queue;
+                self.judge(die.0.into(), queue);
+            }
+        }
+        self.touch(die);
+    }
+
+    /// The die whose oldest program waits longest.
+    pub(in crate::device) fn oldest_program_die(&self) -> Option<usize> {
+        let programs = FIRST_LANE * PLANES..ERASE_ROW * PLANES;
+        let oldest = |state: &DieState| state.queues[programs.clone()].iter().map(|q| q.head_seq).min();
+        let (seq, die) = self.dies.iter().zip(0..).map(|(state, die)| (oldest(state), die)).min()?;
+        (seq < Some(u64::MAX)).then_some(die)
+    }
+
+    /// Whether a die can take further pages from the pool.
+    pub(in crate::device) fn takes_programs(&self, die: usize) -> bool {
+        let state = &self.dies[die];
+        let room = match state.active {
+            Some((Active::Program(_), _)) => self.plan.config.chip.cache_program && state.loaded.is_none(),
+            _ => true,
+        };
+        room && !state.has_host_programs()
+    }
+
+    /// What the die would start now.
+    #[inline]
+    pub(super) fn pick(&self, die: usize) -> Pick {
+        if self.dies[die].ready == 0 { Pick::Nothing } else { self.pick_ready(die) }
+    }
+
+    fn pick_ready(&self, die: usize) -> Pick {
+        let state = &self.dies[die];
+        if self.chip_taken(die) {
+            return Pick::Nothing;
+        }
+        let mut ready = if state.exclusive == 0 { state.ready } else { state.ready & INTERNAL };
+        let registers_empty = state.page_full | state.cache_full == 0;
+        // A program or an erase: what needs the array for itself. Erases that older reads of the plane hold off do not
+        // count, and these reads may go in any case.
+        let mut writes = ready & !READS;
+        let write = loop {
+            match state.first(writes, &self.rank_masks) {
+                Some((_, queue)) if self.is_erase(die, queue) && !self.may_erase(die, queue) => {
+                    writes &= !(1 << queue);
+                    ready |= state.ready & (1 << (queue % PLANES));
+                }
+                first => break first,
+            }
+        };
+        if state.active.is_some() {
+            return match write {
+                Some((priority, queue))
+                    if self.plan.config.chip.cache_program
+                        && state.loaded.is_none()
+                        && registers_empty
+                        && !self.needs_array(die, queue)
+                        && state.first(ready & READS, &self.rank_masks).is_none_or(|(read, _)| priority < read) =>
+                {
+                    Pick::Program(queue)
+                }
+                _ => Pick::Nothing,
+            };
+        }
+        let may_sense = match self.plan.reads {
+            PlaneReads::Independent => !(state.sensing | state.page_full),
+            PlaneReads::Single | PlaneReads::Lockstep if state.sensing == 0 => !state.page_full,
+            PlaneReads::Single | PlaneReads::Lockstep => 0,
+        };
+        let eligible = u64::from(may_sense) | u64::from(may_sense) << PLANES;
+        let read = state.first(ready & READS & eligible, &self.rank_masks);
+        match (read, write) {
+            (None, None) => Pick::Nothing,
+            (Some((_, queue)), None) => Pick::Read(queue),
+            (Some((before, queue)), Some((after, _))) if before < after => Pick::Read(queue),
+            (_, Some((_, queue))) => {
+                if self.is_erase(die, queue) {
+                    if state.sensing == 0 { Pick::Erase(queue) } else { Pick::Nothing }
+                } else if state.sensing == 0 && registers_empty {
+                    Pick::Program(queue)
+                } else {
+                    Pick::Nothing
+                }
+            }
+        }
+    }
+
+    /// The plane and the stream of a queue of programs.
+    pub(super) fn stream_of(&self, die: usize, queue: usize) -> (PlaneId, usize) {
+        let plane = self.plan.layout.plane(DieId(die as u16), (queue % PLANES) as u8);
+        (plane, self.plan.space.stream[lane_of(queue)].into())
+    }
+
+    /// Whether what a queue starts next is an erase.
+    pub(super) fn is_erase(&self, die: usize, queue: usize) -> bool {
+        queue >= ERASE_ROW * PLANES || {
+            let (plane, stream) = self.stream_of(die, queue);
+            self.ftl.blocks.needs_erase(plane, stream)
+        }
+    }
+
+    /// Whether what a queue starts next leaves no array to anything else from its beginning on.
+    fn needs_array(&self, die: usize, queue: usize) -> bool {
+        self.is_erase(die, queue) || self.copies_back(queue)
+    }
+
+    /// Whether the programs of a queue take their data from the array.
+    pub(super) fn copies_back(&self, queue: usize) -> bool {
+        self.plan.config.gc.copyback && (lane::MOVED..=lane::MOVED_AGAIN).contains(&lane_of(queue))
+    }
+
+    /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
+    /// may still want the block's data.
+    pub(super) fn may_erase(&self, die: usize, queue: usize) -> bool {
+        let state = &self.dies[die];
+        let barrier = if queue >= ERASE_ROW * PLANES {
+            state.queues[queue].head_seq
+        } else {
+            let (plane, stream) = self.stream_of(die, queue);
+            self.ftl.blocks.erase_barrier(plane, stream)
+        };
+        let plane = queue % PLANES;
+        state.queues[plane].head_seq.min(state.queues[plane + PLANES].head_seq) > barrier
+    }
+
+    /// The priority of the program that the die would start.
+    pub(in crate::device) fn program_priority(&self, die: usize) -> Option<Priority> {
+        let state = &self.dies[die];
+        let Pick::Program(queue) = state.picked else { return None };
+        Some((self.ranks[self.ops[state.queues[queue].head].class as usize], state.queues[queue].head_seq))
+    }
+
+    /// The planes of the die whose programs go along with the leading queue's, as a set.
+    pub(super) fn company(&self, die: usize, lead: usize, erase: bool) -> u8 {
+        let mut set = 1u8 << (lead % PLANES);
+        if self.plan.programs == PlanePrograms::Single {
+            return set;
+        }
+        let place = |queue: usize| {
+            let (plane, stream) = self.stream_of(die, queue);
+            self.ftl.blocks.next_place(plane, stream)
+        };
+        for plane in 0..self.plan.layout.planes_per_die as usize {
+            let queue = program_queue(lane_of(lead), plane);
+            if self.dies[die].ready >> queue & 1 != 0
+                && place(queue) == place(lead)
+                && self.is_erase(die, queue) == erase
+                && (!erase || self.may_erase(die, queue))
+            {
+                set |= 1 << plane;
+            }
+        }
+        set
+    }
+}
