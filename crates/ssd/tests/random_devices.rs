@@ -85,10 +85,6 @@ proptest! {
 
     #[test]
     fn everything_drains_and_reads_return_what_a_host_may_expect(settings in any_devices(), load in loads()) {
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
         let (config, requests) = (config(&settings), kept(&load));
         let watch = Watch::default();
         let mut device = Device::watched(&config, 1, watch.clone()).unwrap();
@@ -133,10 +129,6 @@ proptest! {
 
     #[test]
     fn the_order_of_hand_over_changes_nothing(settings in any_devices(), load in loads(), steps in prop::collection::vec(1..300_000u64, 1..40)) {
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
         let (config, requests) = (config(&settings), requests(&load));
         let at_once = play(&mut Device::watched(&config, 1, Watch::default()).unwrap(), &requests);
 
@@ -186,10 +178,6 @@ proptest! {
 
     #[test]
     fn a_full_drive_under_sustained_writes_never_stops(settings in living_devices(), load in loads(), full in any::<bool>()) {
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
         let mut config = config(&settings);
         if full {
             // As little spare as is accepted.
@@ -224,10 +212,6 @@ proptest! {
 
     #[test]
     fn failing_blocks_lose_no_data_until_the_drive_ends(settings in living_devices(), load in loads(), often in 0..4u32) {
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
-        std::fs::write("/tmp/case.txt", format!("{settings:?} load = {load:?}")).unwrap();
         let mut config = config(&settings);
         config.set(&format!("wear.program_fail=0.0{often}")).unwrap();
         config.set("wear.erase_fail=0.05").unwrap();

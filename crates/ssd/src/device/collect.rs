@@ -471,7 +471,7 @@ impl<P: Probe> Device<P> {
 
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: u32) {
-        let PageOp { ppn, lane, .. } = self.ops[id];
+        let PageOp { ppn, lane, kind, die, plane: place, .. } = self.ops[id];
         let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
         let stream = usize::from(self.plan.space.stream[usize::from(lane)]);
         self.counters.pages_failed += 1;
@@ -484,6 +484,12 @@ impl<P: Probe> Device<P> {
         self.stale(ppn);
         self.ftl.blocks.completed(ppn);
         self.queue_program(id);
+        // Nothing may come any more that could fill the unit it waits in now.
+        match kind {
+            Kind::Move => self.pump(plane),
+            Kind::MapRewrite => self.force_plane(die, place, lane::MAP..lane::COUNT),
+            _ => {}
+        }
     }
 
     /// A block goes out of service.

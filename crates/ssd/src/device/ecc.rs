@@ -60,6 +60,8 @@ impl<P: Probe> Device<P> {
         let next = self.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
         self.schedule(channel, next);
         self.read_done(op);
+        // It may have been the last thing under way that waiting writes could hope for.
+        self.kick_writes();
         // A completed page may have given its die a program: dies say what they want before the bus is granted.
         self.kick_touched();
         if !self.channels[channel].out.is_empty() {

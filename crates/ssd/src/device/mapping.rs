@@ -160,7 +160,6 @@ impl<P: Probe> Device<P> {
             self.map.unawaited -= 1;
         } else {
             self.line_fetched(fetch);
-            self.kick_writes();
         }
     }
 

@@ -210,7 +210,6 @@ impl<P: Probe> Device<P> {
             self.program_slot(slot);
         }
         self.destage();
-        self.kick_writes();
     }
 
     /// Sends a slot whose page is complete to flash, by way of the map.
