@@ -6,8 +6,8 @@
 //! many of these are under way, host requests that miss wait.
 //!
 //! Collection never waits for the map. The new place of a moved page whose line is not cached is kept in memory until
-//! its mapping page is rewritten, and a collection spends at most half of the pages that it gains on such rewrites: so
-//! it always gains, however small the cache.
+//! its mapping page is rewritten, and collections spend at most half of the pages that they gain on such rewrites: so
+//! they always gain, however small the cache.
 
 use std::collections::VecDeque;
 
@@ -34,6 +34,8 @@ pub(super) struct MapTraffic {
     /// Mapping pages with entries of moved pages that are kept in memory: in order, and which.
     touched: VecDeque<u32>,
     is_touched: Vec<bool>,
+    /// Pages that collections have gained and that rewrites of these may take.
+    earned: u32,
     /// Reads of lines that nothing waits for.
     unawaited: u32,
     /// The plane that takes mapping pages, until it has a program's worth.
@@ -58,6 +60,7 @@ impl MapTraffic {
             rewrites: 0,
             touched: VecDeque::new(),
             is_touched: vec![false; map_pages as usize],
+            earned: 0,
             unawaited: 0,
             plane: 0,
             filled: 0,
@@ -235,14 +238,19 @@ impl<P: Probe> Device<P> {
 
     /// A collection has gained so many pages: the map may have half of them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
-        let mut budget = gained / 2;
-        while budget > 0
-            && let Some(page) = self.map.touched.pop_front()
-        {
+        // The fewer mapping pages go to flash at once, the more of each program is padding.
+        let unit = self.plan.unit_pages;
+        let cost = unit.div_ceil(unit.min(self.plan.config.mapping.writes));
+        self.map.earned += gained / 2;
+        while self.map.earned >= cost {
+            let Some(page) = self.map.touched.pop_front() else {
+                self.map.earned = 0;
+                return;
+            };
             // It may have been rewritten for another reason since.
             if self.map.is_touched[page as usize] {
                 self.rewrite(page);
-                budget -= 1;
+                self.map.earned -= cost;
             }
         }
     }
