@@ -244,10 +244,10 @@ def test_presets_are_read_back_as_the_same_device(tmp_path: Path) -> None:
     for preset in ssdlab.presets():
         if preset.kind not in ("device", "workload"):
             continue
-        file = tmp_path / f"{preset.name}.toml"
+        file = tmp_path / f"{preset.name.replace('/', '-')}.toml"
         file.write_text(preset.text)
-        named = small(**{preset.kind: preset.name}, requests=300, replay="closed:8")
-        read = small(**{preset.kind: file}, requests=300, replay="closed:8")
+        named = small(**{preset.kind: preset.name}, requests=300)
+        read = small(**{preset.kind: file}, requests=300)
         assert without_cost(named) == without_cost(read), preset.name
 
 
@@ -322,14 +322,48 @@ def test_trims_and_flushes_complete_and_show() -> None:
     assert device.conditions(32768) is not None
 
 
+def test_an_iodepth_is_a_closed_loop_of_the_workloads_own() -> None:
+    loop = {"workload.requests": 4000, "workload.rate_iops": "none"}
+    outer = ssdlab.run("tlc", "default", replay="closed:32", settings=loop)
+    own = ssdlab.run("tlc", "default", settings=loop | {"workload.iodepth": 32})
+    assert own["host"] == outer["host"]
+    assert own["flash"] == outer["flash"]
+    thinking = ssdlab.run("tlc", "default", settings=loop | {"workload.iodepth": 32, "workload.thinktime": "10ms"})
+    assert thinking["host.elapsed_s"] == pytest.approx(4000 / 32 * 0.010, rel=0.1)
+    assert thinking["usage.host"] < own["usage.host"]
+    with pytest.raises(ssdlab.InputError, match="paces itself by its iodepth"):
+        ssdlab.run("tlc", "default", replay="closed:8", settings=loop | {"workload.iodepth": 32})
+    limited = ssdlab.run("tlc", "hpca24/Ali_2", requests=300)
+    assert limited["host.all.requests"] == 300
+    assert ssdlab.run("tlc", "hpca24/Ali_2", duration="5ms")["host.elapsed_s"] == pytest.approx(0.005, rel=0.5)
+
+
+def test_jobs_share_the_drive() -> None:
+    result = ssdlab.run("tlc", "two-tenants", requests=5000, settings=["job.writer.rate_iops=20000", "host.queues=2"])
+    reader, writer = result["host.queue.0"], result["host.queue.1"]
+    assert (reader["requests"], writer["requests"]) == (result["host.read.requests"], result["host.write.requests"])
+    assert writer["requests"] / result["host.elapsed_s"] == pytest.approx(20_000, rel=0.1)
+    assert result.manifest.workload.jobs.writer.rate_iops == 20_000
+
+
+def test_real_traces_take_the_place_of_their_twins(tmp_path: Path) -> None:
+    (tmp_path / "stg_0.csv").write_text("".join(f"{10 + i},stg,0,Read,{i * 4096},4096,1\n" for i in range(7)))
+    real = ssdlab.run("asplos21", "asplos21/stg_0", traces=tmp_path)
+    assert (real["host.all.requests"], real.manifest.workload.trace) == (7, "stg_0.csv")
+    twin = ssdlab.run("asplos21", "asplos21/hm_0", traces=tmp_path, requests=100)
+    assert twin.manifest.workload.generator.read_ratio == pytest.approx(0.36)
+    with pytest.raises(ssdlab.InputError, match="give the folder"):
+        ssdlab.run("asplos21", "asplos21/stg_0", traces=tmp_path / "absent")
+
+
 def test_a_steady_state_is_looked_for_and_reported() -> None:
-    settings = {"geometry.blocks": 64, "workload.size": "16KiB", "workload.align": "16KiB", "workload.read_ratio": 0}
+    settings = {"geometry.blocks": 64, "workload.bs": "16KiB", "workload.align": "16KiB", "workload.rw": "randwrite"}
     result = ssdlab.run(
         "fast12-slc",
         replay="closed:32",
         precondition="closed-form",
         until_steady="100ms",
-        settings=settings | {"workload.pattern": "random"},
+        settings=settings | {"workload.random_distribution": "random"},
     )
     assert result["host.steady.reached"]
     assert result["host.steady.rounds"] >= 5

@@ -105,7 +105,7 @@ TRACES = {
     "cut.csv.gz": bytes.fromhex("1f8b0800000000000003") + b"\x4b\x4c",
     "device.toml": b'[chip]\nt_porg = "2us"\n',
     "broken.toml": b"[chip\n",
-    "work.toml": b"[workload]\nrate = 5\nrates = 5\n",
+    "work.toml": b"[workload]\nrate_iops = 5\nrate_ipos = 5\n",
 }
 ERRORS = [
     (("--set", "chip.t_porg=1us"), ("chip.t_porg", "did you mean `t_prog`?")),
@@ -121,7 +121,7 @@ ERRORS = [
     (("--device", "device.toml"), ("device.toml:2", "t_porg", "did you mean `t_prog`?")),
     (("--device", "broken.toml"), ("broken.toml:1",)),
     (("--device", "binary.csv"), ("binary.csv",)),
-    (("--workload", "work.toml"), ("work.toml:3", "rates", "did you mean `rate`?")),
+    (("--workload", "work.toml"), ("work.toml:3", "rate_ipos", "did you mean `rate_iops`?")),
     (("--workload", "defualt"), ("defualt", "did you mean `default`?")),
     (("--workload", "missing.csv"), ("missing.csv", "no such workload or file")),
     (("--workload", "."), ("no such workload or file",)),

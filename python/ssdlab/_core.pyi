@@ -31,6 +31,7 @@ class Simulation:
         merge: list[str] = ...,
         volumes: str | None = None,
         beyond: str | None = None,
+        traces: str | None = None,
         requests_out: str | None = None,
         keep_requests: bool = False,
     ) -> Simulation: ...

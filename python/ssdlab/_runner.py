@@ -40,6 +40,7 @@ class Options(NamedTuple):
     merge: tuple[str, ...] = ()
     volumes: str | None = None
     beyond: str | None = None
+    traces: str | None = None
     requests_out: str | None = None
     keep_requests: bool = False
     series_out: str | None = None

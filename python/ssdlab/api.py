@@ -37,6 +37,7 @@ def run(
     sort_window: int | None = ...,
     volumes: str | None = ...,
     beyond: str | None = ...,
+    traces: PathLike | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
     series_out: PathLike | None = ...,
@@ -65,6 +66,7 @@ def run(
     sort_window: int | None = ...,
     volumes: str | None = ...,
     beyond: str | None = ...,
+    traces: PathLike | None = ...,
     requests_out: PathLike | None = ...,
     keep_requests: bool = ...,
     series_out: PathLike | None = ...,
@@ -92,6 +94,7 @@ def run(
     sort_window: int | None = None,
     volumes: str | None = None,
     beyond: str | None = None,
+    traces: PathLike | None = None,
     requests_out: PathLike | None = None,
     keep_requests: bool = False,
     series_out: PathLike | None = None,
@@ -126,6 +129,8 @@ def run(
         volumes: where a trace's volumes lie: ``"overlay"`` (all from address 0; the default), ``"namespaces"`` (equal
             parts of the drive) or ``"concatenate"`` (one after another).
         beyond: ``"wrap"`` (the default) or ``"refuse"`` requests beyond the drive or their namespace.
+        traces: a folder of real traces: a workload such as ``"asplos21/stg_0"``, which is the generated twin of a real
+            trace, is replaced by the file of that name (``stg_0.csv.gz``) where the folder has it.
         requests_out: write the request log here (Parquet). With ``repeat``, ``x.parquet`` gives ``x.seedN.parquet``.
         keep_requests: keep the request log in memory, for ``Result.requests``.
         series_out: write the time series here (Parquet).
@@ -139,15 +144,16 @@ def run(
         SimulationError: the run cannot go on; ``error.kept`` tells what is left of it.
         Interrupted: Ctrl-C (a KeyboardInterrupt); ``error.kept`` tells what is left of the run.
     """
-    traces = [os.fspath(trace) for trace in ([workload] if isinstance(workload, str | os.PathLike) else workload)]
-    if not traces:
+    works = [os.fspath(work) for work in ([workload] if isinstance(workload, str | os.PathLike) else workload)]
+    if not works:
         raise InputError("workload is an empty list\n  help: give a workload, or one or more traces")
     options = Options(
         device=os.fspath(device),
-        workload=traces[0],
-        merge=tuple(traces[1:]),
+        workload=works[0],
+        merge=tuple(works[1:]),
         volumes=volumes,
         beyond=beyond,
+        traces=os.fspath(traces) if traces is not None else None,
         scheme=scheme,
         age=age_words(age),
         settings=(*precondition_words(precondition), *setting_words(settings)),

@@ -159,6 +159,9 @@ def commands() -> None:
 @click.option(
     "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
 )
+@click.option(
+    "--traces", metavar="DIR", help="Real traces: one called as a twin is (stg_0.csv.gz for asplos21/stg_0) takes its place."
+)
 @click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
@@ -184,6 +187,7 @@ def run(
     sort_window: int | None,
     volumes: str | None,
     beyond: str | None,
+    traces: str | None,
     json_out: str | None,
     requests_out: str | None,
     series_out: str | None,
@@ -207,6 +211,7 @@ def run(
         merge=workloads[1:],
         volumes=volumes,
         beyond=beyond,
+        traces=traces,
         scheme=scheme,
         age=age,
         settings=(*precondition_words(precondition), *settings),

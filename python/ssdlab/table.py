@@ -147,7 +147,12 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
 def _title(result: Result) -> str:
     manifest = result.manifest
     work = manifest.workload
-    what = work.trace if "trace" in work else f"{work.generator.pattern} {work.generator.size}"
+    if "trace" in work:
+        what = work.trace
+    elif "generator" in work:
+        what = f"{work.generator.rw} {work.generator.bs}"
+    else:
+        what = " + ".join(f"{name}: {job.rw} {job.bs}" for name, job in work.jobs.items())
     scheme = f", {manifest.scheme}" if manifest.scheme else ""
     seconds = f"{result.host.elapsed_s:,.3f} s simulated"
     return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
@@ -222,7 +227,7 @@ def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
         *((kind, f"{info[kind]:,}") for kind in ("trims", "flushes") if info[kind]),
         ("devices", f"{info['devices']:,}"),
         ("read ratio", percent(info["read_ratio"])),
-        ("cold-read ratio (pages never written)", percent(info["cold_read_ratio"])),
+        ("cold-read ratio (of reads, no page ever written)", percent(info["cold_read_ratio"])),
         ("duration", f"{info['duration_s']:,.3f} s"),
         ("requests a second", "-" if info["iops"] is None else f"{info['iops']:,.1f}"),
         ("bytes read", size(info["bytes_read"])),

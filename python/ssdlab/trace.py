@@ -122,8 +122,8 @@ def _paths(traces: PathLike | Sequence[PathLike]) -> list[str]:
 def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
     """Describes a trace (a frame as :func:`read` gives it); pages of ``page`` bytes are what is touched.
 
-    ``read_ratio`` is the share of reads among reads and writes; ``cold_read_ratio`` the share of the pages read,
-    counted as often as they are, that the trace never writes (asplos21 section 7.1); ``sequential_ratio`` the share of
+    ``read_ratio`` is the share of reads among reads and writes; ``cold_read_ratio`` the share of reads none of whose
+    pages the trace ever writes (asplos21 section 7.1, hpca24 section VI-A); ``sequential_ratio`` the share of
     requests that start where the one before them on the device ended; ``hot_1``, ``hot_10`` and ``hot_20`` the shares
     of accesses that go to the most accessed 1, 10 and 20 % of the touched pages. Memory grows with the pages touched.
     """
@@ -136,12 +136,13 @@ def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
     ends = (pl.col("offset") + pl.col("bytes")).shift(1).over("device")
     sequential = data.select((pl.col("offset") == ends).fill_null(False).mean()).item() if data.height else None
     last = (pl.col("offset") + pl.col("bytes") - 1) // page
-    pages = data.select("op", "device", page=pl.int_ranges(pl.col("offset") // page, last + 1)).explode("page")
+    spans = data.select("op", "device", page=pl.int_ranges(pl.col("offset") // page, last + 1))
+    pages = spans.with_row_index("request").explode("page")
     counted = pages.group_by("device", "page").agg(
         reads=(pl.col("op") == 0).sum().cast(pl.Int64), writes=(pl.col("op") == 1).sum().cast(pl.Int64)
     )
-    page_reads = int(counted["reads"].sum())
-    cold = int(counted.filter(writes=0)["reads"].sum())
+    written = counted.filter(pl.col("writes") > 0)
+    warm = pages.filter(op=0).join(written, on=["device", "page"], how="semi")["request"].n_unique()
     accesses = (counted["reads"] + counted["writes"]).sort(descending=True)
 
     def hot(share: float) -> float | None:
@@ -163,7 +164,7 @@ def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
         "flushes": trace.filter(op=3).height,
         "devices": trace["device"].n_unique(),
         "read_ratio": reads / (reads + writes) if reads + writes else None,
-        "cold_read_ratio": cold / page_reads if page_reads else None,
+        "cold_read_ratio": (reads - warm) / reads if reads else None,
         "duration_s": duration / 1e9,
         "iops": trace.height / (duration / 1e9) if duration else None,
         "bytes_read": int(data.filter(op=0)["bytes"].sum()),

@@ -10,11 +10,10 @@ use ssd::log::{RequestLog, series_parquet};
 use ssd::run::{Plan, Replay, Run};
 use ssd::stats::report;
 use ssd::{DeviceSpec, RunError};
-use units::document::apply_word;
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span};
-use workload::{Apart, Beyond, Format, Generator, Merged, Reading, Source, TraceFile, Volumes};
+use workload::{Apart, Beyond, Format, Merged, Reading, Source, TraceFile, Volumes, Workload};
 
 use crate::{SimulationError, raise, refuse};
 
@@ -34,10 +33,15 @@ pub fn device_config(
             .set(&format!("age.{pair}"))
             .map_err(|error| ConfigError { origin: format!("--age {pair}"), ..error })?;
     }
-    for word in settings.iter().filter(|word| !word.trim_start().starts_with("workload.")) {
+    for word in settings.iter().filter(|word| !is_workload_key(word)) {
         spec.config.set(word)?;
     }
     Ok(spec)
+}
+
+/// Whether a setting is one of the workload rather than the device.
+fn is_workload_key(word: &str) -> bool {
+    ["workload.", "job."].iter().any(|section| word.trim_start().starts_with(section))
 }
 
 /// The widest window in which a trace is sorted [requests]: 640 MB.
@@ -57,6 +61,8 @@ struct TraceOptions {
     merge: Vec<String>,
     volumes: Volumes,
     beyond: Beyond,
+    /// Where real traces are looked for by the names of twins.
+    traces: Option<String>,
 }
 
 /// One trace or several, ready to be played.
@@ -103,10 +109,16 @@ fn work(
     seed: u64,
     endless: bool,
 ) -> Result<Work, RunError> {
-    let settings: Vec<&String> = settings.iter().filter(|word| word.trim_start().starts_with("workload.")).collect();
+    let settings: Vec<&str> = settings.iter().map(String::as_str).filter(|word| is_workload_key(word)).collect();
     let preset = workload::presets::names().any(|name| name == word);
     let is_toml = word.ends_with(".toml");
-    if !preset && !is_toml && Path::new(word).is_file() {
+    let folder = options.traces.as_deref();
+    let real = folder.map(|folder| workload::presets::real(word, Path::new(folder))).transpose()?.flatten();
+    let absent = folder.filter(|_| preset && word.contains('/') && real.is_none());
+    let note = absent
+        .zip(word.split_once('/'))
+        .map(|(folder, (_, trace))| format!("no trace in {folder} is called {trace}: its twin {word} is played"));
+    if real.is_some() || (!preset && !is_toml && Path::new(word).is_file()) {
         if let Some(word) = settings.first() {
             return Err(RunError::Config(fail(
                 word,
@@ -114,7 +126,8 @@ fn work(
                 "leave it out",
             )));
         }
-        return trace(word, format, options, capacity);
+        let path = real.map(|path| path.display().to_string());
+        return trace(path.as_deref().unwrap_or(word), format, options, capacity);
     }
     if let Some(more) = options.merge.first() {
         let problem = format!("is not a trace, and `{more}` is to be merged with it");
@@ -124,13 +137,11 @@ fn work(
             "give one workload, or traces only",
         )));
     }
-    let mut generator = if preset {
-        workload::presets::get(word)?
+    let mut workload = if preset {
+        workload::presets::get(word, &settings)?
     } else if is_toml && Path::new(word).is_file() {
         let text = std::fs::read_to_string(word).map_err(|error| RunError::Trace(format!("{word}: {error}")))?;
-        let mut generator = Generator::default();
-        Document::parse(&text, word)?.apply(&mut [&mut generator], &["about"])?;
-        generator
+        Workload::read(&Document::parse(&text, word)?, &settings, None)?
     } else {
         let names: Vec<&str> = workload::presets::names().collect();
         let remedy = match nearest(word, names.iter().copied()) {
@@ -146,25 +157,29 @@ fn work(
     if format.is_some() {
         return Err(RunError::Config(fail("--format", "is given, and the workload is a generator", "leave it out")));
     }
-    for word in settings {
-        apply_word(word, &mut [&mut generator])?;
-    }
     if endless {
-        // Nine years of them, if they have times.
-        generator.requests = generator.rate.map_or(1 << 48, |rate| ((rate * 2.8e8) as u64).max(1));
+        for (_, job) in &mut workload.jobs {
+            // Nine years of them, if they have times.
+            job.requests = job.rate_iops.map_or(1 << 48, |rate| ((rate * 2.8e8) as u64).max(1));
+        }
     }
-    let keys = generator.keys();
-    let values: Map<String, Value> =
-        keys.iter().filter_map(|key| Some((key.name.into(), json_of(&generator.get(key.name)?)))).collect();
-    Ok(Work {
-        source: Box::new(generator.source(capacity, seed)?),
-        manifest: json!({ "generator": values }),
-        note: None,
-    })
+    let mut jobs: Map<String, Value> =
+        workload.jobs.iter().map(|(name, job)| (name.clone(), Value::Object(values(job)))).collect();
+    let manifest = match jobs.remove("") {
+        Some(one) => json!({ "generator": one }),
+        None => json!({ "jobs": jobs }),
+    };
+    Ok(Work { source: workload.source(capacity, seed)?, manifest, note })
 }
 
 pub(crate) fn fail(origin: &str, problem: &str, remedy: &str) -> ConfigError {
     ConfigError { origin: origin.into(), line: None, key: None, problem: problem.into(), remedy: remedy.into() }
+}
+
+/// The values of a section's keys.
+fn values(section: &dyn Section) -> Map<String, Value> {
+    let keys = section.keys();
+    keys.iter().filter_map(|key| Some((key.name.into(), json_of(&section.get(key.name)?)))).collect()
 }
 
 fn json_of(scalar: &Scalar) -> Value {
@@ -194,7 +209,7 @@ pub struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, until_steady = None, seed = 1, format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, beyond = None, requests_out = None, keep_requests = false))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), replay = None, requests = None, duration = None, warmup = 0, until_steady = None, seed = 1, format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, beyond = None, traces = None, requests_out = None, keep_requests = false))]
     fn new(
         device: &str,
         workload: &str,
@@ -213,6 +228,7 @@ impl Simulation {
         merge: Vec<String>,
         volumes: Option<&str>,
         beyond: Option<&str>,
+        traces: Option<String>,
         requests_out: Option<&str>,
         keep_requests: bool,
     ) -> PyResult<Simulation> {
@@ -234,6 +250,7 @@ impl Simulation {
             merge,
             volumes: parse("--volumes", volumes.unwrap_or("overlay")).map_err(refuse)?,
             beyond: parse("--beyond", beyond.unwrap_or("wrap")).map_err(refuse)?,
+            traces,
         };
         let beyond = options.beyond;
         let work = work(workload, format, &options, &settings, checked.capacity(), seed, until_steady.is_some())
@@ -250,12 +267,7 @@ impl Simulation {
             .config
             .sections()
             .iter()
-            .map(|section| {
-                let keys = section.keys();
-                let values: Map<String, Value> =
-                    keys.iter().filter_map(|key| Some((key.name.into(), json_of(&section.get(key.name)?)))).collect();
-                (section.name().to_owned(), Value::Object(values))
-            })
+            .map(|section| (section.name().to_owned(), Value::Object(values(*section))))
             .collect();
         let manifest = json!({
             "ssdlab": env!("CARGO_PKG_VERSION"),

@@ -29,11 +29,9 @@ pub fn devices() -> PyResult<Vec<DeviceRow>> {
 pub fn workloads() -> PyResult<Vec<(&'static str, String, String)>> {
     workload::presets::names()
         .map(|name| {
-            let generator = workload::presets::get(name).map_err(refuse)?;
-            let values = generator.keys().into_iter().filter_map(|key| Some((key.name, generator.get(key.name)?)));
-            let lines: String = values.map(|(key, value)| format!("{key} = {value}\n")).collect();
-            let about = workload::presets::about(name).map_err(refuse)?;
-            Ok((name, about, format!("[{}]\n{lines}", generator.name())))
+            let workload = workload::presets::get(name, &[]).map_err(refuse)?;
+            let text = workload.to_toml();
+            Ok((name, workload.about, text))
         })
         .collect()
 }

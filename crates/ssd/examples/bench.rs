@@ -46,9 +46,9 @@ fn cases() -> Vec<Case> {
         });
     }
     const WRITES: &[&str] =
-        &["workload.read_ratio=0", "workload.size=4KiB", "workload.align=4KiB", "workload.requests=300000"];
+        &["workload.rw=randwrite", "workload.bs=4KiB", "workload.align=4KiB", "workload.requests=300000"];
     const WHOLE: &[&str] =
-        &["workload.read_ratio=0", "workload.size=16KiB", "workload.align=16KiB", "workload.requests=300000"];
+        &["workload.rw=randwrite", "workload.bs=16KiB", "workload.align=16KiB", "workload.requests=300000"];
     const AGED: &[&str] = &["age.precondition=closed-form", "geometry.blocks=200", "ftl.over_provisioning=0.15"];
     for (name, keys) in [("4-KiB random writes, steady state", WRITES), ("16-KiB random writes, steady state", WHOLE)] {
         let replay = Replay::Closed(256);
@@ -116,7 +116,7 @@ fn play(case: &Case, folder: &Path) {
     let capacity = config.plan().expect("a possible device").capacity();
     let source: Box<dyn Source> = match case.replay {
         Replay::Timed(_) => Box::new(TraceFile::open(&trace(case, capacity, folder), None).expect("a trace")),
-        Replay::Closed(_) => Box::new(generator(case).source(capacity, 1).expect("a workload")),
+        Replay::Closed(_) => generator(case).source(capacity, 1).expect("a workload"),
     };
     let before = cpu_seconds();
     let mut run = Run::new(&config, source, Plan { replay: case.replay, ..Plan::default() }, None).expect("a run");
@@ -141,12 +141,8 @@ fn play(case: &Case, folder: &Path) {
     );
 }
 
-fn generator(case: &Case) -> workload::Generator {
-    let mut generator = presets::get(case.workload).expect("a preset");
-    for word in case.keys {
-        units::document::apply_word(word, &mut [&mut generator]).expect("a valid setting");
-    }
-    generator
+fn generator(case: &Case) -> workload::Workload {
+    presets::get(case.workload, case.keys).expect("a preset")
 }
 
 /// The case's workload as MQSim ASCII text, streamed to a file.

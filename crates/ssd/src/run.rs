@@ -82,7 +82,7 @@ impl Default for Plan {
     }
 }
 
-/// Arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
+/// Most arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
 const WINDOW: usize = 64;
 
 /// A run in progress.
@@ -107,6 +107,8 @@ pub struct Run {
     last_completion: Time,
     wrapped: u64,
     queues: u16,
+    /// Requests of the source wait for completions.
+    closed_loop: bool,
 }
 
 /// What a run has found out.
@@ -139,10 +141,20 @@ impl Run {
     /// Prepares a run.
     pub fn new(
         config: &Config,
-        source: Box<dyn Source>,
+        mut source: Box<dyn Source>,
         plan: Plan,
         log: Option<RequestLog>,
     ) -> Result<Run, ConfigError> {
+        let closed_loop = source.closed_loop().is_some();
+        if closed_loop && plan.replay != Replay::Timed(1.0) {
+            return Err(ConfigError {
+                origin: "--replay".into(),
+                line: None,
+                key: None,
+                problem: "is given, and the workload paces itself by its iodepth".into(),
+                remedy: "leave it out, or set workload.iodepth to \"none\"".into(),
+            });
+        }
         let device = Device::new(config, plan.seed)?;
         let queues = config.host.queues;
         let device_plan = device.plan().clone();
@@ -165,6 +177,7 @@ impl Run {
             last_completion: Time::ZERO,
             wrapped: 0,
             queues,
+            closed_loop,
         })
     }
 
@@ -197,6 +210,7 @@ impl Run {
         }
         let target = self.submitted + requests;
         match self.plan.replay {
+            _ if self.closed_loop => self.step_by_completions(target),
             Replay::Timed(speed) => self.step_timed(speed, target),
             Replay::Closed(depth) => self.step_closed(u64::from(depth), target),
         }
@@ -204,29 +218,42 @@ impl Run {
 
     fn step_timed(&mut self, speed: f64, target: u64) -> Result<bool, RunError> {
         while self.submitted < target {
-            // Saturated: arrivals that wait in the host are not added to.
-            let mut last = None;
             while self.device.pending_arrivals() < WINDOW
                 && let Some(request) = self.next_request()?
             {
                 let first = *self.first_time.get_or_insert(request.time);
                 let since = request.time.since(first);
                 let since = if speed == 1.0 { since } else { Span((since.0 as f64 / speed) as u64) };
-                let time = self.origin + since;
                 if self.plan.duration.is_some_and(|limit| since > limit) {
                     self.ended = true;
                     break;
                 }
-                self.submit(request, time)?;
-                last = Some(time);
+                self.submit(request, self.origin + since)?;
             }
             if self.ended {
                 return self.finish_all();
             }
-            match last {
-                // What arrives before the last of the window is played now, the rest with the next window.
-                Some(time) => self.advance(time)?,
-                None => self.advance_to_completion()?,
+            // Some are always ahead: time never goes beyond a request that has not been handed over.
+            self.advance_by(Time::NEVER, |device, limit| device.advance_to_arrivals(WINDOW / 2, limit))?;
+        }
+        Ok(false)
+    }
+
+    /// A source that wants to know of completions before it says what comes next.
+    fn step_by_completions(&mut self, target: u64) -> Result<bool, RunError> {
+        while self.submitted < target {
+            let now = self.device.now();
+            if self.plan.duration.is_some_and(|limit| now.since(self.origin) > limit) {
+                return self.finish_all();
+            }
+            let next = self.source.closed_loop().and_then(|source| source.next_time());
+            match next.map(|time| self.origin + time.since(Time::ZERO)) {
+                Some(time) if time <= now => {
+                    let Some(request) = self.next_request()? else { return self.finish_all() };
+                    self.submit(request, now)?;
+                }
+                None if self.device.outstanding().0 == 0 => return Ok(true),
+                time => self.advance_to_completion(time.unwrap_or(Time::NEVER))?,
             }
         }
         Ok(false)
@@ -244,7 +271,7 @@ impl Run {
                 };
                 self.submit(request, now)?;
             }
-            self.advance_to_completion()?;
+            self.advance_to_completion(Time::NEVER)?;
         }
         Ok(false)
     }
@@ -257,7 +284,7 @@ impl Run {
             return Ok(None);
         }
         if self.batch.is_empty() {
-            self.source.fill(&mut self.batch, 256)?;
+            self.source.fill(&mut self.batch, if self.closed_loop { 1 } else { 256 })?;
             self.batch.reverse();
         }
         let Some(mut request) = self.batch.pop() else {
@@ -348,24 +375,37 @@ impl Run {
         self.collect()
     }
 
-    /// Plays until something completes.
-    fn advance_to_completion(&mut self) -> Result<(), RunError> {
+    /// Plays until something completes, or to `time`.
+    fn advance_to_completion(&mut self, time: Time) -> Result<(), RunError> {
+        self.advance_by(time, |device, limit| device.advance_to_completion(limit))
+    }
+
+    /// Plays until `play` says that what it plays to has come, or to `time`, closing intervals on the way.
+    fn advance_by(
+        &mut self,
+        time: Time,
+        play: impl Fn(&mut Device, Time) -> Result<bool, RunError>,
+    ) -> Result<(), RunError> {
         loop {
-            let limit = self.next_look();
-            if self.device.advance_to_completion(limit)? {
+            let limit = self.next_look().min(time);
+            if play(&mut self.device, limit)? {
                 return self.collect();
             }
-            if self.device.outstanding().0 == 0 {
+            if time == Time::NEVER && self.device.outstanding().0 == 0 {
                 return Ok(());
             }
-            if self.device.idle() {
+            if time == Time::NEVER && self.device.idle() {
                 if let Some(end) = self.device.worn_out() {
                     return Err(end);
                 }
                 return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
             }
             self.device.advance(limit)?;
+            self.collect()?;
             self.look();
+            if limit == time {
+                return Ok(());
+            }
         }
     }
 
@@ -378,7 +418,7 @@ impl Run {
 
     fn finish_all(&mut self) -> Result<bool, RunError> {
         while self.device.outstanding().0 > 0 {
-            self.advance_to_completion()?;
+            self.advance_to_completion(Time::NEVER)?;
         }
         Ok(true)
     }
@@ -391,6 +431,9 @@ impl Run {
             completion.finish = Time(completion.finish.0 - self.origin.0);
             completion.request.time = Time(completion.request.time.0 - self.origin.0);
             let Completion { id, request, .. } = completion;
+            if let Some(source) = self.source.closed_loop() {
+                source.completed(request.queue, completion.finish);
+            }
             let latency = completion.latency();
             self.series.completed(request.op, request.bytes.0);
             if id >= self.plan.warmup {

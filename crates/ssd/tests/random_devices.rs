@@ -162,6 +162,56 @@ proptest! {
 
 }
 
+/// Requests from a list.
+struct List(Vec<Request>, usize);
+
+impl workload::Source for List {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), workload::TraceError> {
+        let end = self.0.len().min(self.1 + max);
+        batch.extend_from_slice(&self.0[self.1..end]);
+        self.1 = end;
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        None
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_run_that_hands_over_little_by_little_plays_what_it_would_play_at_once(
+        settings in any_devices(),
+        gaps in prop::collection::vec(prop_oneof![9 => Just(0u64), 1 => 1..50u64, 1 => 1_000..60_000u64], 600),
+        queue_depth in 1..200u32,
+    ) {
+        let mut config = config(&settings);
+        config.set(&format!("host.queue_depth={queue_depth}")).unwrap();
+        let random = units::Stream::new(1, "run");
+        let mut time = 0;
+        let requests: Vec<Request> = gaps.iter().enumerate().map(|(index, gap)| {
+            let i = index as u64;
+            // A run counts from its first request.
+            time += if index == 0 { 0 } else { *gap };
+            let op = if random.bits(4 * i).is_multiple_of(3) { Op::Write } else { Op::Read };
+            let (offset, bytes) = (units::Bytes(random.below(4 * i + 1, 150) * 4096), units::Bytes(4096));
+            Request { time: Time(time), offset, bytes, op, queue: random.below(4 * i + 2, 4) as u16 }
+        }).collect();
+        let mut device = Device::watched(&config, 1, Watch::default()).unwrap();
+        let at_once = play(&mut device, &requests).iter().map(|done| done.latency().0 as f64).sum::<f64>();
+        let plan = ssd::run::Plan { seed: 1, ..Default::default() };
+        let mut run = ssd::run::Run::new(&config, Box::new(List(requests, 0)), plan, None).unwrap();
+        while !run.step(7).unwrap() {}
+        let outcome = run.finish().unwrap();
+        let [reads, writes, ..] = outcome.latencies.total();
+        let sum = |part: &ssd::stats::latency::Latencies| part.mean().unwrap_or(0.0) * part.count() as f64;
+        let little = sum(&reads) + sum(&writes);
+        prop_assert!((little - at_once).abs() < 1e-6 * at_once.max(1.0), "{little} ns instead of {at_once}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 

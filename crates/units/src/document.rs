@@ -95,19 +95,57 @@ impl Document {
                     format!("write [{name}] on a line of its own"),
                 ));
             };
-            self.apply_table(*section, table)?;
+            self.apply_keys(section.name(), *section, table, &[])?;
         }
         Ok(())
     }
 
-    fn apply_table(&self, section: &mut dyn Section, table: &dyn TableLike) -> Result<(), ConfigError> {
-        for (key, item) in table.iter() {
+    /// The names of the parts `[section.NAME]`.
+    pub fn parts(&self, section: &str) -> Result<Vec<String>, ConfigError> {
+        let Some(item) = self.tree.as_table().get(section) else { return Ok(Vec::new()) };
+        let parts = item.as_table_like().map(|table| table.iter().map(|(name, item)| (name, item.is_table_like())));
+        let named = parts.and_then(|parts| parts.map(|(name, table)| table.then(|| name.to_owned())).collect());
+        named.ok_or_else(|| {
+            let remedy = format!("write [{section}.NAME] on a line of its own, NAME being its name");
+            self.error(item.span(), section, "holds named sections only".into(), remedy)
+        })
+    }
+
+    /// Applies the part `[section.name]` to `target`; `beside` names further keys allowed in it.
+    pub fn apply_part(
+        &self,
+        section: &str,
+        name: &str,
+        target: &mut dyn Section,
+        beside: &[&str],
+    ) -> Result<(), ConfigError> {
+        let Some(table) = self.part(section, name) else { return Ok(()) };
+        self.apply_keys(&format!("{section}.{name}"), target, table, beside)
+    }
+
+    /// The text under `key` of the part `[section.name]`, if it is there.
+    pub fn part_text(&self, section: &str, name: &str, key: &str) -> Option<String> {
+        self.part(section, name)?.get(key)?.as_str().map(str::to_owned)
+    }
+
+    fn part(&self, section: &str, name: &str) -> Option<&dyn TableLike> {
+        self.tree.as_table().get(section)?.as_table_like()?.get(name)?.as_table_like()
+    }
+
+    fn apply_keys(
+        &self,
+        path: &str,
+        section: &mut dyn Section,
+        table: &dyn TableLike,
+        beside: &[&str],
+    ) -> Result<(), ConfigError> {
+        for (key, item) in table.iter().filter(|(key, _)| !beside.contains(key)) {
             let span = table.key(key).and_then(|key| key.span());
             let scalar = match item {
                 Item::Value(value) => scalar_of(value),
                 _ => None,
             };
-            let full = format!("{}.{key}", section.name());
+            let full = format!("{path}.{key}");
             let Some(scalar) = scalar else {
                 return Err(self.error(
                     span,

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use units::Bytes;
-use workload::{Arrivals, Generator, Pattern, Source, TraceFile, content_hash};
+use units::{Bytes, Document};
+use workload::{Source, TraceFile, Workload, content_hash};
 
 const LINES: u64 = 5_000_000;
 
@@ -26,14 +26,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(trace) = std::env::args().nth(1) {
         measure("the trace given", || drain(&mut TraceFile::open(Path::new(&trace), None).expect("a good trace")));
     }
-    for (pattern, name, _) in Pattern::ALL {
-        for (arrivals, spaced, _) in Arrivals::ALL {
-            let generator =
-                Generator { requests: 10_000_000, pattern: *pattern, arrivals: *arrivals, ..Generator::default() };
-            measure(&format!("{name} {spaced}"), || {
-                drain(&mut generator.source(Bytes(1 << 40), 1).expect("a good generator"))
-            });
-        }
+    for (name, lines) in [
+        ("random poisson", "random_distribution = \"random\""),
+        ("zipf poisson", "random_distribution = \"zipf:0.99\""),
+        ("zipf bursty", "arrivals = \"bursty:8\""),
+        ("zipf mean size", "bs = \"mean:16KiB\""),
+        ("zipf cold reads", "cold_read_ratio = 0.7"),
+        ("sequential fixed", "rw = \"read\"\narrivals = \"fixed\""),
+        ("pareto", "random_distribution = \"pareto:0.2\""),
+        ("zoned", "random_distribution = \"zoned:80/20:20/80\""),
+    ] {
+        let text = format!("[workload]\nrequests = 10_000_000\n{lines}\n");
+        let workload = Workload::read(&Document::parse(&text, name)?, &[], None)?;
+        measure(name, || drain(&mut *workload.source(Bytes(1 << 40), 1).expect("a good generator")));
     }
     Ok(())
 }

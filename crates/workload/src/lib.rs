@@ -6,20 +6,18 @@
 pub mod convert;
 mod error;
 mod formats;
-mod generator;
+pub mod generator;
 mod hash;
 mod input;
 pub mod presets;
 mod request;
-mod scatter;
 mod trace;
 mod volumes;
-mod zipf;
 
 pub use error::TraceError;
 pub use formats::Format;
-pub use generator::{Arrivals, Generator, GeneratorSource, Pattern};
+pub use generator::{Arrivals, Distribution, Generator, Rw, Sizes, Workload};
 pub use hash::content_hash;
-pub use request::{Op, ReadCounts, Request, Source};
+pub use request::{ClosedLoop, Op, ReadCounts, Request, Source};
 pub use trace::{Reading, TraceFile};
 pub use volumes::{Apart, Beyond, Merged, Volumes};

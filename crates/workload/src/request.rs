@@ -43,10 +43,25 @@ pub trait Source: Send {
     /// How much has been delivered, from 0 to 1, where that can be known: for progress bars.
     fn progress(&self) -> Option<f64>;
 
+    /// The source as one whose requests wait for completions, where it has such.
+    fn closed_loop(&mut self) -> Option<&mut dyn ClosedLoop> {
+        None
+    }
+
     /// What reading it has left out or put in order so far.
     fn counts(&self) -> ReadCounts {
         ReadCounts::default()
     }
+}
+
+/// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a
+/// time, at [`ClosedLoop::next_time`]; every completion is told to it before time goes on.
+pub trait ClosedLoop {
+    /// When the next request is made, if nothing else completes before; none if that needs a completion, or at the end.
+    fn next_time(&self) -> Option<Time>;
+
+    /// A request of `queue` has completed.
+    fn completed(&mut self, queue: u16, time: Time);
 }
 
 /// What reading a trace has left out or put in order.

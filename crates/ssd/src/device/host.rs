@@ -61,6 +61,7 @@ impl<P: Probe> Device<P> {
         let command =
             self.commands.insert(Command { id, request, remaining, queue: queue as u16, next_part: 0, next: NONE });
         if self.in_flight < self.plan.config.host.commands {
+            self.host_meter.enter(self.now, 1);
             self.in_flight += 1;
             self.start(command);
         } else {
@@ -228,7 +229,12 @@ impl<P: Probe> Device<P> {
         }
         match self.fetch() {
             Some(next) => self.start(next),
-            None => self.in_flight -= 1,
+            None => {
+                self.in_flight -= 1;
+                if self.in_flight == 0 {
+                    self.host_meter.enter(self.now, 0);
+                }
+            }
         }
     }
 }

@@ -39,6 +39,7 @@ use crate::buffer::Buffer;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
 use crate::ftl::{Ftl, Location};
+use crate::meter::Meter;
 use crate::probe::{Probe, Unwatched};
 use crate::slab::{NONE, PageOp, Queue, Slab};
 use crate::stats::{Counters, Usage, Victims};
@@ -87,6 +88,8 @@ pub struct Device<P: Probe = Unwatched> {
     turn: usize,
     burst: u16,
     in_flight: u32,
+    /// Time without a request and with one.
+    host_meter: Meter<2>,
     /// The queue that the next arrival waits for.
     stalled: Option<usize>,
     link_in: FifoServer,
@@ -156,6 +159,16 @@ impl Device<Unwatched> {
     }
 }
 
+/// When playing ends before its time.
+#[derive(Clone, Copy)]
+enum Stop {
+    Never,
+    /// As soon as a request has completed.
+    Completion,
+    /// As soon as fewer arrivals wait.
+    Arrivals(usize),
+}
+
 impl<P: Probe> Device<P> {
     /// Builds a device that a probe watches.
     pub fn watched(config: &Config, seed: u64, probe: P) -> Result<Device<P>, units::ConfigError> {
@@ -193,6 +206,7 @@ impl<P: Probe> Device<P> {
             turn: 0,
             burst: 0,
             in_flight: 0,
+            host_meter: Meter::new(),
             stalled: None,
             link_in: FifoServer::default(),
             link_out: FifoServer::default(),
@@ -293,19 +307,36 @@ impl<P: Probe> Device<P> {
 
     /// Plays everything that happens up to and including `time`.
     pub fn advance(&mut self, time: Time) -> Result<(), RunError> {
-        self.play(time, false)?;
+        self.play(time, Stop::Never)?;
         self.now = self.now.max(time);
         Ok(())
     }
 
     /// Plays until requests complete, or until nothing happens up to `limit`; returns whether any completed.
     pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
-        self.play(limit, true)?;
+        self.play(limit, Stop::Completion)?;
         Ok(!self.completions.is_empty())
     }
 
-    fn play(&mut self, limit: Time, stop_at_completion: bool) -> Result<(), RunError> {
-        if self.failure.is_some() || (stop_at_completion && !self.completions.is_empty()) {
+    /// Plays until fewer than `pending` arrivals wait, or until nothing happens up to `limit`; returns whether so few
+    /// wait. Time does not go on from there: what is submitted next is not too late.
+    pub fn advance_to_arrivals(&mut self, pending: usize, limit: Time) -> Result<bool, RunError> {
+        self.play(limit, Stop::Arrivals(pending))?;
+        Ok(self.arrivals.len() < pending)
+    }
+
+    #[inline]
+    fn stops(&self, stop: Stop) -> bool {
+        self.failure.is_some()
+            || match stop {
+                Stop::Never => false,
+                Stop::Completion => !self.completions.is_empty(),
+                Stop::Arrivals(pending) => self.arrivals.len() < pending,
+            }
+    }
+
+    fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
+        if self.stops(stop) {
             return self.failure.clone().map_or(Ok(()), Err);
         }
         let horizon = self.agenda.horizon();
@@ -336,7 +367,7 @@ impl<P: Probe> Device<P> {
             } else {
                 self.on_patrol();
             }
-            if self.failure.is_some() || (stop_at_completion && !self.completions.is_empty()) {
+            if self.stops(stop) {
                 break;
             }
         }
@@ -392,7 +423,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn advance_all(&mut self) -> Result<(), RunError> {
-        self.play(Time::NEVER, false)
+        self.play(Time::NEVER, Stop::Never)
     }
 
     /// Counts of what has happened since the start.
@@ -428,6 +459,7 @@ impl<P: Probe> Device<P> {
             dies: self.dies.iter().map(|die| die.meter.at(now)).collect(),
             channels: self.channels.iter().map(|channel| channel.meter.at(now)).collect(),
             decoders: self.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
+            host: self.host_meter.at(now)[1],
             link_in: self.link_in.busy_until(now),
             link_out: self.link_out.busy_until(now),
             dram: self.dram.busy_until(now),

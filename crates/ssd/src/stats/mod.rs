@@ -233,6 +233,8 @@ pub struct Usage {
     pub channels: Vec<[Span; channel::CAUSES.len()]>,
     /// Busy time of each channel's ECC engine, as a mean over its decoders.
     pub decoders: Vec<Span>,
+    /// Time with a request in the drive.
+    pub host: Span,
     /// Busy time of the link from the host.
     pub link_in: Span,
     /// Busy time of the link to the host.
@@ -268,6 +270,7 @@ impl Usage {
             link_in: less(self.link_in, before.link_in),
             link_out: less(self.link_out, before.link_out),
             dram: less(self.dram, before.dram),
+            host: less(self.host, before.host),
         }
     }
 }

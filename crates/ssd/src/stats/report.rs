@@ -304,6 +304,7 @@ fn usage(report: &mut Report, outcome: &Outcome) {
     each("die", "dies", "share of a die's time", &die::CAUSES, usage.dies.iter().map(|t| plain(t)).collect());
     let decoders = usage.decoders.iter().map(|t| t.0 as f64).sum::<f64>() / usage.decoders.len().max(1) as f64;
     report.add("usage.ecc", "%", "share of the ECC decoders' time spent decoding", percent(decoders));
+    report.add("usage.host", "%", "share of the time with a request in the drive", percent(usage.host.0 as f64));
     report.add(
         "usage.link_in",
         "%",

@@ -18,29 +18,53 @@ pub(crate) struct Zipf {
     upper: f64,
     /// Below this distance from the inverse every rank is accepted at once.
     at_once: f64,
+    /// For each of [`CELLS`] equal parts of the uniform draws the rank that all of them give, or 0.
+    popular: Vec<u32>,
 }
+
+/// Parts of the uniform draws: enough that popular ranks fill some, few enough to stay in cache.
+const CELLS: usize = 4096;
 
 impl Zipf {
     /// Invariant: `n` and `theta` are above 0.
     pub(crate) fn new(n: u64, theta: f64) -> Zipf {
-        let mut zipf = Zipf { n: n as f64, theta, power: 1.0 / (1.0 - theta), lower: 0.0, upper: 0.0, at_once: 0.0 };
+        let power = 1.0 / (1.0 - theta);
+        let mut zipf = Zipf { n: n as f64, theta, power, lower: 0.0, upper: 0.0, at_once: 0.0, popular: Vec::new() };
         zipf.lower = zipf.integral(1.5) - 1.0;
         zipf.upper = zipf.integral(zipf.n + 0.5);
         zipf.at_once = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.density(2.0));
+        // The rank grows, and the draws accepted for one rank are all on one side: what both ends give all in between do.
+        let width = 1.0 / CELLS as f64;
+        let of_cell = |cell: usize| {
+            let (first, last) =
+                (zipf.at(cell as f64 * width)?, zipf.at((cell + 1) as f64 * width - f64::EPSILON / 2.0)?);
+            (first == last).then_some(first as u32)
+        };
+        zipf.popular = (0..CELLS).map(|cell| of_cell(cell).unwrap_or(0)).collect();
         zipf
+    }
+
+    /// The rank of a uniform draw, unless it is rejected.
+    #[inline]
+    fn at(&self, uniform: f64) -> Option<u64> {
+        let u = self.upper + uniform * (self.lower - self.upper);
+        let x = self.inverse(u);
+        let k = ((x + 0.5) as u64 as f64).clamp(1.0, self.n);
+        (k - x <= self.at_once || u >= self.integral(k + 0.5) - self.density(k)).then_some(k as u64)
     }
 
     /// The rank, from 1, of draw number `counter`.
     #[inline]
     pub(crate) fn rank(&self, stream: Stream, counter: u64) -> u64 {
         let mut uniform = stream.uniform(counter);
+        let popular = self.popular[(uniform * CELLS as f64) as usize];
+        if popular > 0 {
+            return u64::from(popular);
+        }
         let mut attempt = 0;
         loop {
-            let u = self.upper + uniform * (self.lower - self.upper);
-            let x = self.inverse(u);
-            let k = ((x + 0.5) as u64 as f64).clamp(1.0, self.n);
-            if k - x <= self.at_once || u >= self.integral(k + 0.5) - self.density(k) {
-                return k as u64;
+            if let Some(rank) = self.at(uniform) {
+                return rank;
             }
             // Another stream for each attempt, so that a draw stays a function of its counter alone.
             attempt += 1;
@@ -92,6 +116,8 @@ mod tests {
             for i in 0..DRAWS {
                 counts[zipf.rank(stream, i) as usize - 1] += 1;
             }
+            let plain = Zipf { popular: vec![0; CELLS], ..Zipf::new(RANKS, theta) };
+            assert!((0..100_000).all(|i| plain.rank(stream, i) == zipf.rank(stream, i)), "the table changes nothing");
             let weights: Vec<f64> = (1..=RANKS).map(|k| (k as f64).powf(-theta)).collect();
             let total: f64 = weights.iter().sum();
             let (mut chi_square, mut bins) = (0.0, 0.0f64);

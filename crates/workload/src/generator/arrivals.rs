@@ -1,0 +1,97 @@
+//! When requests arrive.
+
+use units::Stream;
+use units::value::{Scalar, Value};
+
+/// How arrivals are spaced at a given mean rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Exponentially distributed gaps: independent users.
+    Poisson,
+    /// Equal gaps.
+    Fixed,
+    /// Hyperexponential gaps of two phases with this squared coefficient of variation, above 1: the gaps of a Poisson
+    /// process that is switched on and off at random (A. Kuczura, "The interrupted Poisson process as an overflow
+    /// process", BSTJ 52(3), 1973), and the law that fits the gaps of block traces best (M. Wajahat et al., Performance
+    /// Evaluation 142, 2020). The phases carry equal load.
+    Bursty(f64),
+}
+
+impl Value for Arrivals {
+    fn expects() -> String {
+        "\"poisson\", \"fixed\" or \"bursty:C2\", the squared coefficient of variation of the gaps, above 1".into()
+    }
+
+    fn read(scalar: &Scalar) -> Option<Arrivals> {
+        let Scalar::Text(text) = scalar else { return None };
+        match text.split_once(':') {
+            None if text == "poisson" => Some(Arrivals::Poisson),
+            None if text == "fixed" => Some(Arrivals::Fixed),
+            Some(("bursty", variation)) => {
+                variation.trim().parse().ok().filter(|c2| *c2 > 1.0 && *c2 <= 1e6).map(Arrivals::Bursty)
+            }
+            _ => None,
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        Scalar::Text(match self {
+            Arrivals::Poisson => "poisson".into(),
+            Arrivals::Fixed => "fixed".into(),
+            Arrivals::Bursty(c2) => format!("bursty:{c2}"),
+        })
+    }
+}
+
+/// Arrival times in ns with a 32-bit fraction carried along, so that no rate drifts, however many requests.
+pub(super) struct Clock {
+    /// The arrival of the current request [ns].
+    pub now: u64,
+    fraction: u32,
+    /// Mean gap [ns]; 0 where there is no rate.
+    mean: f64,
+    /// The mean gap in whole ns and fraction, which is every gap of fixed arrivals.
+    gap: (u64, u32),
+    arrivals: Arrivals,
+    /// Bursty arrivals: the share of short gaps and the means of both kinds [ns].
+    phases: (f64, f64, f64),
+}
+
+impl Clock {
+    pub fn new(rate: Option<f64>, arrivals: Arrivals) -> Clock {
+        let mean = rate.map_or(0.0, |rate| 1e9 / rate);
+        // Nothing is drawn where all gaps are 0.
+        let arrivals = if rate.is_none() { Arrivals::Fixed } else { arrivals };
+        let phases = match arrivals {
+            Arrivals::Bursty(c2) => {
+                let short = 0.5 * (1.0 + libm::sqrt((c2 - 1.0) / (c2 + 1.0)));
+                (short, mean / (2.0 * short), mean / (2.0 * (1.0 - short)))
+            }
+            _ => (1.0, mean, mean),
+        };
+        Clock { now: 0, fraction: 0, mean, gap: split(mean), arrivals, phases }
+    }
+
+    #[inline]
+    pub fn advance(&mut self, stream: Stream, counter: u64) {
+        let (whole, fraction) = match self.arrivals {
+            Arrivals::Fixed => self.gap,
+            Arrivals::Poisson => split(stream.exponential(counter) * self.mean),
+            Arrivals::Bursty(_) => {
+                let (share, short, long) = self.phases;
+                let mean = if stream.entity(0).uniform(counter) < share { short } else { long };
+                split(stream.exponential(counter) * mean)
+            }
+        };
+        let (fraction, carry) = self.fraction.overflowing_add(fraction);
+        self.fraction = fraction;
+        self.now += whole + u64::from(carry);
+    }
+}
+
+/// A gap in whole ns and 2^-32 ns.
+#[inline]
+fn split(gap: f64) -> (u64, u32) {
+    let whole = gap as u64;
+    (whole, ((gap - whole as f64) * 4_294_967_296.0) as u32)
+}

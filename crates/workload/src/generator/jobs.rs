@@ -1,0 +1,201 @@
+//! A workload: one job or several at once.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use units::document::apply_word;
+use units::section::Section;
+use units::value::nearest;
+use units::{Bytes, ConfigError, Document, Stream, Time};
+
+use super::words::InWords;
+use super::{Generator, Job};
+use crate::error::TraceError;
+use crate::request::{ClosedLoop, Request, Source};
+
+/// What a workload file or preset describes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// What it is, in a line.
+    pub about: String,
+    /// Its jobs by name; one without a name where there are no `[job.NAME]` sections.
+    pub jobs: Vec<(String, Generator)>,
+}
+
+impl From<Generator> for Workload {
+    fn from(generator: Generator) -> Workload {
+        Workload { about: String::new(), jobs: vec![(String::new(), generator)] }
+    }
+}
+
+impl Workload {
+    /// Reads a document. `words` are further settings, `workload.KEY=VALUE` for all jobs and `job.NAME.KEY=VALUE` for
+    /// one; they hold over the document's sections of the same kind. Of a document with `[twin.NAME]` sections, one of
+    /// which is a workload, as presets have, `twin` is the one that is meant.
+    pub fn read(document: &Document, words: &[&str], twin: Option<&str>) -> Result<Workload, ConfigError> {
+        let mut common = Generator::default();
+        let twins = twin.map(|_| "twin");
+        let beside: Vec<&str> = ["about", "job"].into_iter().chain(twins).collect();
+        document.apply(&mut [&mut InWords(&mut common)], &beside)?;
+        let mut about = document.text("about")?.unwrap_or_default();
+        if let Some(name) = twin {
+            document.apply_part("twin", name, &mut InWords(&mut common), &["about"])?;
+            about = document.part_text("twin", name, "about").unwrap_or(about);
+        }
+        let (for_one, for_all): (Vec<&str>, Vec<&str>) =
+            words.iter().partition(|word| word.trim_start().starts_with("job."));
+        for word in &for_all {
+            apply_word(word, &mut [&mut InWords(&mut common)])?;
+        }
+        let names = document.parts("job")?;
+        let mut jobs = Vec::new();
+        for name in &names {
+            let mut job = common.clone();
+            document.apply_part("job", name, &mut InWords(&mut job), &[])?;
+            jobs.push((name.clone(), job));
+        }
+        for word in for_one {
+            let Some((name, rest)) = word.trim_start()["job.".len()..].split_once('.') else {
+                return Err(fail(word, "names no key".into(), "write job.NAME.KEY=VALUE".into()));
+            };
+            let Some((_, job)) = jobs.iter_mut().find(|(known, _)| known == name) else {
+                let remedy = match nearest(name, names.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None if names.is_empty() => "the workload has one job: write workload.KEY=VALUE".into(),
+                    None => format!("its jobs are {}", names.join(", ")),
+                };
+                return Err(fail(word, format!("the workload has no job `{name}`"), remedy));
+            };
+            apply_word(&format!("workload.{rest}"), &mut [&mut InWords(job)])
+                .map_err(|error| ConfigError { origin: format!("--set {word}"), ..error })?;
+        }
+        if jobs.is_empty() {
+            jobs.push((String::new(), common));
+        }
+        Ok(Workload { about, jobs })
+    }
+
+    /// The workload as TOML.
+    pub fn to_toml(&self) -> String {
+        let keys = |generator: &Generator| -> String {
+            let keys = generator.keys();
+            keys.iter().filter_map(|key| Some(format!("{} = {}\n", key.name, generator.get(key.name)?))).collect()
+        };
+        let section = |(name, generator): &(String, Generator)| match name.as_str() {
+            "" => format!("[workload]\n{}", keys(generator)),
+            name => format!("[job.{name}]\n{}", keys(generator)),
+        };
+        self.jobs.iter().map(section).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The requests for a device of `capacity`, or which parameter cannot be met.
+    pub fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
+        let mut jobs = Vec::new();
+        let mut queues = 0u32;
+        for (name, generator) in &self.jobs {
+            let section = if name.is_empty() { "workload".to_owned() } else { format!("job.{name}") };
+            generator.check(capacity, &section)?;
+            for copy in 0..generator.numjobs {
+                let number = jobs.len() as u64;
+                // One job alone draws from the streams themselves.
+                let stream = |what: &str| match number {
+                    0 => Stream::new(seed, what),
+                    _ => Stream::new(seed, what).entity(number),
+                };
+                let job = Job::new(generator, capacity, copy, queues as u16, stream);
+                let slots = generator.iodepth.map(|depth| (0..depth).map(|_| Reverse(Time::ZERO)).collect());
+                jobs.push(Running { job, slots, think: generator.thinktime });
+                queues += u32::from(generator.queues);
+                if queues > 1 << 16 {
+                    let problem = format!("of all jobs make {queues} queues");
+                    let remedy = "use fewer jobs, or fewer queues a job".into();
+                    let key = Some(format!("{section}.queues"));
+                    return Err(ConfigError { key, ..fail("configuration", problem, remedy) });
+                }
+            }
+        }
+        let total = jobs.iter().map(|running| running.job.requests as f64).sum();
+        let closed = jobs.iter().any(|running| running.slots.is_some());
+        Ok(Box::new(Jobs { jobs, delivered: 0, total, closed }))
+    }
+}
+
+fn fail(origin: &str, problem: String, remedy: String) -> ConfigError {
+    ConfigError { origin: origin.into(), line: None, key: None, problem, remedy }
+}
+
+/// A job and what it has under way.
+struct Running {
+    job: Job,
+    /// When each request that may be made next may be, with an iodepth.
+    slots: Option<BinaryHeap<Reverse<Time>>>,
+    think: units::Span,
+}
+
+impl Running {
+    fn next_time(&self) -> Option<Time> {
+        let arrival = self.job.next_time()?;
+        match &self.slots {
+            None => Some(arrival),
+            Some(slots) => slots.peek().map(|Reverse(free)| arrival.max(*free)),
+        }
+    }
+}
+
+/// The requests of several jobs, or of one.
+struct Jobs {
+    jobs: Vec<Running>,
+    delivered: u64,
+    total: f64,
+    closed: bool,
+}
+
+impl Jobs {
+    /// The job whose request is next, and its time.
+    fn next(&self) -> Option<(usize, Time)> {
+        let times = self.jobs.iter().enumerate().filter_map(|(index, job)| Some((index, job.next_time()?)));
+        times.min_by_key(|(_, time)| *time)
+    }
+}
+
+impl Source for Jobs {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        if let [Running { job, slots: None, .. }] = self.jobs.as_mut_slice() {
+            let count = (job.requests - job.next).min(max as u64);
+            batch.extend((0..count).map(|_| job.request()));
+            self.delivered += count;
+            return Ok(());
+        }
+        for _ in 0..max {
+            let Some((index, time)) = self.next() else { break };
+            let running = &mut self.jobs[index];
+            if let Some(slots) = &mut running.slots {
+                slots.pop();
+            }
+            batch.push(Request { time, ..running.job.request() });
+            self.delivered += 1;
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        Some(self.delivered as f64 / self.total)
+    }
+
+    fn closed_loop(&mut self) -> Option<&mut dyn ClosedLoop> {
+        if self.closed { Some(self) } else { None }
+    }
+}
+
+impl ClosedLoop for Jobs {
+    fn next_time(&self) -> Option<Time> {
+        self.next().map(|(_, time)| time)
+    }
+
+    fn completed(&mut self, queue: u16, time: Time) {
+        let at = self.jobs.partition_point(|running| running.job.first_queue <= queue);
+        if let Some(Running { slots: Some(slots), think, .. }) = at.checked_sub(1).map(|index| &mut self.jobs[index]) {
+            slots.push(Reverse(time + *think));
+        }
+    }
+}
