@@ -159,9 +159,7 @@ def commands() -> None:
 @click.option(
     "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
 )
-@click.option(
-    "--traces", metavar="DIR", help="Real traces: one called as a twin is (stg_0.csv.gz for asplos21/stg_0) takes its place."
-)
+@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
 @click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")

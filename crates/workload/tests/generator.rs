@@ -5,6 +5,8 @@ mod common;
 use std::collections::HashMap;
 
 use common::drain;
+use proptest::prelude::*;
+use units::value::{Scalar, Value};
 use units::{Bytes, Document, Fraction, Span, Time};
 use workload::{Arrivals, Distribution, Generator, Op, Request, Rw, Sizes, Workload, presets};
 
@@ -561,5 +563,46 @@ fn a_workload_written_as_toml_reads_back() {
         let workload = presets::get(name, &[]).unwrap();
         let again = read(&workload.to_toml()).unwrap();
         assert_eq!(workload.jobs, again.jobs, "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_accepted_stays_within_its_range_and_what_is_not_says_why(
+        rw in prop::sample::select(vec!["read", "rw", "randrw", "randread", "trim"]),
+        bs in prop::sample::select(vec!["512B", "7B", "16KiB", "1MiB", "4k/1:64k/2:100B/0.5", "mean:9KiB", "mean:4KiB", "mean:1MiB"]),
+        law in prop::sample::select(vec!["random", "zipf:0.5", "zipf:1", "pareto:0.01", "pareto:0.9", "normal:3", "zoned:0/50:100/50"]),
+        arrivals in prop::sample::select(vec!["poisson", "fixed", "bursty:1.01", "bursty:100000"]),
+        (cold, written, reads) in (prop::sample::select(vec!["none", "0", "0.5", "1"]), 0.0..1.0f64, 0.0..1.0f64),
+        (align, offset, footprint) in (1..9000u64, 0..3_000_000u64, 1..6_000_000u64),
+        (queues, numjobs) in (1..4u16, 1..4u16),
+    ) {
+        let text = format!(
+            "[workload]\nrequests = 300\nrw = \"{rw}\"\nbs = \"{bs}\"\nrandom_distribution = \"{law}\"\narrivals = \"{arrivals}\"\n\
+             cold_read_ratio = \"{cold}\"\nwritten = {written}\nread_ratio = {reads}\nalign = \"{align}B\"\noffset = \"{offset}B\"\n\
+             footprint = \"{footprint}B\"\nqueues = {queues}\nnumjobs = {numjobs}\n"
+        )
+        .replace("\"0.5\"", "0.5").replace("\"0\"", "0").replace("\"1\"", "1");
+        match read(&text).unwrap().source(Bytes(8_000_000), 1) {
+            Err(error) => prop_assert!(error.key.is_some() && !error.remedy.is_empty()),
+            Ok(mut source) => {
+                let all = drain(&mut *source, 100).unwrap();
+                prop_assert_eq!(all.len(), 300 * usize::from(numjobs));
+                prop_assert!(all.windows(2).all(|pair| pair[0].time <= pair[1].time));
+                for request in all {
+                    let start = offset + u64::from(request.queue / queues) * footprint;
+                    prop_assert!(request.offset.0 >= start && request.offset.0 + request.bytes.0 <= start + footprint);
+                    prop_assert!(request.bytes.0 > 0 && (request.offset.0 - start) % align == 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_word_makes_the_readers_panic(word in "(mean:|zipf:|pareto:|normal:|zoned:|bursty:)?[0-9a-zA-Z./: -]{0,20}") {
+        let scalar = Scalar::Text(word);
+        let _ = (Sizes::read(&scalar), Distribution::read(&scalar), Arrivals::read(&scalar));
     }
 }
