@@ -30,8 +30,8 @@ test: $(BUILT) $(TOOLS) ## run every test: the crates', then the Python package'
 lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests studies
+	$(BIN)/ruff format --check python tests studies
 	$(BIN)/mypy
 
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves

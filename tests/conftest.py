@@ -27,3 +27,7 @@ def cli(tmp_path: Path) -> Cli:
         return done
 
     return call
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from ._core import InputError, SimulationError
     from ._runner import Interrupted, Kept
     from .api import presets, run, schema
+    from .cases import sweep
+    from .comparison import Comparison, compare
     from .device import Completion, Conditions, Device
     from .result import Result, Runs
 
 __all__ = [
+    "Comparison",
     "Completion",
     "Conditions",
     "Device",
@@ -30,12 +33,15 @@ __all__ = [
     "Result",
     "Runs",
     "SimulationError",
+    "compare",
     "presets",
     "run",
     "schema",
+    "sweep",
 ]
 
 _HOMES = {
+    "Comparison": "comparison",
     "Completion": "device",
     "Conditions": "device",
     "Device": "device",
@@ -45,9 +51,11 @@ _HOMES = {
     "Result": "result",
     "Runs": "result",
     "SimulationError": "_core",
+    "compare": "comparison",
     "presets": "api",
     "run": "api",
     "schema": "api",
+    "sweep": "cases",
 }
 
 

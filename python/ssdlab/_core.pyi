@@ -1,6 +1,7 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
 __version__: str
+RESULTS_VERSION: int
 
 class InputError(ValueError):
     """Bad input: file, line or key, what was expected, and the remedy."""
@@ -35,6 +36,8 @@ class Simulation:
         requests_out: str | None = None,
         keep_requests: bool = False,
     ) -> Simulation: ...
+    @property
+    def manifest(self) -> str: ...
     @property
     def note(self) -> str | None:
         """What the user should know about how the workload was read."""

@@ -7,12 +7,36 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
 if TYPE_CHECKING:
     from ._runner import Progress
+    from .cases import Progress as Cases
+
+
+@contextmanager
+def cases(what: str) -> Iterator[Callable[[Cases], None]]:
+    """Gives what reports a sweep's progress: cases done, their rate, the time left."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[about]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
+        task = shown.add_task(what, total=None, about="")
+
+        def progress(now: Cases) -> None:
+            speed = shown.tasks[task].speed
+            parts = [f"{speed:.2g} cases/s"] if speed else []
+            parts += [f"{now.kept} kept"] if now.kept else []
+            parts += [f"[red]{now.failed} failed[/]"] if now.failed else []
+            shown.update(task, total=now.total, completed=now.done, about=", ".join(parts))
+
+        yield progress
 
 
 @contextmanager

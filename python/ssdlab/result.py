@@ -172,7 +172,7 @@ class Result:
     _described: list[tuple[str, str, str]]
     _distributions: Distributions
     _log: bytes | None
-    _series: bytes
+    _series: bytes | None
     note: str | None
     """What to know about how the workload was read (a detected trace format)."""
     log_path: str | None
@@ -208,6 +208,29 @@ class Result:
             "log_path": log_path,
             "log_rows": log[0] if log else None,
             "note": note,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def to_payload(self) -> dict[str, Any]:
+        """The result without log and time series, as what :meth:`from_payload` takes: JSON, for caches."""
+        return {"data": self._data, "described": self._described, "distributions": self._distributions}
+
+    @classmethod
+    def from_payload(cls, payload: dict[str, Any]) -> Result:
+        """A result that was kept."""
+        self = cls()
+        distributions = tuple([(int(latency), share) for latency, share in part] for part in payload["distributions"])
+        values = {
+            "_data": payload["data"],
+            "_described": [tuple(line) for line in payload["described"]],
+            "_distributions": distributions,
+            "_series": None,
+            "_log": None,
+            "log_path": None,
+            "log_rows": None,
+            "note": None,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -309,6 +332,10 @@ class Result:
         buffered_pages, die_busy, channel_busy. Warm-up included."""
         import polars
 
+        if self._series is None:
+            from ._core import InputError
+
+            raise InputError("results of a sweep hold no time series\n  help: run the case by itself")
         return polars.read_parquet(self._series)
 
     def latency_distribution(self, kind: Literal["read", "write"]) -> polars.DataFrame:

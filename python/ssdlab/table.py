@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import polars
+
+    from .comparison import Comparison
     from .result import Requests, Result, Runs, Section
+    from .study import Verdict
 
 
 class Table(NamedTuple):
@@ -249,3 +253,101 @@ def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
         values = [info[key][column] for column in columns[1:]]
         rows.append((label, *("-" if value is None else f"{value / scale:,.1f}" for value in values)))
     return [Table(name, ("", ""), plain), Table("sizes and gaps", columns, rows)]
+
+
+def number(value: float | None) -> str:
+    """Five significant digits, whole numbers with separators."""
+    if value is None:
+        return "-"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
+
+
+def with_interval(mean: float | None, half_width: float | None) -> str:
+    """A mean with its confidence interval; the mean has the digits that the interval leaves sense in."""
+    if mean is None or half_width is None or half_width <= 1e-12 * abs(mean):
+        return number(mean)
+    import math
+
+    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    return f"{mean:,.{digits}f} ± {half_width:,.{digits}f}"
+
+
+SHOWN = (
+    "host.read.latency_ns.mean",
+    "host.read.latency_ns.p99",
+    "host.write.latency_ns.mean",
+    "host.all.iops",
+    "ftl.waf",
+)
+"""What is shown of a sweep if nothing is asked for."""
+
+
+def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
+    """The table of a sweep: the axes and some statistics."""
+    from ._core import InputError
+    from .cases import axes_of, statistics_of
+
+    axes, statistics = axes_of(table), statistics_of(table)
+    for name in shown:
+        if name not in statistics:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, statistics, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(statistics[:8])}, …"
+            raise InputError(f"--show {name}: there is no such statistic in the table\n  help: {hint}")
+    names = shown or [name for name in SHOWN if name in statistics] or statistics[:4]
+    rows = [
+        (*(str(row[axis]) for axis in axes), *(number(row[name]) for name in names))
+        for row in table.iter_rows(named=True)
+    ]
+    return Table("Cases", (*axes, *names), rows, left=len(axes))
+
+
+def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
+    """A comparison: the metric itself, and its ratios to the baseline's."""
+    schemes = comparison.schemes
+    values = [
+        (row, *(with_interval(*cells[scheme].value) for scheme in schemes))
+        for row, cells in comparison.rows.items()
+        if any(cell.value.mean is not None for cell in cells.values())
+    ]
+    ratios = [
+        (row, *(with_interval(*cells[scheme].ratio) for scheme in schemes)) for row, cells in comparison.rows.items()
+    ]
+    pairs = min((cell.pairs for cells in comparison.rows.values() for cell in cells.values()), default=0)
+    footnotes = [f"± 95 % confidence interval over seeds; pairs of a seed: {pairs} or more"] if pairs > 1 else []
+    if pairs == 1:
+        footnotes.append("one seed each: nothing can be said about chance; give the sweep an axis of seeds")
+    if comparison.fewest_beyond is not None:
+        footnotes.append(
+            f"{comparison.fewest_beyond:,.1f} samples lie beyond the percentile in the case with the fewest"
+        )
+    return [
+        Table(comparison.metric, ("", *schemes), values),
+        Table(f"over {comparison.baseline}", ("", *schemes), ratios),
+    ], footnotes
+
+
+def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
+    """The claims of a study."""
+    words = {True: "holds", False: "FAILS", None: "-"}
+    rows: list[tuple[str, ...]] = []
+    for verdict in verdicts:
+        claim, measured = verdict
+        low, high = (number(end) for end in claim.accept)
+        rows.append(
+            (
+                claim.id,
+                claim.says if len(claim.says) <= 60 else claim.says[:59] + "…",
+                claim.unit,
+                number(claim.published),
+                with_interval(measured.value, measured.ci95),
+                f"{low} … {high}",
+                words[verdict.passed],
+                measured.note,
+            )
+        )
+    columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "note")
+    return Table(f"{id}: {about}", columns, rows, left=3)

@@ -34,6 +34,7 @@ fn refuse(error: ConfigError) -> PyErr {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("RESULTS_VERSION", ssd::RESULTS_VERSION)?;
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
     module.add_class::<simulation::Simulation>()?;

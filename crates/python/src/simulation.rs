@@ -1,7 +1,10 @@
 //! A run in steps, so that Python can show progress and be interrupted.
 
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -9,7 +12,7 @@ use serde_json::{Map, Value, json};
 use ssd::log::{RequestLog, series_parquet};
 use ssd::run::{Plan, Replay, Run};
 use ssd::stats::report;
-use ssd::{DeviceSpec, RunError};
+use ssd::{Config, DeviceSpec, RunError};
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span};
@@ -74,8 +77,7 @@ fn trace(word: &str, format: Option<&str>, options: &TraceOptions, capacity: Byt
     let mut notes = Vec::new();
     for path in &paths {
         let opened = TraceFile::open_with(path, format, options.reading)?;
-        let hash =
-            workload::content_hash(path).map_err(|error| RunError::Trace(format!("{}: {error}", path.display())))?;
+        let hash = content_hash(path).map_err(|error| RunError::Trace(format!("{}: {error}", path.display())))?;
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let found = opened.format().to_string();
         traces.push(json!({ "trace": file, "format": found, "hash": format!("fnv1a64:{hash:016x}") }));
@@ -88,6 +90,8 @@ fn trace(word: &str, format: Option<&str>, options: &TraceOptions, capacity: Byt
         );
     }
     let mut manifest = if traces.len() == 1 { traces.remove(0) } else { json!({ "traces": traces }) };
+    manifest["skip_bad_lines"] = json!(options.reading.skip_bad_lines);
+    manifest["sort_window"] = json!(options.reading.sort_window);
     manifest["volumes"] = json_of(&options.volumes.write());
     manifest["beyond"] = json_of(&options.beyond.write());
     let open = || Merged::open(&paths, format, options.reading);
@@ -97,6 +101,21 @@ fn trace(word: &str, format: Option<&str>, options: &TraceOptions, capacity: Byt
         volumes => Box::new(Apart::new(open()?, open()?, volumes, options.beyond, capacity, word)?),
     };
     Ok(Work { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")) })
+}
+
+/// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
+fn content_hash(path: &Path) -> io::Result<u64> {
+    type Known = HashMap<(PathBuf, u64, SystemTime), u64>;
+    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+    let about = path.metadata()?;
+    let key = (path.canonicalize()?, about.len(), about.modified()?);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(hash) = known().get(&key) {
+        return Ok(*hash);
+    }
+    let hash = workload::content_hash(path)?;
+    known().insert(key, hash);
+    Ok(hash)
 }
 
 /// `endless`: a generator goes on for as long as it is asked.
@@ -201,9 +220,37 @@ pub(crate) fn parse<T: units::value::Value>(origin: &str, word: &str) -> Result<
 /// A replay of a workload on a device, played in steps.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Simulation {
-    run: Mutex<Option<Run>>,
+    run: Mutex<State>,
     manifest: Value,
     note: Option<String>,
+}
+
+/// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
+enum State {
+    Ready(Box<Prepared>),
+    Running(Box<Run>),
+    Finished,
+}
+
+/// A run whose input has been read and checked.
+struct Prepared {
+    config: Config,
+    source: Box<dyn Source>,
+    plan: Plan,
+    log: Option<RequestLog>,
+}
+
+impl State {
+    /// The run, begun if it had not been; none once it has been finished.
+    fn run(&mut self) -> PyResult<Option<&mut Run>> {
+        if let State::Ready(_) = self
+            && let State::Ready(prepared) = std::mem::replace(self, State::Finished)
+        {
+            let Prepared { config, source, plan, log } = *prepared;
+            *self = State::Running(Box::new(Run::new(&config, source, plan, log).map_err(refuse)?));
+        }
+        Ok(if let State::Running(run) = self { Some(run) } else { None })
+    }
 }
 
 #[pymethods]
@@ -271,6 +318,7 @@ impl Simulation {
             .collect();
         let manifest = json!({
             "ssdlab": env!("CARGO_PKG_VERSION"),
+            "results_version": ssd::RESULTS_VERSION,
             "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections },
             "workload": work.manifest,
             "scheme": scheme,
@@ -282,8 +330,14 @@ impl Simulation {
             "seed": seed,
         });
         let plan = Plan { replay, requests, duration, warmup, seed, until_steady, beyond };
-        let run = Run::new(&spec.config, work.source, plan, log).map_err(refuse)?;
-        Ok(Simulation { run: Mutex::new(Some(run)), manifest, note: work.note })
+        let prepared = Prepared { config: spec.config, source: work.source, plan, log };
+        Ok(Simulation { run: Mutex::new(State::Ready(Box::new(prepared))), manifest, note: work.note })
+    }
+
+    /// What is run, as JSON: everything that decides the result.
+    #[getter]
+    fn manifest(&self) -> String {
+        self.manifest.to_string()
     }
 
     /// What the user should know about how the workload was read.
@@ -295,18 +349,21 @@ impl Simulation {
     /// Plays some `requests` more; returns whether the workload has been played to its end.
     fn step(&self, py: Python<'_>, requests: u64) -> PyResult<bool> {
         py.detach(|| {
-            let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-            run.as_mut().map_or(Ok(true), |run| run.step(requests).map_err(raise))
+            let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+            state.run()?.map_or(Ok(true), |run| run.step(requests).map_err(raise))
         })
     }
 
     /// Share of the workload played, where it can be known; requests submitted; requests completed.
     fn progress(&self) -> (Option<f64>, u64, u64) {
-        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        run.as_ref().map_or((Some(1.0), 0, 0), |run| {
-            let (submitted, completed) = run.counts();
-            (run.progress(), submitted, completed)
-        })
+        match &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Ready(_) => (Some(0.0), 0, 0),
+            State::Running(run) => {
+                let (submitted, completed) = run.counts();
+                (run.progress(), submitted, completed)
+            }
+            State::Finished => (Some(1.0), 0, 0),
+        }
     }
 
     /// Ends the run. Returns (JSON of manifest and statistics, statistics as (name, unit, description) lines, events,
@@ -324,8 +381,11 @@ impl Simulation {
         Option<(u64, Bound<'py, PyBytes>)>,
         [Vec<(u64, f64)>; 2],
     )> {
-        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let run = run.ok_or_else(|| SimulationError::new_err("the run has been finished already"))?;
+        let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        state.run()?;
+        let State::Running(run) = std::mem::replace(&mut *state, State::Finished) else {
+            return Err(SimulationError::new_err("the run has been finished already"));
+        };
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
         let report = report::report(&outcome);
         let mut root = Map::new();

@@ -1,0 +1,91 @@
+"""Closed forms: what is measured of each claim, and the figures."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from ssdlab.confidence import mean_and_half_width
+from ssdlab.study import Measured, Tables
+
+# Beside the service a read takes 34 ns of DRAM and link (queues.toml: 1000 GB/s each).
+BESIDE_NS = 34.0
+SERVICE_NS = {"die": 67_000.0, "bus": 16_000.0, "ecc": 16_000.0}
+
+
+def _over_seeds(table: pl.DataFrame, value: pl.Expr) -> Measured:
+    return Measured(*mean_and_half_width(table.select(value.alias("value"))["value"].to_list()))
+
+
+def _wait(tables: Tables, server: str, load: int) -> Measured:
+    point = tables["queues"].filter(point=f"{server}_{load}")
+    service = SERVICE_NS[server]
+    return _over_seeds(point, (pl.col("host.read.latency_ns.mean") - service - BESIDE_NS) / service)
+
+
+def _waf(tables: Tables, victim: str, spare: float) -> pl.DataFrame:
+    return tables["waf"].filter(pl.col("gc.victim") == victim, pl.col("ftl.over_provisioning") == spare)
+
+
+def _lone(tables: Tables, rw: str, kind: str) -> Measured:
+    of = tables["lone"].filter(pl.col("workload.rw") == rw)
+    mean, most = (of[f"host.{kind}.latency_ns.{what}"][0] for what in ("mean", "max"))
+    return Measured(most / 1e3, note="" if mean == most else f"not all alike: the mean is {mean / 1e3} us")
+
+
+def measure(tables: Tables) -> dict[str, Measured]:
+    """Every claim of this study."""
+    measured = {
+        "theory.lone.read": _lone(tables, "randread", "read"),
+        "theory.lone.write": _lone(tables, "randwrite", "write"),
+        "theory.saturation": _over_seeds(tables["queues"].filter(point="die_full"), pl.col("host.read.iops")),
+    }
+    for server, load in (("die", 30), ("die", 60), ("die", 80), ("bus", 60), ("ecc", 60)):
+        measured[f"theory.md1.{server}.{load}"] = _wait(tables, server, load)
+    for spare in (0.12, 0.25, 0.5):
+        measured[f"theory.waf.fifo.{100 * spare:.0f}"] = _over_seeds(_waf(tables, "fifo", spare), pl.col("ftl.waf"))
+    both = _waf(tables, "greedy", 0.25).join(_waf(tables, "fifo", 0.25), on="seed", suffix="_fifo")
+    measured["theory.waf.greedy"] = _over_seeds(both, pl.col("ftl.waf") / pl.col("ftl.waf_fifo"))
+    return measured
+
+
+def figures(tables: Tables) -> dict[str, Figure]:
+    """Waiting against load; write amplification against spare."""
+    figure = Figure(figsize=(8.5, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    loads = [load / 100 for load in range(5, 86)]
+    left.plot(loads, [load / 2 / (1 - load) for load in loads], color="#333333", lw=1, label="Pollaczek-Khinchine")
+    for server, colour in (("die", "#4477aa"), ("bus", "#ee6677"), ("ecc", "#228833")):
+        points = [load for load in (30, 60, 80) if f"{server}_{load}" in tables["queues"]["point"]]
+        waits = [_wait(tables, server, load) for load in points]
+        errors = [wait.ci95 or 0.0 for wait in waits]
+        places = [load / 100 for load in points]
+        left.errorbar(places, [wait.value for wait in waits], errors, fmt="o", ms=4, color=colour, label=server)
+    left.set_xlabel("load")
+    left.set_ylabel("mean wait [service times]")
+    left.legend(frameon=False)
+    spares = [spare / 100 for spare in range(8, 60)]
+    right.plot(spares, [_fifo(spare) for spare in spares], color="#333333", lw=1, label="FIFO, closed form")
+    for victim, colour in (("fifo", "#4477aa"), ("d-choices", "#228833"), ("greedy", "#ee6677")):
+        found = {spare: _over_seeds(_waf(tables, victim, spare), pl.col("ftl.waf")) for spare in (0.12, 0.25, 0.5)}
+        values, errors = [of.value for of in found.values()], [of.ci95 or 0.0 for of in found.values()]
+        right.errorbar(list(found), values, errors, fmt="o", ms=4, color=colour, label=victim)
+    right.set_xlabel("over-provisioning")
+    right.set_ylabel("write amplification")
+    right.legend(frameon=False)
+    for ax in (left, right):
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(alpha=0.3)
+    return {"theory": figure}
+
+
+def _fifo(spare: float) -> float:
+    """A = alpha / (alpha + W(-alpha exp(-alpha))), by bisection of 1 - 1/A = exp(-alpha / A)."""
+    alpha = 1998 / 2000 * (1 + spare)
+    low, high = 1.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 - 1 / middle < math.exp(-alpha / middle) else (low, middle)
+    return low

@@ -1,0 +1,374 @@
+"""Sweeps, their cache, comparisons and figures."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import ssdlab
+from ssdlab import plot
+from ssdlab._runner import Options, _open
+from ssdlab.cache import Cache, key_of
+from ssdlab.cases import Sweep, read_table, write_table
+from ssdlab.comparison import GEOMEAN
+
+SSDLAB = Path(sys.executable).with_name("ssdlab")
+
+SWEEP: dict[str, Any] = {
+    "run": {"requests": 400, "workload": "default", "workload.requests": 400},
+    "axes": {
+        "device": ["tlc", "fast12-slc"],
+        "scheme": ["fifo", "rps"],
+        "age": {"fresh": "pec=0", "old": "pec=2000,retention=6mo"},
+        "seed": [1, 2],
+    },
+}
+
+FILE = """
+[run]
+requests = 20_000
+[axes]
+scheme = ["fifo", "rps"]
+"workload.read_ratio" = [0.1, 0.5, 0.9]
+seed = [1, 2, 3]
+"""
+
+
+def key(**words: Any) -> str:
+    import json
+
+    options = Options(**{"device": "tlc", "workload": "default", **words})
+    return key_of(json.loads(_open(options).manifest))
+
+
+def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path) -> None:
+    trace = tmp_path / "a.csv"
+    trace.write_text("10,web,0,Read,4096,4096,1\n20,web,1,Write,8192,4096,1\n")
+    copy = tmp_path / "b.csv"
+    copy.write_text(trace.read_text())
+    other = tmp_path / "c.csv"
+    other.write_text(trace.read_text().replace("8192", "12288"))
+    base, traced = key(), key(workload=str(trace))
+    assert base == key()
+    changed = [
+        key(device="asplos21"),
+        key(workload="random-read-8k"),
+        key(scheme="fifo"),
+        key(age="pec=1"),
+        key(settings=("chip.t_prog=401us",)),
+        key(settings=("workload.read_ratio=0.71",)),
+        key(replay="closed:3"),
+        key(requests=10),
+        key(duration="1s"),
+        key(warmup=1),
+        key(until_steady="1s"),
+        key(seed=2),
+        traced,
+        key(workload=str(other)),
+        key(workload=str(trace), merge=(str(copy),)),
+        key(workload=str(trace), merge=(str(other),)),
+        key(workload=str(trace), format="csv:time=s,skip,device,op=R/W,offset=B,size=B,skip"),
+        key(workload=str(trace), skip_bad_lines=1),
+        key(workload=str(trace), sort_window=7),
+        key(workload=str(trace), volumes="namespaces"),
+        key(workload=str(trace), beyond="refuse"),
+    ]
+    assert len({base, *changed}) == 1 + len(changed)
+    # Every word of a run is above, but for where results go, what is found by its content, and what is kept.
+    tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
+    tested |= {"until_steady", "merge", "format", "skip_bad_lines", "sort_window", "volumes", "beyond"}
+    assert set(Options._fields) - tested == {"requests_out", "keep_requests", "series_out", "traces"}
+    # The same content under another name, the same choices in other words.
+    assert key(workload=str(copy)) == traced
+    assert key(scheme="fifo") == key(settings=("schedule.order=fifo",))
+    assert key(age="pec=1") == key(settings=("age.pec=1",))
+    device = tmp_path / "mine.toml"
+    device.write_text('base = "tlc"\n')
+    assert key(device=str(device)) == base
+    trace.write_text(other.read_text())
+    os.utime(trace, ns=(1, 1))
+    assert key(workload=str(trace)) == key(workload=str(other)), "a trace that has changed is read again"
+
+
+def test_a_sweep_plays_what_is_missing_and_gives_the_same_table(tmp_path: Path) -> None:
+    steps = []
+    first = ssdlab.sweep(SWEEP, cache=tmp_path, progress=steps.append)
+    assert (first.played, first.table.height, first.failed) == (16, 16, ())
+    assert steps[-1] == (16, 16, 0, 0)
+    assert first.table.columns[:5] == ["device", "scheme", "age", "seed", "case"]
+    assert first.table["age"].to_list()[:3] == ["fresh", "fresh", "old"]
+    assert first.table["case"].n_unique() == 16
+    again = ssdlab.sweep(SWEEP, cache=tmp_path, progress=steps.append)
+    assert again.played == 0
+    assert steps[-1] == (16, 16, 16, 0)
+    assert again.table.equals(first.table)
+    more = {**SWEEP, "axes": {**SWEEP["axes"], "seed": [1, 2, 3]}}
+    assert ssdlab.sweep(more, cache=tmp_path).played == 8
+    one = ssdlab.run("tlc", "default", scheme="rps", age="pec=2000,retention=6mo", seed=2, requests=400)
+    row = first.table.filter(device="tlc", scheme="rps", age="old", seed=2)
+    assert row["host.read.latency_ns.mean"][0] == one["host.read.latency_ns.mean"]
+    assert ssdlab.sweep(SWEEP, cache=tmp_path / "other", threads=1).table.equals(first.table)
+
+
+def test_a_damaged_result_is_found_and_computed_again(tmp_path: Path) -> None:
+    first = ssdlab.sweep(SWEEP, cache=tmp_path)
+    entries = sorted(tmp_path.rglob("*.json.gz"))
+    assert len(entries) == 16
+    whole = entries[0].read_bytes()
+    entries[0].write_bytes(whole[: len(whole) // 2])
+    entries[1].write_bytes(b"")
+    flipped = bytearray(entries[2].read_bytes())
+    flipped[-20] ^= 1
+    entries[2].write_bytes(bytes(flipped))
+    # A good file of other content: its digest is not its content's.
+    entries[3].write_bytes(whole[:64] + gzip.compress(b"{}"))
+    (tmp_path / "aa").mkdir(exist_ok=True)
+    (tmp_path / "aa" / "left-over.tmp").write_bytes(b"half")
+    again = ssdlab.sweep(SWEEP, cache=tmp_path)
+    assert again.played == 4
+    assert again.table.equals(first.table)
+
+
+def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(FILE)
+
+    def command(out: str, cache: str) -> list[str]:
+        return [str(SSDLAB), "sweep", "sweep.toml", "--out", out, "--cache", cache]
+
+    subprocess.run(command("whole.csv", "whole"), cwd=tmp_path, check=True, capture_output=True)
+    draw = random.Random(7)
+    kills = 0
+    for _ in range(60):
+        process = subprocess.Popen(
+            command("killed.csv", "killed"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(0.1 + draw.random() * 0.4)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    subprocess.run(command("killed.csv", "killed"), cwd=tmp_path, check=True, capture_output=True)
+    assert kills > 0
+    assert (tmp_path / "killed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(FILE.replace("20_000", "200_000"))
+    process = subprocess.Popen(
+        [str(SSDLAB), "sweep", "sweep.toml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(1.2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130, errors
+    assert "the same command goes on from there" in errors
+
+
+def test_cases_that_fail_stop_nothing_else_and_are_retried_when_asked(tmp_path: Path) -> None:
+    far = tmp_path / "far.csv"
+    far.write_text("10,web,0,Read,4096,4096,1\n20,web,0,Read,9000000000000000,4096,1\n")
+    near = tmp_path / "near.csv"
+    near.write_text("10,web,0,Read,4096,4096,1\n")
+    sweep = {
+        "run": {"beyond": "refuse"},
+        "axes": {"workload": {"near": str(near), "far": str(far), "absent": str(tmp_path / "absent.csv")}},
+    }
+    steps = []
+    first = ssdlab.sweep(sweep, cache=tmp_path / "cache", progress=steps.append)
+    assert [failed.labels["workload"] for failed in first.failed] == ["far", "absent"]
+    assert "does not lie within" in first.failed[0].error
+    assert "there is no such workload or file" in first.failed[1].error
+    assert steps[-1] == (3, 3, 0, 2)
+    assert first.table["host.read.requests"].to_list() == [1.0, None, None]
+    assert ssdlab.sweep(sweep, cache=tmp_path / "cache").played == 0
+    again = ssdlab.sweep(sweep, cache=tmp_path / "cache", retry_failed=True)
+    assert again.played == 1
+    assert again.table.equals(first.table)
+    with pytest.raises(ssdlab.InputError, match="no such workload"):
+        ssdlab.sweep({"axes": {"workload": ["absent"]}}, cache=tmp_path / "cache")
+
+
+def test_any_executor_runs_the_cases(tmp_path: Path) -> None:
+    here = ssdlab.sweep(SWEEP, cache=tmp_path / "a")
+    with ProcessPoolExecutor(2) as pool:
+        there = ssdlab.sweep(SWEEP, cache=tmp_path / "b", executor=pool)
+    assert there.played == 16
+    assert there.table.equals(here.table)
+
+
+def test_two_sweeps_share_a_cache(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        tables = [future.result().table for future in [pool.submit(ssdlab.sweep, SWEEP, cache=tmp_path) for _ in "123"]]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+    assert len(list(tmp_path.rglob("*.json.gz"))) == 16
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_each_case_can_have_a_file(tmp_path: Path) -> None:
+    ssdlab.sweep(SWEEP, cache=tmp_path / "cache", files=tmp_path / "files")
+    files = list((tmp_path / "files").glob("*.json"))
+    assert len(files) == 16
+    assert any(file.name.startswith("tlc-rps-old-2.") for file in files)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("axes = 3", ("axes", "must be a section")),
+        ("[axis]\n", ("axis", "a sweep has about")),
+        ("[axes]\nschem = ['fifo']", ("schem", "did you mean `scheme`?")),
+        ("[axes]\n'chip.t_porg' = ['1us']", ("chip.t_porg", "did you mean `chip.t_prog`?")),
+        ("[axes]\nscheme = 'fifo'", ("axes.scheme", "is one value")),
+        ("[axes]\nseed = [1, 1]", ("axes.seed", "twice")),
+        ("[axes]\nseed = []", ("axes.seed", "is empty")),
+        ("[axes]\nseed = ['a']", ("seed", "expected a whole number")),
+        ("[axes]\ndevice = [7]", ("device", "expected text")),
+        ("[axes]\nseed = [1]\n[quick]\nseed = [2]", ("quick.seed", "not on the axis")),
+        ("[quick]\nseed = [2]", ("quick.seed", "is no axis")),
+        ("[axes]\n'chip.t_read' = [['1us', '2us', '3us']]", ("axes.chip.t_read", "name its values")),
+        ("[axes\n", ("sweep.toml", "must be TOML")),
+        ("statistics = 3", ("statistics", "list of names")),
+        ("[run]\n'chip.t_prog' = 400", ("chip.t_prog", "a time with its unit")),
+    ],
+)
+def test_a_wrong_sweep_is_refused_with_place_and_remedy(tmp_path: Path, text: str, parts: tuple[str, ...]) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(text)
+    with pytest.raises(ssdlab.InputError) as caught:
+        ssdlab.sweep(path, cache=tmp_path)
+    for part in (*parts, "\n  help: "):
+        assert part in str(caught.value)
+
+
+def test_the_quick_cases_are_those_of_the_file() -> None:
+    sweep = Sweep.read({**SWEEP, "quick": {"device": ["tlc"], "seed": [2]}})
+    quick = sweep.cases(quick=True)
+    assert len(quick) == 4
+    assert {case.labels["seed"] for case in quick} == {2}
+
+
+def table(values: dict[tuple[str, str, int], float]) -> pl.DataFrame:
+    lines = [(row, scheme, seed, "0", value, 1000.0) for (row, scheme, seed), value in values.items()]
+    columns = ["workload", "scheme", "seed", "case", "host.read.latency_ns.p99", "host.read.requests"]
+    return pl.DataFrame(lines, schema=columns, orient="row")
+
+
+def test_a_comparison_pairs_seeds_normalises_and_takes_geometric_means() -> None:
+    values = {("a", "base", seed): 100.0 + seed for seed in range(4)}
+    values |= {("a", "new", seed): 50.0 + seed / 2 for seed in range(4)}
+    values |= {("b", "base", seed): 200.0 for seed in range(4)}
+    values |= {("b", "new", seed): 400.0 + 10 * (-1) ** seed for seed in range(4)}
+    found = ssdlab.compare(table(values), "host.read.latency_ns.p99", baseline="base")
+    a, b, all_rows = found.rows["a"]["new"], found.rows["b"]["new"], found.rows[GEOMEAN]["new"]
+    assert a.value.mean == pytest.approx(50.75)
+    assert a.ratio == (pytest.approx(0.5), pytest.approx(0.0, abs=1e-12)), "pairs leave no chance in it"
+    assert a.difference.mean == pytest.approx(-50.75)
+    # Standard deviation 10 / 200 * sqrt(4/3), t of 3 degrees of freedom 3.1824.
+    assert b.ratio == (pytest.approx(2.0), pytest.approx(3.18245 * 0.05 * (4 / 3) ** 0.5 / 2, rel=1e-4))
+    assert all_rows.ratio.mean == pytest.approx(1.0, abs=0.01)
+    assert all_rows.pairs == 4
+    assert found.rows["a"]["base"].ratio.mean == 1.0
+    assert found.fewest_beyond == pytest.approx(10.0)
+    assert found.frame().height == 6
+    # A seed that only one of both has makes no pair.
+    del values["a", "base", 3]
+    assert ssdlab.compare(table(values), "host.read.latency_ns.p99", baseline="base").rows["a"]["new"].pairs == 3
+    assert ssdlab.compare(table(values), "host.read.latency_ns.p99", by="workload").baseline == "a"
+    for wrong in ({"metric": "host.read.latency_ns.p98"}, {"baseline": "bse"}, {"by": "schem"}):
+        with pytest.raises(ssdlab.InputError, match="did you mean"):
+            ssdlab.compare(table(values), **{"metric": "host.read.latency_ns.p99", **wrong})
+
+
+def test_tables_read_back_as_they_were_written(tmp_path: Path) -> None:
+    found = ssdlab.sweep(SWEEP, cache=tmp_path).table
+    for ending in ("csv", "parquet"):
+        path = str(tmp_path / f"table.{ending}")
+        write_table(found, path)
+        assert read_table(path).equals(found), ending
+    with pytest.raises(ssdlab.InputError, match="says nothing"):
+        write_table(found, str(tmp_path / "table.xls"))
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ssdlab.InputError, match="no table of a sweep"):
+        read_table(tmp_path / "other.csv")
+
+
+def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(FILE.replace("20_000", "500"))
+    swept = subprocess.run(
+        [str(SSDLAB), "sweep", "sweep.toml", "--out", "t.csv", "--show", "host.read.latency_ns.p99_99"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "18 cases: 18 played, 0 kept" in swept.stdout
+    compared = subprocess.run(
+        [str(SSDLAB), "compare", "t.csv", "--baseline", "fifo", "--metric", "host.read.latency_ns.p99_99", "--plot", "x.png"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "over fifo" in compared.stdout
+    assert GEOMEAN in compared.stdout
+    assert "samples lie beyond the percentile" in compared.stdout
+    assert (tmp_path / "x.png").stat().st_size > 5_000
+
+
+def test_figures_say_what_they_show_and_are_the_same_bytes(tmp_path: Path) -> None:
+    outcome = ssdlab.sweep(SWEEP, cache=tmp_path, keep_results=True)
+    results = dict(zip(("fifo", "fifo, old"), list(outcome.results.values())[:2], strict=False))
+    run = ssdlab.run("tlc", "default", requests=5000)
+
+    def draw() -> dict[str, Any]:
+        return {
+            "cdf": plot.cdf(results),
+            "bars": plot.bars(ssdlab.compare(outcome.table, baseline="fifo")),
+            "usage": plot.usage(results),
+            "heatmap": plot.heatmap(outcome.table, "age", "device", "host.read.latency_ns.mean", unit="ns"),
+            "series": plot.series(run),
+        }
+
+    figures = draw()
+    labels = {
+        "cdf": ("read latency [µs]", "percentile [%]"),
+        "bars": ("", "host.read.latency_ns.mean\nover fifo"),
+        "usage": ("share of a die's time [%]", ""),
+        "heatmap": ("age", "device"),
+        "series": ("simulated time [s]", "bandwidth [MB/s]"),
+    }
+    for name, figure in figures.items():
+        assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == labels[name]
+        for ending in ("png", "svg", "pdf"):
+            plot.save(figure, tmp_path / f"{name}-1.{ending}")
+    for name, figure in draw().items():
+        for ending in ("png", "svg", "pdf"):
+            plot.save(figure, tmp_path / f"{name}-2.{ending}")
+            one, other = ((tmp_path / f"{name}-{i}.{ending}").read_bytes() for i in (1, 2))
+            assert one == other
+            assert len(one) > 3_000
+    with pytest.raises(ssdlab.InputError, match="says nothing"):
+        plot.save(figures["cdf"], tmp_path / "x.gif")
+
+
+def test_a_cache_forgets_failures_when_a_case_succeeds(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.fail("ab" * 32, "too bad")
+    assert cache.failure("ab" * 32) == "too bad"
+    assert cache.get("ab" * 32) is None
+    cache.put("ab" * 32, {"data": 1})
+    assert cache.failure("ab" * 32) is None
+    assert cache.get("ab" * 32) == {"data": 1}

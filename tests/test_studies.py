@@ -1,0 +1,132 @@
+"""The studies: claims, kept results, golden results."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from ssdlab import _core, study
+from ssdlab.study import Study
+
+SSDLAB = Path(sys.executable).with_name("ssdlab")
+HERE = Path(__file__).parent
+PAPERS = HERE.parent.parent / "shared" / "claims.toml"
+GOLDEN = HERE / "golden" / "results.json"
+
+CASES = {
+    "default": {"device": "tlc", "workload": "default"},
+    "aged": {"device": "tlc", "workload": "mixed-10-90-16k", "precondition": "closed-form", "replay": "closed:32"},
+    "fast12": {"device": "fast12-mlc", "workload": "fast12/F2", "scheme": "fifo"},
+    "jobs": {"device": "asplos21", "workload": "two-tenants"},
+    "mapped": {"device": "mqsim", "workload": "random-read-8k"},
+}
+
+
+def golden() -> dict[str, object]:
+    results = {}
+    for name, words in CASES.items():
+        found = ssdlab.run(**words, requests=3000).to_dict()  # type: ignore[arg-type, call-overload]
+        results[name] = {part: found[part] for part in ("host", "flash", "ftl")}
+    return {"results_version": _core.RESULTS_VERSION, "results": results}
+
+
+def test_results_change_only_with_the_results_version(request: pytest.FixtureRequest) -> None:
+    now = json.loads(json.dumps(golden()))
+    if request.config.getoption("--update-golden"):
+        GOLDEN.write_text(json.dumps(now, indent=1) + "\n")
+    kept = json.loads(GOLDEN.read_text())
+    if kept["results"] != now["results"]:
+        assert kept["results_version"] != now["results_version"], (
+            "results have changed: if they were meant to, raise RESULTS_VERSION in crates/ssd/src/lib.rs, "
+            "run pytest --update-golden, and run the studies again"
+        )
+    assert kept == now, "run pytest --update-golden"
+
+
+@pytest.mark.skipif(not PAPERS.exists(), reason="the papers' claims are not beside this checkout")
+def test_claims_are_the_papers_own() -> None:
+    papers = tomllib.loads(PAPERS.read_text())
+    for name, section in papers.items():
+        own = tomllib.loads((study.home() / name / "claims.toml").read_text())
+        assert own["claims"] == section["claims"], name
+
+
+def test_claims_have_ids_of_their_own_and_ranges_around_something() -> None:
+    ids = [claim.id for found in study.studies() for claim in found.claims]
+    assert len(ids) == len(set(ids))
+    for found in study.studies():
+        for claim in found.claims:
+            assert claim.accept[0] <= claim.accept[1], claim.id
+            assert claim.kind in ("device", "mechanism", "system"), claim.id
+
+
+def test_every_claim_of_theory_holds() -> None:
+    verdicts = study.study("theory").verdicts()
+    assert len(verdicts) == 12
+    for verdict in verdicts:
+        assert verdict.passed, verdict
+
+
+def test_kept_results_are_what_runs_give_today(tmp_path: Path) -> None:
+    for found in study.studies():
+        if (found.folder / "results").exists():
+            compared, differences = found.check(cache=tmp_path)
+            assert compared > 0
+            assert differences == [], found.id
+
+
+def test_a_check_sees_every_difference(tmp_path: Path) -> None:
+    folder = tmp_path / "theory"
+    shutil.copytree(study.study("theory").folder, folder)
+    kept = folder / "results" / "lone.csv"
+    kept.write_text(kept.read_text().replace("84872.0", "84873.0", 1))
+    _, differences = Study(folder).check(cache=tmp_path / "cache")
+    assert [(d.table, d.now) for d in differences] == [("lone", 84872.0)]
+
+
+def test_the_claims_command_prints_json_and_tells_what_fails(tmp_path: Path) -> None:
+    folder = tmp_path / "studies" / "theory"
+    shutil.copytree(study.study("theory").folder, folder)
+    claims = folder / "claims.toml"
+    claims.write_text(claims.read_text().replace("accept = [84.872, 84.872]", "accept = [84, 84.5]"))
+
+    def call(*words: str) -> str:
+        environment = {**os.environ, "SSDLAB_STUDIES": str(folder.parent)}
+        return subprocess.run(
+            [str(SSDLAB), "study", *words], env=environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    found = json.loads(call("claims", "theory", "--json"))
+    assert len(found) == 12
+    assert set(found[0]) == {"id", "kind", "published", "accept", "measured", "ci", "pass", "note"}
+    failing = [claim for claim in found if not claim["pass"]]
+    assert [(claim["id"], claim["measured"]) for claim in failing] == [("theory.lone.read", 84.872)]
+    assert "FAILS" in call("claims")
+    assert "12 claims: 11 hold, 1 fail, 0 not measured" in call("claims")
+    shutil.rmtree(folder / "results")
+    assert "not run yet" in call("claims")
+    assert "theory" in call("list")
+
+
+def test_a_study_runs_to_the_same_tables(tmp_path: Path) -> None:
+    found = study.study("theory")
+    lone = tmp_path / "lone"
+    shutil.copytree(found.folder, lone)
+    for name in ("queues", "waf"):
+        (lone / f"{name}.toml").unlink()
+    assert Study(lone).run(tmp_path / "results", cache=tmp_path / "cache") == []
+    kept = (found.folder / "results" / "lone.csv").read_bytes()
+    assert (tmp_path / "results" / "lone.csv").read_bytes() == kept
+
+
+def test_an_unknown_study_is_answered_with_its_neighbour() -> None:
+    with pytest.raises(ssdlab.InputError, match="did you mean `theory`"):
+        study.study("teory")
