@@ -466,13 +466,20 @@ def read_table(path: str | os.PathLike[str]) -> polars.DataFrame:
     """Reads a table that a sweep has written as CSV or Parquet."""
     import polars
 
+    table = read_csv(path)
+    return table.with_columns(polars.col(name).cast(polars.Float64) for name in statistics_of(table))
+
+
+def read_csv(path: str | os.PathLike[str]) -> polars.DataFrame:
+    """Reads a table that was written as CSV or Parquet."""
+    import polars
+
     path = os.fspath(path)
     try:
         if path.lower().endswith(".parquet"):
             return polars.read_parquet(path)
-        table = polars.read_csv(path, infer_schema_length=None)
+        return polars.read_csv(path, infer_schema_length=None)
     except (OSError, polars.exceptions.PolarsError) as error:
         raise InputError(
             f"{path}: cannot be read: {error}\n  help: give a table that `ssdlab sweep` has written"
         ) from None
-    return table.with_columns(polars.col(name).cast(polars.Float64) for name in statistics_of(table))

@@ -1,7 +1,7 @@
 """Studies: what papers claim, measured. A study is a folder with
 
 - ``claims.toml``: what is claimed, each with the range that is accepted,
-- sweeps, ``NAME.toml`` each, and their tables in ``results/NAME.csv``,
+- sweeps, ``NAME.toml`` each, and their tables in ``results/NAME.csv``; ``TABLES`` in ``study.py`` gives further ones,
 - ``study.py``: ``measure(tables)`` gives what was measured of each claim, ``figures(tables)`` the figures,
 - ``README.md``: how it is set up, what deviates and why.
 """
@@ -89,9 +89,9 @@ class Tables(Mapping[str, "polars.DataFrame"]):
         if name not in self._names:
             raise KeyError(name)
         if name not in self._read:
-            from .cases import read_table
+            from .cases import read_csv
 
-            self._read[name] = read_table(self._folder / f"{name}.csv")
+            self._read[name] = read_csv(self._folder / f"{name}.csv")
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -137,6 +137,11 @@ class Study:
         """The sweep files by name."""
         return {path.stem: path for path in sorted(self.folder.glob("*.toml")) if path.stem != "claims"}
 
+    @property
+    def computed(self) -> dict[str, Callable[[Callable[[float], None] | None], polars.DataFrame]]:
+        """The tables that ``study.py`` computes by itself (``TABLES``): each takes a listener for the share that is done."""
+        return dict(getattr(self._module(), "TABLES", {}))
+
     def run(
         self,
         results: Path | None = None,
@@ -154,6 +159,8 @@ class Study:
         folder = results or self.folder / "results"
         folder.mkdir(parents=True, exist_ok=True)
         failures = []
+        for name, compute in self.computed.items():
+            write_table(compute(None), str(folder / f"{name}.csv"))
         for name, path in self.sweeps.items():
             outcome = sweep(
                 path, cache=cache, threads=threads, traces=traces, retry_failed=retry_failed, progress=progress(name)
@@ -171,9 +178,13 @@ class Study:
     ) -> tuple[int, list[Difference]]:
         """Runs the quick cases again and compares them with the kept tables, exactly. Returns how many cases were
         compared, and what differs."""
-        from .cases import axes_of, statistics_of, sweep
+        from .cases import axes_of, read_csv, statistics_of, sweep
 
         compared, differences = 0, []
+        for name, compute in self.computed.items():
+            found, differing = _differences(name, read_csv(self.folder / "results" / f"{name}.csv"), compute(None))
+            compared += found
+            differences += differing
         for name, path in self.sweeps.items():
             kept = Tables(self.folder / "results", [name])[name]
             now = sweep(path, cache=cache, threads=threads, quick=True, progress=progress(name)).table
@@ -197,11 +208,11 @@ class Study:
         measured: dict[str, Measured] = {}
         why = "not measured yet"
         if module is not None:
-            missing = [name for name in self.sweeps if not (folder / f"{name}.csv").exists()]
+            missing = [name for name in [*self.sweeps, *self.computed] if not (folder / f"{name}.csv").exists()]
             if missing:
                 why = f"not run yet: ssdlab study run {self.id} (no {', '.join(missing)})"
             else:
-                measured = module.measure(Tables(folder, list(self.sweeps)))
+                measured = module.measure(Tables(folder, [*self.sweeps, *self.computed]))
         unknown = sorted(set(measured) - {claim.id for claim in self.claims})
         if unknown:
             raise InputError(
@@ -214,7 +225,9 @@ class Study:
         module = self._module()
         if module is None or not hasattr(module, "figures"):
             return {}
-        found: dict[str, Figure] = module.figures(Tables(results or self.folder / "results", list(self.sweeps)))
+        found: dict[str, Figure] = module.figures(
+            Tables(results or self.folder / "results", [*self.sweeps, *self.computed])
+        )
         return found
 
     def _module(self) -> ModuleType | None:
@@ -229,6 +242,19 @@ class Study:
         sys.modules[name] = module
         spec.loader.exec_module(module)
         return module
+
+
+def _differences(name: str, kept: polars.DataFrame, now: polars.DataFrame) -> tuple[int, list[Difference]]:
+    """Compares two computed tables line by line."""
+    if kept.columns != now.columns or kept.height != now.height:
+        return now.height, [Difference(name, "all", "shape", float(kept.height), float(now.height))]
+    lines = zip(kept.iter_rows(), now.iter_rows(), strict=True)
+    return now.height, [
+        Difference(name, f"line {number}", column, before, after)
+        for number, (old, new) in enumerate(lines, 2)
+        for column, before, after in zip(now.columns, old, new, strict=True)
+        if before != after
+    ]
 
 
 def label_of(labels: Mapping[str, Any]) -> str:

@@ -1,10 +1,13 @@
-//! The flash chip: its geometry and its timings.
+//! The flash chip: its geometry, its timings, and the virtual chip behind its errors.
 //!
 //! Architecture invariant: nothing here has a clock. Callers pass the conditions and get durations and
 //! addresses back.
 
+pub mod characterize;
 pub mod chip;
 pub mod geometry;
+pub mod model;
 
 pub use chip::{Chip, PlanePrograms, PlaneReads, ProgramUnit, Timings};
 pub use geometry::{Address, Cell, DieId, Geometry, Layout, PlaneId};
+pub use model::VirtualChip;

@@ -1,5 +1,6 @@
 //! The extension module `ssdlab._core`: conversions between Python and the workspace's crates, nothing else.
 
+mod chip;
 mod device;
 mod simulation;
 mod tables;
@@ -38,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
     module.add_class::<simulation::Simulation>()?;
+    module.add_class::<chip::Chip>()?;
     module.add_class::<device::Device>()?;
     module.add_function(wrap_pyfunction!(tables::devices, module)?)?;
     module.add_function(wrap_pyfunction!(tables::workloads, module)?)?;

@@ -100,6 +100,18 @@ impl Document {
         Ok(())
     }
 
+    /// The keys that a section of the document gives.
+    pub fn keys(&self, section: &str) -> Vec<String> {
+        let table = self.tree.as_table().get(section).and_then(|item| item.as_table_like());
+        table.map_or_else(Vec::new, |table| table.iter().map(|(key, _)| key.to_owned()).collect())
+    }
+
+    /// The error that something is wrong with `key`, at the line of a `section`.
+    pub fn error_at(&self, section: &str, key: &str, problem: &str, remedy: String) -> ConfigError {
+        let span = self.tree.as_table().key(section).and_then(|key| key.span());
+        self.error(span, key, problem.to_owned(), remedy)
+    }
+
     /// The names of the parts `[section.NAME]`.
     pub fn parts(&self, section: &str) -> Result<Vec<String>, ConfigError> {
         let Some(item) = self.tree.as_table().get(section) else { return Ok(Vec::new()) };

@@ -1,0 +1,230 @@
+//! Cells: distributions of threshold voltage, and the raw bit errors of a page read with any reference voltages.
+//!
+//! Voltages are in half pitches: right after programming state i lies at 2 i, and boundary j, between states j and j + 1,
+//! is read at 2 j + 1. Retention shifts the states down and widens them. The bit of a page flips at the page's boundaries
+//! (Gray code), so a cell is read wrongly where the parity of the boundaries below it is not that of its state: no
+//! approximation by neighbouring states, which fails once the shift passes a pitch.
+
+use units::Conditions;
+
+use super::normal::cdf;
+
+units::section! {
+    /// Threshold voltages of the cells and the vendor's retry table. In half pitches between states, wear in units of 1,000 P/E cycles.
+    pub struct Cells in "cells" {
+        /// Bits of a cell: 1, 2 or 3.
+        bits: u32 = 3,
+        /// Shift of the highest state of a typical page, per unit of ln(1 + age / shift_time), without wear.
+        shift: f64 = 0.5,
+        /// Retention age at which the loss of charge turns from linear to logarithmic.
+        shift_time: Span = Span(1_209_600_000_000_000),
+        /// How much the shift grows with the wear term.
+        shift_wear: f64 = 0.3,
+        /// The shift of the lowest state's upper boundary, relative to that of the highest boundary.
+        shift_lowest: f64 = 0.8,
+        /// Wear at which early wear saturates [1,000 P/E cycles]; wear = 1 - exp(-(x / wear_knee)^2) + wear_slope x.
+        wear_knee: f64 = 0.4,
+        /// What every further 1,000 P/E cycles add to the wear term.
+        wear_slope: f64 = 1.0,
+        /// Standard deviation of a state's voltages, fresh.
+        width: f64 = 0.29,
+        /// Relative growth of the width by early wear.
+        width_wear: f64 = 0.04,
+        /// Width that the shift adds, in quadrature, per unit of shift: cells leak differently.
+        width_shift: f64 = 0.04,
+        /// The power of a page's factor in its width.
+        width_factor: f64 = 0.05,
+        /// Errors per KiB that reading at 30 C adds to reading at 85 C.
+        cold_errors: f64 = 2.4,
+        /// The power of (85 C - T) / 55 C in that.
+        cold_power: f64 = 0.8,
+        /// Upward shift of the erased state by a million reads of the block, fresh.
+        disturb: f64 = 0.1,
+        /// What 1,000 P/E cycles add to that, relative to it.
+        disturb_wear: f64 = 0.5,
+        /// Step of the vendor's retry table: step k reads boundaries k times this lower, in proportion to their shifts.
+        retry_step: f64 = 0.16,
+        /// Steps of the retry table behind the default read.
+        retry_steps: u32 = 40,
+        /// Errors per KiB that the ECC corrects.
+        capability: u32 = 72,
+    }
+}
+
+use units::Span;
+
+/// How the cells of a page lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Shift of the highest boundary.
+    pub shift: f64,
+    /// Standard deviation of each state.
+    pub width: f64,
+    /// Upward shift of the erased state by reads.
+    pub disturb: f64,
+}
+
+/// Bits of a KiB.
+pub const KIB_BITS: f64 = 8192.0;
+
+const MONTH_NS: f64 = 30.0 * 86_400e9;
+
+impl Cells {
+    /// States of a cell.
+    pub fn states(&self) -> u32 {
+        1 << self.bits
+    }
+
+    /// The boundaries at which the bit of a page flips, by the page's place in its wordline: TLC <2, 3, 2> (asplos21 section
+    /// 2.2), MLC <1, 2>, SLC <1>.
+    pub fn boundaries(&self, page: u32) -> &'static [u32] {
+        match (self.bits, page) {
+            (1, _) => &[0],
+            (2, 0) => &[1],
+            (2, _) => &[0, 2],
+            (_, 0) => &[0, 4],
+            (_, 1) => &[1, 3, 5],
+            _ => &[2, 6],
+        }
+    }
+
+    /// The wear term: it starts slowly, saturates, and grows on.
+    pub fn wear(&self, x: f64) -> f64 {
+        let early = x / self.wear_knee;
+        1.0 - libm::exp(-early * early) + self.wear_slope * x
+    }
+
+    /// How the cells of a page with `factor` lie after `x` thousand P/E cycles, `months` at 30 °C and `reads` of its block.
+    pub fn shape(&self, x: f64, months: f64, reads: f64, factor: f64) -> Shape {
+        let time = months / (self.shift_time.0 as f64 / MONTH_NS);
+        let shift = factor * self.shift * (1.0 + self.shift_wear * self.wear(x)) * libm::log1p(time);
+        let early = x / self.wear_knee;
+        let own = self.width
+            * libm::pow(factor, self.width_factor)
+            * (1.0 + self.width_wear * (1.0 - libm::exp(-early * early)));
+        let width = libm::sqrt(own * own + (self.width_shift * shift) * (self.width_shift * shift));
+        Shape { shift, width, disturb: self.disturb * (1.0 + self.disturb_wear * x) * reads / 1e6 }
+    }
+
+    /// The share of the highest boundary's shift that boundary j, or any place between, takes.
+    fn share(&self, boundary: f64) -> f64 {
+        let last = f64::from(self.states() - 2).max(1.0);
+        self.shift_lowest + (1.0 - self.shift_lowest) * boundary / last
+    }
+
+    /// Where the mean of a state lies.
+    fn mean(&self, shape: Shape, state: u32) -> f64 {
+        let up = if state == 0 { shape.disturb } else { 0.0 };
+        2.0 * f64::from(state) - self.share(f64::from(state) - 0.5) * shape.shift + up
+    }
+
+    /// The reference voltage of a boundary that is lowered along the retry table by `offset`, which equals the shift where
+    /// it is best.
+    fn reference(&self, boundary: u32, offset: f64) -> f64 {
+        2.0 * f64::from(boundary) + 1.0 - self.share(f64::from(boundary)) * offset
+    }
+
+    /// The share of a page's bits that are read wrongly.
+    pub fn error_rate(&self, shape: Shape, page: u32, offset: f64) -> f64 {
+        let boundaries = self.boundaries(page);
+        let mut wrong = 0.0;
+        for state in 0..self.states() {
+            let mean = self.mean(shape, state);
+            let own = boundaries.iter().filter(|boundary| **boundary < state).count();
+            let mut below = 0.0;
+            for (place, boundary) in boundaries.iter().enumerate() {
+                let up_to = cdf((self.reference(*boundary, offset) - mean) / shape.width);
+                if (place ^ own) & 1 == 1 {
+                    wrong += up_to - below;
+                }
+                below = up_to;
+            }
+            if (boundaries.len() ^ own) & 1 == 1 {
+                wrong += 1.0 - below;
+            }
+        }
+        wrong / f64::from(self.states())
+    }
+
+    /// Mean errors per KiB with the references at `offset`, at 85 °C.
+    pub fn errors(&self, shape: Shape, page: u32, offset: f64) -> f64 {
+        KIB_BITS * self.error_rate(shape, page, offset)
+    }
+
+    /// Mean errors per KiB with the best references, at 85 °C.
+    pub fn least_errors(&self, shape: Shape, page: u32) -> f64 {
+        self.errors(shape, page, shape.shift)
+    }
+
+    /// Errors per KiB that reading at `celsius` adds (asplos21 section 5.1: fewer electrons get through a cold channel).
+    pub fn cold(&self, celsius: f64) -> f64 {
+        let cold = ((85.0 - celsius) / 55.0).max(0.0);
+        self.cold_errors * libm::pow(cold, self.cold_power)
+    }
+
+    /// Reads one cell: whether its bit is wrong. `uniform` picks its state, `normal` its place in it.
+    pub fn is_wrong(&self, shape: Shape, page: u32, offset: f64, uniform: f64, normal: f64) -> bool {
+        let state = ((uniform * f64::from(self.states())) as u32).min(self.states() - 1);
+        let voltage = self.mean(shape, state) + shape.width * normal;
+        let boundaries = self.boundaries(page);
+        let own = boundaries.iter().filter(|boundary| **boundary < state).count();
+        let read = boundaries.iter().filter(|boundary| self.reference(**boundary, offset) < voltage).count();
+        (own ^ read) & 1 == 1
+    }
+
+    /// What is wrong with the constants: key, problem, remedy.
+    pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
+        let positive = [
+            ("width", self.width),
+            ("wear_knee", self.wear_knee),
+            ("retry_step", self.retry_step),
+            ("cold_power", self.cold_power),
+        ];
+        let not_negative = [
+            ("shift", self.shift),
+            ("shift_wear", self.shift_wear),
+            ("shift_lowest", self.shift_lowest),
+            ("wear_slope", self.wear_slope),
+            ("width_wear", self.width_wear),
+            ("width_shift", self.width_shift),
+            ("width_factor", self.width_factor),
+            ("cold_errors", self.cold_errors),
+            ("disturb", self.disturb),
+            ("disturb_wear", self.disturb_wear),
+        ];
+        if !(1..=3).contains(&self.bits) {
+            return Some(("bits", format!("is {}", self.bits), "write 1 (SLC), 2 (MLC) or 3 (TLC)"));
+        }
+        if let Some((key, value)) = positive.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1e6)) {
+            return Some((key, format!("is {value}"), "write a positive number"));
+        }
+        if let Some((key, value)) = not_negative.into_iter().find(|(_, value)| !(*value >= 0.0 && *value < 1e6)) {
+            return Some((key, format!("is {value}"), "write 0 or more: wear, age and cold never mend errors"));
+        }
+        if self.shift_lowest > 1.0 {
+            let problem = format!("is {}: the lowest states would shift more than the highest", self.shift_lowest);
+            return Some(("shift_lowest", problem, "write at most 1"));
+        }
+        // A year at 3,000 cycles on a page of factor 1.3: the states must stay in order.
+        let pitch = 2.0 - (self.share(1.0) - self.share(0.0)) * self.shape(3.0, 12.0, 0.0, 1.3).shift;
+        if pitch <= 0.0 {
+            return Some((
+                "shift",
+                format!("lets states change places after a year ({pitch:.2} between them)"),
+                "lower it",
+            ));
+        }
+        if self.shift_time.0 == 0 {
+            return Some(("shift_time", "is 0".into(), "write a time such as \"14d\""));
+        }
+        if self.capability == 0 || self.capability > 4096 {
+            return Some(("capability", format!("is {}", self.capability), "write 1 to 4096 errors per KiB"));
+        }
+        (self.retry_steps > 250).then(|| ("retry_steps", format!("is {}", self.retry_steps), "write at most 250"))
+    }
+}
+
+/// Wear in units of 1,000 P/E cycles, and the retention age in months, of some conditions.
+pub fn wear_and_months(conditions: &Conditions) -> (f64, f64) {
+    (f64::from(conditions.pec.0) / 1e3, conditions.retention.0 as f64 / MONTH_NS)
+}

@@ -1,0 +1,110 @@
+//! Reading pages step by step along the retry table: under one condition a page's outcome is a function of its log factor
+//! and its worst codeword, and is tabulated over the former.
+
+use super::VirtualChip;
+
+/// Points of the table over the log factors. The error counts between two of them differ by less than one.
+const POINTS: usize = 192;
+
+/// The outcomes of pages of one kind (by their place in the wordline) under one condition.
+///
+/// What passes and how many errors the passing step leaves follow from different places. Vendors profile their tables so
+/// that the last step lies close to the best references (asplos21 section 2.4 and 3.2.2); if reading stopped at the first
+/// table step with few enough errors, the errors left would fill up everything to the capability, at every condition, and
+/// no margin of section 5.1 could be. So whether a step passes follows from the table's references, and the errors of the
+/// passing step are those of the best ones.
+pub struct Ladder {
+    bound: f64,
+    steps: usize,
+    /// By point, then by step: up to how many deviations the worst codeword may lie above the mean to be decoded.
+    margins: Vec<f32>,
+    /// By point: the first step at which any page passes.
+    first: Vec<u16>,
+    /// By point: mean errors per KiB with the best references.
+    least: Vec<f32>,
+    /// By point: mean errors per KiB of the default read.
+    default: Vec<f32>,
+}
+
+impl Ladder {
+    /// The table for pages at `page` in their wordlines after `x` thousand cycles, `months` at 30 °C and `reads` of the block,
+    /// read at `celsius`.
+    pub fn new(chip: &VirtualChip, page: u32, x: f64, months: f64, reads: f64, celsius: f64) -> Ladder {
+        let cells = &chip.cells;
+        let bound = chip.variation.bound().max(1e-6);
+        let steps = cells.retry_steps as usize + 1;
+        let cold = cells.cold(celsius);
+        let limit = f64::from(cells.capability) + 0.5;
+        let mut ladder = Ladder {
+            bound,
+            steps,
+            margins: Vec::with_capacity(POINTS * steps),
+            first: Vec::with_capacity(POINTS),
+            least: Vec::with_capacity(POINTS),
+            default: Vec::with_capacity(POINTS),
+        };
+        for point in 0..POINTS {
+            let log_factor = bound * (2.0 * point as f64 / (POINTS - 1) as f64 - 1.0);
+            let shape = cells.shape(x, months, reads, libm::exp(log_factor));
+            let mut first = steps;
+            for step in 0..steps {
+                let errors = cells.errors(shape, page, step as f64 * cells.retry_step) + cold;
+                let margin = ((limit - errors) / libm::sqrt(errors.max(1e-9))).clamp(-1e6, 1e6);
+                if margin > LEAST_WORST && first == steps {
+                    first = step;
+                }
+                if step == 0 {
+                    ladder.default.push(errors as f32);
+                }
+                ladder.margins.push(margin as f32);
+            }
+            ladder.first.push(first as u16);
+            ladder.least.push((cells.least_errors(shape, page) + cold) as f32);
+        }
+        ladder
+    }
+
+    fn point(&self, log_factor: f64) -> (usize, f32) {
+        let at = (log_factor / self.bound + 1.0) * 0.5 * (POINTS - 1) as f64;
+        let point = (at.max(0.0) as usize).min(POINTS - 2);
+        (point, (at - point as f64) as f32)
+    }
+
+    /// Retry steps that a page needs whose worst codeword lies `worst` deviations above its mean; None where it is not read
+    /// even in the last.
+    #[inline]
+    pub fn steps(&self, log_factor: f64, worst: f64) -> Option<u32> {
+        self.steps_from(log_factor, worst, 0)
+    }
+
+    /// The same for a read that begins at step `from` of the table.
+    #[inline]
+    pub fn steps_from(&self, log_factor: f64, worst: f64, from: u32) -> Option<u32> {
+        let (point, part) = self.point(log_factor);
+        let start = usize::from(self.first[point].min(self.first[point + 1])).max(from as usize);
+        let (low, high) = (&self.margins[point * self.steps..], &self.margins[(point + 1) * self.steps..]);
+        (start..self.steps)
+            .find(|step| low[*step] + part * (high[*step] - low[*step]) >= worst as f32)
+            .map(|step| step as u32)
+    }
+
+    /// Mean errors per KiB in the passing step.
+    #[inline]
+    pub fn least(&self, log_factor: f64) -> f64 {
+        self.between(&self.least, log_factor)
+    }
+
+    /// Mean errors per KiB of the default read.
+    #[inline]
+    pub fn default(&self, log_factor: f64) -> f64 {
+        self.between(&self.default, log_factor)
+    }
+
+    fn between(&self, values: &[f32], log_factor: f64) -> f64 {
+        let (point, part) = self.point(log_factor);
+        f64::from(values[point] + part * (values[point + 1] - values[point]))
+    }
+}
+
+/// The largest of sixteen normal variables is practically never below this.
+const LEAST_WORST: f64 = -3.0;

@@ -1,0 +1,277 @@
+//! The virtual chip: its analytic error counts against cells sampled one by one, the tables against direct computation,
+//! what physics makes monotone, and bad chip files.
+
+use std::time::Instant;
+
+use nand::VirtualChip;
+use nand::characterize::{Condition, Factors, Population, erase_lives, retry_steps};
+use nand::model::ladder::Ladder;
+use nand::model::names;
+use nand::model::normal::quantile;
+use nand::model::sensing::Cuts;
+use nand::model::variation::{Draws, Place};
+use proptest::prelude::*;
+use units::{Span, Stream};
+
+const SMALL: Population = Population { chips: 3, blocks: 2, seed: 1 };
+
+fn chip(name: &str) -> VirtualChip {
+    VirtualChip::preset(name).unwrap()
+}
+
+#[test]
+fn error_counts_agree_with_cells_sampled_one_by_one() {
+    const CELLS: u64 = 400_000;
+    for name in names() {
+        let chip = chip(name);
+        let cells = &chip.cells;
+        let (states, places) = (Stream::new(1, "states"), Stream::new(1, "places"));
+        let mut counter = 0;
+        for page in 0..cells.bits {
+            for (x, months, reads, offset) in
+                [(0.0, 0.0, 0.0, 0.0), (1.0, 3.0, 0.0, 0.0), (2.0, 12.0, 5e5, 6.0), (2.0, 12.0, 0.0, 16.0)]
+            {
+                let shape = cells.shape(x, months, reads, 1.03);
+                let offset = offset * cells.retry_step;
+                let mut wrong = 0u64;
+                for _ in 0..CELLS {
+                    let normal = quantile(places.uniform(counter).max(1e-300));
+                    wrong += u64::from(cells.is_wrong(shape, page, offset, states.uniform(counter), normal));
+                    counter += 1;
+                }
+                let expected = cells.error_rate(shape, page, offset) * CELLS as f64;
+                let deviation = expected.sqrt().max(1.0);
+                assert!(
+                    (wrong as f64 - expected).abs() < 4.0 * deviation,
+                    "{name} page {page}: {wrong} for {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_ladder_gives_what_direct_computation_gives() {
+    let chip = chip("tlc48");
+    let limit = f64::from(chip.cells.capability) + 0.5;
+    let draws = Draws::new(3);
+    let mut compared = 0;
+    for (x, months) in [(0.0, 3.0), (0.7, 5.0), (2.0, 12.0)] {
+        for page in 0..3 {
+            let ladder = Ladder::new(&chip, page, x, months, 0.0, 40.0);
+            for wordline in 0..192 {
+                let place = Place { chip: 5, block: 7, wordline };
+                let (log_factor, worst) = (chip.variation.log_factor(&draws, place), draws.worst(place, page, 16.0));
+                let shape = chip.cells.shape(x, months, 0.0, log_factor.exp());
+                let errors = |step: u32| {
+                    chip.cells.errors(shape, page, f64::from(step) * chip.cells.retry_step) + chip.cells.cold(40.0)
+                };
+                let passes = |step: &u32| errors(*step) + worst * errors(*step).sqrt() <= limit;
+                let direct = (0..=chip.cells.retry_steps).find(passes);
+                let near = direct.is_some_and(|step| {
+                    let rim = |step: u32| (errors(step) + worst * errors(step).sqrt() - limit).abs() < 0.3;
+                    rim(step) || (step > 0 && rim(step - 1))
+                });
+                assert!(
+                    ladder.steps(log_factor, worst) == direct || near,
+                    "{:?} {direct:?}",
+                    ladder.steps(log_factor, worst)
+                );
+                assert!(
+                    (ladder.least(log_factor) - chip.cells.least_errors(shape, page) - chip.cells.cold(40.0)).abs()
+                        < 0.01
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 3 * 3 * 192);
+}
+
+#[test]
+fn a_population_is_the_same_on_any_number_of_threads_and_another_for_another_seed() {
+    let chip = chip("tlc48");
+    let conditions =
+        [Condition { x: 1.0, months: 3.0, celsius: 85.0 }, Condition { x: 2.0, months: 12.0, celsius: 30.0 }];
+    let one = retry_steps(&chip, SMALL, &conditions, 1, &|_| ());
+    assert_eq!(one, retry_steps(&chip, SMALL, &conditions, 3, &|_| ()));
+    assert_ne!(one, retry_steps(&chip, Population { seed: 2, ..SMALL }, &conditions, 1, &|_| ()));
+    assert_eq!(one[0].pages.iter().sum::<u64>(), 3 * 2 * 576);
+}
+
+#[test]
+fn extremes_are_those_of_the_whole_population() {
+    // The expected number of codewords beyond M_ERR is below one, beyond M_ERR - 1 it is not: sampled maxima of populations
+    // lie around it.
+    let chip = chip("tlc48");
+    let factors = Factors::new(&chip, SMALL);
+    let condition = Condition { x: 2.0, months: 12.0, celsius: 85.0 };
+    let m_err = factors.m_err(&chip, condition, Cuts::default());
+    let larger = Factors::new(&chip, Population { chips: 30, blocks: 20, seed: 1 });
+    assert!(larger.m_err(&chip, condition, Cuts::default()) > m_err, "more codewords, further extremes");
+    let draws = Stream::new(9, "poisson");
+    let mut exceeded = 0;
+    for trial in 0..20 {
+        let mut most = 0;
+        for index in 0..3 * 2 * 192u64 {
+            let place = Place { chip: index / 384, block: index / 192 % 2, wordline: (index % 192) as u32 };
+            let log_factor = chip.variation.log_factor(&Draws::new(1), place);
+            let shape = chip.cells.shape(2.0, 12.0, 0.0, log_factor.exp());
+            for page in 0..3 {
+                let mean = chip.cells.least_errors(shape, page);
+                for codeword in 0..16 {
+                    // A Poisson draw by inversion.
+                    let u = draws.uniform(((trial * 3 * 384 + index) * 3 + u64::from(page)) * 16 + codeword);
+                    let (mut term, mut sum, mut count) = ((-mean).exp(), (-mean).exp(), 0);
+                    while sum < u && count < 200 {
+                        count += 1;
+                        term *= mean / f64::from(count);
+                        sum += term;
+                    }
+                    most = most.max(count);
+                }
+            }
+        }
+        exceeded += u32::from(most > m_err);
+        assert!(most + 8 > m_err);
+    }
+    assert!((1..20).contains(&exceeded), "{exceeded} of 20 maxima beyond {m_err}");
+}
+
+proptest! {
+    #[test]
+    fn wear_age_cold_reads_and_cuts_never_lower_errors(
+        (x, more_x) in (0.0..3.0f64, 0.0..1.0f64),
+        (months, more_months) in (0.0..12.0f64, 0.0..6.0f64),
+        (celsius, colder) in (0.0..85.0f64, 0.0..40.0f64),
+        (cut, more_cut) in ((0.0..0.6f64, 0.0..0.4f64, 0.0..0.4f64), (0.0..0.2f64, 0.0..0.2f64, 0.0..0.2f64)),
+        log_factor in -0.08..0.08f64,
+        page in 0..3u32,
+    ) {
+        let chip = chip("tlc48");
+        let least = |x: f64, months: f64, celsius: f64, cuts: Cuts| {
+            let shape = chip.cells.shape(x, months, 0.0, log_factor.exp());
+            let relative = chip.relative_shift(x, months);
+            chip.cells.least_errors(shape, page) + chip.cells.cold(celsius) + chip.sensing.added(cuts, chip.senses(page), x, relative, celsius)
+        };
+        let cuts = Cuts { pre: cut.0, eval: cut.1, disch: cut.2 };
+        let deeper = Cuts { pre: cut.0 + more_cut.0, eval: cut.1 + more_cut.1, disch: cut.2 + more_cut.2 };
+        let base = least(x, months, celsius, cuts);
+        prop_assert!(base >= 0.0);
+        for more in [
+            least(x + more_x, months, celsius, cuts),
+            least(x, months + more_months, celsius, cuts),
+            least(x, months, celsius - colder, cuts),
+            least(x, months, celsius, deeper),
+        ] {
+            prop_assert!(more >= base - 1e-9, "{more} < {base}");
+        }
+        // The default read: age and reads of the block.
+        let default = |months: f64, reads: f64| chip.cells.errors(chip.cells.shape(x, months, reads, log_factor.exp()), page, 0.0);
+        // Beyond a pitch cells are read two states off, whose bit may be right again.
+        let within_a_pitch = chip.cells.shape(x, months + more_months, 0.0, log_factor.exp()).shift < 1.5;
+        prop_assert!(!within_a_pitch || default(months + more_months, 0.0) >= default(months, 0.0) - 1e-9);
+        prop_assert!(default(0.0, 2e6) >= default(0.0, 1e6) - 1e-9);
+        let erasing = &chip.erasing;
+        let block = erasing.block(1, 3, 5);
+        prop_assert!(erasing.needed(&block, 100.0 * (x + more_x)) >= erasing.needed(&block, 100.0 * x));
+        prop_assert!(erasing.fail_bits(7.0 * more_x) <= erasing.fail_bits(7.0 * (more_x + 0.01)));
+    }
+
+    #[test]
+    fn a_changed_chip_file_is_read_or_refused_but_never_breaks(key in 0..60usize, value in prop::sample::select(vec!["-1.0", "0", "0.0", "1e9", "\"x\"", "[]", "[1.0, 0.0]", "7"])) {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../presets/chips/tlc48.toml")).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let keys: Vec<usize> = lines.iter().enumerate().take_while(|(_, line)| !line.starts_with("[source"))
+            .filter(|(_, line)| line.contains(" = ") && !line.starts_with("about")).map(|(index, _)| index).collect();
+        let at = keys[key % keys.len()];
+        let name = lines[at].split(" = ").next().unwrap();
+        let changed: Vec<String> = lines.iter().enumerate().map(|(index, line)| if index == at { format!("{name} = {value}") } else { (*line).to_owned() }).collect();
+        match VirtualChip::parse(&changed.join("\n"), "chip.toml") {
+            Err(error) => prop_assert!(error.key.is_some() && !error.remedy.is_empty(), "{error}"),
+            Ok(chip) => {
+                let condition = Condition { x: 2.0, months: 12.0, celsius: 30.0 };
+                let population = Population { chips: 1, blocks: 1, seed: 1 };
+                prop_assert_eq!(retry_steps(&chip, population, &[condition], 1, &|_| ())[0].pages.iter().sum::<u64>() % u64::from(chip.cells.bits), 0);
+                erase_lives(&chip, population, &[500], 50);
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_chip_files_are_refused_with_key_and_reason() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../presets/chips/tlc48.toml")).unwrap();
+    let refused = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        VirtualChip::parse(&text.replacen(from, to, 1), "chip.toml").unwrap_err().to_string()
+    };
+    let width = text.lines().find(|line| line.starts_with("width = ")).unwrap();
+    let shift = text.lines().find(|line| line.starts_with("shift = ")).unwrap();
+    let knots = text.lines().find(|line| line.starts_with("knots_grains = ")).unwrap();
+    for (from, to, parts) in [
+        (width, "width = -0.3", ["cells.width", "write a positive number"]),
+        (shift, "shift = 20.0", ["cells.shift", "change places"]),
+        ("bits = 3", "bits = 5", ["cells.bits", "TLC"]),
+        (width, "", ["cells.width: is missing", "Standard deviation"]),
+        (knots, "knots_grains = [0.0, 2.0, 1.0]", ["erasing.knots_wear", "as many of both"]),
+        ("wordlines = 4", "wordlines = 400", ["variation.layers", "1,023"]),
+        ("loops = 5", "loops = 0", ["erasing.grains", "1 to 1,000"]),
+        (
+            "[source.cells]\nbits = \"asplos21 section 2.2\"",
+            "[source.cells]",
+            ["cells.bits: has no source", "[source.cells]"],
+        ),
+        (
+            "bits = \"asplos21 section 2.2\"",
+            "bits = \"fitted\"",
+            ["cells.bits: has no source", "fitted (to which claims)"],
+        ),
+        ("[cells]\n", "[cells]\nwdith = 1\n", ["cells.wdith", "did you mean `width`?"]),
+    ] {
+        let error = refused(from, to);
+        assert!(error.starts_with("chip.toml"), "{error}");
+        for part in parts {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    assert!(VirtualChip::preset("tlc47").unwrap_err().remedy.contains("tlc48"));
+}
+
+#[test]
+fn chips_of_fast12_program_and_erase_as_its_table_says() {
+    // fast12 Table 1: T_w_total 140 and 660 us; one erase pulse of 1.5 and 3.3 ms and a verify of 8 and 24 us.
+    for (name, total, erase) in [("slc", 140_000, 1_508_000), ("mlc", 660_000, 3_324_000)] {
+        let chip = chip(name);
+        assert_eq!(chip.programming.total(), Span(total), "{name}");
+        let erasing = &chip.erasing;
+        let loops = u64::from(erasing.loops);
+        assert_eq!((erasing.t_grain.0 * u64::from(erasing.grains) + erasing.t_verify.0) * loops, erase, "{name}");
+    }
+}
+
+/// `make bench`: pages read under one condition each a second, and one lookup.
+#[test]
+#[ignore = "a measurement"]
+fn bench_characterization() {
+    let chip = chip("tlc48");
+    let conditions: Vec<Condition> = (0..16)
+        .map(|i| Condition { x: f64::from(i / 4) * 0.6, months: f64::from(i % 4) * 4.0, celsius: 85.0 })
+        .collect();
+    let population = Population { chips: 16, ..Population::PAPERS };
+    let start = Instant::now();
+    let steps = retry_steps(&chip, population, &conditions, 2, &|_| ());
+    let (pages, took) = (steps.iter().map(|s| s.pages.iter().sum::<u64>()).sum::<u64>(), start.elapsed().as_secs_f64());
+    println!("characterization: {:.1} million page-conditions a second on 2 threads", pages as f64 / took / 1e6);
+    let ladder = Ladder::new(&chip, 1, 2.0, 12.0, 0.0, 30.0);
+    let stream = Stream::new(1, "bench");
+    let start = Instant::now();
+    let mut sum = 0u64;
+    for i in 0..20_000_000u64 {
+        let bits = stream.bits(i);
+        let log_factor = ((bits & 0xffff) as f64 / 65_536.0 - 0.5) * 0.1;
+        let worst = (bits >> 48) as f64 / 65_536.0 * 3.0 + 0.5;
+        sum += u64::from(ladder.steps(log_factor, worst).unwrap_or(0));
+    }
+    println!("outcome of a read: {:.1} ns ({:.1} steps)", start.elapsed().as_secs_f64() * 50.0, sum as f64 / 2e7);
+}

@@ -1,0 +1,165 @@
+//! Virtual chips for Python.
+
+use nand::characterize::{Condition, Factors, Population, erase_lives, retry_steps};
+use nand::model::erasing::BlockErase;
+use nand::model::sensing::Cuts;
+use nand::{VirtualChip, model};
+use pyo3::prelude::*;
+
+use crate::refuse;
+
+/// A virtual chip and a population of it.
+#[pyclass(module = "ssdlab._core", frozen)]
+pub struct Chip {
+    chip: VirtualChip,
+    population: Population,
+    factors: std::sync::OnceLock<Factors>,
+}
+
+/// Wear [thousand cycles], months at 30 °C, °C of the read.
+type At = (f64, f64, f64);
+
+fn condition((x, months, celsius): At) -> Condition {
+    Condition { x, months, celsius }
+}
+
+impl Chip {
+    fn factors(&self) -> &Factors {
+        self.factors.get_or_init(|| Factors::new(&self.chip, self.population))
+    }
+}
+
+#[pymethods]
+impl Chip {
+    /// `text` is a chip file's content, called `name` in errors; without it, `name` is a preset.
+    #[new]
+    #[pyo3(signature = (name, text = None, *, chips = 160, blocks = 120, seed = 1))]
+    fn new(name: &str, text: Option<&str>, chips: u64, blocks: u64, seed: u64) -> PyResult<Chip> {
+        let chip = match text {
+            Some(text) => VirtualChip::parse(text, name),
+            None => VirtualChip::preset(name),
+        }
+        .map_err(refuse)?;
+        Ok(Chip { chip, population: Population { chips, blocks, seed }, factors: std::sync::OnceLock::new() })
+    }
+
+    /// The names of the presets.
+    #[staticmethod]
+    fn names() -> Vec<&'static str> {
+        model::names().collect()
+    }
+
+    /// What it is, in a line.
+    #[getter]
+    fn about(&self) -> &str {
+        &self.chip.about
+    }
+
+    /// Every constant: section, key, value, meaning, source.
+    #[getter]
+    fn constants(&self) -> Vec<(String, String, String, &'static str, String)> {
+        let sections = self.chip.sections();
+        let of = |(section, key, source): &(String, String, String)| {
+            let part = sections.iter().find(|part| part.name() == section)?;
+            let doc = part.keys().into_iter().find(|known| known.name == key)?.doc;
+            Some((section.clone(), key.clone(), part.get(key)?.to_string(), doc, source.clone()))
+        };
+        self.chip.sources.iter().filter_map(of).collect()
+    }
+
+    /// Pages by retry steps under each condition; the last entry counts those that are not read.
+    #[pyo3(signature = (conditions, threads, progress = None))]
+    fn retry_steps(
+        &self,
+        py: Python<'_>,
+        conditions: Vec<At>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Vec<u64>>> {
+        let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
+        let tell = |share: f64| {
+            if let Some(progress) = &progress {
+                // A listener that fails must not end the measurement.
+                Python::attach(|py| drop(progress.call1(py, (share,))));
+            }
+        };
+        let steps = py.detach(|| retry_steps(&self.chip, self.population, &conditions, threads, &tell));
+        py.check_signals()?;
+        Ok(steps.into_iter().map(|steps| steps.pages).collect())
+    }
+
+    /// M_ERR under cuts of (tPRE, tEVAL, tDISCH).
+    #[pyo3(signature = (at, cuts = (0.0, 0.0, 0.0)))]
+    fn m_err(&self, py: Python<'_>, at: At, cuts: (f64, f64, f64)) -> u32 {
+        let cuts = Cuts { pre: cuts.0, eval: cuts.1, disch: cuts.2 };
+        py.detach(|| self.factors().m_err(&self.chip, condition(at), cuts))
+    }
+
+    /// The same before it is rounded up.
+    #[pyo3(signature = (at, cuts = (0.0, 0.0, 0.0)))]
+    fn m_err_between(&self, py: Python<'_>, at: At, cuts: (f64, f64, f64)) -> f64 {
+        let cuts = Cuts { pre: cuts.0, eval: cuts.1, disch: cuts.2 };
+        py.detach(|| self.factors().m_err_between(&self.chip, condition(at), cuts))
+    }
+
+    /// Expected pages that fail in the last step under cuts.
+    fn failing(&self, py: Python<'_>, at: At, cuts: (f64, f64, f64)) -> f64 {
+        let cuts = Cuts { pre: cuts.0, eval: cuts.1, disch: cuts.2 };
+        py.detach(|| self.factors().failing(&self.chip, condition(at), cuts))
+    }
+
+    /// The first day on which a default read of some page has more than `errors` per KiB on average.
+    fn first_day(&self, py: Python<'_>, x: f64, errors: f64) -> Option<f64> {
+        py.detach(|| self.factors().first_day(&self.chip, x, errors, 400))
+    }
+
+    /// Mean errors per KiB of a page with `log_factor`, with the references at `offset` (None: the best).
+    fn errors(&self, page: u32, at: At, log_factor: f64, offset: Option<f64>) -> f64 {
+        let cells = &self.chip.cells;
+        let shape = cells.shape(at.0, at.1, 0.0, log_factor.exp());
+        cells.errors(shape, page, offset.unwrap_or(shape.shift)) + cells.cold(at.2)
+    }
+
+    /// Every block after each of the rising P/E counts under the conventional erase scheme: (grains needed, wear, M_RBER).
+    #[pyo3(signature = (pec, step = 50))]
+    fn erase_lives(&self, py: Python<'_>, pec: Vec<u32>, step: u32) -> Vec<Vec<(f64, f64, f64)>> {
+        let lives = py.detach(|| erase_lives(&self.chip, self.population, &pec, step.max(1)));
+        lives
+            .into_iter()
+            .map(|blocks| blocks.into_iter().map(|life| (life.needed, life.wear, life.rber)).collect())
+            .collect()
+    }
+
+    /// Fail bits with so many grains still to go.
+    fn fail_bits(&self, left: f64) -> f64 {
+        self.chip.erasing.fail_bits(left)
+    }
+
+    /// Errors that so many grains too few add to what is programmed next.
+    fn incomplete(&self, left: f64) -> f64 {
+        self.chip.erasing.incomplete(left)
+    }
+
+    /// M_RBER of blocks that wear has made need so many grains more.
+    fn m_rber(&self, added: f64) -> f64 {
+        self.chip.erasing.rber(added)
+    }
+
+    /// The erase shift of a wordline relative to the slowest of its block, and the factor of a gate voltage on it.
+    fn erase_shift(&self, wordline: u32, volts: f64) -> f64 {
+        let erasing = &self.chip.erasing;
+        erasing.wordline_shift(self.chip.variation.profile(wordline)) * erasing.gate(volts)
+    }
+
+    /// For every block: grains it needs when fresh, growth, wear, each relative to the typical one.
+    fn erase_blocks(&self) -> Vec<(f64, f64, f64)> {
+        let Population { chips, blocks, seed } = self.population;
+        (0..chips)
+            .flat_map(|chip| (0..blocks).map(move |block| (chip, block)))
+            .map(|(chip, block)| {
+                let BlockErase { fresh, growth, wear } = self.chip.erasing.block(seed, chip, block);
+                (fresh, growth, wear)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,275 @@
+"""REO: what is measured of each claim, and the figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from ssdlab import characterize, trace
+from ssdlab.characterize import GRAINS, RANGES, constant, load
+from ssdlab.study import Measured, Tables
+
+CHIP = "tlc48-reo"
+REQUIREMENT = 63.0
+TWINS = {
+    "ali_32": (0.07, 54, 16.3),
+    "ali_3": (0.52, 26, 111.8),
+    "ali_12": (0.69, 38, 57.9),
+    "ali_121": (0.78, 18, 13.8),
+    "ali_124": (0.95, 36, 5.1),
+    "rsrch_0": (0.09, 9, 421.9),
+    "stg_0": (0.15, 12, 297.8),
+    "hm_0": (0.36, 8, 151.5),
+    "prxy_1": (0.65, 13, 3.6),
+    "proj_2": (0.88, 42, 20.6),
+    "usr_1": (0.91, 49, 13.4),
+}
+"""Table 3: read ratio, mean request size [KiB], mean gap [ms]."""
+
+# Table 1: t1 and t2 [ms] by loops, over the fail-bit ranges.
+ROW = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 3.5]
+T1 = {1: [min(value, 2.5) for value in ROW], 2: ROW, 3: ROW, 4: ROW, 5: ROW}
+T2 = {
+    1: [0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 2.5],
+    2: [0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0],
+    3: [0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0],
+    4: [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5],
+    5: ROW,
+}
+
+FINE = tuple(range(0, 6001, 100))
+
+TABLES: dict[str, Callable[[Any], pl.DataFrame]] = {
+    "erase_times": lambda progress: characterize.erase_times(load(CHIP), pec=characterize.LIFE_PEC),
+    "life": lambda progress: _life(),
+    "fail_bits": lambda progress: characterize.fail_bits(load(CHIP)),
+    "fail_ranges": lambda progress: characterize.fail_ranges(load(CHIP)),
+    "ept": lambda progress: characterize.ept(load(CHIP)),
+    "ept_unsafe": lambda progress: _unsafe(),
+    "wordlines": lambda progress: characterize.wordline_speeds(load(CHIP)),
+    "gate": lambda progress: characterize.gate_voltages(load(CHIP)),
+    "twins": lambda progress: trace.twins([f"electronics25/{name}" for name in TWINS]),
+}
+
+
+def _life() -> pl.DataFrame:
+    """Mean and largest M_RBER under the conventional scheme (the baseline of Fig. 21): pec, m_rber, m_rber_max."""
+    lives = load(CHIP).erase_lives(list(FINE))
+    rows = [
+        (pec, sum(rber for *_, rber in blocks) / len(blocks), max(rber for *_, rber in blocks))
+        for pec, blocks in zip(FINE, lives, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=["pec", "m_rber", "m_rber_max"], orient="row")
+
+
+def _unsafe() -> pl.DataFrame:
+    """Erases of another population for which the profiled EPT says too short a pulse: pec, erases, unsafe."""
+    table = {(row["loops"], row["range"]): row["t1_ms"] for row in characterize.ept(load(CHIP)).iter_rows(named=True)}
+    other = load(CHIP, seed=2)
+    gamma, delta = other.fail_bits(1.0), other.fail_bits(2.0) - other.fail_bits(1.0)
+    rows = []
+    for pec, blocks in zip(characterize.LIFE_PEC, other.erase_lives(list(characterize.LIFE_PEC)), strict=True):
+        erases = unsafe = 0
+        for needed, *_ in blocks:
+            grains = max(1, math.ceil(needed - 1e-9))
+            loops = -(-grains // GRAINS)
+            left = needed - (characterize.FIRST if loops == 1 else GRAINS * (loops - 1))
+            bits = other.fail_bits(left)
+            if loops > 5 or bits <= 0:
+                continue
+            index = 0 if bits <= gamma else min(len(RANGES) - 1, 1 + int((bits - 1e-9) // delta))
+            erases += 1
+            unsafe += table[loops, index] < 0.5 * math.ceil(left - 1e-9)
+        rows.append((pec, erases, unsafe))
+    return pl.DataFrame(rows, schema=["pec", "erases", "unsafe"], orient="row")
+
+
+def _share(of: pl.DataFrame, which: pl.Expr) -> float:
+    return 100.0 * float(of.filter(which)["blocks"].sum()) / float(of["blocks"].sum())
+
+
+def _deviation_ms(of: pl.DataFrame) -> float:
+    times, blocks = 0.5 * of["grains"].to_numpy(), of["blocks"].to_numpy()
+    mean = (times * blocks).sum() / blocks.sum()
+    return float((((times - mean) ** 2 * blocks).sum() / blocks.sum()) ** 0.5)
+
+
+def _crossing(life: pl.DataFrame, column: str, level: float) -> float:
+    before = life.filter(pl.col(column) < level).tail(1)
+    after = life.filter(pl.col(column) >= level).head(1)
+    (x0, y0), (x1, y1) = (part.select("pec", column).row(0) for part in (before, after))
+    return float(x0 + (level - y0) / (y1 - y0) * (x1 - x0))
+
+
+def _chip_claims(tables: Tables) -> dict[str, Measured]:
+    chip = load(CHIP)
+    times, ranges, ept = tables["erase_times"], tables["fail_ranges"], tables["ept"]
+    at = {pec: times.filter(pl.col("pec") == pec) for pec in characterize.LIFE_PEC}
+    loops, grains = pl.col("loops"), pl.col("grains")
+    fail = tables["fail_bits"]["fail_bits"].to_list()
+    four = ranges.filter(loops == 4).group_by("range").agg(share=pl.col("blocks").max() / pl.col("blocks").sum())
+    right = {
+        name: sum(ept.filter(loops == n)[name].to_list()[i] == row[i] for n, row in want.items() for i in range(8))
+        for name, want in (("t1_ms", T1), ("t2_ms", T2))
+    }
+    fresh = constant(chip, "erasing", "fresh")
+    worst = {n: chip.m_rber(GRAINS * n - fresh) for n in range(1, 6)}
+    # Grains left whose fail bits are at most gamma and delta.
+    gamma, delta = chip.incomplete(1.0), chip.incomplete(1.0 + (fail[2] - 2 * fail[1]) / (fail[2] - fail[1]))
+    gate = dict(tables["gate"].with_columns(pl.col("gate_v").round(2)).rows())
+    early = [_share(of, grains <= 0.83 * GRAINS * loops) for pec, of in at.items() if pec <= 1000]
+    skipped = [
+        (n, name)
+        for n in range(2, 6)
+        for name, errors in (("gamma", gamma), ("delta", delta))
+        if worst[n] + errors <= 40.0
+    ]
+    unsafe = tables["ept_unsafe"]
+    return {
+        "reo.nispe.0": Measured(_share(at[0], loops == 1)),
+        "reo.nispe.2k.min": Measured(int(at[2000]["loops"].min())),  # type: ignore[call-overload]
+        "reo.nispe.2k.max": Measured(int(at[2000]["loops"].max())),  # type: ignore[call-overload]
+        "reo.mtbers.1k": Measured(_share(at[1000], grains <= 5)),
+        "reo.nispe3.3k": Measured(_share(at[3000], loops == 3)),
+        "reo.std.3k5": Measured(_deviation_ms(at[3500]), note="latencies end at five loops"),
+        "reo.delta": Measured(fail[3] - fail[2]),
+        "reo.felp.majority": Measured(100.0 * float(four["share"].min())),  # type: ignore[arg-type]
+        "reo.felp.unsafe": Measured(int(unsafe["unsafe"].sum()), note="of a population other than the profiled one"),
+        "reo.ept.t1": Measured(right["t1_ms"]),
+        "reo.ept.t2": Measured(right["t2_ms"]),
+        "reo.margin.n1": Measured(REQUIREMENT - worst[1]),
+        "reo.margin.min": Measured(REQUIREMENT - max(worst.values())),
+        "reo.c1.mrber": Measured(max(worst[n] + delta for n in (2, 3))),
+        "reo.c2.mrber": Measured(worst[4] + gamma),
+        "reo.skip.40": Measured(len(skipped), note=", ".join(f"N = {n}, F up to {name}" for n, name in skipped)),
+        "reo.wl.spread": Measured(100.0 * (float(tables["wordlines"]["shift"].max()) - 1.0)),  # type: ignore[arg-type]
+        "reo.vwg.0.1": Measured(100.0 * (1.0 - gate[0.1])),
+        "reo.vwg.0.5": Measured(100.0 * (gate[0.4] - gate[0.5])),
+        "reo.stress.erase": Measured(100.0 / (1.0 + constant(chip, "erasing", "program_stress")), note="of one loop"),
+        "reo.life.base": Measured(_crossing(tables["life"], "m_rber", REQUIREMENT)),
+        "reo.early.share": Measured(
+            sum(early) / len(early), note="mean of 0, 0.5K and 1K P/E, where one loop suffices"
+        ),
+        "reo.m_ispe.rber": Measured(0.0, note="the model charges pulses, not their ramps: nothing is added"),
+    }
+
+
+def measure(tables: Tables) -> dict[str, Measured]:
+    """What can be measured so far: the chip under the conventional scheme, and the twins."""
+    twins = {row["workload"]: row for row in tables["twins"].iter_rows(named=True)}
+    return {
+        **_chip_claims(tables),
+        "reo.traces.read": Measured(100.0 * max(abs(twins[n]["read_ratio"] - row[0]) for n, row in TWINS.items())),
+        "reo.traces.size": Measured(
+            100.0 * max(abs(twins[n]["size_bytes"] / 1024 / row[1] - 1) for n, row in TWINS.items())
+        ),
+        "reo.traces.gap": Measured(100.0 * max(abs(twins[n]["gap_ms"] / row[2] - 1) for n, row in TWINS.items())),
+    }
+
+
+def figures(tables: Tables) -> dict[str, Figure]:
+    """Fig. 9, 11, 15, 16, 17, 18a and the baseline of Fig. 21."""
+    return {
+        "fig9": _fig9(tables["erase_times"]),
+        "fig16": _fig16(tables["fail_ranges"]),
+        "erasing": _erasing(tables),
+    }
+
+
+def _styled(axes: Any) -> None:
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(alpha=0.3)
+
+
+def _fig9(times: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(6, 3.4), layout="constrained")
+    ax = figure.subplots()
+    _styled([ax])
+    for pec in (0, 1000, 2000, 3000, 4000, 5000):
+        of = times.filter(pl.col("pec") == pec)
+        share = of["blocks"].cum_sum() / of["blocks"].sum()
+        ax.step(0.5 * of["grains"].to_numpy(), share.to_numpy(), where="post", label=f"{pec:,} P/E")
+    for loop in range(1, 6):
+        ax.axvline(3.5 * loop, color="#999999", lw=0.6, ls=":")
+    ax.set_xlabel("minimum erase time [ms], pulses only")
+    ax.set_ylabel("share of blocks")
+    ax.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def _fig16(ranges: pl.DataFrame) -> Figure:
+    import numpy as np
+
+    figure = Figure(figsize=(14, 3.2), layout="constrained")
+    axes = figure.subplots(1, 5, sharey=True)
+    for loops, ax in enumerate(axes, 1):
+        of = ranges.filter(pl.col("loops") == loops)
+        grid = np.zeros((GRAINS, len(RANGES)))
+        for row in of.iter_rows(named=True):
+            grid[row["grains"] - 1, row["range"]] += row["blocks"]
+        sums = grid.sum(axis=0)
+        ax.imshow(grid / np.where(sums > 0, sums, 1), origin="lower", cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        ax.set_xticks(range(len(RANGES)), ["γ", "δ", *(f"{n}δ" for n in range(2, 8))])
+        ax.set_yticks(range(GRAINS), [f"{0.5 * (grain + 1):.1f}" for grain in range(GRAINS)])
+        ax.set_title(f"N_ISPE = {loops}", fontsize="medium")
+        ax.set_xlabel("fail bits before the last pulse, up to")
+    axes[0].set_ylabel("minimum of the last pulse [ms]")
+    return figure
+
+
+def _erasing(tables: Tables) -> Figure:
+    figure = Figure(figsize=(13, 6.4), layout="constrained")
+    (fail, margin, life), (wordlines, gate, table) = figure.subplots(2, 3)
+    _styled((fail, margin, life, wordlines, gate))
+    bits = tables["fail_bits"]
+    fail.plot(0.5 * bits["left"].to_numpy(), bits["fail_bits"].to_numpy(), "o-", ms=4)
+    fail.set_xlabel("pulse still to go [ms]")
+    fail.set_ylabel("fail bits (Fig. 15)")
+    of = (
+        tables["erase_times"]
+        .filter(pl.col("loops") <= 5)
+        .group_by("loops")
+        .agg(pl.col("m_rber_max").max())
+        .sort("loops")
+    )
+    margin.bar(of["loops"].to_numpy(), of["m_rber_max"].to_numpy(), color="#4477aa")
+    margin.axhline(REQUIREMENT, color="#333333", lw=0.8, ls="--")
+    margin.set_xlabel("N_ISPE")
+    margin.set_ylabel("largest M_RBER (Fig. 17a)")
+    lives = tables["life"]
+    life.plot(lives["pec"].to_numpy(), lives["m_rber"].to_numpy(), label="mean of the blocks")
+    life.plot(lives["pec"].to_numpy(), lives["m_rber_max"].to_numpy(), ls=":", label="worst block")
+    life.axhline(REQUIREMENT, color="#333333", lw=0.8, ls="--")
+    life.set_ylim(0, 100)
+    life.set_xlabel("P/E cycles, Baseline")
+    life.set_ylabel("M_RBER (Fig. 21)")
+    life.legend(frameon=False)
+    speeds = tables["wordlines"]
+    wordlines.plot(speeds["wordline"].to_numpy(), speeds["shift"].to_numpy())
+    wordlines.set_xlabel("wordline")
+    wordlines.set_ylabel("erase shift over the slowest's (Fig. 11)")
+    gates = tables["gate"]
+    gate.plot(gates["gate_v"].to_numpy(), gates["shift"].to_numpy(), "o-", ms=3)
+    gate.set_xlabel("V_WG [V]")
+    gate.set_ylabel("erase shift over that at 0 V (Fig. 18a)")
+    table.axis("off")
+    rows = tables["ept"].sort("loops", "range")
+    cells = [
+        [f"{row['t1_ms']:g}/{row['t2_ms']:g}" for row in rows.filter(pl.col("loops") == n).iter_rows(named=True)]
+        for n in range(1, 6)
+    ]
+    shown = table.table(
+        cells,
+        rowLabels=[f"N = {n}" for n in range(1, 6)],
+        colLabels=["γ", "δ", *(f"{n}δ" for n in range(2, 8))],
+        loc="center",
+    )
+    shown.auto_set_font_size(False)
+    shown.set_fontsize(8)
+    table.set_title("EPT [ms] (Table 1)", fontsize="medium")
+    return figure

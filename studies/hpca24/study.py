@@ -1,0 +1,61 @@
+"""RiF: what is measured of each claim, and the figures."""
+
+from __future__ import annotations
+
+import math
+
+from matplotlib.figure import Figure
+
+from ssdlab import characterize, trace
+from ssdlab.study import Measured, Tables
+
+CHIP = "tlc48"
+TWINS = {
+    "Ali_2": (0.27, 0.50),
+    "Ali_46": (0.34, 0.75),
+    "Ali_81": (0.43, 0.74),
+    "Ali_121": (0.92, 0.70),
+    "Ali_124": (0.96, 0.79),
+    "Ali_295": (0.42, 0.73),
+    "Sys_0": (0.70, 0.82),
+    "Sys_1": (0.72, 0.83),
+}
+"""Table II: read ratio, cold-read ratio."""
+
+TABLES = {
+    "days": lambda progress: characterize.first_days(characterize.load(CHIP)),
+    "twins": lambda progress: trace.twins([f"hpca24/{name}" for name in TWINS]),
+}
+
+
+def measure(tables: Tables) -> dict[str, Measured]:
+    """What can be measured so far: the chip, and the twins."""
+    days = dict(tables["days"].rows())
+    twins = {row["workload"]: row for row in tables["twins"].iter_rows(named=True)}
+    errors = [
+        abs(twins[name][column] - published)
+        for name, row in TWINS.items()
+        for column, published in zip(("read_ratio", "cold_read_ratio"), row, strict=True)
+    ]
+    names = {0: "0", 200: "200", 500: "500", 1000: "1k"}
+    found = {
+        f"rif.retention.{name}": Measured(math.ceil(days[pec]), note=f"in the course of day {days[pec]:.1f}")
+        for pec, name in names.items()
+    }
+    return {**found, "rif.traces.table2": Measured(max(errors))}
+
+
+def figures(tables: Tables) -> dict[str, Figure]:
+    """Fig. 4 as the first day of each wear."""
+    figure = Figure(figsize=(5, 3.2), layout="constrained")
+    ax = figure.subplots()
+    days = tables["days"]
+    ax.plot(days["pec"].to_numpy(), days["day"].to_numpy(), "o-", color="#4477aa", label="virtual chip")
+    ax.plot([0, 200, 500, 1000], [17, 14, 10, 8], "x", color="#ee6677", label="hpca24 Fig. 4")
+    ax.set_xlabel("P/E cycles")
+    ax.set_ylabel("first day beyond RBER 0.0085")
+    ax.set_ylim(bottom=0)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False)
+    return {"fig4": figure}
