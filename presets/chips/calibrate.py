@@ -248,8 +248,8 @@ def tlc48() -> tuple[str, Constants]:
 
 
 def tlc48_reo() -> tuple[str, Constants]:
-    """Cells of the same chip but another wear: electronics25 measures at most 16 errors where one loop suffices, after a
-    year at 30 °C, and reaches 63 after 5,300 cycles only, where asplos21 has 40 at 2,000."""
+    """Cells of the same chip but another wear: electronics25 measures at most 16 errors where one loop suffices,
+    after a year at 30 °C, and reaches 63 after 5,300 cycles only, where asplos21 has 40 at 2,000."""
     constants = fit({**TLC, "erasing": ERASING}, "erasing", ERASE_KEYS, erasing)
     return "48-layer 3D TLC of electronics25: erasing and lifetime; reading as tlc48", constants
 

@@ -1,5 +1,7 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
+from collections.abc import Callable
+
 __version__: str
 RESULTS_VERSION: int
 

@@ -1,6 +1,7 @@
 """The papers' procedures on a population of virtual chips, each as a table.
 
-Conditions are P/E cycles, months of retention at 30 °C, and the temperature of the read; errors are raw bit errors per KiB.
+Conditions are P/E cycles, months of retention at 30 °C, and the temperature of the read; errors are raw bit errors
+per KiB.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def retry_steps(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> polars.DataFrame:
-    """Retry steps of every page (asplos21 Fig. 5): pec, months, steps, pages (i64). Steps beyond the table's last one stand
-    for pages that are not read."""
+    """Retry steps of every page (asplos21 Fig. 5): pec, months, steps, pages (i64). Steps beyond the table's last one
+    stand for pages that are not read."""
     import polars
 
     conditions = [(p, m) for p in pec for m in months]
@@ -79,8 +80,8 @@ def m_err(
 
 
 GRIDS = {"pre": 15, "eval": 10, "disch": 15}
-"""Cuts come in these parts of a phase: asplos21 quotes fifteenths of tPRE and tDISCH; of tEVAL, which is 5 µs, halves of a
-microsecond (``assumed``)."""
+"""Cuts come in these parts of a phase: asplos21 quotes fifteenths of tPRE and tDISCH; of tEVAL, which is 5 µs, halves
+of a microsecond (``assumed``)."""
 MOST = {"pre": 0.6, "eval": 0.4, "disch": 0.4}
 """asplos21 Fig. 8 and 9."""
 
@@ -96,8 +97,8 @@ def timing_cuts(
     months: Sequence[float] = (0.0, 3.0, 12.0),
     celsius: Sequence[float] = (85.0,),
 ) -> polars.DataFrame:
-    """What cutting one phase of a sense costs (asplos21 Fig. 8 and 10): pec, months, celsius, phase, cut (a share), m_err,
-    added (m_err minus that without cut)."""
+    """What cutting one phase of a sense costs (asplos21 Fig. 8 and 10): pec, months, celsius, phase, cut (a share),
+    m_err, added (m_err minus that without cut)."""
     import polars
 
     rows = []
@@ -137,8 +138,8 @@ def rpt(
     margin: int = RPT_MARGIN,
 ) -> polars.DataFrame:
     """The read-timing parameter table (asplos21 section 5.2.3, Fig. 11): the largest cut of tPRE that leaves ``margin``
-    errors to the capability at 85 °C: pec, months, cut, m_err, failing (pages of the population that are expected to fail in
-    the last step under the cut)."""
+    errors to the capability at 85 °C: pec, months, cut, m_err, failing (pages of the population that are expected to
+    fail in the last step under the cut)."""
     import polars
 
     capability = int(constant(chip, "cells", "capability"))
@@ -155,8 +156,8 @@ def rpt(
 
 
 def first_days(chip: Chip, *, pec: Sequence[int] = (0, 200, 500, 1000)) -> polars.DataFrame:
-    """The first day on which the default read of some page exceeds the capability of hpca24's code on average (Fig. 4): pec,
-    day."""
+    """The first day on which the default read of some page exceeds the capability of hpca24's code on average (Fig.
+    4): pec, day."""
     import polars
 
     rows = [(p, chip.first_day(p / 1e3, CAPABILITY_RBER * 8192)) for p in pec]
@@ -174,13 +175,14 @@ GRAINS = 7
 RANGES = ("gamma", "delta", "2 delta", "3 delta", "4 delta", "5 delta", "6 delta", "7 delta")
 """Fail-bit ranges by their upper ends (electronics25 Table 1)."""
 FIRST = 2
-"""Grains of a short first pulse, whose fail bits choose the rest where one loop suffices: 3.5 - 2.5 = 1 ms (the reading of
-electronics25 Table 1's first row)."""
+"""Grains of a short first pulse, whose fail bits choose the rest where one loop suffices: 3.5 - 2.5 = 1 ms (the
+reading of electronics25 Table 1's first row)."""
 
 
 def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC, most_loops: int = 5) -> polars.DataFrame:
     """Minimum erase times under the conventional scheme, by m-ISPE (electronics25 section 5.1, Fig. 9): pec, grains (of
-    0.5 ms, no more than ``most_loops`` loops have), loops, blocks, and over these blocks the mean and the largest M_RBER."""
+    0.5 ms, no more than ``most_loops`` loops have), loops, blocks, and over these blocks the mean and the largest
+    M_RBER."""
     import polars
 
     rows = []
@@ -213,8 +215,8 @@ def fail_bits(chip: Chip) -> polars.DataFrame:
 
 
 def fail_ranges(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:
-    """How many grains the last loop of a block takes, by loops and by the range of the fail bits before it (electronics25
-    Fig. 16), over all ``pec``: loops, range (0 for up to gamma), grains, blocks, m_rber_max."""
+    """How many grains the last loop of a block takes, by loops and by the range of the fail bits before it
+    (electronics25 Fig. 16), over all ``pec``: loops, range (0 for up to gamma), grains, blocks, m_rber_max."""
     import polars
 
     gamma, delta = chip.fail_bits(1.0), chip.fail_bits(2.0) - chip.fail_bits(1.0)
@@ -237,8 +239,8 @@ def fail_ranges(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFram
 
 
 def ept(chip: Chip, *, requirement: float | None = None) -> polars.DataFrame:
-    """The erase-timing parameter table (electronics25 Table 1): loops, range, t1_ms (just long enough for every block in the
-    range) and t2_ms (as much shorter as the errors of incomplete erasure leave room to the requirement).
+    """The erase-timing parameter table (electronics25 Table 1): loops, range, t1_ms (just long enough for every block
+    in the range) and t2_ms (as much shorter as the errors of incomplete erasure leave room to the requirement).
 
     A cell that no block of the population falls into follows from the fail-bit law of Fig. 15.
     """
@@ -256,15 +258,16 @@ def ept(chip: Chip, *, requirement: float | None = None) -> polars.DataFrame:
         spared = _spared(chip, worst, requirement)
         most = GRAINS - FIRST if loops == 1 else GRAINS
         for index in range(len(RANGES)):
-            observed = of.filter(polars.col("range") == index)["grains"].max()
+            observed = of.filter(polars.col("range") == index)["grains"].to_list()
             by_law = _whole(1.0 + (max(0.0, index * delta - gamma) / delta if index else 0.0))
-            grains = max(int(observed or 0), by_law)  # type: ignore[call-overload]
+            grains = max([by_law, *observed])
             rows.append((loops, index, 0.5 * min(grains, most), 0.5 * min(max(0, grains - spared), most)))
     return polars.DataFrame(rows, schema=["loops", "range", "t1_ms", "t2_ms"], orient="row")
 
 
 def _spared(chip: Chip, worst: float, requirement: float) -> int:
-    """Grains that may be left out of the last pulse: those whose fail bits add no more errors than there is room for."""
+    """Grains that may be left out of the last pulse: those whose fail bits add no more errors than there is room
+    for."""
     gamma, delta = chip.fail_bits(1.0), chip.fail_bits(2.0) - chip.fail_bits(1.0)
     left = 0
     while left < GRAINS:
@@ -278,8 +281,8 @@ def _spared(chip: Chip, worst: float, requirement: float) -> int:
 
 
 def wordline_speeds(chip: Chip) -> polars.DataFrame:
-    """Erase shift of every wordline relative to the slowest (electronics25 Fig. 11), and the VPT: the gate voltage that makes
-    its stress that of the slowest, in steps of 0.05 V up to 1 V: wordline, layer, shift, gate_v."""
+    """Erase shift of every wordline relative to the slowest (electronics25 Fig. 11), and the VPT: the gate voltage
+    that makes its stress that of the slowest, in steps of 0.05 V up to 1 V: wordline, layer, shift, gate_v."""
     import polars
 
     layers = int(constant(chip, "variation", "layers"))

@@ -139,7 +139,8 @@ class Study:
 
     @property
     def computed(self) -> dict[str, Callable[[Callable[[float], None] | None], polars.DataFrame]]:
-        """The tables that ``study.py`` computes by itself (``TABLES``): each takes a listener for the share that is done."""
+        """The tables that ``study.py`` computes by itself (``TABLES``): each takes a listener for the share that is
+        done."""
         return dict(getattr(self._module(), "TABLES", {}))
 
     def run(
@@ -255,6 +256,11 @@ def _differences(name: str, kept: polars.DataFrame, now: polars.DataFrame) -> tu
         for column, before, after in zip(now.columns, old, new, strict=True)
         if before != after
     ]
+
+
+def number(value: Any) -> float:
+    """A number from a table; what is none fails."""
+    return float(value)
 
 
 def label_of(labels: Mapping[str, Any]) -> str:

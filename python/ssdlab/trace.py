@@ -120,8 +120,8 @@ def _paths(traces: PathLike | Sequence[PathLike]) -> list[str]:
 
 
 def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) -> polars.DataFrame:
-    """The requests that a generator makes, as a frame like that of :func:`read`, with queues as devices. Its loops are opened:
-    requests that wait for others come at their arrival, or all at once."""
+    """The requests that a generator makes, as a frame like that of :func:`read`, with queues as devices. Its loops
+    are opened: requests that wait for others come at their arrival, or all at once."""
     import polars as pl
 
     from . import api
@@ -139,7 +139,8 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
 
 
 def twins(names: Sequence[str]) -> polars.DataFrame:
-    """What the twins called ``names`` are like (see :func:`info`): workload, read_ratio, cold_read_ratio, size_bytes, gap_ms."""
+    """What the twins called ``names`` are like (see :func:`info`): workload, read_ratio, cold_read_ratio, size_bytes,
+    gap_ms."""
     import polars as pl
 
     rows = []

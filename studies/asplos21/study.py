@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ssdlab import characterize, trace
 from ssdlab.characterize import constant, load
-from ssdlab.study import Measured, Tables
+from ssdlab.study import Measured, Tables, number
 
 CHIP = "tlc48"
 TWINS = {
@@ -69,7 +69,7 @@ def _mean(steps: pl.DataFrame, pec: int, months: float) -> float:
 
 
 def _fewest(steps: pl.DataFrame, pec: int, months: float) -> int:
-    return int(steps.filter(pec=pec, months=months)["steps"].min())  # type: ignore[arg-type]
+    return int(number(steps.filter(pec=pec, months=months)["steps"].min()))
 
 
 def _chip_claims(tables: Tables) -> dict[str, Measured]:
@@ -84,7 +84,7 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
 
     def safe(phase: str) -> float:
         row = cuts.filter(pl.col("pec") == 2000, pl.col("months") == 12.0, pl.col("phase") == phase)
-        return 100.0 * float(row.filter(pl.col("celsius") == 85.0, pl.col("m_err") <= 72)["cut"].max())  # type: ignore[arg-type]
+        return 100.0 * number(row.filter(pl.col("celsius") == 85.0, pl.col("m_err") <= 72)["cut"].max())
 
     chip = load(CHIP)
     exact = [
@@ -106,7 +106,7 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
         "rr.steps.0.3mo.min": Measured(_fewest(steps, 0, 3.0)),
         # tREAD = (tR + tDMA + tECC) x (1 + N_RR), section 2.4 Eq. 2 and 3.
         "rr.tread.2k.12mo.ratio": Measured(1.0 + _mean(steps, 2000, 12.0)),
-        "rr.fig4b.last_steps": Measured(float(last.filter(before=1)["errors"].max())),  # type: ignore[arg-type]
+        "rr.fig4b.last_steps": Measured(number(last.filter(before=1)["errors"].max())),
         "rr.merr.0.3mo.85c": Measured(of[0, 3.0, 85.0]),
         "rr.merr.1k.12mo.85c": Measured(of[1000, 12.0, 85.0]),
         "rr.merr.2k.12mo.85c": Measured(of[2000, 12.0, 85.0]),
@@ -123,11 +123,11 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
         "rr.tpre54.1k.0": Measured(added(1000, 0.0, "pre", 8 / 15)),
         "rr.tdisch20.1k.0": Measured(added(1000, 0.0, "disch", 0.2)),
         "rr.both.1k.0": Measured(int(both["m_err"].item())),
-        "rr.tdisch7.max": Measured(int(tdisch["added"].max())),  # type: ignore[call-overload]
-        "rr.tpre.temp.max": Measured(int((cold["30.0"] - cold["85.0"]).max())),  # type: ignore[call-overload]
-        "rr.rpt.min_cut": Measured(100.0 * float(rpt["cut"].min())),  # type: ignore[arg-type]
-        "rr.rpt.max_cut": Measured(100.0 * float(rpt["cut"].max())),  # type: ignore[arg-type]
-        "rr.rpt.margin": Measured(72 - int(rpt["m_err"].max())),  # type: ignore[call-overload]
+        "rr.tdisch7.max": Measured(int(number(tdisch["added"].max()))),
+        "rr.tpre.temp.max": Measured(int(number((cold["30.0"] - cold["85.0"]).max()))),
+        "rr.rpt.min_cut": Measured(100.0 * number(rpt["cut"].min())),
+        "rr.rpt.max_cut": Measured(100.0 * number(rpt["cut"].max())),
+        "rr.rpt.margin": Measured(72 - int(number(rpt["m_err"].max()))),
         # tPRE is 24 of 39 us of a sense (section 4).
         "rr.rpt.tr_cut.2k.12mo": Measured(100.0 * float(worst["cut"].item()) * 24 / 39),
         "rr.rpt.bytes": Measured(4 * rpt.height),
@@ -174,7 +174,7 @@ def _panels(count: int, width: float = 3.4, height: float = 3.2) -> tuple[Figure
 
 def _fig5(steps: pl.DataFrame) -> Figure:
     figure, axes = _panels(3)
-    shown = None
+    shown: Any = None
     for ax, pec in zip(axes, (0, 1000, 2000), strict=True):
         of = steps.filter(pec=pec)
         of = of.with_columns(share=pl.col("pages") / pl.col("pages").sum().over("months"))

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ssdlab import characterize, trace
 from ssdlab.characterize import GRAINS, RANGES, constant, load
-from ssdlab.study import Measured, Tables
+from ssdlab.study import Measured, Tables, number
 
 CHIP = "tlc48-reo"
 REQUIREMENT = 63.0
@@ -131,13 +131,13 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
     unsafe = tables["ept_unsafe"]
     return {
         "reo.nispe.0": Measured(_share(at[0], loops == 1)),
-        "reo.nispe.2k.min": Measured(int(at[2000]["loops"].min())),  # type: ignore[call-overload]
-        "reo.nispe.2k.max": Measured(int(at[2000]["loops"].max())),  # type: ignore[call-overload]
+        "reo.nispe.2k.min": Measured(int(number(at[2000]["loops"].min()))),
+        "reo.nispe.2k.max": Measured(int(number(at[2000]["loops"].max()))),
         "reo.mtbers.1k": Measured(_share(at[1000], grains <= 5)),
         "reo.nispe3.3k": Measured(_share(at[3000], loops == 3)),
         "reo.std.3k5": Measured(_deviation_ms(at[3500]), note="latencies end at five loops"),
         "reo.delta": Measured(fail[3] - fail[2]),
-        "reo.felp.majority": Measured(100.0 * float(four["share"].min())),  # type: ignore[arg-type]
+        "reo.felp.majority": Measured(100.0 * number(four["share"].min())),
         "reo.felp.unsafe": Measured(int(unsafe["unsafe"].sum()), note="of a population other than the profiled one"),
         "reo.ept.t1": Measured(right["t1_ms"]),
         "reo.ept.t2": Measured(right["t2_ms"]),
@@ -146,7 +146,7 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
         "reo.c1.mrber": Measured(max(worst[n] + delta for n in (2, 3))),
         "reo.c2.mrber": Measured(worst[4] + gamma),
         "reo.skip.40": Measured(len(skipped), note=", ".join(f"N = {n}, F up to {name}" for n, name in skipped)),
-        "reo.wl.spread": Measured(100.0 * (float(tables["wordlines"]["shift"].max()) - 1.0)),  # type: ignore[arg-type]
+        "reo.wl.spread": Measured(100.0 * (number(tables["wordlines"]["shift"].max()) - 1.0)),
         "reo.vwg.0.1": Measured(100.0 * (1.0 - gate[0.1])),
         "reo.vwg.0.5": Measured(100.0 * (gate[0.4] - gate[0.5])),
         "reo.stress.erase": Measured(100.0 / (1.0 + constant(chip, "erasing", "program_stress")), note="of one loop"),
@@ -230,13 +230,7 @@ def _erasing(tables: Tables) -> Figure:
     fail.plot(0.5 * bits["left"].to_numpy(), bits["fail_bits"].to_numpy(), "o-", ms=4)
     fail.set_xlabel("pulse still to go [ms]")
     fail.set_ylabel("fail bits (Fig. 15)")
-    of = (
-        tables["erase_times"]
-        .filter(pl.col("loops") <= 5)
-        .group_by("loops")
-        .agg(pl.col("m_rber_max").max())
-        .sort("loops")
-    )
+    of = tables["fail_ranges"].group_by("loops").agg(pl.col("m_rber_max").max()).sort("loops")
     margin.bar(of["loops"].to_numpy(), of["m_rber_max"].to_numpy(), color="#4477aa")
     margin.axhline(REQUIREMENT, color="#333333", lw=0.8, ls="--")
     margin.set_xlabel("N_ISPE")
