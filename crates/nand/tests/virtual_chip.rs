@@ -8,6 +8,7 @@ use nand::characterize::{Condition, Factors, Population, erase_lives, retry_step
 use nand::model::ladder::Ladder;
 use nand::model::names;
 use nand::model::normal::quantile;
+use nand::model::outcomes::Outcomes;
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
 use proptest::prelude::*;
@@ -263,15 +264,39 @@ fn bench_characterization() {
     let steps = retry_steps(&chip, population, &conditions, 2, &|_| ());
     let (pages, took) = (steps.iter().map(|s| s.pages.iter().sum::<u64>()).sum::<u64>(), start.elapsed().as_secs_f64());
     println!("characterization: {:.1} million page-conditions a second on 2 threads", pages as f64 / took / 1e6);
-    let ladder = Ladder::new(&chip, 1, 2.0, 12.0, 0.0, 30.0);
+    let mut outcomes = Outcomes::new(chip, 192, 30.0, 1);
     let stream = Stream::new(1, "bench");
-    let start = Instant::now();
-    let mut sum = 0u64;
-    for i in 0..20_000_000u64 {
+    let month = 30 * 86_400_000_000_000u64;
+    let mut read = |i: u64| {
         let bits = stream.bits(i);
-        let log_factor = ((bits & 0xffff) as f64 / 65_536.0 - 0.5) * 0.1;
-        let worst = (bits >> 48) as f64 / 65_536.0 * 3.0 + 0.5;
-        sum += u64::from(ladder.steps(log_factor, worst).unwrap_or(0));
-    }
+        u64::from(outcomes.steps(bits >> 40, (bits & 511) as u32, 1500, Span(6 * month)))
+    };
+    (0..1_000_000).for_each(|i| drop(read(i)));
+    let start = Instant::now();
+    let sum: u64 = (0..20_000_000).map(read).sum();
     println!("outcome of a read: {:.1} ns ({:.1} steps)", start.elapsed().as_secs_f64() * 50.0, sum as f64 / 2e7);
+}
+
+#[test]
+fn a_drives_reads_come_to_what_the_population_says() {
+    let chip = chip("tlc48");
+    let mut outcomes = Outcomes::new(chip.clone(), 192, 85.0, 1);
+    for (pec, months, x) in [(0u32, 6.0, 0.0), (1010, 3.0, 1.025), (2000, 12.0, 2.025)] {
+        let retention = Span((months * 30.0 * 86_400e9) as u64);
+        let (mut sum, mut count) = (0.0, 0.0);
+        for block in 0..400u64 {
+            for page in 0..576 {
+                sum += f64::from(outcomes.steps(block, page, pec, retention));
+                count += 1.0;
+            }
+        }
+        let population = Population { chips: 40, blocks: 3, seed: 1 };
+        let expected = retry_steps(&chip, population, &[Condition { x, months, celsius: 85.0 }], 1, &|_| ())[0].mean();
+        assert!((sum / count - expected).abs() < 0.25, "{pec} cycles, {months} months: {} for {expected}", sum / count);
+    }
+    assert_eq!(outcomes.steps(7, 3, 0, Span(0)), 0);
+    // 256 archetypes, three conditions and the last: however many blocks the drive has.
+    assert!(outcomes.memory() <= 256 * 4 * 576, "{}", outcomes.memory());
+    let again = Outcomes::new(chip, 192, 85.0, 1).steps(99, 100, 2000, Span::from_ms(1 << 40));
+    assert_eq!(outcomes.steps(99, 100, 2000, Span::from_ms(1 << 40)), again, "the order of reads changes nothing");
 }

@@ -6,6 +6,7 @@ pub mod cells;
 pub mod erasing;
 pub mod ladder;
 pub mod normal;
+pub mod outcomes;
 pub mod programming;
 pub mod sensing;
 pub mod variation;

@@ -1,0 +1,166 @@
+//! What reading a page of a simulated drive comes to: a table lookup.
+//!
+//! As the papers map measured blocks onto simulated ones, every block of a drive stands for one of a few hundred archetypes
+//! drawn from the population. The steps that the pages of an archetype need are worked out once for each bin of wear and
+//! age that a run meets, so memory does not grow with the drive.
+
+use std::collections::HashMap;
+
+use units::{Span, Stream};
+
+use super::VirtualChip;
+use super::cells::MONTH_NS;
+use super::ladder::Ladder;
+use super::variation::{Draws, Place};
+use crate::characterize::CODEWORDS;
+
+/// Blocks drawn from the population.
+const ARCHETYPES: u64 = 256;
+/// Cycles of a bin of wear: a quarter of a retry step at most on the chips of asplos21.
+const CYCLES: u32 = 50;
+/// Bins of age to each doubling of 1 + age / shift_time: a seventh of a step.
+const AGES: f64 = 36.0;
+/// Chunks kept at most; then all are forgotten and worked out again as they are met.
+const CHUNKS: usize = 1 << 16;
+/// In place of a number of steps: the page is not read even in the last.
+pub const UNCORRECTABLE: u8 = u8::MAX;
+
+/// The outcomes of reading the pages of a drive.
+pub struct Outcomes {
+    chip: VirtualChip,
+    draws: Draws,
+    archetypes: Stream,
+    celsius: f64,
+    /// Wordlines of the drive's blocks.
+    wordlines: u32,
+    /// The bins of wear and age that have been met, and where they are in `bins`.
+    index: HashMap<(u32, u32), usize>,
+    bins: Vec<Bin>,
+    /// The bins of the last read, and where they are: most reads of a run meet the same few.
+    last: ((u32, u32), usize),
+    chunks: usize,
+}
+
+/// What is known for one bin of wear and one of age.
+struct Bin {
+    /// For each kind of page.
+    ladders: Vec<Ladder>,
+    /// For each archetype the steps of its pages.
+    steps: Vec<Option<Box<[u8]>>>,
+}
+
+impl Outcomes {
+    /// For a drive whose blocks have `wordlines` wordlines, read at `celsius`.
+    pub fn new(chip: VirtualChip, wordlines: u32, celsius: f64, seed: u64) -> Outcomes {
+        let (draws, archetypes) = (Draws::new(seed), Stream::new(seed, "archetypes"));
+        let (index, bins, last) = (HashMap::new(), Vec::new(), ((u32::MAX, u32::MAX), 0));
+        Outcomes { chip, draws, archetypes, celsius, wordlines, index, bins, last, chunks: 0 }
+    }
+
+    /// The archetype of a block of the drive.
+    fn archetype(&self, block: u64) -> usize {
+        (self.archetypes.bits(block) % ARCHETYPES) as usize
+    }
+
+    /// Retry steps from the default references that page `page` of a block needs, or [`UNCORRECTABLE`].
+    #[inline]
+    pub fn steps(&mut self, block: u64, page: u32, pec: u32, retention: Span) -> u8 {
+        let key = (pec / CYCLES, age_bin(retention.0 as f64 / self.chip.cells.shift_time.0 as f64));
+        if key != self.last.0 {
+            self.last = (key, self.find(key));
+        }
+        let archetype = self.archetype(block);
+        match &self.bins[self.last.1].steps[archetype] {
+            Some(steps) => steps[page as usize],
+            None => self.first_of(key, archetype, page),
+        }
+    }
+
+    /// Where the bins of wear and age are, made if they are met for the first time.
+    fn find(&mut self, key: (u32, u32)) -> usize {
+        if let Some(at) = self.index.get(&key) {
+            return *at;
+        }
+        if self.chunks + self.bins.len() >= CHUNKS {
+            (self.index, self.bins, self.chunks) = (HashMap::new(), Vec::new(), 0);
+        }
+        let x = (f64::from(key.0) + if key.0 == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
+        let months = age_of(key.1) * self.chip.cells.shift_time.0 as f64 / MONTH_NS;
+        let ladder = |page| Ladder::new(&self.chip, page, x, months, 0.0, self.celsius);
+        let ladders = (0..self.chip.cells.bits).map(ladder).collect();
+        self.bins.push(Bin { ladders, steps: vec![None; ARCHETYPES as usize] });
+        self.index.insert(key, self.bins.len() - 1);
+        self.bins.len() - 1
+    }
+
+    #[cold]
+    fn first_of(&mut self, key: (u32, u32), archetype: usize, page: u32) -> u8 {
+        let at = self.find(key);
+        let chunk = self.work_out(&self.bins[at].ladders, archetype as u64);
+        let steps = chunk[page as usize];
+        self.bins[at].steps[archetype] = Some(chunk);
+        self.last = (key, at);
+        self.chunks += 1;
+        steps
+    }
+
+    /// The steps of every page of an archetype: the first block of a chip of its own.
+    fn work_out(&self, ladders: &[Ladder], chip_index: u64) -> Box<[u8]> {
+        let (chip, bits, block) = (&self.chip, self.chip.cells.bits, 0);
+        let shared = chip.variation.log_of_block(&self.draws, chip_index, block);
+        let mut steps = Vec::with_capacity((self.wordlines * bits) as usize);
+        for wordline in 0..self.wordlines {
+            // The drive's wordlines are spread over the model's layers.
+            let own = u64::from(wordline) * u64::from(chip.variation.block_wordlines()) / u64::from(self.wordlines);
+            let place = Place { chip: chip_index, block, wordline: own as u32 };
+            let log_factor = shared + chip.variation.log_of_wordline(&self.draws, place);
+            for (page, ladder) in (0..bits).zip(ladders.iter()) {
+                let drawn = Place { wordline, ..place };
+                let worst = self.draws.worst(drawn, page, CODEWORDS);
+                steps.push(ladder.steps(log_factor, worst).map_or(UNCORRECTABLE, |steps| steps as u8));
+            }
+        }
+        steps.into()
+    }
+
+    /// Bytes that the tables of outcomes take.
+    pub fn memory(&self) -> usize {
+        self.bins.iter().flat_map(|bin| bin.steps.iter().flatten()).map(|steps| steps.len()).sum()
+    }
+}
+
+/// The bin of an age, in units of the chip's shift_time: steps of log2(1 + age), the logarithm taken piecewise straight
+/// between powers of two, as the bits of a number hold it.
+#[inline]
+fn age_bin(age: f64) -> u32 {
+    let bits = (1.0 + age).to_bits() - 1.0f64.to_bits();
+    (bits as f64 * (AGES / (1u64 << 52) as f64)) as u32
+}
+
+/// The age in the middle of a bin; none in the first.
+fn age_of(bin: u32) -> f64 {
+    if bin == 0 {
+        return 0.0;
+    }
+    let bits = ((f64::from(bin) + 0.5) / AGES * (1u64 << 52) as f64) as u64;
+    f64::from_bits(bits + 1.0f64.to_bits()) - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_of_age_hold_their_middles_and_grow_with_age() {
+        for bin in 1..1000 {
+            assert_eq!(age_bin(age_of(bin)), bin);
+        }
+        let mut last = 0;
+        for step in 0..10_000 {
+            let bin = age_bin(f64::from(step) * 0.01);
+            assert!(bin >= last);
+            last = bin;
+        }
+        assert_eq!(age_bin(0.0), 0);
+    }
+}
