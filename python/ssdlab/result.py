@@ -152,6 +152,20 @@ class Usage(Section):
     dram: float
 
 
+class Energy(Section):
+    """Energy by what it went into [mJ]."""
+
+    __slots__ = ()
+    sense: float
+    transfer: float
+    program: float
+    erase: float
+    decode: float
+    total: float
+    per_gb: float | None
+    """For each GB that the host read or wrote [J/GB]."""
+
+
 class RunCost(Section):
     """What the run cost: the only part of a result that differs between two runs."""
 
@@ -260,6 +274,11 @@ class Result:
     def usage(self) -> Usage:
         """Where the time of channels and dies went [%]."""
         return self._part("usage", Usage)
+
+    @property
+    def energy(self) -> Energy:
+        """What flash, channels and ECC engines used [mJ]."""
+        return self._part("energy", Energy)
 
     @property
     def run(self) -> RunCost:

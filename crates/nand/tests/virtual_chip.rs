@@ -271,7 +271,8 @@ fn bench_characterization() {
         let bits = stream.bits(i);
         u64::from(outcomes.steps(bits >> 40, (bits & 511) as u32, 1500, Span(6 * month)))
     };
-    (0..1_000_000).for_each(|i| drop(read(i)));
+    let warm: u64 = (0..1_000_000).map(&mut read).sum();
+    assert!(warm > 0);
     let start = Instant::now();
     let sum: u64 = (0..20_000_000).map(read).sum();
     println!("outcome of a read: {:.1} ns ({:.1} steps)", start.elapsed().as_secs_f64() * 50.0, sum as f64 / 2e7);

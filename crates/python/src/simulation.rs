@@ -316,10 +316,17 @@ impl Simulation {
             .iter()
             .map(|section| (section.name().to_owned(), Value::Object(values(*section))))
             .collect();
+        // What the file of a virtual chip holds decides the result, not its name.
+        let cells = checked.chip().map(|chip| {
+            chip.sections()
+                .iter()
+                .map(|section| (section.name().to_owned(), values(*section).into()))
+                .collect::<Map<_, _>>()
+        });
         let manifest = json!({
             "ssdlab": env!("CARGO_PKG_VERSION"),
             "results_version": ssd::RESULTS_VERSION,
-            "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections },
+            "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections, "cells": cells },
             "workload": work.manifest,
             "scheme": scheme,
             "replay": json_of(&replay.write()),

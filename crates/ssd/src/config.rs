@@ -1,8 +1,10 @@
 //! The device's one configuration schema: every crate's parameters, composed, checked together and worked
 //! out into what the simulation needs.
 
+use std::sync::Arc;
+
 use nand::chip::LONGEST;
-use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings};
+use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings, VirtualChip};
 use units::document::{Document, apply_word};
 use units::section::Section;
 use units::{Bytes, ConfigError, Rate, Span};
@@ -37,13 +39,15 @@ pub struct Config {
     pub refresh: Refresh,
     /// Scheduling.
     pub schedule: Schedule,
+    /// Energy.
+    pub energy: Energy,
     /// Initial state.
     pub age: Age,
 }
 
 impl Config {
     /// The sections, in the order in which they are documented.
-    pub fn sections(&self) -> [&dyn Section; 13] {
+    pub fn sections(&self) -> [&dyn Section; 14] {
         [
             &self.geometry,
             &self.chip,
@@ -57,12 +61,13 @@ impl Config {
             &self.mapping,
             &self.refresh,
             &self.schedule,
+            &self.energy,
             &self.age,
         ]
     }
 
     /// The sections, to be changed.
-    pub fn sections_mut(&mut self) -> [&mut dyn Section; 13] {
+    pub fn sections_mut(&mut self) -> [&mut dyn Section; 14] {
         [
             &mut self.geometry,
             &mut self.chip,
@@ -76,6 +81,7 @@ impl Config {
             &mut self.mapping,
             &mut self.refresh,
             &mut self.schedule,
+            &mut self.energy,
             &mut self.age,
         ]
     }
@@ -243,8 +249,21 @@ impl Config {
                 return refuse(section, key, problem, &format!("a page may take {:.0} s at most", LONGEST.as_s()));
             }
         }
+        for (key, value) in [
+            ("sense_mw", self.energy.sense_mw),
+            ("program_mw", self.energy.program_mw),
+            ("erase_mw", self.energy.erase_mw),
+            ("transfer_nj", self.energy.transfer_nj),
+            ("decode_nj", self.energy.decode_nj),
+        ] {
+            if !(0.0..=1e9).contains(&value) {
+                return refuse("energy", key, format!("is {value}"), "write 0 or more");
+            }
+        }
+        let cells = self.cells(&layout)?;
         Ok(Plan {
             layout,
+            cells,
             logical_pages,
             link,
             dram,
@@ -258,6 +277,34 @@ impl Config {
             space,
             config: self.clone(),
         })
+    }
+}
+
+impl Config {
+    /// The virtual chip, if there is one.
+    fn cells(&self, layout: &Layout) -> Result<Option<Arc<VirtualChip>>, ConfigError> {
+        let Some(name) = &self.chip.model else { return Ok(None) };
+        let refuse = |problem: String, remedy: String| ConfigError {
+            origin: "device".into(),
+            line: None,
+            key: Some("chip.model".into()),
+            problem,
+            remedy,
+        };
+        let chip = if name.ends_with(".toml") {
+            let text = std::fs::read_to_string(name).map_err(|error| {
+                refuse(format!("{name} cannot be read: {error}"), "give the path of a chip file".into())
+            })?;
+            VirtualChip::parse(&text, name)?
+        } else {
+            VirtualChip::preset(name)?
+        };
+        if chip.cells.bits != layout.bits {
+            let problem =
+                format!("is a chip of {} bits a cell, and geometry.cell has {}", chip.cells.bits, layout.bits);
+            return Err(refuse(problem, "choose a chip of the same cells".into()));
+        }
+        Ok(Some(Arc::new(chip)))
     }
 }
 
@@ -301,9 +348,16 @@ pub struct Plan {
     pub(crate) reads: PlaneReads,
     pub(crate) programs: PlanePrograms,
     pub(crate) space: Space,
+    /// What decides which errors reads meet.
+    pub(crate) cells: Option<Arc<VirtualChip>>,
 }
 
 impl Plan {
+    /// The virtual chip that decides what reads meet, if there is one.
+    pub fn chip(&self) -> Option<&VirtualChip> {
+        self.cells.as_deref()
+    }
+
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.logical_pages) * self.layout.page_size.0)

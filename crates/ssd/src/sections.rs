@@ -313,6 +313,22 @@ units::section! {
 }
 
 units::section! {
+    /// What flash, buses and ECC engines use. The array draws its power for as long as a die senses, programs or erases.
+    pub struct Energy in "energy" {
+        /// Power of a die that senses [mW]: 25 mA at 3.3 V, a usual figure of datasheets (assumed).
+        sense_mw: f64 = 82.5,
+        /// Power of a die that programs [mW] (assumed: the same).
+        program_mw: f64 = 82.5,
+        /// Power of a die that erases [mW] (assumed: the same).
+        erase_mw: f64 = 82.5,
+        /// A KiB over a channel [nJ]: 907 nJ for 16 KiB (hpca24 section VI-C).
+        transfer_nj: f64 = 56.69,
+        /// Decoding a KiB [nJ] (assumed: 10 pJ a bit, of the order of published LDPC decoders).
+        decode_nj: f64 = 81.9,
+    }
+}
+
+units::section! {
     /// The state that a run starts from: a drive that has been written and has aged.
     pub struct Age in "age" {
         /// Program/erase cycles of every block.

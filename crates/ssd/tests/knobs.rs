@@ -1,5 +1,6 @@
 //! Every configuration key has an effect: a run with it changed differs from the same run without.
 
+use ssd::stats::energy::Energy;
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
@@ -58,6 +59,12 @@ const ROWS: &[Row] = &[
     ("geometry.dies", &[], "4", Reads, -1),
     ("geometry.planes", &[], "4", Reads, -1),
     ("geometry.blocks", &[], "30", Reads, 0),
+    ("chip.model", &["age.pec=1000", "age.retention=3mo"], "tlc48", Reads, 0),
+    ("energy.sense_mw", &[], "100", Reads, 0),
+    ("energy.program_mw", &[], "100", Writes, 0),
+    ("energy.erase_mw", &[], "100", Overwrites, 0),
+    ("energy.transfer_nj", &[], "100", Reads, 0),
+    ("energy.decode_nj", &[], "100", Reads, 0),
     ("geometry.pages", &[], "90", Reads, 0),
     ("geometry.page_size", &[], "8KiB", Mixed, 0),
     ("geometry.cell", &["chip.program_unit=wordline", "buffer.mode=write-through"], "MLC", Writes, 0),
@@ -206,7 +213,9 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
     let conditions: Vec<_> = (0..pages as u32).step_by(50).map(|lpn| device.conditions(Lpn(lpn))).collect();
     let capacity = device.capacity();
     let erases: Vec<u32> = device.erases().collect();
-    text.push_str(&format!("{:?}{:?}{conditions:?}{capacity}{erases:?}{ended:?}", device.counters(), device.usage()));
+    let energy = Energy::of(device.plan(), &device.counters(), &device.usage());
+    text.push_str(&format!("{:?}{:?}{energy:?}", device.counters(), device.usage()));
+    text.push_str(&format!("{conditions:?}{capacity}{erases:?}{ended:?}"));
     (text, sum as f64 / count as f64)
 }
 

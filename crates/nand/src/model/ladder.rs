@@ -3,8 +3,8 @@
 
 use super::VirtualChip;
 
-/// Points of the table over the log factors. The error counts between two of them differ by less than one.
-const POINTS: usize = 192;
+/// Points of the table over the log factors: straight lines between them are right to a fifth of an error.
+const POINTS: usize = 64;
 
 /// The outcomes of pages of one kind (by their place in the wordline) under one condition.
 ///

@@ -22,6 +22,8 @@ const CYCLES: u32 = 50;
 const AGES: f64 = 36.0;
 /// Chunks kept at most; then all are forgotten and worked out again as they are met.
 const CHUNKS: usize = 1 << 16;
+/// No codeword of a page lies further above their mean [deviations]: one in 10^15 would.
+const WORST: f64 = 8.0;
 /// In place of a number of steps: the page is not read even in the last.
 pub const UNCORRECTABLE: u8 = u8::MAX;
 
@@ -33,6 +35,8 @@ pub struct Outcomes {
     celsius: f64,
     /// Wordlines of the drive's blocks.
     wordlines: u32,
+    /// For each archetype that was met the log factors and worst codewords of its pages.
+    pages: Vec<Box<[(f64, f64)]>>,
     /// The bins of wear and age that have been met, and where they are in `bins`.
     index: HashMap<(u32, u32), usize>,
     bins: Vec<Bin>,
@@ -43,6 +47,8 @@ pub struct Outcomes {
 
 /// What is known for one bin of wear and one of age.
 struct Bin {
+    /// No page needs a retry: data is young, and nothing more need be known.
+    easy: bool,
     /// For each kind of page.
     ladders: Vec<Ladder>,
     /// For each archetype the steps of its pages.
@@ -54,7 +60,8 @@ impl Outcomes {
     pub fn new(chip: VirtualChip, wordlines: u32, celsius: f64, seed: u64) -> Outcomes {
         let (draws, archetypes) = (Draws::new(seed), Stream::new(seed, "archetypes"));
         let (index, bins, last) = (HashMap::new(), Vec::new(), ((u32::MAX, u32::MAX), 0));
-        Outcomes { chip, draws, archetypes, celsius, wordlines, index, bins, last, chunks: 0 }
+        let pages = vec![Box::default(); ARCHETYPES as usize];
+        Outcomes { chip, draws, archetypes, celsius, wordlines, pages, index, bins, last, chunks: 0 }
     }
 
     /// The archetype of a block of the drive.
@@ -69,8 +76,12 @@ impl Outcomes {
         if key != self.last.0 {
             self.last = (key, self.find(key));
         }
+        let bin = &self.bins[self.last.1];
+        if bin.easy {
+            return 0;
+        }
         let archetype = self.archetype(block);
-        match &self.bins[self.last.1].steps[archetype] {
+        match &bin.steps[archetype] {
             Some(steps) => steps[page as usize],
             None => self.first_of(key, archetype, page),
         }
@@ -87,8 +98,9 @@ impl Outcomes {
         let x = (f64::from(key.0) + if key.0 == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
         let months = age_of(key.1) * self.chip.cells.shift_time.0 as f64 / MONTH_NS;
         let ladder = |page| Ladder::new(&self.chip, page, x, months, 0.0, self.celsius);
-        let ladders = (0..self.chip.cells.bits).map(ladder).collect();
-        self.bins.push(Bin { ladders, steps: vec![None; ARCHETYPES as usize] });
+        let ladders: Vec<Ladder> = (0..self.chip.cells.bits).map(ladder).collect();
+        let easy = ladders.iter().all(|ladder| ladder.steps(self.chip.variation.bound(), WORST) == Some(0));
+        self.bins.push(Bin { easy, ladders, steps: vec![None; ARCHETYPES as usize] });
         self.index.insert(key, self.bins.len() - 1);
         self.bins.len() - 1
     }
@@ -96,7 +108,10 @@ impl Outcomes {
     #[cold]
     fn first_of(&mut self, key: (u32, u32), archetype: usize, page: u32) -> u8 {
         let at = self.find(key);
-        let chunk = self.work_out(&self.bins[at].ladders, archetype as u64);
+        if self.pages[archetype].is_empty() {
+            self.pages[archetype] = self.draw(archetype);
+        }
+        let chunk = self.work_out(&self.bins[at].ladders, archetype);
         let steps = chunk[page as usize];
         self.bins[at].steps[archetype] = Some(chunk);
         self.last = (key, at);
@@ -104,23 +119,28 @@ impl Outcomes {
         steps
     }
 
-    /// The steps of every page of an archetype: the first block of a chip of its own.
-    fn work_out(&self, ladders: &[Ladder], chip_index: u64) -> Box<[u8]> {
-        let (chip, bits, block) = (&self.chip, self.chip.cells.bits, 0);
-        let shared = chip.variation.log_of_block(&self.draws, chip_index, block);
-        let mut steps = Vec::with_capacity((self.wordlines * bits) as usize);
+    /// The steps of every page of an archetype.
+    fn work_out(&self, ladders: &[Ladder], archetype: usize) -> Box<[u8]> {
+        let pages = self.pages[archetype].iter().zip(ladders.iter().cycle());
+        let steps = pages.map(|((log_factor, worst), ladder)| ladder.steps(*log_factor, *worst));
+        steps.map(|steps| steps.map_or(UNCORRECTABLE, |steps| steps as u8)).collect()
+    }
+
+    /// The log factors and worst codewords of an archetype's pages: the first block of a chip of its own.
+    fn draw(&self, archetype: usize) -> Box<[(f64, f64)]> {
+        let (variation, bits) = (&self.chip.variation, self.chip.cells.bits);
+        let place = Place { chip: archetype as u64, block: 0, wordline: 0 };
+        let shared = variation.log_of_block(&self.draws, place.chip, place.block);
+        let mut pages = Vec::with_capacity((self.wordlines * bits) as usize);
         for wordline in 0..self.wordlines {
             // The drive's wordlines are spread over the model's layers.
-            let own = u64::from(wordline) * u64::from(chip.variation.block_wordlines()) / u64::from(self.wordlines);
-            let place = Place { chip: chip_index, block, wordline: own as u32 };
-            let log_factor = shared + chip.variation.log_of_wordline(&self.draws, place);
-            for (page, ladder) in (0..bits).zip(ladders.iter()) {
-                let drawn = Place { wordline, ..place };
-                let worst = self.draws.worst(drawn, page, CODEWORDS);
-                steps.push(ladder.steps(log_factor, worst).map_or(UNCORRECTABLE, |steps| steps as u8));
-            }
+            let own = u64::from(wordline) * u64::from(variation.block_wordlines()) / u64::from(self.wordlines);
+            let log_factor = shared + variation.log_of_wordline(&self.draws, Place { wordline: own as u32, ..place });
+            pages.extend(
+                (0..bits).map(|page| (log_factor, self.draws.worst(Place { wordline, ..place }, page, CODEWORDS))),
+            );
         }
-        steps.into()
+        pages.into()
     }
 
     /// Bytes that the tables of outcomes take.

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use nand::Address;
+use nand::model::outcomes::UNCORRECTABLE;
 use units::{Span, Time};
 
 use super::Device;
@@ -78,6 +80,17 @@ impl<P: Probe> Device<P> {
         self.counters.cold_reads += u64::from(cold);
         self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.counters.read_pec += u64::from(conditions.pec.0);
+        if let Some(outcomes) = &mut self.outcomes {
+            let Address { plane, block, page } = self.plan.layout.unpack(ppn);
+            let block = u64::from(plane.0) << 32 | u64::from(block);
+            match outcomes.steps(block, page, conditions.pec.0, conditions.retention) {
+                UNCORRECTABLE => self.counters.pages_unreadable += 1,
+                steps => {
+                    self.counters.retry_steps += u64::from(steps);
+                    self.counters.pages_retried += u64::from(steps > 0);
+                }
+            }
+        }
         self.count_read(ppn, kind);
         match kind {
             Kind::Host => {

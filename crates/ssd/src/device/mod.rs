@@ -30,6 +30,7 @@ mod write;
 
 use std::collections::VecDeque;
 
+use nand::model::outcomes::Outcomes;
 use nand::{DieId, PlaneId};
 use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
@@ -98,6 +99,8 @@ pub struct Device<P: Probe = Unwatched> {
     sent: VecDeque<(Time, u32)>,
     acked: VecDeque<(Time, u32)>,
     completions: Vec<Completion>,
+    /// What reads come to, where a virtual chip says it.
+    outcomes: Option<Outcomes>,
 
     buffer: Buffer,
     arriving: VecDeque<Arriving>,
@@ -183,6 +186,9 @@ impl<P: Probe> Device<P> {
             acked: 2 * channels + dies + 2,
             arrival: 2 * channels + dies + 3,
         };
+        let outcomes = plan.cells.as_ref().map(|chip| {
+            Outcomes::new(chip.as_ref().clone(), layout.pages.div_ceil(layout.bits), config.age.temperature.0, seed)
+        });
         let ranks = config.schedule.order.ranks();
         let mut die_order = Vec::new();
         for plane in config.ftl.page_order.planes(&layout) {
@@ -214,6 +220,7 @@ impl<P: Probe> Device<P> {
             sent: VecDeque::new(),
             acked: VecDeque::new(),
             completions: Vec::new(),
+            outcomes,
             buffer: Buffer::new(&plan),
             arriving: VecDeque::new(),
             write_queue: VecDeque::new(),

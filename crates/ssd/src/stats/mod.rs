@@ -1,5 +1,6 @@
 //! What a run reports: counters and usage that the device keeps, and the statistics made of them.
 
+pub mod energy;
 pub mod latency;
 pub mod report;
 pub mod series;
@@ -107,6 +108,12 @@ pub struct Counters {
     pub read_retention_s: u64,
     /// P/E cycles of the pages read, summed.
     pub read_pec: u64,
+    /// Retry steps that the pages read need, summed.
+    pub retry_steps: u64,
+    /// Of the pages read, those that need any.
+    pub pages_retried: u64,
+    /// Of the pages read, those that no step reads.
+    pub pages_unreadable: u64,
     /// Bytes out of the dies.
     pub bytes_read: u64,
     /// Pages programmed, padding included.
@@ -169,6 +176,9 @@ impl Counters {
             cold_reads: self.cold_reads - before.cold_reads,
             read_retention_s: self.read_retention_s - before.read_retention_s,
             read_pec: self.read_pec - before.read_pec,
+            retry_steps: self.retry_steps - before.retry_steps,
+            pages_retried: self.pages_retried - before.pages_retried,
+            pages_unreadable: self.pages_unreadable - before.pages_unreadable,
             bytes_read: self.bytes_read - before.bytes_read,
             pages_programmed: self.pages_programmed - before.pages_programmed,
             user_pages_programmed: self.user_pages_programmed - before.user_pages_programmed,

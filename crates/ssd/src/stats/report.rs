@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::energy::Energy;
 use super::latency::{Latencies, PERCENTILES};
 use super::{Counters, channel, die, moves};
 use crate::run::Outcome;
@@ -60,6 +61,7 @@ pub fn report(outcome: &Outcome) -> Report {
     host(&mut report, outcome);
     flash(&mut report, outcome);
     usage(&mut report, outcome);
+    energy(&mut report, outcome);
     report
 }
 
@@ -163,9 +165,43 @@ fn flash(report: &mut Report, outcome: &Outcome) {
         "pages whose program failed, programmed again elsewhere",
         counters.pages_failed,
     );
+    errors(report, outcome);
     ftl(report, outcome);
     wear(report, outcome);
     map(report, counters);
+}
+
+/// What the virtual chip says of the pages that were read.
+fn errors(report: &mut Report, outcome: &Outcome) {
+    let counters = &outcome.counters;
+    let modelled = outcome.device.plan().config.chip.model.is_some() && counters.pages_read > 0;
+    let share = |count: u64| modelled.then(|| count as f64 / counters.pages_read as f64);
+    report.add(
+        "flash.retry_steps",
+        "steps",
+        "mean steps of the retry table that the pages read need from the default references (chip.model)",
+        share(counters.retry_steps),
+    );
+    report.add("flash.retried", "", "share of the pages read that need any", share(counters.pages_retried));
+    report.add("flash.unreadable", "pages", "pages read that no step of the table reads", counters.pages_unreadable);
+}
+
+/// Energy by what it went into, and all of it for each GB that the host moved.
+fn energy(report: &mut Report, outcome: &Outcome) {
+    let used = Energy::of(outcome.device.plan(), &outcome.counters, &outcome.usage);
+    for (name, what, value) in [
+        ("sense", "sensing", used.sense),
+        ("transfer", "moving data over the channels", used.transfer),
+        ("program", "programming", used.program),
+        ("erase", "erasing", used.erase),
+        ("decode", "decoding", used.decode),
+        ("total", "all of these", used.total()),
+    ] {
+        report.add(format!("energy.{name}"), "mJ", format!("energy of {what}"), value / 1e6);
+    }
+    let host = outcome.counters.read_bytes + outcome.counters.write_bytes;
+    let per_gb = (host > 0).then(|| used.total() / host as f64);
+    report.add("energy.per_gb", "J/GB", "energy for each GB that the host read or wrote", per_gb);
 }
 
 fn ftl(report: &mut Report, outcome: &Outcome) {

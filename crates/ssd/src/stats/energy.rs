@@ -1,0 +1,43 @@
+//! What the flash, its buses and its ECC engines have used.
+
+use super::{Counters, Usage, die};
+use crate::config::Plan;
+
+/// Energy by what it went into [nJ].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// Sensing.
+    pub sense: f64,
+    /// Data over the channels, out of dies and into them.
+    pub transfer: f64,
+    /// Programming.
+    pub program: f64,
+    /// Erasing.
+    pub erase: f64,
+    /// Decoding.
+    pub decode: f64,
+}
+
+impl Energy {
+    /// What `usage` and `counters` stand for on a drive.
+    pub fn of(plan: &Plan, counters: &Counters, usage: &Usage) -> Energy {
+        let energy = &plan.config.energy;
+        // 1 mW for 1 ns is 1 pJ.
+        let array =
+            |cause: usize, power: f64| usage.dies.iter().map(|times| times[cause].0 as f64).sum::<f64>() * power / 1e3;
+        let kib = |bytes: u64| bytes as f64 / 1024.0;
+        let programmed = counters.pages_transferred_in * plan.layout.page_size.0;
+        Energy {
+            sense: array(die::READ, energy.sense_mw),
+            transfer: kib(counters.bytes_read + programmed) * energy.transfer_nj,
+            program: array(die::PROGRAM, energy.program_mw),
+            erase: array(die::ERASE, energy.erase_mw),
+            decode: kib(counters.bytes_read) * energy.decode_nj,
+        }
+    }
+
+    /// All of it [nJ].
+    pub fn total(&self) -> f64 {
+        self.sense + self.transfer + self.program + self.erase + self.decode
+    }
+}
