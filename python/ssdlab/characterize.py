@@ -304,3 +304,33 @@ def gate_voltages(chip: Chip) -> polars.DataFrame:
     base = chip.erase_shift(0, 0.0)
     rows = [(step * 0.05, chip.erase_shift(0, step * 0.05) / base) for step in range(21)]
     return polars.DataFrame(rows, schema=["gate_v", "shift"], orient="row")
+
+
+def life(chip: Chip, *, pec: Sequence[int] = tuple(range(0, 6001, 100))) -> polars.DataFrame:
+    """Mean and largest M_RBER under the conventional scheme (the baseline of electronics25 Fig. 21): pec, m_rber,
+    m_rber_max."""
+    import polars
+
+    rows = [
+        (p, sum(rber for *_, rber in blocks) / len(blocks), max(rber for *_, rber in blocks))
+        for p, blocks in zip(pec, chip.erase_lives(list(pec)), strict=True)
+    ]
+    return polars.DataFrame(rows, schema=["pec", "m_rber", "m_rber_max"], orient="row")
+
+
+TABLES: dict[str, Callable[[Chip, Progress | None], polars.DataFrame]] = {
+    "steps": lambda chip, progress: retry_steps(chip, progress=progress),
+    "m_err": lambda chip, progress: m_err(chip),
+    "cuts": lambda chip, progress: timing_cuts(chip, celsius=CELSIUS),
+    "both": lambda chip, progress: both_cuts(chip),
+    "rpt": lambda chip, progress: rpt(chip),
+    "days": lambda chip, progress: first_days(chip),
+    "erase_times": lambda chip, progress: erase_times(chip),
+    "fail_bits": lambda chip, progress: fail_bits(chip),
+    "fail_ranges": lambda chip, progress: fail_ranges(chip),
+    "ept": lambda chip, progress: ept(chip),
+    "life": lambda chip, progress: life(chip),
+    "wordlines": lambda chip, progress: wordline_speeds(chip),
+    "gate": lambda chip, progress: gate_voltages(chip),
+}
+"""What `ssdlab characterize` measures."""

@@ -550,6 +550,89 @@ def compare(
         click.echo(f"wrote {plot}")
 
 
+@commands.command()
+@click.argument("chip", metavar="CHIP")
+@click.option("--out", default=None, metavar="DIR", help="Where tables go  [default: results/CHIP]")
+@click.option("--figures", is_flag=True, help="Draw the papers' figures too (PNG; needs matplotlib).")
+@click.option("--chips", type=Whole(1), default=160, show_default=True, metavar="N", help="Chips of the population.")
+@click.option("--blocks", type=Whole(1), default=120, show_default=True, metavar="N", help="Blocks of each chip.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
+@click.option("--only", "only", multiple=True, metavar="TABLE", help="One table; may be repeated.")
+@click.option("--constants", is_flag=True, help="Print the chip's constants with their sources, and measure nothing.")
+def characterize(
+    chip: str,
+    out: str | None,
+    figures: bool,
+    chips: int,
+    blocks: int,
+    seed: int,
+    only: tuple[str, ...],
+    constants: bool,
+) -> None:
+    """Measure a virtual CHIP (a preset or a TOML file) as the papers measured theirs, and profile its tables.
+
+    \b
+    ssdlab characterize tlc48 --figures
+    ssdlab characterize my-chip.toml --only rpt --only ept --out tables
+    """
+    from . import characterize as module
+    from . import table
+    from .cases import write_table
+
+    unknown = [name for name in only if name not in module.TABLES]
+    if unknown:
+        raise click.UsageError(f"no table is called {unknown[0]}: there are {', '.join(module.TABLES)}")
+    found = module.load(chip, chips=chips, blocks=blocks, seed=seed)
+    if constants:
+        rows: list[tuple[str, ...]] = [(f"{part}.{key}", value, why) for part, key, value, _, why in found.constants]
+        table.show([table.Table(f"{chip}: {found.about}", ("constant", "value", "source"), rows, left=3)])
+        return
+    folder = out or os.path.join("results", os.path.splitext(os.path.basename(chip))[0])
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        from ._core import InputError
+
+        raise InputError(f"--out {folder}: cannot be made: {error.strerror}\n  help: give another folder") from None
+    tables = {}
+    names = list(only) or list(module.TABLES)
+    with _measuring() as progress:
+        for index, name in enumerate(names):
+
+            def tell(share: float, index: int = index, name: str = name) -> None:
+                progress(name, (index + share) / len(names))
+
+            tell(0.0)
+            tables[name] = module.TABLES[name](found, tell)
+            write_table(tables[name], os.path.join(folder, f"{name}.csv"))
+    click.echo(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
+    if figures:
+        from . import chip_figures, plot
+
+        drawn: dict[str, Any] = {}
+        if {"steps", "m_err", "cuts", "both", "rpt"} <= tables.keys():
+            drawn |= chip_figures.reading(tables)
+        if {"erase_times", "fail_ranges", "fail_bits", "life", "wordlines", "gate", "ept"} <= tables.keys():
+            drawn |= chip_figures.erasing(tables, module.constant(found, "erasing", "requirement"))
+        if "days" in tables:
+            drawn["fig4"] = chip_figures.first_days(tables["days"])
+        for name, figure in drawn.items():
+            plot.save(figure, os.path.join(folder, f"{name}.png"))
+        click.echo(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
+
+
+@contextmanager
+def _measuring() -> Iterator[Callable[[str, float], None]]:
+    """A progress bar for measurements on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda name, share: None
+        return
+    from .progress import shares
+
+    with shares() as progress:
+        yield progress
+
+
 @commands.group()
 def study() -> None:
     """Run the studies and see which claims of the papers hold."""

@@ -40,6 +40,15 @@ def cases(what: str) -> Iterator[Callable[[Cases], None]]:
 
 
 @contextmanager
+def shares() -> Iterator[Callable[[str, float], None]]:
+    """Gives what reports a name and the share that is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
+    with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
+        task = shown.add_task("", total=1.0)
+        yield lambda name, share: shown.update(task, description=name, completed=share)
+
+
+@contextmanager
 def bar() -> Iterator[tuple[Progress, Callable[[str], None]]]:
     """Gives what reports progress, and what prints a line above the bar. The bar goes when the run has ended."""
     console = Console(stderr=True, highlight=False)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab import characterize, trace
+from ssdlab import characterize, chip_figures, trace
 from ssdlab.characterize import constant, load
 from ssdlab.study import Measured, Tables, number
 
@@ -153,125 +151,4 @@ def measure(tables: Tables) -> dict[str, Measured]:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """Fig. 5, 7, 8, 9, 10 and 11."""
-    return {"fig5": _fig5(tables["steps"]), "fig7": _fig7(tables["m_err"]), "fig8": _fig8(tables["cuts"])} | {
-        "fig9": _fig9(tables["both"]),
-        "fig10": _fig10(tables["cuts"]),
-        "fig11": _fig11(tables["rpt"]),
-    }
-
-
-COLOURS = {0: "#228833", 1000: "#4477aa", 2000: "#ee6677"}
-
-
-def _panels(count: int, width: float = 3.4, height: float = 3.2) -> tuple[Figure, list[Any]]:
-    figure = Figure(figsize=(width * count, height), layout="constrained")
-    axes = figure.subplots(1, count, squeeze=False, sharey=True)[0].tolist()
-    for ax in axes:
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(alpha=0.3)
-    return figure, axes
-
-
-def _fig5(steps: pl.DataFrame) -> Figure:
-    figure, axes = _panels(3)
-    shown: Any = None
-    for ax, pec in zip(axes, (0, 1000, 2000), strict=True):
-        of = steps.filter(pec=pec)
-        of = of.with_columns(share=pl.col("pages") / pl.col("pages").sum().over("months"))
-        months = of["months"].to_numpy()
-        shown = ax.scatter(
-            months, of["steps"].to_numpy(), c=of["share"].to_numpy(), cmap="Blues", vmin=0, vmax=0.8, marker="s", s=26
-        )
-        by = of.group_by("months", maintain_order=True)
-        ranges = by.agg(
-            low=pl.col("steps").min(), high=pl.col("steps").max(), mean=(pl.col("steps") * pl.col("share")).sum()
-        )
-        for column, style in (("high", ":"), ("mean", "-"), ("low", "--")):
-            ax.plot(ranges["months"].to_numpy(), ranges[column].to_numpy(), style, color="#333333", lw=1, label=column)
-        ax.set_title(f"{pec:,} P/E cycles", fontsize="medium")
-        ax.set_xlabel("retention age [months]")
-    axes[0].set_ylabel("retry steps")
-    axes[0].legend(frameon=False, fontsize="small")
-    figure.colorbar(shown, ax=axes, label="share of pages")
-    return figure
-
-
-def _fig7(m_err: pl.DataFrame) -> Figure:
-    figure, axes = _panels(3)
-    for ax, celsius in zip(axes, (85.0, 55.0, 30.0), strict=True):
-        for pec, colour in COLOURS.items():
-            of = m_err.filter(pec=pec, celsius=celsius)
-            ax.plot(of["months"].to_numpy(), of["m_err"].to_numpy(), "o-", ms=4, color=colour, label=f"{pec:,} P/E")
-        ax.axhline(72, color="#333333", lw=0.8, ls="--")
-        ax.set_title(f"{celsius:.0f} °C", fontsize="medium")
-        ax.set_xlabel("retention age [months]")
-        ax.set_ylim(0, 80)
-    axes[0].set_ylabel("M_ERR [errors per KiB]")
-    axes[0].legend(frameon=False, fontsize="small")
-    return figure
-
-
-def _fig8(cuts: pl.DataFrame) -> Figure:
-    figure, axes = _panels(3)
-    for ax, phase in zip(axes, ("pre", "eval", "disch"), strict=True):
-        for pec, colour in COLOURS.items():
-            for months, style in ((0.0, "--"), (12.0, "-")):
-                of = cuts.filter(pec=pec, months=months, celsius=85.0, phase=phase)
-                label = f"{pec:,} P/E, {months:.0f} mo"
-                ax.plot(100 * of["cut"].to_numpy(), of["added"].to_numpy(), style, color=colour, lw=1.2, label=label)
-        ax.set_ylim(0, 100)
-        ax.set_xlabel(f"cut of t{phase.upper()} [%]")
-    axes[0].set_ylabel("errors added to M_ERR")
-    axes[0].legend(frameon=False, fontsize="x-small")
-    return figure
-
-
-def _fig9(both: pl.DataFrame) -> Figure:
-    conditions = both.select("pec", "months").unique(maintain_order=True).rows()
-    figure, axes = _panels(len(conditions), 2.7)
-    for ax, (pec, months) in zip(axes, conditions, strict=True):
-        of = both.filter(pec=pec, months=months)
-        for disch in of["disch"].unique(maintain_order=True):
-            line = of.filter(pl.col("disch") == disch)
-            ax.plot(100 * line["pre"].to_numpy(), line["m_err"].to_numpy(), lw=1.2, label=f"{100 * disch:.0f} %")
-        ax.axhline(72, color="#333333", lw=0.8, ls="--")
-        ax.set_ylim(0, 80)
-        ax.set_title(f"{pec:,} P/E, {months:.0f} months", fontsize="medium")
-        ax.set_xlabel("cut of tPRE [%]")
-    axes[0].set_ylabel("M_ERR [errors per KiB]")
-    axes[0].legend(title="cut of tDISCH", frameon=False, fontsize="x-small", title_fontsize="x-small")
-    return figure
-
-
-def _fig10(cuts: pl.DataFrame) -> Figure:
-    figure, axes = _panels(2)
-    for ax, months in zip(axes, (0.0, 12.0), strict=True):
-        for pec, colour in COLOURS.items():
-            of = cuts.filter(pec=pec, months=months, phase="pre").pivot("celsius", index="cut", values="m_err")
-            for celsius, style in (("55.0", "--"), ("30.0", "-")):
-                line = (of[celsius] - of["85.0"]).to_numpy()
-                ax.plot(
-                    100 * of["cut"].to_numpy(),
-                    line,
-                    style,
-                    color=colour,
-                    lw=1.2,
-                    label=f"{pec:,} P/E, {celsius[:2]} °C",
-                )
-        ax.set_title(f"{months:.0f} months", fontsize="medium")
-        ax.set_xlabel("cut of tPRE [%]")
-    axes[0].set_ylabel("errors more than at 85 °C")
-    axes[0].legend(frameon=False, fontsize="x-small")
-    return figure
-
-
-def _fig11(rpt: pl.DataFrame) -> Figure:
-    figure, axes = _panels(1, 5.0)
-    for pec in rpt["pec"].unique(maintain_order=True):
-        of = rpt.filter(pl.col("pec") == pec)
-        axes[0].plot(of["months"].to_numpy(), 100 * (1 - of["cut"].to_numpy()), "o-", ms=4, lw=1, label=f"{pec:,} P/E")
-    axes[0].set_ylim(0, 100)
-    axes[0].set_xlabel("retention age [months]")
-    axes[0].set_ylabel("least tPRE [%]")
-    axes[0].legend(frameon=False, fontsize="small")
-    return figure
+    return chip_figures.reading(tables)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab import characterize, trace
+from ssdlab import characterize, chip_figures, trace
 from ssdlab.characterize import GRAINS, RANGES, constant, load
 from ssdlab.study import Measured, Tables, number
 
@@ -41,11 +41,9 @@ T2 = {
     5: ROW,
 }
 
-FINE = tuple(range(0, 6001, 100))
-
 TABLES: dict[str, Callable[[Any], pl.DataFrame]] = {
     "erase_times": lambda progress: characterize.erase_times(load(CHIP), pec=characterize.LIFE_PEC),
-    "life": lambda progress: _life(),
+    "life": lambda progress: characterize.life(load(CHIP)),
     "fail_bits": lambda progress: characterize.fail_bits(load(CHIP)),
     "fail_ranges": lambda progress: characterize.fail_ranges(load(CHIP)),
     "ept": lambda progress: characterize.ept(load(CHIP)),
@@ -54,16 +52,6 @@ TABLES: dict[str, Callable[[Any], pl.DataFrame]] = {
     "gate": lambda progress: characterize.gate_voltages(load(CHIP)),
     "twins": lambda progress: trace.twins([f"electronics25/{name}" for name in TWINS]),
 }
-
-
-def _life() -> pl.DataFrame:
-    """Mean and largest M_RBER under the conventional scheme (the baseline of Fig. 21): pec, m_rber, m_rber_max."""
-    lives = load(CHIP).erase_lives(list(FINE))
-    rows = [
-        (pec, sum(rber for *_, rber in blocks) / len(blocks), max(rber for *_, rber in blocks))
-        for pec, blocks in zip(FINE, lives, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=["pec", "m_rber", "m_rber_max"], orient="row")
 
 
 def _unsafe() -> pl.DataFrame:
@@ -172,98 +160,5 @@ def measure(tables: Tables) -> dict[str, Measured]:
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Fig. 9, 11, 15, 16, 17, 18a and the baseline of Fig. 21."""
-    return {
-        "fig9": _fig9(tables["erase_times"]),
-        "fig16": _fig16(tables["fail_ranges"]),
-        "erasing": _erasing(tables),
-    }
-
-
-def _styled(axes: Any) -> None:
-    for ax in axes:
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(alpha=0.3)
-
-
-def _fig9(times: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(6, 3.4), layout="constrained")
-    ax = figure.subplots()
-    _styled([ax])
-    for pec in (0, 1000, 2000, 3000, 4000, 5000):
-        of = times.filter(pl.col("pec") == pec)
-        share = of["blocks"].cum_sum() / of["blocks"].sum()
-        ax.step(0.5 * of["grains"].to_numpy(), share.to_numpy(), where="post", label=f"{pec:,} P/E")
-    for loop in range(1, 6):
-        ax.axvline(3.5 * loop, color="#999999", lw=0.6, ls=":")
-    ax.set_xlabel("minimum erase time [ms], pulses only")
-    ax.set_ylabel("share of blocks")
-    ax.legend(frameon=False, fontsize="small")
-    return figure
-
-
-def _fig16(ranges: pl.DataFrame) -> Figure:
-    import numpy as np
-
-    figure = Figure(figsize=(14, 3.2), layout="constrained")
-    axes = figure.subplots(1, 5, sharey=True)
-    for loops, ax in enumerate(axes, 1):
-        of = ranges.filter(pl.col("loops") == loops)
-        grid = np.zeros((GRAINS, len(RANGES)))
-        for row in of.iter_rows(named=True):
-            grid[row["grains"] - 1, row["range"]] += row["blocks"]
-        sums = grid.sum(axis=0)
-        ax.imshow(grid / np.where(sums > 0, sums, 1), origin="lower", cmap="Greys", vmin=0, vmax=1, aspect="auto")
-        ax.set_xticks(range(len(RANGES)), ["γ", "δ", *(f"{n}δ" for n in range(2, 8))])
-        ax.set_yticks(range(GRAINS), [f"{0.5 * (grain + 1):.1f}" for grain in range(GRAINS)])
-        ax.set_title(f"N_ISPE = {loops}", fontsize="medium")
-        ax.set_xlabel("fail bits before the last pulse, up to")
-    axes[0].set_ylabel("minimum of the last pulse [ms]")
-    return figure
-
-
-def _erasing(tables: Tables) -> Figure:
-    figure = Figure(figsize=(13, 6.4), layout="constrained")
-    (fail, margin, life), (wordlines, gate, table) = figure.subplots(2, 3)
-    _styled((fail, margin, life, wordlines, gate))
-    bits = tables["fail_bits"]
-    fail.plot(0.5 * bits["left"].to_numpy(), bits["fail_bits"].to_numpy(), "o-", ms=4)
-    fail.set_xlabel("pulse still to go [ms]")
-    fail.set_ylabel("fail bits (Fig. 15)")
-    of = tables["fail_ranges"].group_by("loops").agg(pl.col("m_rber_max").max()).sort("loops")
-    margin.bar(of["loops"].to_numpy(), of["m_rber_max"].to_numpy(), color="#4477aa")
-    margin.axhline(REQUIREMENT, color="#333333", lw=0.8, ls="--")
-    margin.set_xlabel("N_ISPE")
-    margin.set_ylabel("largest M_RBER (Fig. 17a)")
-    lives = tables["life"]
-    life.plot(lives["pec"].to_numpy(), lives["m_rber"].to_numpy(), label="mean of the blocks")
-    life.plot(lives["pec"].to_numpy(), lives["m_rber_max"].to_numpy(), ls=":", label="worst block")
-    life.axhline(REQUIREMENT, color="#333333", lw=0.8, ls="--")
-    life.set_ylim(0, 100)
-    life.set_xlabel("P/E cycles, Baseline")
-    life.set_ylabel("M_RBER (Fig. 21)")
-    life.legend(frameon=False)
-    speeds = tables["wordlines"]
-    wordlines.plot(speeds["wordline"].to_numpy(), speeds["shift"].to_numpy())
-    wordlines.set_xlabel("wordline")
-    wordlines.set_ylabel("erase shift over the slowest's (Fig. 11)")
-    gates = tables["gate"]
-    gate.plot(gates["gate_v"].to_numpy(), gates["shift"].to_numpy(), "o-", ms=3)
-    gate.set_xlabel("V_WG [V]")
-    gate.set_ylabel("erase shift over that at 0 V (Fig. 18a)")
-    table.axis("off")
-    rows = tables["ept"].sort("loops", "range")
-    cells = [
-        [f"{row['t1_ms']:g}/{row['t2_ms']:g}" for row in rows.filter(pl.col("loops") == n).iter_rows(named=True)]
-        for n in range(1, 6)
-    ]
-    shown = table.table(
-        cells,
-        rowLabels=[f"N = {n}" for n in range(1, 6)],
-        colLabels=["γ", "δ", *(f"{n}δ" for n in range(2, 8))],
-        loc="center",
-    )
-    shown.auto_set_font_size(False)
-    shown.set_fontsize(8)
-    table.set_title("EPT [ms] (Table 1)", fontsize="medium")
-    return figure
+    """Fig. 9, 11, 15, 16, 17, 18a, the baseline of Fig. 21, and Table 1."""
+    return chip_figures.erasing(tables, REQUIREMENT)

@@ -6,7 +6,7 @@ import math
 
 from matplotlib.figure import Figure
 
-from ssdlab import characterize, trace
+from ssdlab import characterize, chip_figures, trace
 from ssdlab.study import Measured, Tables
 
 CHIP = "tlc48"
@@ -47,15 +47,4 @@ def measure(tables: Tables) -> dict[str, Measured]:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """Fig. 4 as the first day of each wear."""
-    figure = Figure(figsize=(5, 3.2), layout="constrained")
-    ax = figure.subplots()
-    days = tables["days"]
-    ax.plot(days["pec"].to_numpy(), days["day"].to_numpy(), "o-", color="#4477aa", label="virtual chip")
-    ax.plot([0, 200, 500, 1000], [17, 14, 10, 8], "x", color="#ee6677", label="hpca24 Fig. 4")
-    ax.set_xlabel("P/E cycles")
-    ax.set_ylabel("first day beyond RBER 0.0085")
-    ax.set_ylim(bottom=0)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(alpha=0.3)
-    ax.legend(frameon=False)
-    return {"fig4": figure}
+    return {"fig4": chip_figures.first_days(tables["days"], {0: 17, 200: 14, 500: 10, 1000: 8})}

@@ -68,7 +68,7 @@ units::section! {
         t_erase_verify: Span = Span::ZERO,
         /// What one program command writes on a plane: a page or a wordline.
         program_unit: ProgramUnit = ProgramUnit::Wordline,
-        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; "none" has no errors.
+        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages); "none" has no errors.
         model: Option<String> = None,
         /// How the planes of a die take reads: single, lockstep or independent.
         plane_reads: PlaneReads = PlaneReads::Independent,

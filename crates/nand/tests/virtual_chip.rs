@@ -6,9 +6,10 @@ use std::time::Instant;
 use nand::VirtualChip;
 use nand::characterize::{Condition, Factors, Population, erase_lives, retry_steps};
 use nand::model::ladder::Ladder;
+use nand::model::measured::MeasuredSteps;
 use nand::model::names;
 use nand::model::normal::quantile;
-use nand::model::outcomes::Outcomes;
+use nand::model::outcomes::{Outcomes, Reading};
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
 use proptest::prelude::*;
@@ -264,7 +265,7 @@ fn bench_characterization() {
     let steps = retry_steps(&chip, population, &conditions, 2, &|_| ());
     let (pages, took) = (steps.iter().map(|s| s.pages.iter().sum::<u64>()).sum::<u64>(), start.elapsed().as_secs_f64());
     println!("characterization: {:.1} million page-conditions a second on 2 threads", pages as f64 / took / 1e6);
-    let mut outcomes = Outcomes::new(chip, 192, 30.0, 1);
+    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip)), 3, 192, 30.0, 1);
     let stream = Stream::new(1, "bench");
     let month = 30 * 86_400_000_000_000u64;
     let mut read = |i: u64| {
@@ -281,7 +282,7 @@ fn bench_characterization() {
 #[test]
 fn a_drives_reads_come_to_what_the_population_says() {
     let chip = chip("tlc48");
-    let mut outcomes = Outcomes::new(chip.clone(), 192, 85.0, 1);
+    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip.clone())), 3, 192, 85.0, 1);
     for (pec, months, x) in [(0u32, 6.0, 0.0), (1010, 3.0, 1.025), (2000, 12.0, 2.025)] {
         let retention = Span((months * 30.0 * 86_400e9) as u64);
         let (mut sum, mut count) = (0.0, 0.0);
@@ -298,6 +299,38 @@ fn a_drives_reads_come_to_what_the_population_says() {
     assert_eq!(outcomes.steps(7, 3, 0, Span(0)), 0);
     // 256 archetypes, three conditions and the last: however many blocks the drive has.
     assert!(outcomes.memory() <= 256 * 4 * 576, "{}", outcomes.memory());
-    let again = Outcomes::new(chip, 192, 85.0, 1).steps(99, 100, 2000, Span::from_ms(1 << 40));
+    let again =
+        Outcomes::new(Reading::Virtual(Box::new(chip)), 3, 192, 85.0, 1).steps(99, 100, 2000, Span::from_ms(1 << 40));
     assert_eq!(outcomes.steps(99, 100, 2000, Span::from_ms(1 << 40)), again, "the order of reads changes nothing");
+}
+
+#[test]
+fn measured_steps_take_the_place_of_the_model() {
+    let text = "months,pec,steps,pages\n0,0,0,1000\n6,0,5,250\n6,0,7,750\n12,2000,20,1000\n";
+    let steps = MeasuredSteps::parse(text, "steps.csv").unwrap();
+    assert_eq!(steps.rows().count(), 4);
+    let mut outcomes = Outcomes::new(Reading::Measured(steps), 3, 192, 85.0, 1);
+    let month = 30 * 86_400_000_000_000u64;
+    let mut mean = |pec: u32, months: u64| {
+        let all = (0..40).flat_map(|block| (0..576).map(move |page| (block, page)));
+        let steps: Vec<u8> = all.map(|(block, page)| outcomes.steps(block, page, pec, Span(months * month))).collect();
+        (steps.iter().map(|steps| f64::from(*steps)).sum::<f64>() / steps.len() as f64, *steps.iter().max().unwrap())
+    };
+    assert_eq!(mean(0, 0), (0.0, 0));
+    let (six, most) = mean(100, 6);
+    assert!((six - 6.5).abs() < 0.05 && most == 7, "{six}");
+    assert_eq!(mean(1900, 11), (20.0, 20));
+    for (text, part) in [
+        ("", "steps.csv:1: pec: there is no such column"),
+        ("pec,months,steps\n", "pages: there is no such column"),
+        ("pec,months,steps,pages\n", "holds no measurement"),
+        ("pec,months,steps,pages\n0,0,x,1\n", "steps.csv:2: steps: \"x\" is not accepted"),
+        ("pec,months,steps,pages\n0,-1,1,1\n", "steps.csv:2: months: "),
+        ("pec,months,steps,pages\n0,0,1,1\n0,0,1,2\n", "steps.csv:3: steps: 1 steps stand twice"),
+        ("pec,months,steps,pages\n0,0,1,0\n", "no page was measured"),
+        ("pec,months,steps,pages\n0,0,1\n", "steps.csv:2: pages: \"\" is not accepted"),
+    ] {
+        let error = MeasuredSteps::parse(text, "steps.csv").unwrap_err().to_string();
+        assert!(error.contains(part) && error.contains("help: "), "{error}");
+    }
 }

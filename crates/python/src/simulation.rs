@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use nand::model::outcomes::Reading;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ use ssd::{Config, DeviceSpec, RunError};
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span};
-use workload::{Apart, Beyond, Format, Merged, Reading, Source, TraceFile, Volumes, Workload};
+use workload::{Apart, Beyond, Format, Merged, Source, TraceFile, Volumes, Workload};
 
 use crate::{SimulationError, raise, refuse};
 
@@ -59,7 +60,7 @@ struct Work {
 
 /// How traces are read and laid out.
 struct TraceOptions {
-    reading: Reading,
+    reading: workload::Reading,
     /// Further traces, merged by time.
     merge: Vec<String>,
     volumes: Volumes,
@@ -286,7 +287,8 @@ impl Simulation {
         if until_steady == Some(Span::ZERO) {
             return Err(refuse(fail("--until-steady 0s", "is no length of a round", "write a time such as 1s")));
         }
-        let reading = Reading { skip_bad_lines, sort_window: sort_window.unwrap_or(Reading::default().sort_window) };
+        let window = sort_window.unwrap_or(workload::Reading::default().sort_window);
+        let reading = workload::Reading { skip_bad_lines, sort_window: window };
         if reading.sort_window > MOST_SORTED {
             let problem = format!("would hold {} requests in memory", reading.sort_window);
             let remedy = format!("write at most {MOST_SORTED}, or sort the trace first");
@@ -317,11 +319,13 @@ impl Simulation {
             .map(|section| (section.name().to_owned(), Value::Object(values(*section))))
             .collect();
         // What the file of a virtual chip holds decides the result, not its name.
-        let cells = checked.chip().map(|chip| {
-            chip.sections()
-                .iter()
-                .map(|section| (section.name().to_owned(), values(*section).into()))
-                .collect::<Map<_, _>>()
+        let cells = checked.reading().map(|reading| match reading {
+            Reading::Virtual(chip) => {
+                let sections = chip.sections();
+                let parts = sections.iter().map(|section| (section.name().to_owned(), values(*section).into()));
+                Value::Object(parts.collect())
+            }
+            Reading::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
         });
         let manifest = json!({
             "ssdlab": env!("CARGO_PKG_VERSION"),

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use nand::chip::LONGEST;
+use nand::model::measured::MeasuredSteps;
+use nand::model::outcomes::Reading;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings, VirtualChip};
 use units::document::{Document, apply_word};
 use units::section::Section;
@@ -281,8 +283,8 @@ impl Config {
 }
 
 impl Config {
-    /// The virtual chip, if there is one.
-    fn cells(&self, layout: &Layout) -> Result<Option<Arc<VirtualChip>>, ConfigError> {
+    /// The virtual chip or the measured steps, if there are any.
+    fn cells(&self, layout: &Layout) -> Result<Option<Arc<Reading>>, ConfigError> {
         let Some(name) = &self.chip.model else { return Ok(None) };
         let refuse = |problem: String, remedy: String| ConfigError {
             origin: "device".into(),
@@ -291,20 +293,25 @@ impl Config {
             problem,
             remedy,
         };
-        let chip = if name.ends_with(".toml") {
-            let text = std::fs::read_to_string(name).map_err(|error| {
-                refuse(format!("{name} cannot be read: {error}"), "give the path of a chip file".into())
-            })?;
-            VirtualChip::parse(&text, name)?
-        } else {
-            VirtualChip::preset(name)?
+        let read = || {
+            std::fs::read_to_string(name).map_err(|error| {
+                refuse(
+                    format!("{name} cannot be read: {error}"),
+                    "give the path of a chip file or of measured steps".into(),
+                )
+            })
         };
+        if name.ends_with(".csv") {
+            return Ok(Some(Arc::new(Reading::Measured(MeasuredSteps::parse(&read()?, name)?))));
+        }
+        let chip =
+            if name.ends_with(".toml") { VirtualChip::parse(&read()?, name)? } else { VirtualChip::preset(name)? };
         if chip.cells.bits != layout.bits {
             let problem =
                 format!("is a chip of {} bits a cell, and geometry.cell has {}", chip.cells.bits, layout.bits);
             return Err(refuse(problem, "choose a chip of the same cells".into()));
         }
-        Ok(Some(Arc::new(chip)))
+        Ok(Some(Arc::new(Reading::Virtual(Box::new(chip)))))
     }
 }
 
@@ -349,12 +356,12 @@ pub struct Plan {
     pub(crate) programs: PlanePrograms,
     pub(crate) space: Space,
     /// What decides which errors reads meet.
-    pub(crate) cells: Option<Arc<VirtualChip>>,
+    pub(crate) cells: Option<Arc<Reading>>,
 }
 
 impl Plan {
-    /// The virtual chip that decides what reads meet, if there is one.
-    pub fn chip(&self) -> Option<&VirtualChip> {
+    /// What decides what reads meet, if there is anything.
+    pub fn reading(&self) -> Option<&Reading> {
         self.cells.as_deref()
     }
 

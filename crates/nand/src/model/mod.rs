@@ -5,6 +5,7 @@
 pub mod cells;
 pub mod erasing;
 pub mod ladder;
+pub mod measured;
 pub mod normal;
 pub mod outcomes;
 pub mod programming;

@@ -11,6 +11,7 @@ use units::{Span, Stream};
 use super::VirtualChip;
 use super::cells::MONTH_NS;
 use super::ladder::Ladder;
+use super::measured::MeasuredSteps;
 use super::variation::{Draws, Place};
 use crate::characterize::CODEWORDS;
 
@@ -27,9 +28,22 @@ const WORST: f64 = 8.0;
 /// In place of a number of steps: the page is not read even in the last.
 pub const UNCORRECTABLE: u8 = u8::MAX;
 
+/// Where the outcomes come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// A virtual chip.
+    Virtual(Box<VirtualChip>),
+    /// Measured steps.
+    Measured(MeasuredSteps),
+}
+
 /// The outcomes of reading the pages of a drive.
 pub struct Outcomes {
-    chip: VirtualChip,
+    reading: Reading,
+    /// Pages of the drive's wordlines.
+    bits: u32,
+    /// The age that bins are counted in [ns].
+    unit: f64,
     draws: Draws,
     archetypes: Stream,
     celsius: f64,
@@ -56,12 +70,16 @@ struct Bin {
 }
 
 impl Outcomes {
-    /// For a drive whose blocks have `wordlines` wordlines, read at `celsius`.
-    pub fn new(chip: VirtualChip, wordlines: u32, celsius: f64, seed: u64) -> Outcomes {
+    /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, read at `celsius`.
+    pub fn new(reading: Reading, bits: u32, wordlines: u32, celsius: f64, seed: u64) -> Outcomes {
+        let unit = match &reading {
+            Reading::Virtual(chip) => chip.cells.shift_time.0 as f64,
+            Reading::Measured(_) => MONTH_NS / 2.0,
+        };
         let (draws, archetypes) = (Draws::new(seed), Stream::new(seed, "archetypes"));
         let (index, bins, last) = (HashMap::new(), Vec::new(), ((u32::MAX, u32::MAX), 0));
         let pages = vec![Box::default(); ARCHETYPES as usize];
-        Outcomes { chip, draws, archetypes, celsius, wordlines, pages, index, bins, last, chunks: 0 }
+        Outcomes { reading, bits, unit, draws, archetypes, celsius, wordlines, pages, index, bins, last, chunks: 0 }
     }
 
     /// The archetype of a block of the drive.
@@ -72,7 +90,7 @@ impl Outcomes {
     /// Retry steps from the default references that page `page` of a block needs, or [`UNCORRECTABLE`].
     #[inline]
     pub fn steps(&mut self, block: u64, page: u32, pec: u32, retention: Span) -> u8 {
-        let key = (pec / CYCLES, age_bin(retention.0 as f64 / self.chip.cells.shift_time.0 as f64));
+        let key = (pec / CYCLES, age_bin(retention.0 as f64 / self.unit));
         if key != self.last.0 {
             self.last = (key, self.find(key));
         }
@@ -96,10 +114,13 @@ impl Outcomes {
             (self.index, self.bins, self.chunks) = (HashMap::new(), Vec::new(), 0);
         }
         let x = (f64::from(key.0) + if key.0 == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
-        let months = age_of(key.1) * self.chip.cells.shift_time.0 as f64 / MONTH_NS;
-        let ladder = |page| Ladder::new(&self.chip, page, x, months, 0.0, self.celsius);
-        let ladders: Vec<Ladder> = (0..self.chip.cells.bits).map(ladder).collect();
-        let easy = ladders.iter().all(|ladder| ladder.steps(self.chip.variation.bound(), WORST) == Some(0));
+        let months = age_of(key.1) * self.unit / MONTH_NS;
+        let mut ladders: Vec<Ladder> = Vec::new();
+        let mut easy = false;
+        if let Reading::Virtual(chip) = &self.reading {
+            ladders.extend((0..self.bits).map(|page| Ladder::new(chip, page, x, months, 0.0, self.celsius)));
+            easy = ladders.iter().all(|ladder| ladder.steps(chip.variation.bound(), WORST) == Some(0));
+        }
         self.bins.push(Bin { easy, ladders, steps: vec![None; ARCHETYPES as usize] });
         self.index.insert(key, self.bins.len() - 1);
         self.bins.len() - 1
@@ -108,10 +129,19 @@ impl Outcomes {
     #[cold]
     fn first_of(&mut self, key: (u32, u32), archetype: usize, page: u32) -> u8 {
         let at = self.find(key);
-        if self.pages[archetype].is_empty() {
-            self.pages[archetype] = self.draw(archetype);
-        }
-        let chunk = self.work_out(&self.bins[at].ladders, archetype);
+        let chunk = match &self.reading {
+            Reading::Virtual(chip) => {
+                if self.pages[archetype].is_empty() {
+                    self.pages[archetype] = self.draw(chip, archetype);
+                }
+                self.work_out(&self.bins[at].ladders, archetype)
+            }
+            Reading::Measured(steps) => {
+                let retention = Span((age_of(key.1) * self.unit) as u64);
+                let pages = self.wordlines * self.bits;
+                steps.of_archetype(self.archetypes.entity(1), archetype as u64, pages, key.0 * CYCLES, retention)
+            }
+        };
         let steps = chunk[page as usize];
         self.bins[at].steps[archetype] = Some(chunk);
         self.last = (key, at);
@@ -127,8 +157,8 @@ impl Outcomes {
     }
 
     /// The log factors and worst codewords of an archetype's pages: the first block of a chip of its own.
-    fn draw(&self, archetype: usize) -> Box<[(f64, f64)]> {
-        let (variation, bits) = (&self.chip.variation, self.chip.cells.bits);
+    fn draw(&self, chip: &VirtualChip, archetype: usize) -> Box<[(f64, f64)]> {
+        let (variation, bits) = (&chip.variation, self.bits);
         let place = Place { chip: archetype as u64, block: 0, wordline: 0 };
         let shared = variation.log_of_block(&self.draws, place.chip, place.block);
         let mut pages = Vec::with_capacity((self.wordlines * bits) as usize);

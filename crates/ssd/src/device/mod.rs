@@ -186,8 +186,9 @@ impl<P: Probe> Device<P> {
             acked: 2 * channels + dies + 2,
             arrival: 2 * channels + dies + 3,
         };
-        let outcomes = plan.cells.as_ref().map(|chip| {
-            Outcomes::new(chip.as_ref().clone(), layout.pages.div_ceil(layout.bits), config.age.temperature.0, seed)
+        let outcomes = plan.cells.as_ref().map(|reading| {
+            let wordlines = layout.pages.div_ceil(layout.bits);
+            Outcomes::new(reading.as_ref().clone(), layout.bits, wordlines, config.age.temperature.0, seed)
         });
         let ranks = config.schedule.order.ranks();
         let mut die_order = Vec::new();

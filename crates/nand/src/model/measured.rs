@@ -1,0 +1,134 @@
+//! Retry steps that a user has measured on real chips, in place of the model's.
+
+use units::{ConfigError, Span, Stream};
+
+use super::cells::MONTH_NS;
+
+/// Measured steps: for each condition how many pages needed how many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredSteps {
+    conditions: Vec<Measured>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Measured {
+    pec: u32,
+    months: f64,
+    /// Steps, and the share of pages that need no more, the last 1.
+    shares: Vec<(u8, f64)>,
+    pages: Vec<(u8, u64)>,
+}
+
+/// The columns of a table of measured steps, as `ssdlab characterize` writes them.
+pub const COLUMNS: [&str; 4] = ["pec", "months", "steps", "pages"];
+
+impl MeasuredSteps {
+    /// Reads CSV text with the columns [`COLUMNS`] in any order; `origin` names it in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<MeasuredSteps, ConfigError> {
+        let fail = |line: usize, key: Option<&str>, problem: String, remedy: &str| ConfigError {
+            origin: origin.to_owned(),
+            line: Some(line),
+            key: key.map(str::to_owned),
+            problem,
+            remedy: remedy.to_owned(),
+        };
+        let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+        let header: Vec<&str> = lines.next().map_or(Vec::new(), |(_, line)| line.split(',').map(str::trim).collect());
+        let mut places = [0; COLUMNS.len()];
+        for (place, column) in places.iter_mut().zip(COLUMNS) {
+            *place = header.iter().position(|name| *name == column).ok_or_else(|| {
+                fail(1, Some(column), "there is no such column".into(), "begin with the line pec,months,steps,pages")
+            })?;
+        }
+        let mut conditions: Vec<Measured> = Vec::new();
+        for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
+            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+            let field = |column: usize, most: f64| -> Result<f64, ConfigError> {
+                let text = fields.get(places[column]).copied().unwrap_or("");
+                let value = text.parse().ok().filter(|value: &f64| (0.0..=most).contains(value));
+                value.filter(|value| column == 1 || value.fract() == 0.0).ok_or_else(|| {
+                    let remedy = if column == 1 { "write months at 30 C, 0 to 1200" } else { "write a whole number" };
+                    fail(number, Some(COLUMNS[column]), format!("{text:?} is not accepted"), remedy)
+                })
+            };
+            let (pec, months) = (field(0, 1e9)? as u32, field(1, 1200.0)?);
+            let (steps, pages) = (field(2, 250.0)? as u8, field(3, 1e15)? as u64);
+            let known = conditions.iter_mut().find(|known| known.pec == pec && known.months == months);
+            let condition = match known {
+                Some(known) => known,
+                None => {
+                    conditions.push(Measured { pec, months, shares: Vec::new(), pages: Vec::new() });
+                    conditions.last_mut().expect("Invariant: it has just been pushed")
+                }
+            };
+            if condition.pages.iter().any(|(known, _)| *known == steps) {
+                let problem = format!("{steps} steps stand twice for {pec} cycles and {months} months");
+                return Err(fail(number, Some("steps"), problem, "add the pages of both lines up"));
+            }
+            condition.pages.push((steps, pages));
+        }
+        for condition in &mut conditions {
+            condition.pages.sort_unstable();
+            let total: u64 = condition.pages.iter().map(|(_, pages)| pages).sum();
+            if total == 0 {
+                let problem =
+                    format!("no page was measured at {} cycles and {} months", condition.pec, condition.months);
+                return Err(fail(1, Some("pages"), problem, "leave the condition out"));
+            }
+            let mut sum = 0;
+            condition.shares = (condition.pages.iter())
+                .map(|(steps, pages)| {
+                    sum += pages;
+                    (*steps, sum as f64 / total as f64)
+                })
+                .collect();
+        }
+        if conditions.is_empty() {
+            return Err(fail(
+                1,
+                None,
+                "holds no measurement".into(),
+                "give a line for each condition and number of steps",
+            ));
+        }
+        Ok(MeasuredSteps { conditions })
+    }
+
+    /// Every line: P/E cycles, months, steps, pages.
+    pub fn rows(&self) -> impl Iterator<Item = (u32, f64, u8, u64)> {
+        self.conditions.iter().flat_map(|of| of.pages.iter().map(|(steps, pages)| (of.pec, of.months, *steps, *pages)))
+    }
+
+    /// The measured condition nearest to one that was met: in cycles relative to the range measured, and in the logarithm of
+    /// the age.
+    fn nearest(&self, pec: u32, retention: Span) -> &Measured {
+        let most = self.conditions.iter().map(|of| of.pec).max().unwrap_or(1).max(1);
+        let months = retention.0 as f64 / MONTH_NS;
+        let far = |of: &Measured| {
+            let cycles = (f64::from(of.pec) - f64::from(pec)) / f64::from(most);
+            let age = libm::log1p(of.months) - libm::log1p(months);
+            cycles * cycles + age * age
+        };
+        let near = self.conditions.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+        near.expect("Invariant: there is a measurement")
+    }
+
+    /// The steps of every page of an archetype under a condition: page p is the same share of the way through the measured
+    /// distribution at every condition.
+    pub(super) fn of_archetype(
+        &self,
+        draws: Stream,
+        archetype: u64,
+        pages: u32,
+        pec: u32,
+        retention: Span,
+    ) -> Box<[u8]> {
+        let shares = &self.nearest(pec, retention).shares;
+        let last = shares.last().expect("Invariant: a condition has pages").0;
+        let of_page = |page: u32| {
+            let u = draws.entity(archetype).uniform(page.into());
+            shares.iter().find(|(_, share)| u < *share).map_or(last, |(steps, _)| *steps)
+        };
+        (0..pages).map(of_page).collect()
+    }
+}

@@ -1,0 +1,107 @@
+"""Virtual chips from Python and the command line, and what they say of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab import characterize
+from ssdlab._core import Chip
+
+
+def test_a_population_is_measured_into_tables_and_figures(cli: Cli, tmp_path: Path) -> None:
+    done = cli("characterize", "tlc48-reo", "--chips", 4, "--blocks", 3, "--figures", "--out", "tables")
+    assert done.returncode == 0, done.stderr
+    for name in characterize.TABLES:
+        assert pl.read_csv(tmp_path / "tables" / f"{name}.csv").height > 0, name
+    assert len(list((tmp_path / "tables").glob("*.png"))) == 10
+    again = cli("characterize", "tlc48-reo", "--chips", 4, "--blocks", 3, "--only", "steps", "--out", "again")
+    assert again.returncode == 0
+    kept = (tmp_path / "tables" / "steps.csv").read_bytes()
+    assert (tmp_path / "again" / "steps.csv").read_bytes() == kept
+
+
+def test_every_constant_of_every_chip_has_a_source(cli: Cli) -> None:
+    for name in Chip.names():
+        chip = characterize.load(name, chips=1, blocks=1)
+        for section, key, value, about, source in chip.constants:
+            assert value, (name, section, key)
+            assert len(about) > 10, (name, section, key)
+            assert len(source) > 5, (name, section, key)
+    shown = cli("characterize", "tlc48", "--constants").stdout
+    assert "cells.width_shift" in shown
+    assert "fitted (rr.steps" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("characterize", "tlc47"), "did you mean `tlc48`?"),
+        (("characterize", "absent.toml"), "cannot be read"),
+        (("characterize", "bad.toml"), "bad.toml"),
+        (("characterize", "tlc48", "--only", "rtp"), "no table is called rtp"),
+        (("run", "--set", "chip.model=tlc47"), "did you mean `tlc48`?"),
+        (("run", "--set", "chip.model=absent.toml"), "cannot be read"),
+        (("run", "--set", "chip.model=bad.csv"), "bad.csv:2: steps"),
+        (("run", "--set", "chip.model=slc"), "is a chip of 1 bits a cell"),
+        (("run", "--set", "energy.sense_mw=-1"), "energy.sense_mw: is -1"),
+    ],
+)
+def test_bad_chips_are_answered_with_place_and_remedy(
+    cli: Cli, tmp_path: Path, words: tuple[str, ...], part: str
+) -> None:
+    (tmp_path / "bad.toml").write_text("[cells]\nbits = 3\n")
+    (tmp_path / "bad.csv").write_text("pec,months,steps,pages\n0,0,x,1\n")
+    done = cli(*words)
+    assert done.returncode == 2
+    assert part in done.stderr
+    assert "\n  help: " in done.stderr
+
+
+def test_older_and_more_worn_data_needs_more_retry_steps(tmp_path: Path) -> None:
+    def steps(age: str, model: str = "tlc48") -> float:
+        settings = {"chip.model": model, "age.temperature": "85C"}
+        result = ssdlab.run("asplos21", "random-read-8k", age=age, requests=4000, settings=settings)
+        assert result["flash.unreadable"] == 0
+        return float(result["flash.retry_steps"])
+
+    ages = ["pec=0", "pec=0,retention=3mo", "pec=1000,retention=3mo", "pec=2000,retention=12mo"]
+    found = [steps(age) for age in ages]
+    assert found[0] == 0.0
+    assert found == sorted(found)
+    # asplos21 section 3.1: 19.9 at 2K P/E and a year.
+    assert found[3] == pytest.approx(19.9, abs=0.6)
+    table = tmp_path / "steps.csv"
+    table.write_text("pec,months,steps,pages\n0,0,0,10\n2000,12,9,10\n")
+    assert steps(ages[3], str(table)) == 9.0
+    none = ssdlab.run("asplos21", "random-read-8k", requests=100, settings={"chip.model": "none"})
+    assert none["flash.retry_steps"] is None
+
+
+def test_the_content_of_a_chip_file_decides_the_case(tmp_path: Path) -> None:
+    file = tmp_path / "chip.toml"
+    preset = Path(__file__).parent.parent / "presets" / "chips" / "tlc48.toml"
+    file.write_text(preset.read_text())
+    sweep = {"run": {"requests": 100, "chip.model": str(file)}, "axes": {"seed": [1]}}
+    first = ssdlab.sweep(sweep, cache=tmp_path / "cache")
+    file.write_text(preset.read_text().replace("capability = 72", "capability = 60"))
+    second = ssdlab.sweep(sweep, cache=tmp_path / "cache")
+    assert second.played == 1
+    assert first.table["case"][0] != second.table["case"][0]
+
+
+def test_energy_is_power_times_time_and_energy_times_data() -> None:
+    result = ssdlab.run("tlc", "default", requests=5000)
+    elapsed_ns = result["host.elapsed_s"] * 1e9
+    sensing = result["usage.die.read"] / 100 * elapsed_ns * 32
+    assert result["energy.sense"] == pytest.approx(sensing * 82.5 / 1e3 / 1e6, rel=1e-6)
+    parts = [result.energy[name] for name in ("sense", "transfer", "program", "erase", "decode")]
+    assert result.energy.total == pytest.approx(sum(parts))
+    moved = result["host.read.bytes"] + result["host.write.bytes"]
+    assert result.energy.per_gb == pytest.approx(result.energy.total / 1e3 / (moved / 1e9))
+    twice = ssdlab.run("tlc", "default", requests=5000, settings={"energy.decode_nj": 163.8})
+    assert twice.energy.decode == pytest.approx(2 * result.energy.decode)
