@@ -37,6 +37,7 @@ lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves
 	$(CARGO) run --quiet --release --package ssd --example bench
 	$(CARGO) test --quiet --release --package ssd --lib -- --ignored --nocapture --test-threads=1 bench_
+	$(CARGO) test --quiet --release --package nand -- --ignored --nocapture bench_
 	$(CARGO) run --quiet --release --package workload --example throughput
 
 clean: ## remove everything that was built
