@@ -68,6 +68,12 @@ units::section! {
         t_erase_verify: Span = Span::ZERO,
         /// What one program command writes on a plane: a page or a wordline.
         program_unit: ProgramUnit = ProgramUnit::Wordline,
+        /// T_voltage_reset: time to reset or set the voltages of an operation, part of each of its phases (fast12 Table 1).
+        t_voltage_reset: Span = Span(4_000),
+        /// T_buffer: time to load the page buffer from the shadow buffer when a program goes on (fast12 Table 1).
+        t_buffer: Span = Span(3_000),
+        /// A shadow buffer keeps the data of a suspended program; otherwise it is sent again over the bus.
+        shadow_buffer: bool = true,
         /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages); "none" has no errors.
         model: Option<String> = None,
         /// How the planes of a die take reads: single, lockstep or independent.

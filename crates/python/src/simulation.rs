@@ -30,7 +30,7 @@ pub fn device_config(
 ) -> Result<DeviceSpec, ConfigError> {
     let mut spec = ssd::presets::load(device)?;
     for word in scheme.map(schemes::presets::words).transpose()?.into_iter().flatten() {
-        spec.config.set(&word)?;
+        spec.config.set(&filled_in(&word, &spec.config))?;
     }
     for pair in age.into_iter().flat_map(|age| age.split(',')).map(str::trim).filter(|pair| !pair.is_empty()) {
         spec.config
@@ -41,6 +41,18 @@ pub fn device_config(
         spec.config.set(word)?;
     }
     Ok(spec)
+}
+
+/// A word with `{section.key}` replaced by that key's value.
+fn filled_in(word: &str, config: &Config) -> String {
+    let value = || {
+        let key = word.split_once('{')?.1.split_once('}')?.0;
+        let (section, name) = key.split_once('.')?;
+        let value = config.sections().iter().find(|known| known.name() == section)?.get(name)?;
+        // As it stands in TOML, text without its quotes.
+        Some(word.replace(&format!("{{{key}}}"), value.to_string().trim_matches('"')))
+    };
+    value().unwrap_or_else(|| word.to_owned())
 }
 
 /// Whether a setting is one of the workload rather than the device.

@@ -5,7 +5,9 @@
 
 pub mod order;
 pub mod presets;
+pub mod suspend;
 pub mod victim;
 
 pub use order::{Class, Order};
+pub use suspend::{Goes, InPhase, LetsGo, SuspendErase, SuspendProgram};
 pub use victim::{Candidates, Victim};

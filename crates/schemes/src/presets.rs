@@ -11,19 +11,65 @@ pub struct Scheme {
     pub about: &'static str,
     /// Its choices: axis and word.
     pub choices: &'static [(&'static str, &'static str)],
+    /// For ideals: what is overridden beside, as `section.key=value`; `{section.key}` stands for that key's value.
+    pub overrides: &'static [&'static str],
 }
 
 /// The section and key of the configuration that hold each axis.
-pub const AXES: &[(&str, &str)] = &[("order", "schedule.order")];
+pub const AXES: &[(&str, &str)] = &[
+    ("order", "schedule.order"),
+    ("suspend-program", "schedule.suspend_program"),
+    ("suspend-erase", "schedule.suspend_erase"),
+];
 
 /// Every named scheme, in the order in which they are listed.
 pub const ALL: &[Scheme] = &[
-    Scheme { name: "fifo", about: "first come, first served (fast12 section 3.2)", choices: &[("order", "fifo")] },
-    Scheme { name: "rps", about: "read priority scheduling (fast12 section 3.2)", choices: &[("order", "read-first")] },
+    Scheme {
+        name: "fifo",
+        about: "first come, first served (fast12 section 3.2)",
+        choices: &[("order", "fifo")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "rps",
+        about: "read priority scheduling (fast12 section 3.2)",
+        choices: &[("order", "read-first")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "pes-ips",
+        about: "read priority, programs suspended between phases, erases at once (fast12 section 4)",
+        choices: &[("order", "read-first"), ("suspend-program", "inter-phase"), ("suspend-erase", "reset-and-resume")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "pes-ipc",
+        about: "read priority, programs and erases suspended at once (fast12 section 4)",
+        choices: &[("order", "read-first"), ("suspend-program", "intra-phase"), ("suspend-erase", "reset-and-resume")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "per",
+        about: "ideal: read priority, and programs and erases take as long as a read (fast12 section 3.2)",
+        choices: &[("order", "read-first")],
+        overrides: &[
+            "chip.t_prog={chip.t_read}",
+            "chip.program_loops=none",
+            "chip.t_bers={chip.t_read}",
+            "chip.erase_loops=none",
+        ],
+    },
+    Scheme {
+        name: "pe0",
+        about: "ideal: read priority, and programs and erases take no time (fast12 section 3.2)",
+        choices: &[("order", "read-first")],
+        overrides: &["chip.t_prog=0us", "chip.program_loops=none", "chip.t_bers=0us", "chip.erase_loops=none"],
+    },
     Scheme {
         name: "user-first",
         about: "user I/O before internal operations (electronics25 section 7.1)",
         choices: &[("order", "user-first")],
+        overrides: &[],
     },
 ];
 
@@ -49,6 +95,7 @@ pub fn words(scheme: &str) -> Result<Vec<String>, ConfigError> {
             words.extend(named.choices.iter().filter_map(|(axis, choice)| {
                 AXES.iter().find(|(known, _)| known == axis).map(|(_, key)| format!("{key}={choice}"))
             }));
+            words.extend(named.overrides.iter().map(|word| (*word).to_owned()));
         } else {
             let names: Vec<&str> = ALL.iter().map(|known| known.name).collect();
             let remedy = match nearest(part, names.iter().copied()) {
@@ -68,7 +115,8 @@ mod tests {
     #[test]
     fn every_choice_of_a_named_scheme_is_on_an_axis() {
         for scheme in ALL {
-            assert_eq!(words(scheme.name).unwrap().len(), scheme.choices.len(), "{}", scheme.name);
+            let all = scheme.choices.len() + scheme.overrides.len();
+            assert_eq!(words(scheme.name).unwrap().len(), all, "{}", scheme.name);
         }
     }
 
@@ -76,6 +124,8 @@ mod tests {
     fn a_scheme_is_a_name_and_overrides() {
         assert_eq!(words("fifo,order=user-first").unwrap(), ["schedule.order=fifo", "schedule.order=user-first"]);
         assert!(words("fiffo").unwrap_err().to_string().contains("did you mean `fifo`?"));
-        assert!(words("odor=fifo").unwrap_err().to_string().contains("the axes are order"));
+        assert!(
+            words("odor=fifo").unwrap_err().to_string().contains("the axes are order, suspend-program, suspend-erase")
+        );
     }
 }

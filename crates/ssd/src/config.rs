@@ -7,10 +7,12 @@ use nand::chip::LONGEST;
 use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::Reading;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings, VirtualChip};
+use schemes::{SuspendErase, SuspendProgram};
 use units::document::{Document, apply_word};
 use units::section::Section;
 use units::{Bytes, ConfigError, Rate, Span};
 
+use crate::device::Phases;
 pub use crate::sections::*;
 use crate::space::Space;
 
@@ -262,9 +264,41 @@ impl Config {
                 return refuse("energy", key, format!("is {value}"), "write 0 or more");
             }
         }
+        let chip = &self.chip;
+        let phases = |loops: Option<u32>, pulse, verify| loops.map(|loops| Phases { pulse, verify, loops });
+        let program_phases = phases(chip.program_loops, chip.t_program_pulse, chip.t_program_verify);
+        let erase_phases = phases(chip.erase_loops, chip.t_erase_pulse, chip.t_erase_verify);
+        let (programs, erases) = (self.schedule.suspend_program, self.schedule.suspend_erase);
+        for (key, wanted, phases, parts) in [
+            ("suspend_program", programs != SuspendProgram::None, &program_phases, "chip.program_loops"),
+            ("suspend_erase", erases != SuspendErase::None, &erase_phases, "chip.erase_loops"),
+        ] {
+            let empty = phases.is_none_or(|phases| phases.pulse.0 + phases.verify.0 == 0 || phases.loops == 0);
+            if wanted && empty {
+                let problem = "is set, and the chip's phases are not known".to_owned();
+                return refuse(
+                    "schedule",
+                    key,
+                    problem,
+                    &format!("give {parts} and its pulse and verify, or set it to \"none\""),
+                );
+            }
+        }
+        if self.schedule.suspensions == Some(0) {
+            return refuse(
+                "schedule",
+                "suspensions",
+                "is 0".into(),
+                "write a positive number, or set suspend_program and suspend_erase to \"none\"",
+            );
+        }
+        let suspends = programs != SuspendProgram::None || erases != SuspendErase::None;
         let cells = self.cells(&layout)?;
         Ok(Plan {
             layout,
+            program_phases,
+            erase_phases,
+            suspends,
             cells,
             logical_pages,
             link,
@@ -355,6 +389,10 @@ pub struct Plan {
     pub(crate) reads: PlaneReads,
     pub(crate) programs: PlanePrograms,
     pub(crate) space: Space,
+    /// The phases of programs and of erases, where they are known, and whether any may be suspended.
+    pub(crate) program_phases: Option<Phases>,
+    pub(crate) erase_phases: Option<Phases>,
+    pub(crate) suspends: bool,
     /// What decides which errors reads meet.
     pub(crate) cells: Option<Arc<Reading>>,
 }

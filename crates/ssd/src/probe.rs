@@ -39,6 +39,10 @@ pub trait Probe {
     fn program(&mut self, _start: Time, _end: Time, _die: DieId, _planes: u8) {}
     /// A die erases blocks on the planes of a set.
     fn erase(&mut self, _start: Time, _end: Time, _die: DieId, _planes: u8) {}
+    /// The program or erase of a die has been suspended: its array is free for reads.
+    fn suspend(&mut self, _now: Time, _die: DieId) {}
+    /// The suspended operation of a die goes on, and ends at `end` if it is not suspended again.
+    fn resume(&mut self, _now: Time, _end: Time, _die: DieId) {}
 }
 
 /// Nobody watches.

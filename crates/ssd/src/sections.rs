@@ -1,7 +1,7 @@
 //! The sections of the configuration that belong to the drive: their keys, what they mean, their defaults.
 
 use nand::Layout;
-use schemes::{Order, Victim};
+use schemes::{Order, SuspendErase, SuspendProgram, Victim};
 use units::value::{Scalar, Value};
 use units::{Bandwidth, Bytes, Fraction, PeCycles, Retention, Span, Temperature};
 
@@ -309,6 +309,12 @@ units::section! {
     pub struct Schedule in "schedule" {
         /// Which waiting operation goes first: fifo, read-first or user-first.
         order: Order = Order::ReadFirst,
+        /// Whether and where programs are suspended for user reads: none, inter-phase or intra-phase.
+        suspend_program: SuspendProgram = SuspendProgram::None,
+        /// Whether and where erases are suspended for user reads: none, reset-and-resume or pulse-boundary.
+        suspend_erase: SuspendErase = SuspendErase::None,
+        /// How often one operation may be suspended at most, so that none starves; "none" has no bound.
+        suspensions: Option<u32> = None,
     }
 }
 

@@ -45,6 +45,15 @@ const PHASES: &[&str] = &[
     "chip.t_erase_verify=100us",
     "buffer.size=192KiB",
 ];
+const SUSPENDED: &[&str] = &[
+    "chip.t_prog=none",
+    "chip.program_loops=5",
+    "chip.t_program_pulse=200us",
+    "chip.t_program_verify=80us",
+    "buffer.size=192KiB",
+    "chip.cache_program=false",
+    "schedule.suspend_program=intra-phase",
+];
 const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
@@ -141,6 +150,12 @@ const ROWS: &[Row] = &[
     ("refresh.period", &["age.retention=30d", "age.fill=0.02"], "150s", Spaced, 0),
     ("refresh.reads", &["geometry.pages=15"], "60", Hot, 0),
     ("schedule.order", PAGES, "fifo", Mixed, 0),
+    ("schedule.suspend_program", SUSPENDED, "none", Overwrites, 0),
+    ("schedule.suspend_erase", PHASES, "pulse-boundary", Overwrites, 0),
+    ("schedule.suspensions", SUSPENDED, "1", Overwrites, 0),
+    ("chip.t_voltage_reset", SUSPENDED, "1us", Overwrites, 0),
+    ("chip.t_buffer", SUSPENDED, "30us", Overwrites, 0),
+    ("chip.shadow_buffer", SUSPENDED, "false", Overwrites, 0),
     ("age.pec", &[], "1000", Reads, 0),
     ("age.retention", &[], "3mo", Reads, 0),
     ("age.temperature", &[], "85C", Writes, 0),

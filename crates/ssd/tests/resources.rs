@@ -36,6 +36,19 @@ impl Probe for Arrays {
     fn erase(&mut self, start: Time, end: Time, die: DieId, planes: u8) {
         self.0.borrow_mut().push((start.0, end.0, die.0, planes, Work::Erase));
     }
+    fn suspend(&mut self, now: Time, die: DieId) {
+        let mut works = self.0.borrow_mut();
+        let work = works.iter_mut().rev().find(|work| work.2 == die.0 && matches!(work.4, Work::Program | Work::Erase));
+        let work = work.expect("what is suspended has begun");
+        assert!(now.0 < work.1, "it has ended");
+        work.1 = now.0;
+    }
+    fn resume(&mut self, now: Time, end: Time, die: DieId) {
+        let mut works = self.0.borrow_mut();
+        let work = works.iter().rev().find(|work| work.2 == die.0 && matches!(work.4, Work::Program | Work::Erase));
+        let work = *work.expect("what goes on has begun");
+        works.push((now.0, end.0, work.2, work.3, work.4));
+    }
 }
 
 /// The first pair of works that must not have overlapped.

@@ -342,6 +342,18 @@ fn bursty_gaps_have_the_variation_asked_for_and_the_same_mean() {
 }
 
 #[test]
+fn batches_come_at_once_and_keep_the_mean_rate() {
+    for size in [1.0, 4.0, 50.0] {
+        let arrivals = Arrivals::Batches(size);
+        let generator = Generator { requests: 1_000_000, arrivals, rate_iops: Some(1e4), ..plain() };
+        let all = requests(&generator, 1);
+        assert!((mean_gap(&all) / 1e5 - 1.0).abs() < 0.025, "{}", mean_gap(&all));
+        let gaps = all.windows(2).filter(|pair| pair[1].time > pair[0].time).count() as f64;
+        assert!((1e6 / gaps / size - 1.0).abs() < 0.02, "{size}: {}", 1e6 / gaps);
+    }
+}
+
+#[test]
 fn fios_words_and_those_of_the_tables_set_the_same_keys() {
     let job = |text: &str| read(&format!("[workload]\n{text}\n")).unwrap().jobs.remove(0).1;
     for (word, key) in [
@@ -574,7 +586,7 @@ proptest! {
         rw in prop::sample::select(vec!["read", "rw", "randrw", "randread", "trim"]),
         bs in prop::sample::select(vec!["512B", "7B", "16KiB", "1MiB", "4k/1:64k/2:100B/0.5", "mean:9KiB", "mean:4KiB", "mean:1MiB"]),
         law in prop::sample::select(vec!["random", "zipf:0.5", "zipf:1", "pareto:0.01", "pareto:0.9", "normal:3", "zoned:0/50:100/50"]),
-        arrivals in prop::sample::select(vec!["poisson", "fixed", "bursty:1.01", "bursty:100000"]),
+        arrivals in prop::sample::select(vec!["poisson", "fixed", "bursty:1.01", "bursty:100000", "batches:9"]),
         (cold, written, reads) in (prop::sample::select(vec!["none", "0", "0.5", "1"]), 0.0..1.0f64, 0.0..1.0f64),
         (align, offset, footprint) in (1..9000u64, 0..3_000_000u64, 1..6_000_000u64),
         (queues, numjobs) in (1..4u16, 1..4u16),
@@ -601,7 +613,7 @@ proptest! {
     }
 
     #[test]
-    fn no_word_makes_the_readers_panic(word in "(mean:|zipf:|pareto:|normal:|zoned:|bursty:)?[0-9a-zA-Z./: -]{0,20}") {
+    fn no_word_makes_the_readers_panic(word in "(mean:|zipf:|pareto:|normal:|zoned:|bursty:|batches:)?[0-9a-zA-Z./: -]{0,20}") {
         let scalar = Scalar::Text(word);
         let _ = (Sizes::read(&scalar), Distribution::read(&scalar), Arrivals::read(&scalar));
     }

@@ -8,6 +8,7 @@
 //! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
 mod pick;
+mod suspend;
 
 use nand::{DieId, PlanePrograms, PlaneReads};
 use schemes::Class;
@@ -19,6 +20,8 @@ use crate::probe::Probe;
 use crate::slab::{Kind, NONE, PageOp, Queue};
 use crate::space::lane;
 use crate::stats::{channel, die};
+pub(crate) use suspend::Phases;
+use suspend::Work;
 
 /// Queues are numbered row x 8 + plane, so that a set of queues is one word. Rows: host reads, the drive's own
 /// reads, programs by lane, erases.
@@ -99,6 +102,14 @@ pub(super) struct DieState {
     page_op: [u32; PLANES],
     sensed_at: [Time; PLANES],
     active: Option<(Active, Time)>,
+    /// When the active operation lets reads go first.
+    letting_go: Option<Time>,
+    /// When the pulses of the active operation begin, if a read waits for them.
+    begins: Option<Time>,
+    /// An operation that has let reads go first.
+    suspended: Option<Active>,
+    /// How far the active or suspended operation has come.
+    work: Work,
     /// A program whose data is in, or on its way into, the cache registers.
     loaded: Option<Program>,
     /// Collections on the die's planes that nothing else may interrupt.
@@ -131,6 +142,8 @@ enum Pick {
     Read(usize),
     Program(usize),
     Erase(usize),
+    /// Sends the data of a suspended program again.
+    Resume,
 }
 
 /// Rank and age: the smaller goes first.
@@ -149,6 +162,10 @@ impl DieState {
             page_op: [NONE; PLANES],
             sensed_at: [Time::NEVER; PLANES],
             active: None,
+            letting_go: None,
+            begins: None,
+            suspended: None,
+            work: Work::default(),
             loaded: None,
             exclusive: 0,
             idle_until: None,
@@ -180,14 +197,14 @@ impl DieState {
     }
 
     fn array_idle(&self) -> bool {
-        self.active.is_none() && self.sensing == 0
+        self.active.is_none() && self.suspended.is_none() && self.sensing == 0
     }
 
     /// The next time that something ends in the array.
     fn next_end(&self) -> Option<Time> {
         let active = self.active.map(|(_, end)| end);
         let sensed = planes(self.sensing).map(|plane| self.sensed_at[plane]).min();
-        active.into_iter().chain(sensed).chain(self.idle_until).min()
+        active.into_iter().chain(sensed).chain(self.letting_go).chain(self.begins).chain(self.idle_until).min()
     }
 }
 
@@ -293,12 +310,16 @@ impl<P: Probe> Device<P> {
 
     /// Brings a die's event, its meter and its wish for the bus up to date.
     pub(super) fn review(&mut self, die: usize) {
+        if self.plan.suspends {
+            self.try_resume(die);
+            self.consider_suspension(die);
+        }
         let picked = self.pick(die);
         self.dies[die].picked = picked;
         let choice = match picked {
             Pick::Nothing => Choice::Nothing,
             Pick::Read(_) | Pick::Erase(_) => Choice::Command,
-            Pick::Program(_) => Choice::Data,
+            Pick::Program(_) | Pick::Resume => Choice::Data,
         };
         self.want(die, choice);
         let now = self.now;
@@ -342,6 +363,12 @@ impl<P: Probe> Device<P> {
         }
         for (die, state) in self.dies.iter().enumerate() {
             let pick = self.pick(die);
+            if state.suspended.is_some() && state.active.is_some() {
+                return Err(format!("die {die} runs one operation while another is suspended"));
+            }
+            if state.suspended.is_some() && self.idle() {
+                return Err(format!("die {die} will never go on with what it has suspended"));
+            }
             if pick != state.picked {
                 return Err(format!("die {die} would start {pick:?} and stands at {:?}", state.picked));
             }
@@ -360,7 +387,9 @@ impl<P: Probe> Device<P> {
             Pick::Read(queue) => self.start_sense(die, queue),
             Pick::Erase(queue) if queue >= ERASE_ROW * PLANES => self.start_erase(die, queue),
             Pick::Erase(queue) => self.start_erase_opened(die, queue),
-            Pick::Nothing | Pick::Program(_) => unreachable!("Invariant: a die's wish is reviewed whenever it changes"),
+            Pick::Nothing | Pick::Program(_) | Pick::Resume => {
+                unreachable!("Invariant: a die's wish is reviewed whenever it changes")
+            }
         }
         self.take_chip(die);
         self.review(die);
@@ -456,6 +485,7 @@ impl<P: Probe> Device<P> {
         let end = start + self.plan.timings.erase;
         let state = &mut self.dies[die];
         state.active = Some((erase, end));
+        state.work = Work { begun: start, runs_from: start, ..Work::default() };
         state.meter.enter(self.now, die::ERASE);
         self.progress += 1;
         self.probe.erase(start, end, DieId(die as u16), set);
@@ -463,6 +493,9 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move the data of the program that the die picks. The bus is free.
     pub(super) fn start_program(&mut self, die: usize) {
+        if self.dies[die].picked == Pick::Resume {
+            return self.send_again(die);
+        }
         let Pick::Program(lead) = self.dies[die].picked else {
             unreachable!("Invariant: a die's wish is reviewed whenever it changes")
         };
@@ -542,16 +575,24 @@ impl<P: Probe> Device<P> {
         let end = start + program.sensing + self.plan.timings.program;
         let state = &mut self.dies[die];
         state.active = Some((Active::Program(program), end));
+        let runs_from = start + program.sensing;
+        state.work = Work { begun: runs_from, runs_from, ..Work::default() };
         state.meter.enter_until(self.now, die::LOAD, start, die::PROGRAM);
         self.probe.program(start, end, DieId(die as u16), program.planes);
     }
 
     /// Something in the array has ended, or the die has been idle for long.
     pub(super) fn on_die(&mut self, die: usize) {
+        self.dies[die].begins = self.dies[die].begins.filter(|at| *at > self.now);
+        if self.dies[die].letting_go.is_some_and(|at| at <= self.now) {
+            self.suspended(die);
+        }
         if let Some((active, end)) = self.dies[die].active
             && end <= self.now
         {
             self.dies[die].active = None;
+            self.counters.operations += 1;
+            self.count_suspended(die, active);
             self.progress -= 1;
             match active {
                 Active::Program(program) => self.program_ended(die, program),

@@ -28,6 +28,8 @@ mod host;
 mod mapping;
 mod write;
 
+pub(crate) use die::Phases;
+
 use std::collections::VecDeque;
 
 use nand::model::outcomes::Outcomes;

@@ -114,6 +114,18 @@ pub struct Counters {
     pub pages_retried: u64,
     /// Of the pages read, those that no step reads.
     pub pages_unreadable: u64,
+    /// Times that programs were suspended.
+    pub program_suspensions: u64,
+    /// Times that erases were suspended.
+    pub erase_suspensions: u64,
+    /// Programs and erases that were suspended at least once.
+    pub operations_suspended: u64,
+    /// Program and erase commands that have ended.
+    pub operations: u64,
+    /// Time that suspended operations took from their beginning to their end, and would have taken [ns].
+    pub suspended_ns: u64,
+    /// What they would have taken without.
+    pub suspended_nominal_ns: u64,
     /// Bytes out of the dies.
     pub bytes_read: u64,
     /// Pages programmed, padding included.
@@ -179,6 +191,12 @@ impl Counters {
             retry_steps: self.retry_steps - before.retry_steps,
             pages_retried: self.pages_retried - before.pages_retried,
             pages_unreadable: self.pages_unreadable - before.pages_unreadable,
+            program_suspensions: self.program_suspensions - before.program_suspensions,
+            erase_suspensions: self.erase_suspensions - before.erase_suspensions,
+            operations_suspended: self.operations_suspended - before.operations_suspended,
+            operations: self.operations - before.operations,
+            suspended_ns: self.suspended_ns - before.suspended_ns,
+            suspended_nominal_ns: self.suspended_nominal_ns - before.suspended_nominal_ns,
             bytes_read: self.bytes_read - before.bytes_read,
             pages_programmed: self.pages_programmed - before.pages_programmed,
             user_pages_programmed: self.user_pages_programmed - before.user_pages_programmed,

@@ -166,9 +166,22 @@ fn flash(report: &mut Report, outcome: &Outcome) {
         counters.pages_failed,
     );
     errors(report, outcome);
+    suspension(report, counters);
     ftl(report, outcome);
     wear(report, outcome);
     map(report, counters);
+}
+
+/// Programs and erases that let reads go first.
+fn suspension(report: &mut Report, counters: &Counters) {
+    report.add("flash.suspend.programs", "", "times that programs were suspended", counters.program_suspensions);
+    report.add("flash.suspend.erases", "", "times that erases were suspended", counters.erase_suspensions);
+    let share =
+        (counters.operations > 0).then(|| 100.0 * counters.operations_suspended as f64 / counters.operations as f64);
+    report.add("flash.suspend.share", "%", "share of the programs and erases that were suspended", share);
+    let nominal = counters.suspended_nominal_ns as f64;
+    let added = (nominal > 0.0).then(|| 100.0 * (counters.suspended_ns as f64 / nominal - 1.0));
+    report.add("flash.suspend.overhead", "%", "time added to those, reads served included", added);
 }
 
 /// What the virtual chip says of the pages that were read.

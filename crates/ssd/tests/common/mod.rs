@@ -88,12 +88,30 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
         1..4u32,
     );
     let state = (prop::sample::select(vec!["none", "closed-form"]), prop::sample::select(vec!["1.0", "0.8"]));
-    (devices(), collection, wear, map, state, 1..4u32).prop_map(
-        |(mut settings, collection, wear, map, state, planes)| {
+    let suspension = (
+        prop::sample::select(vec!["none", "inter-phase", "intra-phase"]),
+        prop::sample::select(vec!["none", "reset-and-resume", "pulse-boundary"]),
+        prop::sample::select(vec!["none", "1", "3"]),
+        any::<bool>(),
+    );
+    (devices(), collection, wear, map, state, suspension, 1..4u32).prop_map(
+        |(mut settings, collection, wear, map, state, suspension, planes)| {
             let (victim, streams, copyback, preemptible, moves, idle, start) = collection;
             let (free_block, spread, period, reads) = wear;
             let (table, sharing, line, lines, writes) = map;
             settings.extend([
+                format!("schedule.suspend_program={}", suspension.0),
+                format!("schedule.suspend_erase={}", suspension.1),
+                format!("schedule.suspensions={}", suspension.2),
+                format!("chip.shadow_buffer={}", suspension.3),
+                "chip.t_prog=none".into(),
+                "chip.program_loops=7".into(),
+                "chip.t_program_pulse=60us".into(),
+                "chip.t_program_verify=25us".into(),
+                "chip.t_bers=none".into(),
+                "chip.erase_loops=2".into(),
+                "chip.t_erase_pulse=1ms".into(),
+                "chip.t_erase_verify=100us".into(),
                 "geometry.channels=1".into(),
                 "geometry.chips=1".into(),
                 format!("geometry.planes={planes}"),

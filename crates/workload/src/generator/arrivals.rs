@@ -15,11 +15,16 @@ pub enum Arrivals {
     /// process", BSTJ 52(3), 1973), and the law that fits the gaps of block traces best (M. Wajahat et al., Performance
     /// Evaluation 142, 2020). The phases carry equal load.
     Bursty(f64),
+    /// Batches of requests that come at once, as a Poisson process; this many in a batch on average, geometrically
+    /// distributed. The squared coefficient of variation of the gaps is twice that, less one.
+    Batches(f64),
 }
 
 impl Value for Arrivals {
     fn expects() -> String {
-        "\"poisson\", \"fixed\" or \"bursty:C2\", the squared coefficient of variation of the gaps, above 1".into()
+        "\"poisson\", \"fixed\", \"bursty:C2\" (the squared coefficient of variation of the gaps, above 1) or \"batches:N\" \
+         (N requests at once on average, 1 or more)"
+            .into()
     }
 
     fn read(scalar: &Scalar) -> Option<Arrivals> {
@@ -30,6 +35,9 @@ impl Value for Arrivals {
             Some(("bursty", variation)) => {
                 variation.trim().parse().ok().filter(|c2| *c2 > 1.0 && *c2 <= 1e6).map(Arrivals::Bursty)
             }
+            Some(("batches", mean)) => {
+                mean.trim().parse().ok().filter(|mean| *mean >= 1.0 && *mean <= 1e6).map(Arrivals::Batches)
+            }
             _ => None,
         }
     }
@@ -39,6 +47,7 @@ impl Value for Arrivals {
             Arrivals::Poisson => "poisson".into(),
             Arrivals::Fixed => "fixed".into(),
             Arrivals::Bursty(c2) => format!("bursty:{c2}"),
+            Arrivals::Batches(mean) => format!("batches:{mean}"),
         })
     }
 }
@@ -67,6 +76,8 @@ impl Clock {
                 let short = 0.5 * (1.0 + libm::sqrt((c2 - 1.0) / (c2 + 1.0)));
                 (short, mean / (2.0 * short), mean / (2.0 * (1.0 - short)))
             }
+            // Within a batch there are no gaps.
+            Arrivals::Batches(size) => (1.0 - 1.0 / size, 0.0, mean * size),
             _ => (1.0, mean, mean),
         };
         Clock { now: 0, fraction: 0, mean, gap: split(mean), arrivals, phases }
@@ -77,7 +88,7 @@ impl Clock {
         let (whole, fraction) = match self.arrivals {
             Arrivals::Fixed => self.gap,
             Arrivals::Poisson => split(stream.exponential(counter) * self.mean),
-            Arrivals::Bursty(_) => {
+            Arrivals::Bursty(_) | Arrivals::Batches(_) => {
                 let (share, short, long) = self.phases;
                 let mean = if stream.entity(0).uniform(counter) < share { short } else { long };
                 split(stream.exponential(counter) * mean)

@@ -73,6 +73,7 @@ impl<P: Probe> Device<P> {
         let state = &self.dies[die];
         let room = match state.active {
             Some((Active::Program(_), _)) => self.plan.config.chip.cache_program && state.loaded.is_none(),
+            None if state.suspended.is_some() => false,
             _ => true,
         };
         room && !state.has_host_programs()
@@ -81,7 +82,8 @@ impl<P: Probe> Device<P> {
     /// What the die would start now.
     #[inline]
     pub(super) fn pick(&self, die: usize) -> Pick {
-        if self.dies[die].ready == 0 { Pick::Nothing } else { self.pick_ready(die) }
+        let state = &self.dies[die];
+        if state.ready == 0 && state.suspended.is_none() { Pick::Nothing } else { self.pick_ready(die) }
     }
 
     fn pick_ready(&self, die: usize) -> Pick {
@@ -90,6 +92,10 @@ impl<P: Probe> Device<P> {
             return Pick::Nothing;
         }
         let mut ready = if state.exclusive == 0 { state.ready } else { state.ready & INTERNAL };
+        if state.suspended.is_some() {
+            let may_sense = self.may_sense(state);
+            return self.pick_suspended(die, u64::from(may_sense));
+        }
         let registers_empty = state.page_full | state.cache_full == 0;
         // A program or an erase: what needs the array for itself. Erases that older reads of the plane hold off do not
         // count, and these reads may go in any case.
@@ -117,11 +123,7 @@ impl<P: Probe> Device<P> {
                 _ => Pick::Nothing,
             };
         }
-        let may_sense = match self.plan.reads {
-            PlaneReads::Independent => !(state.sensing | state.page_full),
-            PlaneReads::Single | PlaneReads::Lockstep if state.sensing == 0 => !state.page_full,
-            PlaneReads::Single | PlaneReads::Lockstep => 0,
-        };
+        let may_sense = self.may_sense(state);
         let eligible = u64::from(may_sense) | u64::from(may_sense) << PLANES;
         let read = state.first(ready & READS & eligible, &self.rank_masks);
         match (read, write) {
@@ -137,6 +139,15 @@ impl<P: Probe> Device<P> {
                     Pick::Nothing
                 }
             }
+        }
+    }
+
+    /// The planes that may begin to sense.
+    fn may_sense(&self, state: &DieState) -> u8 {
+        match self.plan.reads {
+            PlaneReads::Independent => !(state.sensing | state.page_full),
+            PlaneReads::Single | PlaneReads::Lockstep if state.sensing == 0 => !state.page_full,
+            PlaneReads::Single | PlaneReads::Lockstep => 0,
         }
     }
 
@@ -181,6 +192,10 @@ impl<P: Probe> Device<P> {
     /// The priority of the program that the die would start.
     pub(in crate::device) fn program_priority(&self, die: usize) -> Option<Priority> {
         let state = &self.dies[die];
+        if state.picked == Pick::Resume {
+            // It has begun before anything that waits.
+            return Some((self.ranks[schemes::Class::UserProgram as usize], 0));
+        }
         let Pick::Program(queue) = state.picked else { return None };
         Some((self.ranks[self.ops[state.queues[queue].head].class as usize], state.queues[queue].head_seq))
     }

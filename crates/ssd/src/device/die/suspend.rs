@@ -1,0 +1,203 @@
+//! Programs and erases that let user reads go first: at or inside their phases, and on again afterwards.
+//!
+//! A suspended die takes user reads and nothing else; when none waits and their pages have left the page registers, the
+//! operation goes on. The data of a suspended program is in the chip's shadow buffer, or is sent again over the bus.
+
+use nand::DieId;
+use schemes::{Class, Goes, InPhase, LetsGo};
+use units::{Span, Time};
+
+use super::super::Device;
+use super::{Active, Pick};
+use crate::probe::Probe;
+use crate::stats::channel;
+
+/// The user reads among a die's queues.
+const USER_READS: u64 = 0xFF;
+
+/// The phases of an operation: `loops` times a pulse and a verify.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Phases {
+    pub pulse: Span,
+    pub verify: Span,
+    pub loops: u32,
+}
+
+impl Phases {
+    fn total(&self) -> u64 {
+        (self.pulse.0 + self.verify.0) * u64::from(self.loops)
+    }
+
+    /// Whether `position` is in a pulse, where its phase began and where it ends.
+    fn phase(&self, position: u64) -> (bool, u64, u64) {
+        let cycle = self.pulse.0 + self.verify.0;
+        let begun = position / cycle * cycle;
+        if position - begun < self.pulse.0 {
+            (true, begun, begun + self.pulse.0)
+        } else {
+            (false, begun + self.pulse.0, begun + cycle)
+        }
+    }
+}
+
+/// How far the active or suspended operation of a die has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::device) struct Work {
+    /// When it began, in the array.
+    pub begun: Time,
+    /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
+    pub runs_from: Time,
+    /// Where in its phases [ns].
+    pub position: u64,
+    /// What is to be done before it goes on, when it is suspended.
+    pub before: Span,
+    /// How often it has been suspended.
+    pub suspensions: u32,
+}
+
+impl<P: Probe> Device<P> {
+    /// The phases of what a die does, and its class; none where it is not to be suspended.
+    fn suspendable(&self, active: Active) -> Option<(Phases, Class)> {
+        match active {
+            Active::Program(program) => Some((self.plan.program_phases?, self.ops[program.ops].class)),
+            Active::Erase(_) | Active::EraseOpened(..) => Some((self.plan.erase_phases?, Class::Erase)),
+        }
+    }
+
+    /// Lets a user read go before the operation under way, if there is one to.
+    pub(super) fn consider_suspension(&mut self, die: usize) {
+        let state = &self.dies[die];
+        let Some((active, end)) = state.active else { return };
+        let free = state.letting_go.is_none() && state.loaded.is_none() && state.exclusive == 0;
+        if !self.plan.suspends || !free || state.ready & USER_READS == 0 {
+            return;
+        }
+        let Some((phases, class)) = self.suspendable(active) else { return };
+        if self.ranks[Class::UserRead as usize] >= self.ranks[class as usize] {
+            return;
+        }
+        let work = state.work;
+        if self.plan.config.schedule.suspensions.is_some_and(|most| work.suspensions >= most) {
+            return;
+        }
+        let reset = self.plan.config.chip.t_voltage_reset;
+        let (after, position, before) = if self.now < work.runs_from {
+            if work.suspensions == 0 {
+                // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
+                self.dies[die].begins = Some(work.runs_from);
+                return;
+            }
+            // Suspended again before it has got on.
+            (reset, work.position, work.before)
+        } else {
+            let position = work.position + self.now.since(work.runs_from).0;
+            let (pulse, begun, ends) = phases.phase(position);
+            let at = InPhase { pulse, left: Span(ends - position), reset };
+            let Some((after, goes)) = self.lets_go(class, at) else { return };
+            match goes {
+                Goes::On => (after, ends, Span::ZERO),
+                Goes::Again => (after, begun, Span::ZERO),
+                Goes::AgainAfterVerify => (after, begun, phases.verify),
+                Goes::OnWithTheRest => (after, position, reset),
+            }
+        };
+        if self.now + after >= end || position >= phases.total() {
+            return; // It ends before it could be suspended.
+        }
+        let state = &mut self.dies[die];
+        state.letting_go = Some(self.now + after);
+        (state.work.position, state.work.before) = (position, before);
+    }
+
+    fn lets_go(&self, class: Class, at: InPhase) -> LetsGo {
+        let schedule = &self.plan.config.schedule;
+        if class == Class::Erase { schedule.suspend_erase.lets_go(at) } else { schedule.suspend_program.lets_go(at) }
+    }
+
+    /// The array is free for reads.
+    pub(super) fn suspended(&mut self, die: usize) {
+        let state = &mut self.dies[die];
+        state.letting_go = None;
+        let Some((active, _)) = state.active.take() else { return };
+        state.suspended = Some(active);
+        state.work.suspensions += 1;
+        let first = state.work.suspensions == 1;
+        match active {
+            Active::Program(_) => self.counters.program_suspensions += 1,
+            Active::Erase(_) | Active::EraseOpened(..) => self.counters.erase_suspensions += 1,
+        }
+        self.counters.operations_suspended += u64::from(first);
+        self.probe.suspend(self.now, DieId(die as u16));
+    }
+
+    /// Whether the suspended operation of a die can go on.
+    fn may_resume(&self, die: usize) -> bool {
+        let state = &self.dies[die];
+        let registers =
+            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
+        state.suspended.is_some() && state.ready & USER_READS == 0 && state.sensing == 0 && registers == 0
+    }
+
+    /// Lets the suspended operation of a die go on, if it can without the bus.
+    pub(super) fn try_resume(&mut self, die: usize) {
+        if !self.may_resume(die) {
+            return;
+        }
+        let chip = &self.plan.config.chip;
+        let setup = match self.dies[die].suspended {
+            Some(Active::Program(_)) if chip.shadow_buffer => chip.t_buffer,
+            Some(Active::Program(_)) | None => return,
+            Some(Active::Erase(_) | Active::EraseOpened(..)) => Span::ZERO,
+        };
+        self.go_on(die, setup);
+    }
+
+    fn go_on(&mut self, die: usize, setup: Span) {
+        let Some(active) = self.dies[die].suspended.take() else { return };
+        let Some((phases, _)) = self.suspendable(active) else { return };
+        let state = &mut self.dies[die];
+        state.work.runs_from = self.now + setup + state.work.before;
+        let end = state.work.runs_from + Span(phases.total() - state.work.position);
+        state.active = Some((active, end));
+        let cause =
+            if matches!(active, Active::Program(_)) { crate::stats::die::PROGRAM } else { crate::stats::die::ERASE };
+        state.meter.enter(self.now, cause);
+        self.probe.resume(self.now, end, DieId(die as u16));
+    }
+
+    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
+    pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
+        let state = &self.dies[die];
+        match state.first(state.ready & USER_READS & eligible, &self.rank_masks) {
+            Some((_, queue)) => Pick::Read(queue),
+            None if self.may_resume(die) => Pick::Resume,
+            None => Pick::Nothing,
+        }
+    }
+
+    /// Sends the data of a suspended program again. The bus is free.
+    pub(super) fn send_again(&mut self, die: usize) {
+        let Some(Active::Program(program)) = self.dies[die].suspended else { return };
+        let pages = u64::from(program.planes.count_ones()) * u64::from(self.plan.unit_pages);
+        let channel = usize::from(self.dies[die].channel);
+        let page = self.plan.layout.page_size.0 as u32;
+        let time = self.plan.t_command * u64::from(program.planes.count_ones()) + self.plan.t_dma(page) * pages;
+        let ready = self.occupy(channel, time, channel::WRITE_DATA);
+        self.go_on(die, ready.since(self.now));
+        self.review(die);
+    }
+
+    /// Counts what suspensions have added to an operation that ends now.
+    pub(super) fn count_suspended(&mut self, die: usize, active: Active) {
+        let work = self.dies[die].work;
+        if work.suspensions == 0 {
+            return;
+        }
+        let nominal = match active {
+            Active::Program(_) => self.plan.timings.program,
+            Active::Erase(_) | Active::EraseOpened(..) => self.plan.timings.erase,
+        };
+        self.counters.suspended_nominal_ns += nominal.0;
+        self.counters.suspended_ns += self.now.since(work.begun).0;
+    }
+}

@@ -1,0 +1,269 @@
+//! Suspension of programs and erases, to the nanosecond: fast12 sections 4.1 and 4.2 with the SLC and MLC chips of its
+//! Table 1, on a drive in which nothing else takes time.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use nand::DieId;
+use ssd::{Config, Device, Probe};
+use units::{Bytes, Ppn, Stream, Time};
+use workload::{Op, Request};
+
+/// What happens on the die: kind, and two times [ns].
+type Entry = (&'static str, u64, u64);
+
+#[derive(Clone, Default)]
+struct Watch(Rc<RefCell<Vec<Entry>>>);
+
+impl Probe for Watch {
+    fn sense(&mut self, start: Time, end: Time, _: DieId, _: Ppn) {
+        self.0.borrow_mut().push(("sense", start.0, end.0));
+    }
+    fn program(&mut self, start: Time, end: Time, _: DieId, _: u8) {
+        self.0.borrow_mut().push(("program", start.0, end.0));
+    }
+    fn erase(&mut self, start: Time, end: Time, _: DieId, _: u8) {
+        self.0.borrow_mut().push(("erase", start.0, end.0));
+    }
+    fn suspend(&mut self, now: Time, _: DieId) {
+        self.0.borrow_mut().push(("suspend", now.0, 0));
+    }
+    fn resume(&mut self, now: Time, end: Time, _: DieId) {
+        self.0.borrow_mut().push(("resume", now.0, end.0));
+    }
+}
+
+const SLC: &[&str] = &[
+    "chip.t_read=10us",
+    "chip.program_loops=5",
+    "chip.t_program_pulse=20us",
+    "chip.t_program_verify=8us",
+    "chip.t_erase_pulse=1500us",
+    "chip.t_erase_verify=8us",
+];
+const MLC: &[&str] = &[
+    "chip.t_read=25us",
+    "chip.program_loops=15",
+    "chip.t_program_pulse=20us",
+    "chip.t_program_verify=24us",
+    "chip.t_erase_pulse=3300us",
+    "chip.t_erase_verify=24us",
+];
+
+fn config(chip: &[&str], settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    for word in [
+        "geometry.channels=1",
+        "geometry.chips=1",
+        "geometry.dies=1",
+        "geometry.planes=1",
+        "geometry.blocks=64",
+        "geometry.pages=12",
+        "ftl.over_provisioning=1.0",
+        "chip.t_prog=none",
+        "chip.t_bers=none",
+        "chip.erase_loops=1",
+        "chip.program_unit=page",
+        "chip.cache_read=false",
+        "chip.cache_program=false",
+        "bus.bandwidth=none",
+        "bus.t_dma=20us",
+        "bus.t_command=0us",
+        "bus.transfer=page",
+        "ecc.t_decode=0us",
+        "ecc.buffer=1000",
+        "host.t_submit=0us",
+        "host.t_complete=0us",
+        "host.link_bandwidth=1000GB/s",
+        "buffer.dram_bandwidth=1000GB/s",
+        "ftl.erase_when=opened",
+        "age.fill=0.5",
+    ]
+    .iter()
+    .chain(chip)
+    .chain(settings)
+    {
+        config.set(word).unwrap();
+    }
+    config
+}
+
+const PAGE: u64 = 16_384;
+
+/// Writes the first pages and reads others at the given times; what the die does, and the reads' sense starts.
+fn play(config: &Config, writes: u64, reads: &[u64]) -> Vec<Entry> {
+    let watch = Watch::default();
+    let mut device = Device::watched(config, 1, watch.clone()).unwrap();
+    let mut requests: Vec<Request> = Vec::new();
+    for page in 0..writes {
+        requests.push(Request {
+            time: Time(0),
+            offset: Bytes(page * PAGE),
+            bytes: Bytes(PAGE),
+            op: Op::Write,
+            queue: 0,
+        });
+    }
+    for (index, time) in reads.iter().enumerate() {
+        let offset = Bytes((20 + index as u64) * PAGE);
+        requests.push(Request { time: Time(*time), offset, bytes: Bytes(PAGE), op: Op::Read, queue: 0 });
+    }
+    requests.sort_by_key(|request| request.time);
+    for request in requests {
+        device.submit(request).unwrap();
+    }
+    device.flush().unwrap();
+    assert_eq!(device.outstanding(), (0, 0));
+    device.check().unwrap();
+    watch.0.take()
+}
+
+/// When the first program begins and ends without reads.
+fn alone(config: &Config, kind: &str) -> (u64, u64) {
+    let all = play(config, 1, &[]);
+    let (_, start, end) = all.iter().find(|(what, ..)| *what == kind).unwrap();
+    (*start, *end)
+}
+
+/// A read comes `offset` after an operation has begun: how long it waits for its sense, and how much longer the operation
+/// takes than alone, beyond the time from the suspension to the resumption.
+fn meets(config: &Config, kind: &str, offset: u64) -> (u64, i64) {
+    let (start, end) = alone(config, kind);
+    let all = play(config, 1, &[start + offset]);
+    let of = |what: &str| all.iter().find(|(found, ..)| *found == what).copied();
+    let sense = of("sense").unwrap();
+    let added = match (of("suspend"), of("resume")) {
+        (Some((_, from, _)), Some((_, to, ends))) => (ends - end) as i64 - (to - from) as i64,
+        _ => 0,
+    };
+    (sense.1 - (start + offset), added)
+}
+
+#[test]
+fn inter_phase_suspension_waits_for_the_end_of_the_phase_and_loads_the_buffer() {
+    for (chip, pulse, verify, loops) in [(SLC, 20_000, 8_000, 5), (MLC, 20_000, 24_000, 15)] {
+        let config = config(chip, &["schedule.suspend_program=inter-phase"]);
+        let cycle = pulse + verify;
+        let mut points = std::collections::BTreeSet::new();
+        for offset in (0..cycle * loops - 1).step_by(997) {
+            let within = offset % cycle;
+            let left = if within < pulse { pulse - within } else { cycle - within };
+            let (wait, added) = meets(&config, "program", offset);
+            assert_eq!(wait, left, "{offset}");
+            points.insert(offset + left);
+            // T_buffer, unless the program has ended anyway.
+            assert_eq!(added, if offset + left < cycle * loops { 3_000 } else { 0 }, "{offset}");
+        }
+        // fast12 section 4.2: 2 x N_w_cycle points, the last of which is the end.
+        assert_eq!(points.len() as u64, 2 * loops);
+    }
+}
+
+#[test]
+fn intra_phase_cancellation_waits_for_the_voltage_reset_at_most() {
+    for (chip, pulse, verify, loops) in [(SLC, 20_000u64, 8_000u64, 5u64), (MLC, 20_000, 24_000, 15)] {
+        let config = config(chip, &["schedule.suspend_program=intra-phase"]);
+        let (cycle, reset, buffer) = (pulse + verify, 4_000u64, 3_000u64);
+        for offset in (0..cycle * loops - 1).step_by(997) {
+            let within = offset % cycle;
+            let (elapsed, length) = if within < pulse { (within, pulse) } else { (within - pulse, verify) };
+            let left = length - elapsed;
+            let (wait, added) = meets(&config, "program", offset);
+            assert_eq!(wait, left.min(reset), "{offset}");
+            let lost = if left <= reset {
+                0
+            } else if within < pulse {
+                elapsed + reset + verify
+            } else {
+                elapsed + reset
+            };
+            let ends = offset + left >= cycle * loops && left <= reset;
+            assert_eq!(added, if ends { 0 } else { (lost + buffer) as i64 }, "{offset}");
+        }
+    }
+}
+
+#[test]
+fn an_erase_pulse_keeps_its_progress_and_a_verify_is_done_again() {
+    for (chip, pulse, verify) in [(SLC, 1_500_000u64, 8_000u64), (MLC, 3_300_000, 24_000)] {
+        let config = config(chip, &["schedule.suspend_erase=reset-and-resume"]);
+        for offset in (0..pulse + verify - 1).step_by(49_999).chain((pulse..pulse + verify - 1).step_by(501)) {
+            let (left, in_pulse) =
+                if offset < pulse { (pulse - offset, true) } else { (pulse + verify - offset, false) };
+            let (wait, added) = meets(&config, "erase", offset);
+            assert_eq!(wait, left.min(4_000), "{offset}");
+            let expected = match (left <= 4_000, in_pulse) {
+                (true, _) => 0,
+                // The voltages are reset and set again.
+                (false, true) => 8_000,
+                (false, false) => (offset - pulse) + 4_000,
+            };
+            assert_eq!(added, expected as i64, "{offset}");
+        }
+    }
+    let boundary = config(SLC, &["schedule.suspend_erase=pulse-boundary", "chip.erase_loops=3"]);
+    assert_eq!(meets(&boundary, "erase", 700_000), (800_000, 0));
+    assert_eq!(meets(&boundary, "erase", 1_503_000), (5_000, 0));
+}
+
+#[test]
+fn without_a_shadow_buffer_the_data_is_sent_again() {
+    let config = config(SLC, &["schedule.suspend_program=inter-phase", "chip.shadow_buffer=false"]);
+    // The bus takes 20 us a page instead of the buffer's 3.
+    let (wait, added) = meets(&config, "program", 25_000);
+    assert_eq!((wait, added), (3_000, 20_000));
+}
+
+#[test]
+fn operations_are_suspended_again_and_again_within_their_bound() {
+    let all_of = |settings: &[&str]| {
+        let config = config(SLC, settings);
+        let (start, _) = alone(&config, "program");
+        // A read every 60 us, and another as soon as the program has gone on.
+        let reads: Vec<u64> = (0..40).map(|index| start + 1_000 + index * 60_000).collect();
+        play(&config, 1, &reads)
+    };
+    let count = |all: &[(&str, u64, u64)], what: &str| all.iter().filter(|(found, ..)| *found == what).count();
+    let free = all_of(&["schedule.suspend_program=intra-phase"]);
+    assert!(count(&free, "suspend") > 4, "{free:?}");
+    assert_eq!(count(&free, "suspend"), count(&free, "resume"));
+    let bound = all_of(&["schedule.suspend_program=intra-phase", "schedule.suspensions=2"]);
+    assert_eq!(count(&bound, "suspend"), 2);
+    let end = |all: &[(&str, u64, u64)]| all.iter().rev().find(|(what, ..)| *what == "resume").unwrap().2;
+    assert!(end(&bound) < end(&free), "the bound ends the program earlier");
+    let none = all_of(&["schedule.suspend_program=none"]);
+    assert_eq!(count(&none, "suspend"), 0);
+}
+
+#[test]
+fn only_user_reads_suspend_and_only_where_the_order_lets_them_go_first() {
+    let fifo = config(SLC, &["schedule.suspend_program=intra-phase", "schedule.order=fifo"]);
+    let (start, end) = alone(&fifo, "program");
+    assert_eq!(meets(&fifo, "program", 10_000).0, end - start - 10_000);
+    // A suspended die takes no other program: the second starts when the first has ended.
+    let two = config(SLC, &["schedule.suspend_program=intra-phase"]);
+    let all = play(&two, 2, &[start + 10_000]);
+    let ends = all.iter().find(|(what, ..)| *what == "resume").unwrap().2;
+    let programs: Vec<u64> = all.iter().filter(|(what, ..)| *what == "program").map(|(_, start, _)| *start).collect();
+    assert!(programs.len() == 2 && programs[1] >= ends, "{all:?}");
+}
+
+#[test]
+fn suspension_without_phases_is_refused() {
+    let mut config = Config::default();
+    config.set("schedule.suspend_program=inter-phase").unwrap();
+    let error = config.plan().unwrap_err().to_string();
+    assert!(error.contains("schedule.suspend_program") && error.contains("chip.program_loops"), "{error}");
+}
+
+#[test]
+fn the_mean_wait_is_that_of_equation_1() {
+    // fast12 Eq. 1: 8.29 us for SLC, 11.09 us for MLC.
+    for (chip, total, published) in [(SLC, 140_000u64, 8.29), (MLC, 660_000, 11.09)] {
+        let config = config(chip, &["schedule.suspend_program=inter-phase"]);
+        let draws = Stream::new(1, "offsets");
+        let sum: u64 = (0..3_000).map(|index| meets(&config, "program", draws.below(index, total)).0).sum();
+        let mean = sum as f64 / 3e6;
+        assert!((mean / published - 1.0).abs() < 0.03, "{mean} for {published}");
+    }
+}

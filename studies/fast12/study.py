@@ -1,0 +1,237 @@
+"""Program and erase suspension: what is measured of each claim, and the figures."""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure
+
+import ssdlab
+from ssdlab import plot
+from ssdlab.comparison import compare
+from ssdlab.confidence import mean_and_half_width
+from ssdlab.study import Measured, Tables, number
+
+CHIPS = {"slc": "fast12-slc", "mlc": "fast12-mlc"}
+# Table 1 [us].
+READ = {"slc": 10, "mlc": 25}
+BUS = {"slc": 20, "mlc": 40}
+PULSE, VERIFY = 20, {"slc": 8, "mlc": 24}
+LOOPS = {"slc": 5, "mlc": 15}
+ERASE = {"slc": 1500, "mlc": 3300}
+PAGE = {"slc": 2048, "mlc": 4096}
+
+TABLES = {"meetings": lambda progress: _meetings()}
+
+
+def _meetings() -> pl.DataFrame:
+    """A read that meets a lone program `offset_ns` after its beginning: how long it waits, and how much longer the
+    program takes beyond the read: chip, policy, offset_ns, wait_ns, added_ns."""
+    rows = []
+    for chip, device in CHIPS.items():
+        total = (PULSE + VERIFY[chip]) * LOOPS[chip] * 1000
+        for policy in ("inter-phase", "intra-phase"):
+            settings = {
+                "schedule.order": "read-first",
+                "schedule.suspend_program": policy,
+                "buffer.mode": "write-through",
+            }
+            alone = _play(device, chip, settings, None)[1]
+            idle = _play(device, chip, settings, 10 * alone)[0]
+            for offset in range(0, total, 503 if chip == "slc" else 1009):
+                read, write = _play(device, chip, settings, alone - total + offset)
+                wait = read - idle
+                # From the suspension to the resumption: the sense, and the page's way over the bus.
+                served = (READ[chip] + BUS[chip]) * 1000
+                rows.append((chip, policy, offset, wait, max(0, write - alone - served)))
+        # With blocks erased when they are opened, the write erases first.
+        settings = {"schedule.order": "read-first", "schedule.suspend_erase": "reset-and-resume"}
+        settings |= {"buffer.mode": "write-through", "ftl.erase_when": "opened"}
+        alone = _play(device, chip, settings, None)[1]
+        idle = _play(device, chip, settings, 10 * alone)[0]
+        begins = alone - total - (BUS[chip] + ERASE[chip] + VERIFY[chip]) * 1000
+        verify = range(ERASE[chip] * 1000, (ERASE[chip] + VERIFY[chip]) * 1000, 503)
+        for offset in (*range(0, ERASE[chip] * 1000, 49_999), *verify):
+            read, write = _play(device, chip, settings, begins + offset)
+            rows.append((chip, "erase", offset, read - idle, max(0, write - alone - (READ[chip] + BUS[chip]) * 1000)))
+    return pl.DataFrame(rows, schema=["chip", "policy", "offset_ns", "wait_ns", "added_ns"], orient="row")
+
+
+def _play(device: str, chip: str, settings: dict[str, str], at: int | None) -> tuple[int, int]:
+    """Latencies [ns] of a read that comes at a time, and of a write that comes at 0, of two pages of one chip."""
+    drive = ssdlab.Device(device, settings=settings)
+    write = drive.submit(0, "write", offset=0, bytes=PAGE[chip])
+    # Pages go over the 16 chips first.
+    read = None if at is None else drive.submit(at, "read", offset=64 * PAGE[chip], bytes=PAGE[chip])
+    done = {each.request: each.finish_ns for each in drive.advance(1_000_000_000)}
+    return (0 if read is None or at is None else done[read] - at), done[write]
+
+
+def _ratio(tables: Tables, metric: str, chip: str, scheme: str, over: str) -> dict[str, list[float]]:
+    """Ratios by workload, seed by seed."""
+    runs = tables["runs"].filter(pl.col("device") == CHIPS[chip])
+    both = runs.filter(pl.col("scheme") == scheme).join(
+        runs.filter(pl.col("scheme") == over), on=["workload", "seed"], suffix="_over"
+    )
+    found: dict[str, list[float]] = {}
+    for row in both.sort("workload", "seed").iter_rows(named=True):
+        found.setdefault(row["workload"], []).append(row[metric] / row[f"{metric}_over"])
+    return found
+
+
+def _mean(ratios: dict[str, list[float]]) -> tuple[float | None, float | None]:
+    """The mean over workloads, seed by seed, with its interval."""
+    return mean_and_half_width([sum(seed) / len(seed) for seed in zip(*ratios.values(), strict=True)])
+
+
+READS, WRITES = "host.read.latency_ns.mean", "host.write.latency_ns.mean"
+
+
+def _reduction(tables: Tables, chip: str, scheme: str, over: str) -> Measured:
+    mean, width = _mean(_ratio(tables, READS, chip, scheme, over))
+    return Measured(None if mean is None else 100 * (1 - mean), None if width is None else 100 * width)
+
+
+def _increase(tables: Tables, metric: str, chip: str, scheme: str, over: str, worst: bool = False) -> Measured:
+    ratios = _ratio(tables, metric, chip, scheme, over)
+    if worst:
+        means = {name: mean_and_half_width(of) for name, of in ratios.items()}
+        name = max(means, key=lambda name: means[name][0] or 0.0)
+        mean, width = means[name]
+        return Measured(100 * ((mean or 1.0) - 1), None if width is None else 100 * width, f"on {name}")
+    mean, width = _mean(ratios)
+    return Measured(None if mean is None else 100 * (mean - 1), None if width is None else 100 * width)
+
+
+def _mechanisms(tables: Tables) -> dict[str, Measured]:
+    meetings = tables["meetings"]
+
+    def of(chip: str, policy: str) -> pl.DataFrame:
+        cycle = (PULSE + VERIFY[chip]) * 1000
+        rows = meetings.filter(pl.col("chip") == chip, pl.col("policy") == policy)
+        # The last phase ends the program: nothing is suspended there.
+        return rows.with_columns(within=pl.col("offset_ns") % cycle).filter(
+            pl.col("offset_ns") < cycle * (LOOPS[chip] - 1)
+        )
+
+    found = {}
+    for chip in CHIPS:
+        ips, ipc = of(chip, "inter-phase"), of(chip, "intra-phase")
+        verify = ipc.filter(pl.col("within") >= PULSE * 1000)
+        pulse = ipc.filter(pl.col("within") < PULSE * 1000)
+        found |= {
+            f"pes.ips.extra.{chip}": Measured(number(ips["wait_ns"].mean()) / 1e3),
+            f"pes.ips.points.{chip}": Measured((ips["offset_ns"] + ips["wait_ns"]).n_unique() + 2),
+            f"pes.ipc.verify.{chip}": Measured(number(verify["added_ns"].max()) / 1e3),
+            f"pes.ipc.program.{chip}": Measured(number(pulse["added_ns"].max()) / 1e3),
+        }
+        erase = meetings.filter(pl.col("chip") == chip, pl.col("policy") == "erase")
+        again = erase.filter(pl.col("offset_ns") >= ERASE[chip] * 1000)
+        found[f"pes.erase.verify.{chip}"] = Measured(number(again["added_ns"].max()) / 1e3)
+    pulse = meetings.filter(pl.col("policy") == "erase", pl.col("offset_ns") < 1_000_000)
+    found["pes.erase.resume"] = Measured(number(pulse["added_ns"].max()) / 1e3, note="reset and set again")
+    both = meetings.filter(pl.col("policy") == "intra-phase")
+    slc = of("slc", "inter-phase")
+    # A program phase whose voltages are being reset has reached its V_th.
+    done = of("slc", "intra-phase").filter(pl.col("within").is_between(16_001, 19_999))
+    return found | {
+        "pes.ipc.extra.max": Measured(number(both["wait_ns"].max()) / 1e3),
+        "pes.ips.resume": Measured(number(slc["added_ns"].max()) / 1e3),
+        "pes.ipc.program.done": Measured(number(done["added_ns"].max()) / 1e3),
+    }
+
+
+def _table1() -> Measured:
+    """Entries of Table 1 that the presets reproduce."""
+    config = {
+        chip: ssdlab.run(device, "random-read-8k", requests=1).manifest.device.config for chip, device in CHIPS.items()
+    }
+    right = 0
+    for chip, of in config.items():
+        pulse, verify = of.chip.t_program_pulse, of.chip.t_program_verify
+        loops = of.chip.program_loops
+        right += of.bus.t_dma == f"{BUS[chip]}us"
+        right += of.chip.t_read == f"{READ[chip]}us"
+        right += (loops, pulse, verify) == (LOOPS[chip], f"{PULSE}us", f"{VERIFY[chip]}us")
+        # T_w_total, T_w_cycle, T_w_program and T_verify follow from those three.
+        right += 4 * ((PULSE + VERIFY[chip]) * LOOPS[chip] == {"slc": 140, "mlc": 660}[chip])
+        right += of.chip.t_erase_pulse in (f"{ERASE[chip]}us", f"{ERASE[chip] / 1000}ms")
+    right += all(of.chip.t_voltage_reset == "4us" for of in config.values())
+    right += all(of.chip.t_buffer == "3us" for of in config.values())
+    return Measured(right)
+
+
+def measure(tables: Tables) -> dict[str, Measured]:
+    """Every claim that is measured so far."""
+    runs = tables["runs"]
+    found = _mechanisms(tables)
+    for chip in CHIPS:
+        suspended = runs.filter(pl.col("device") == CHIPS[chip], pl.col("scheme") == "pes-ipc")
+        found |= {
+            f"pes.rps.{chip}": _reduction(tables, chip, "rps", "fifo"),
+            f"pes.pe0.{chip}": _reduction(tables, chip, "pe0", "fifo"),
+            f"pes.ipc_rps.{chip}": _reduction(tables, chip, "pes-ipc", "rps"),
+            f"pes.ipc_fifo.{chip}": _reduction(tables, chip, "pes-ipc", "fifo"),
+            f"pes.ips_ipc.{chip}": _increase(tables, READS, chip, "pes-ips", "pes-ipc"),
+            f"pes.ips_ipc.{chip}.max": _increase(tables, READS, chip, "pes-ips", "pes-ipc", worst=True),
+            f"pes.write.rps.{chip}": _increase(tables, WRITES, chip, "rps", "fifo"),
+            f"pes.write.rps.{chip}.max": _increase(tables, WRITES, chip, "rps", "fifo", worst=True),
+            f"pes.write.ips.{chip}": _increase(tables, WRITES, chip, "pes-ips", "fifo"),
+            f"pes.write.ipc.{chip}": _increase(tables, WRITES, chip, "pes-ipc", "fifo"),
+            f"pes.write.ipc.{chip}.max": _increase(tables, WRITES, chip, "pes-ipc", "fifo", worst=True),
+            f"pes.suspended.{chip}": Measured(number(suspended["flash.suspend.share"].mean())),
+            f"pes.overhead.{chip}": Measured(number(suspended["flash.suspend.overhead"].mean())),
+        }
+    over = [_increase(tables, READS, chip, "pes-ipc", "pe0").value or 0.0 for chip in CHIPS]
+    ideal = [_mean(_ratio(tables, READS, chip, "rps", "pe0"))[0] or 0.0 for chip in CHIPS]
+    loses = {chip: _ratio(tables, READS, chip, "pes-ips", "pes-ipc") for chip in CHIPS}
+    order = sum(sum(loses["slc"][name]) > sum(loses["mlc"][name]) for name in loses["slc"])
+    idle = 100.0 - number(runs.filter(pl.col("scheme") == "rps")["usage.host"].mean())
+    published = {
+        "slc": {
+            "F1": (0.37, 0.87),
+            "F2": (0.24, 0.57),
+            "DAP": (1.92, 6.85),
+            "MSN": (4.13, 4.58),
+            "C3": (0.25, 2.85),
+            "C8": (0.44, 2.33),
+        },
+        "mlc": {
+            "F1": (0.44, 1.58),
+            "F2": (0.27, 1.03),
+            "DAP": (5.74, 11.74),
+            "MSN": (8.47, 25.21),
+            "C3": (0.52, 6.30),
+            "C8": (0.56, 4.54),
+        },
+    }
+    for chip, table in published.items():
+        fifo = runs.filter(pl.col("device") == CHIPS[chip], pl.col("scheme") == "fifo")
+        for place, (kind, metric) in enumerate((("read", READS), ("write", WRITES))):
+            factors = []
+            for name, row in table.items():
+                factor = number(fifo.filter(pl.col("workload") == name)[metric].mean()) / 1e6 / row[place]
+                factors.append((max(factor, 1 / factor), name))
+            worst = max(factors)
+            found[f"pes.fifo.{kind}.{chip}"] = Measured(worst[0], note=f"on {worst[1]}; the twins are not the traces")
+    return found | {
+        "pes.ipc_vs_pe0": Measured(max(over)),
+        "pes.rps_over_pe0": Measured(sum(ideal) / 2),
+        "pes.ips_ipc.order": Measured(order),
+        "pes.device.table1": _table1(),
+        "pes.idle": Measured(idle, note="mean of both chips"),
+    }
+
+
+def figures(tables: Tables) -> dict[str, Figure]:
+    """Fig. 1 to 3 and 6 as bars."""
+    drawn = {}
+    for chip, device in CHIPS.items():
+        runs = tables["runs"].filter(pl.col("device") == device)
+        for name, baseline, schemes in (
+            ("fig1", "fifo", ("fifo", "rps", "per", "pe0")),
+            ("fig2", "rps", ("rps", "per", "pe0", "pes-ipc")),
+            ("fig3", "pes-ipc", ("pes-ipc", "pes-ips")),
+        ):
+            of = runs.filter(pl.col("scheme").is_in(schemes))
+            drawn[f"{name}_{chip}"] = plot.bars(compare(of, READS, baseline=baseline))
+    return drawn
