@@ -113,7 +113,7 @@ def _mechanisms(tables: Tables) -> dict[str, Measured]:
             pl.col("offset_ns") < cycle * (LOOPS[chip] - 1)
         )
 
-    found = {}
+    found: dict[str, Measured] = {}
     for chip in CHIPS:
         ips, ipc = of(chip, "inter-phase"), of(chip, "intra-phase")
         verify = ipc.filter(pl.col("within") >= PULSE * 1000)
