@@ -344,13 +344,28 @@ fn bursty_gaps_have_the_variation_asked_for_and_the_same_mean() {
 #[test]
 fn batches_come_at_once_and_keep_the_mean_rate() {
     for size in [1.0, 4.0, 50.0] {
-        let arrivals = Arrivals::Batches(size);
+        let arrivals = Arrivals::Batches(size, Span(0));
         let generator = Generator { requests: 1_000_000, arrivals, rate_iops: Some(1e4), ..plain() };
         let all = requests(&generator, 1);
         assert!((mean_gap(&all) / 1e5 - 1.0).abs() < 0.025, "{}", mean_gap(&all));
         let gaps = all.windows(2).filter(|pair| pair[1].time > pair[0].time).count() as f64;
         assert!((1e6 / gaps / size - 1.0).abs() < 0.02, "{size}: {}", 1e6 / gaps);
     }
+}
+
+#[test]
+fn a_batch_with_gaps_has_as_many_requests_and_the_same_mean_rate() {
+    // One every 1 us on average in batches of 20, one every 100 us in all: a gap above 20 us lies between two batches.
+    let arrivals = Arrivals::Batches(20.0, Span(1_000));
+    assert_eq!(arrivals.write(), Scalar::Text("batches:20/1us".into()));
+    assert_eq!(Arrivals::read(&arrivals.write()), Some(arrivals));
+    let all = requests(&Generator { requests: 1_000_000, arrivals, rate_iops: Some(1e4), ..plain() }, 1);
+    assert!((mean_gap(&all) / 1e5 - 1.0).abs() < 0.025, "{}", mean_gap(&all));
+    let gaps: Vec<u64> = all.windows(2).map(|pair| pair[1].time.0 - pair[0].time.0).collect();
+    let (within, between): (Vec<u64>, Vec<u64>) = gaps.iter().partition(|gap| **gap < 20_000);
+    // Of the gaps between batches, with a mean of 1.981 ms, 1 % are below 20 us.
+    assert!((1e6 / 20.0 * 0.99 / between.len() as f64 - 1.0).abs() < 0.03, "{}", between.len());
+    assert!((within.iter().sum::<u64>() as f64 / within.len() as f64 / 1_000.0 - 1.0).abs() < 0.03);
 }
 
 #[test]
@@ -586,7 +601,7 @@ proptest! {
         rw in prop::sample::select(vec!["read", "rw", "randrw", "randread", "trim"]),
         bs in prop::sample::select(vec!["512B", "7B", "16KiB", "1MiB", "4k/1:64k/2:100B/0.5", "mean:9KiB", "mean:4KiB", "mean:1MiB"]),
         law in prop::sample::select(vec!["random", "zipf:0.5", "zipf:1", "pareto:0.01", "pareto:0.9", "normal:3", "zoned:0/50:100/50"]),
-        arrivals in prop::sample::select(vec!["poisson", "fixed", "bursty:1.01", "bursty:100000", "batches:9"]),
+        arrivals in prop::sample::select(vec!["poisson", "fixed", "bursty:1.01", "bursty:100000", "batches:9", "batches:4/1us"]),
         (cold, written, reads) in (prop::sample::select(vec!["none", "0", "0.5", "1"]), 0.0..1.0f64, 0.0..1.0f64),
         (align, offset, footprint) in (1..9000u64, 0..3_000_000u64, 1..6_000_000u64),
         (queues, numjobs) in (1..4u16, 1..4u16),

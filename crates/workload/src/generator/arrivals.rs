@@ -1,7 +1,7 @@
 //! When requests arrive.
 
-use units::Stream;
 use units::value::{Scalar, Value};
+use units::{Span, Stream};
 
 /// How arrivals are spaced at a given mean rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,15 +15,16 @@ pub enum Arrivals {
     /// process", BSTJ 52(3), 1973), and the law that fits the gaps of block traces best (M. Wajahat et al., Performance
     /// Evaluation 142, 2020). The phases carry equal load.
     Bursty(f64),
-    /// Batches of requests that come at once, as a Poisson process; this many in a batch on average, geometrically
-    /// distributed. The squared coefficient of variation of the gaps is twice that, less one.
-    Batches(f64),
+    /// Batches of requests, this many in a batch on average (geometrically distributed): within a batch gaps have this mean
+    /// (none: all come at once), between batches a longer one. Both are exponential: hyperexponential gaps again, with the
+    /// short ones as short as one likes.
+    Batches(f64, Span),
 }
 
 impl Value for Arrivals {
     fn expects() -> String {
-        "\"poisson\", \"fixed\", \"bursty:C2\" (the squared coefficient of variation of the gaps, above 1) or \"batches:N\" \
-         (N requests at once on average, 1 or more)"
+        "\"poisson\", \"fixed\", \"bursty:C2\" (the squared coefficient of variation of the gaps, above 1), \"batches:N\" \
+         (N requests at once on average, 1 or more) or \"batches:N/GAP\" (one every GAP within a batch, such as 100us)"
             .into()
     }
 
@@ -35,8 +36,10 @@ impl Value for Arrivals {
             Some(("bursty", variation)) => {
                 variation.trim().parse().ok().filter(|c2| *c2 > 1.0 && *c2 <= 1e6).map(Arrivals::Bursty)
             }
-            Some(("batches", mean)) => {
-                mean.trim().parse().ok().filter(|mean| *mean >= 1.0 && *mean <= 1e6).map(Arrivals::Batches)
+            Some(("batches", words)) => {
+                let (size, gap) = words.split_once('/').unwrap_or((words, "0ns"));
+                let size = size.trim().parse().ok().filter(|size: &f64| *size >= 1.0 && *size <= 1e6)?;
+                Some(Arrivals::Batches(size, Span::read(&Scalar::Text(gap.trim().into()))?))
             }
             _ => None,
         }
@@ -47,7 +50,11 @@ impl Value for Arrivals {
             Arrivals::Poisson => "poisson".into(),
             Arrivals::Fixed => "fixed".into(),
             Arrivals::Bursty(c2) => format!("bursty:{c2}"),
-            Arrivals::Batches(mean) => format!("batches:{mean}"),
+            Arrivals::Batches(size, Span(0)) => format!("batches:{size}"),
+            Arrivals::Batches(size, gap) => match gap.write() {
+                Scalar::Text(gap) => format!("batches:{size}/{gap}"),
+                _ => format!("batches:{size}"),
+            },
         })
     }
 }
@@ -76,8 +83,10 @@ impl Clock {
                 let short = 0.5 * (1.0 + libm::sqrt((c2 - 1.0) / (c2 + 1.0)));
                 (short, mean / (2.0 * short), mean / (2.0 * (1.0 - short)))
             }
-            // Within a batch there are no gaps.
-            Arrivals::Batches(size) => (1.0 - 1.0 / size, 0.0, mean * size),
+            Arrivals::Batches(size, gap) => {
+                let short = 1.0 - 1.0 / size;
+                (short, gap.0 as f64, size * (mean - short * gap.0 as f64))
+            }
             _ => (1.0, mean, mean),
         };
         Clock { now: 0, fraction: 0, mean, gap: split(mean), arrivals, phases }
@@ -88,7 +97,7 @@ impl Clock {
         let (whole, fraction) = match self.arrivals {
             Arrivals::Fixed => self.gap,
             Arrivals::Poisson => split(stream.exponential(counter) * self.mean),
-            Arrivals::Bursty(_) | Arrivals::Batches(_) => {
+            Arrivals::Bursty(_) | Arrivals::Batches(..) => {
                 let (share, short, long) = self.phases;
                 let mean = if stream.entity(0).uniform(counter) < share { short } else { long };
                 split(stream.exponential(counter) * mean)

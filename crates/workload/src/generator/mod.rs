@@ -164,6 +164,13 @@ impl Generator {
                 format!("{rate} requests/s cannot be spaced"),
                 "choose above 0 and at most 1e9, or \"none\" for a closed loop",
             )?;
+            let within = if let Arrivals::Batches(_, gap) = self.arrivals { gap.0 as f64 / 1e9 } else { 0.0 };
+            refuse(
+                within > 0.0 && within >= 1.0 / rate,
+                "arrivals",
+                format!("has batches with gaps of {within} s, and requests come every {} s on average", 1.0 / rate),
+                "make the gap within batches shorter than the mean one",
+            )?;
             refuse(
                 self.requests as f64 / rate > LONGEST_RUN_S,
                 "rate_iops",
