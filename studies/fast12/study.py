@@ -120,6 +120,7 @@ def _mechanisms(tables: Tables) -> dict[str, Measured]:
         pulse = ipc.filter(pl.col("within") < PULSE * 1000)
         found |= {
             f"pes.ips.extra.{chip}": Measured(number(ips["wait_ns"].mean()) / 1e3),
+            # The last loop, which `of` leaves out, has two points like every other; the second is the program's end.
             f"pes.ips.points.{chip}": Measured((ips["offset_ns"] + ips["wait_ns"]).n_unique() + 2),
             f"pes.ipc.verify.{chip}": Measured(number(verify["added_ns"].max()) / 1e3),
             f"pes.ipc.program.{chip}": Measured(number(pulse["added_ns"].max()) / 1e3),
@@ -158,6 +159,20 @@ def _table1() -> Measured:
     right += all(of.chip.t_voltage_reset == "4us" for of in config.values())
     right += all(of.chip.t_buffer == "3us" for of in config.values())
     return Measured(right)
+
+
+def _queue(tables: Tables) -> pl.DataFrame:
+    """Write latency over FIFO's with F2 seven times as fast: device, scheme, limit, seed, ratio."""
+    runs = tables["queue"].rename({"schedule.write_queue": "limit"})
+    both = runs.join(runs.filter(pl.col("scheme") == "fifo"), on=["device", "limit", "seed"], suffix="_fifo")
+    return both.select("device", "scheme", "limit", "seed", ratio=pl.col(WRITES) / pl.col(f"{WRITES}_fifo"))
+
+
+def _queue_range(tables: Tables) -> Measured:
+    ratios = _queue(tables).filter(pl.col("device") == CHIPS["slc"], pl.col("scheme") == "rps")
+    ends = (ratios.filter(pl.col("limit") == limit).sort("seed")["ratio"].to_list() for limit in (512, 16))
+    mean, width = mean_and_half_width([100 * (most - least) for most, least in zip(*ends, strict=True)])
+    return Measured(mean, width, "SLC; on MLC this rate is more than the drive can do")
 
 
 def measure(tables: Tables) -> dict[str, Measured]:
@@ -219,19 +234,72 @@ def measure(tables: Tables) -> dict[str, Measured]:
         "pes.ips_ipc.order": Measured(order),
         "pes.device.table1": _table1(),
         "pes.idle": Measured(idle, note="mean of both chips"),
+        "pes.queue.range": _queue_range(tables),
     }
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Fig. 1 to 3 and 6 as bars."""
+    """Fig. 1 to 4 as bars of ratios, 5 and 6 of values, 7 as lines; and the tails on a TLC drive."""
     drawn = {}
     for chip, device in CHIPS.items():
         runs = tables["runs"].filter(pl.col("device") == device)
-        for name, baseline, schemes in (
-            ("fig1", "fifo", ("fifo", "rps", "per", "pe0")),
-            ("fig2", "rps", ("rps", "per", "pe0", "pes-ipc")),
-            ("fig3", "pes-ipc", ("pes-ipc", "pes-ips")),
+        for name, metric, baseline, schemes in (
+            ("fig1", READS, "fifo", ("fifo", "rps", "per", "pe0")),
+            ("fig2", READS, "rps", ("rps", "per", "pe0", "pes-ipc")),
+            ("fig3", READS, "pes-ipc", ("pes-ipc", "pes-ips")),
+            ("fig4", WRITES, "fifo", ("fifo", "rps", "pes-ips", "pes-ipc")),
         ):
             of = runs.filter(pl.col("scheme").is_in(schemes))
-            drawn[f"{name}_{chip}"] = plot.bars(compare(of, READS, baseline=baseline))
+            drawn[f"{name}_{chip}"] = plot.bars(compare(of, metric, baseline=baseline))
+    drawn["fig5"] = _by_workload(tables, "flash.suspend.overhead", "time added to suspended operations (%)")
+    drawn["fig6"] = _by_workload(tables, "flash.suspend.share", "programs and erases suspended (%)")
+    drawn["fig7"] = _limits(tables)
+    drawn["tlc_tails"] = _tails(tables)
     return drawn
+
+
+def _by_workload(tables: Tables, metric: str, label: str) -> Figure:
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for place, (chip, device) in enumerate(CHIPS.items()):
+        of = tables["runs"].filter(pl.col("device") == device, pl.col("scheme") == "pes-ipc")
+        means = of.group_by("workload", maintain_order=True).agg(pl.col(metric).mean())
+        axes.bar([x + 0.4 * place for x in range(means.height)], means[metric], 0.4, label=chip.upper())
+        axes.set_xticks([x + 0.2 for x in range(means.height)], means["workload"].to_list())
+    axes.set_ylabel(label)
+    axes.legend()
+    return figure
+
+
+def _limits(tables: Tables) -> Figure:
+    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
+    of = _queue(tables).group_by("device", "scheme", "limit").agg(pl.col("ratio").mean()).sort("limit")
+    for axes, (chip, device) in zip(figure.subplots(1, 2), CHIPS.items(), strict=True):
+        for scheme in ("rps", "pes-ipc"):
+            line = of.filter(pl.col("device") == device, pl.col("scheme") == scheme)
+            axes.plot(line["limit"], line["ratio"], marker="o", label=scheme)
+        axes.set_xscale("log", base=2)
+        axes.set_xlabel("schedule.write_queue (pages)")
+        axes.set_ylabel("write latency / FIFO's")
+        axes.set_title(chip.upper())
+        axes.legend()
+    return figure
+
+
+def _tails(tables: Tables) -> Figure:
+    """Read latency by percentile, without and with suspension, by the loops of an erase."""
+    figure = Figure(figsize=(9.6, 3.4), layout="constrained")
+    shares = {"mean": "mean", "p99": "p99", "p99.9": "p99_9", "p99.99": "p99_99"}
+    runs = tables["tlc"]
+    loops = sorted(runs["chip.erase_loops"].unique())
+    for axes, count in zip(figure.subplots(1, len(loops), sharey=True), loops, strict=True):
+        of = runs.filter(pl.col("chip.erase_loops") == count)
+        for name in of["suspension"].unique(maintain_order=True):
+            values = of.filter(pl.col("suspension") == name)
+            means = [number(values[f"host.read.latency_ns.{key}"].mean()) / 1e6 for key in shares.values()]
+            axes.plot(list(shares), means, marker="o", label=name)
+        axes.set_yscale("log")
+        axes.set_title(f"erase of {count} loop{'s' if count > 1 else ''}")
+    figure.axes[0].set_ylabel("read latency (ms)")
+    figure.axes[-1].legend(fontsize="small")
+    return figure

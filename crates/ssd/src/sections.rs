@@ -315,6 +315,9 @@ units::section! {
         suspend_erase: SuspendErase = SuspendErase::None,
         /// How often one operation may be suspended at most, so that none starves; "none" has no bound.
         suspensions: Option<u32> = None,
+        /// Pages of host data that may wait to be programmed before everything goes first come, first served; "none" has
+        /// no bound (fast12 section 5.3).
+        write_queue: Option<u32> = None,
     }
 }
 

@@ -153,6 +153,7 @@ const ROWS: &[Row] = &[
     ("schedule.suspend_program", SUSPENDED, "none", Overwrites, 0),
     ("schedule.suspend_erase", PHASES, "pulse-boundary", Overwrites, 0),
     ("schedule.suspensions", SUSPENDED, "1", Overwrites, 0),
+    ("schedule.write_queue", PAGES, "4", Mixed, 0),
     ("chip.t_voltage_reset", SUSPENDED, "1us", Overwrites, 0),
     ("chip.t_buffer", SUSPENDED, "30us", Overwrites, 0),
     ("chip.shadow_buffer", SUSPENDED, "false", Overwrites, 0),

@@ -267,3 +267,192 @@ fn the_mean_wait_is_that_of_equation_1() {
         assert!((mean / published - 1.0).abs() < 0.03, "{mean} for {published}");
     }
 }
+
+#[test]
+fn a_full_write_queue_is_served_in_order() {
+    let all_of = |settings: &[&str]| play(&config(SLC, settings), 6, &[50_000, 100_000, 150_000, 400_000, 500_000]);
+    let ipc = "schedule.suspend_program=intra-phase";
+    let fifo = all_of(&["schedule.order=fifo"]);
+    assert_eq!(all_of(&[ipc, "schedule.write_queue=0"]), fifo);
+    assert_eq!(all_of(&[ipc, "schedule.write_queue=7"]), all_of(&[ipc]));
+    // Six pages wait at first: with a limit of three, the first reads come after three programs.
+    let limited = all_of(&[ipc, "schedule.write_queue=3"]);
+    let before = limited.iter().take_while(|(what, ..)| *what != "sense");
+    assert!(
+        before.filter(|(what, ..)| *what == "program").count() >= 3 && limited != fifo && limited != all_of(&[ipc]),
+        "{limited:?}"
+    );
+}
+
+#[test]
+fn a_loaded_program_waits_in_the_cache_registers_while_its_die_is_suspended() {
+    let settings = ["schedule.suspend_program=intra-phase", "chip.cache_program=true", "chip.cache_read=true"];
+    let (start, end) = alone(&config(SLC, &settings), "program");
+    // The second page's data is in when the read comes.
+    let all = play(&config(SLC, &settings), 2, &[start + 60_000, start + 60_000]);
+    let of = |what: &str| all.iter().filter(|(found, ..)| *found == what).copied().collect::<Vec<_>>();
+    let (senses, resume) = (of("sense"), of("resume"));
+    assert!(senses[0].1 <= start + 64_000, "{all:?}");
+    // The page leaves from the page register: the second sense waits for the bus's 20 us, and the program for both.
+    assert_eq!(senses[1].1, senses[0].2 + 20_000, "{all:?}");
+    assert_eq!((resume.len(), resume[0].1), (1, senses[1].2 + 20_000), "{all:?}");
+    let programs = of("program");
+    assert_eq!((programs.len(), programs[1].1), (2, resume[0].2), "the loaded program follows at once");
+    assert!(resume[0].2 > end);
+    // Without a shadow buffer there is no place for the data of the first.
+    let bare = play(&config(SLC, &[&settings[..], &["chip.shadow_buffer=false"]].concat()), 2, &[start + 60_000]);
+    assert!(bare.iter().all(|(what, now, _)| *what != "suspend" || *now > end), "{bare:?}");
+}
+
+#[test]
+fn the_drives_own_programs_and_erases_are_suspended_for_user_reads() {
+    let settings = [
+        "schedule.suspend_program=inter-phase",
+        "schedule.suspend_erase=reset-and-resume",
+        "ftl.erase_when=reclaimed",
+        "age.fill=1.0",
+        "age.precondition=closed-form",
+        "gc.idle=100us",
+        "gc.idle_stop=20",
+    ];
+    let watch = Watch::default();
+    let mut device = Device::watched(&config(SLC, &settings), 1, watch.clone()).unwrap();
+    for index in 0..2_000u64 {
+        let offset = Bytes(index * 7 % 300 * PAGE);
+        let time = Time(1_000_000 + index * 130_000);
+        device.submit(Request { time, offset, bytes: Bytes(PAGE), op: Op::Read, queue: 0 }).unwrap();
+    }
+    device.flush().unwrap();
+    device.check().unwrap();
+    let counters = device.counters();
+    assert_eq!(counters.user_pages_programmed, 0);
+    assert!(counters.program_suspensions > 10 && counters.erase_suspensions > 0, "{counters:?}");
+}
+
+#[test]
+fn the_statistics_say_what_suspension_did() {
+    // A read 25 us after the program's beginning: at the end of the verify, 3 us on, it is suspended, for 10 us of sense
+    // and 20 us of transfer, and loses T_buffer.
+    let config = config(SLC, &["schedule.suspend_program=inter-phase"]);
+    let (start, _) = alone(&config, "program");
+    let mut device = Device::new(&config, 1).unwrap();
+    for (time, page, op) in [(0, 0, Op::Write), (start + 25_000, 20, Op::Read), (10_000_000, 1, Op::Write)] {
+        let request = Request { time: Time(time), offset: Bytes(page * PAGE), bytes: Bytes(PAGE), op, queue: 0 };
+        device.submit(request).unwrap();
+    }
+    device.flush().unwrap();
+    let counters = device.counters();
+    assert_eq!((counters.program_suspensions, counters.erase_suspensions), (1, 0));
+    // Two programs, and the erase of the block that they opened.
+    assert_eq!((counters.operations_suspended, counters.operations), (1, 3));
+    assert_eq!((counters.suspended_ns, counters.suspended_nominal_ns), (140_000 + 33_000, 140_000));
+}
+
+/// Follows one operation at a time of a die: inter-phase programs to the nanosecond, erases within their bounds.
+#[derive(Clone, Default)]
+struct Ledger(Rc<RefCell<Account>>);
+
+#[derive(Default)]
+struct Account {
+    /// Of the operation: whether it is a program, its full length, since when it runs and until when, what it has done
+    /// up to then, what it must do first, and the active time so far.
+    program: bool,
+    length: u64,
+    since: u64,
+    end: u64,
+    done: u64,
+    setup: u64,
+    active: u64,
+    times: u64,
+    suspended: bool,
+    begun: u64,
+    suspensions: u64,
+}
+
+impl Account {
+    fn begin(&mut self, program: bool, start: Time, end: Time) {
+        assert!(!self.suspended && start.0 >= self.end, "one operation at a time");
+        let (begun, suspensions) = (self.begun + 1, self.suspensions);
+        *self = Account { program, length: end.0 - start.0, since: start.0, end: end.0, begun, suspensions, ..*self };
+        (self.done, self.setup, self.active, self.times) = (0, 0, 0, 0);
+    }
+}
+
+impl Probe for Ledger {
+    fn program(&mut self, start: Time, end: Time, _: DieId, _: u8) {
+        self.0.borrow_mut().begin(true, start, end);
+    }
+    fn erase(&mut self, start: Time, end: Time, _: DieId, _: u8) {
+        self.0.borrow_mut().begin(false, start, end);
+    }
+    fn sense(&mut self, start: Time, _: Time, _: DieId, _: Ppn) {
+        let account = self.0.borrow();
+        assert!(account.suspended || start.0 >= account.end, "a sense while the array is busy");
+    }
+    fn suspend(&mut self, now: Time, _: DieId) {
+        let account = &mut *self.0.borrow_mut();
+        assert!(!account.suspended && now.0 < account.end, "what has ended is not suspended");
+        let stretch = now.0 - account.since;
+        // A voltage reset while the buffer was being loaded: it has not got on.
+        let stuck = account.setup > 0 && stretch < account.setup + 4_000;
+        if account.program && !stuck {
+            account.done += stretch - account.setup;
+            assert!(matches!(account.done % 28_000, 0 | 20_000), "between phases");
+        }
+        account.active += stretch;
+        (account.suspended, account.times, account.suspensions) = (true, account.times + 1, account.suspensions + 1);
+    }
+    fn resume(&mut self, now: Time, end: Time, _: DieId) {
+        let account = &mut *self.0.borrow_mut();
+        assert!(account.suspended, "what goes on was suspended");
+        account.suspended = false;
+        let left = end.0 - now.0;
+        if account.program {
+            assert_eq!(left, 3_000 + account.length - account.done);
+            account.setup = 3_000;
+        } else {
+            // Each suspension resets the voltages and sets them again, or does a verify of 8 us again.
+            let total = account.active + left;
+            assert!((account.length..=account.length + account.times * 12_000).contains(&total), "{total}");
+        }
+        (account.since, account.end) = (now.0, end.0);
+    }
+}
+
+#[test]
+fn a_million_suspensions_lose_nothing_and_do_nothing_twice() {
+    let settings = [
+        "schedule.suspend_program=inter-phase",
+        "schedule.suspend_erase=reset-and-resume",
+        "ftl.erase_when=reclaimed",
+        "age.fill=1.0",
+        "age.precondition=closed-form",
+        "buffer.size=192KiB",
+    ];
+    let ledger = Ledger::default();
+    let mut device = Device::watched(&config(SLC, &settings), 1, ledger.clone()).unwrap();
+    let draws = Stream::new(3, "suspensions");
+    let (mut time, mut index, mut requests, mut completed) = (0, 0u64, 0u64, 0u64);
+    while ledger.0.borrow().suspensions < 1_000_000 {
+        for _ in 0..10_000 {
+            time += draws.below(3 * index, 90_000);
+            let op = if draws.below(3 * index + 1, 20) == 0 { Op::Write } else { Op::Read };
+            let offset = Bytes(draws.below(3 * index + 2, 380) * PAGE);
+            device.submit(Request { time: Time(time), offset, bytes: Bytes(PAGE), op, queue: 0 }).unwrap();
+            (index, requests) = (index + 1, requests + 1);
+        }
+        device.flush().unwrap();
+        completed += device.take_completions().count() as u64;
+        assert!(!ledger.0.borrow().suspended, "something waits for ever");
+        time = time.max(device.now().0);
+    }
+    let counters = device.counters();
+    let account = ledger.0.borrow();
+    assert_eq!(completed, requests);
+    assert_eq!(
+        (account.begun, account.suspensions),
+        (counters.operations, counters.program_suspensions + counters.erase_suspensions)
+    );
+    assert!(counters.erase_suspensions > 1_000 && counters.blocks_erased > 100, "{counters:?}");
+    device.check().unwrap();
+}

@@ -11,10 +11,11 @@ mod pick;
 mod suspend;
 
 use nand::{DieId, PlanePrograms, PlaneReads};
-use schemes::Class;
+use schemes::{Class, Order};
 use units::{Lpn, Ppn, Span, Time};
 
 use super::Device;
+use crate::config::Config;
 use crate::meter::Meter;
 use crate::probe::Probe;
 use crate::slab::{Kind, NONE, PageOp, Queue};
@@ -62,6 +63,11 @@ pub(super) fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
         };
     }
     masks
+}
+
+/// The rank of each class: behind a full write queue no read passes a write, as under FIFO.
+pub(super) fn ranks(config: &Config, write_queue_full: bool) -> [u8; Class::COUNT] {
+    if write_queue_full { Order::Fifo.ranks() } else { config.schedule.order.ranks() }
 }
 
 /// Pages that are programmed by one command, and where they go.
@@ -250,6 +256,18 @@ impl<P: Probe> Device<P> {
         state.queues[queue].push(&mut self.ops, op);
         state.ready |= 1 << queue;
         self.touch(die);
+    }
+
+    /// Counts the pages of host data that wait for their program, and keeps the order that goes with their number.
+    pub(super) fn count_waiting(&mut self, programs: u32) {
+        self.programs_waiting = programs;
+        let full = self.plan.config.schedule.write_queue.is_some_and(|most| programs >= most);
+        if full != self.write_queue_full {
+            self.write_queue_full = full;
+            self.ranks = ranks(&self.plan.config, full);
+            self.rank_masks = rank_masks(&self.ranks);
+            (0..self.dies.len() as u16).for_each(|die| self.touch(DieId(die)));
+        }
     }
 
     /// Queues a page to be programmed on a plane of a die.
@@ -547,6 +565,9 @@ impl<P: Probe> Device<P> {
                 let op = self.dies[die].queues[queue].pop(&mut self.ops);
                 self.ops[op].ppn = self.ftl.blocks.take_page(physical, stream, Some(self.ops[op].lpn), self.now);
                 self.prefetch_programmed(op);
+                if self.ops[op].class == Class::UserProgram {
+                    self.count_waiting(self.programs_waiting - 1);
+                }
                 if copyback {
                     here += self.plan.timings.read(&self.plan.layout, self.ops[op].source);
                 }
@@ -663,11 +684,13 @@ impl<P: Probe> Device<P> {
         state.sensing &= !bit;
         let op = state.page_op[plane];
         self.counters.senses += 1;
-        if self.plan.config.chip.cache_read && state.cache_full & bit == 0 {
+        // A suspended die whose next program's data is in the cache registers reads without them.
+        let caches = self.plan.config.chip.cache_read && state.loaded.is_none();
+        if caches && state.cache_full & bit == 0 {
             state.cache_full |= bit;
         } else {
             state.page_full |= bit;
-            if self.plan.config.chip.cache_read {
+            if caches {
                 return; // It waits for the cache register.
             }
         }
@@ -679,7 +702,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn register_freed(&mut self, die: DieId, plane: u8) {
         let state = &mut self.dies[usize::from(die.0)];
         let bit = 1 << plane;
-        if !self.plan.config.chip.cache_read {
+        if !self.plan.config.chip.cache_read || state.loaded.is_some() {
             state.page_full &= !bit;
         } else if state.page_full & bit != 0 {
             state.page_full &= !bit;

@@ -137,7 +137,10 @@ pub struct Device<P: Probe = Unwatched> {
     channels: Vec<Channel>,
     /// Dies that got work in the present event.
     touched: Vec<u16>,
-    /// Rank of each class and, by rank, the queues of a die that have it.
+    /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
+    programs_waiting: u32,
+    write_queue_full: bool,
+    /// Rank of each class at present and, by rank, the queues of a die that have it.
     ranks: [u8; schemes::Class::COUNT],
     rank_masks: Vec<u64>,
 
@@ -192,7 +195,8 @@ impl<P: Probe> Device<P> {
             let wordlines = layout.pages.div_ceil(layout.bits);
             Outcomes::new(reading.as_ref().clone(), layout.bits, wordlines, config.age.temperature.0, seed)
         });
-        let ranks = config.schedule.order.ranks();
+        let write_queue_full = config.schedule.write_queue == Some(0);
+        let ranks = die::ranks(config, write_queue_full);
         let mut die_order = Vec::new();
         for plane in config.ftl.page_order.planes(&layout) {
             let die = (plane / layout.planes_per_die) as u16;
@@ -252,6 +256,8 @@ impl<P: Probe> Device<P> {
                 .map(|channel| Channel::new(channel * layout.chips * layout.dies_per_chip))
                 .collect(),
             touched: Vec::new(),
+            programs_waiting: 0,
+            write_queue_full,
             ranks,
             rank_masks: die::rank_masks(&ranks),
             counters: Counters::default(),

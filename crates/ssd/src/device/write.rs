@@ -233,6 +233,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn place_program(&mut self, op: PageOp) {
         let pool = usize::from(op.lane);
         let op = self.ops.insert(op);
+        self.count_waiting(self.programs_waiting + 1);
         match self.plan.config.ftl.placement {
             Placement::Static => self.queue_program(op),
             Placement::Dynamic => self.pools[pool].push(&mut self.ops, op),

@@ -93,6 +93,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
         prop::sample::select(vec!["none", "reset-and-resume", "pulse-boundary"]),
         prop::sample::select(vec!["none", "1", "3"]),
         any::<bool>(),
+        prop::sample::select(vec!["none", "0", "5", "40"]),
     );
     (devices(), collection, wear, map, state, suspension, 1..4u32).prop_map(
         |(mut settings, collection, wear, map, state, suspension, planes)| {
@@ -104,6 +105,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                 format!("schedule.suspend_erase={}", suspension.1),
                 format!("schedule.suspensions={}", suspension.2),
                 format!("chip.shadow_buffer={}", suspension.3),
+                format!("schedule.write_queue={}", suspension.4),
                 "chip.t_prog=none".into(),
                 "chip.program_loops=7".into(),
                 "chip.t_program_pulse=60us".into(),

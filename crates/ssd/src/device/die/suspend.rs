@@ -68,7 +68,8 @@ impl<P: Probe> Device<P> {
     pub(super) fn consider_suspension(&mut self, die: usize) {
         let state = &self.dies[die];
         let Some((active, end)) = state.active else { return };
-        let free = state.letting_go.is_none() && state.loaded.is_none() && state.exclusive == 0;
+        let room = state.loaded.is_none() || self.plan.config.chip.shadow_buffer;
+        let free = state.letting_go.is_none() && room && state.exclusive == 0;
         if !self.plan.suspends || !free || state.ready & USER_READS == 0 {
             return;
         }
@@ -135,7 +136,8 @@ impl<P: Probe> Device<P> {
         let state = &self.dies[die];
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        state.suspended.is_some() && state.ready & USER_READS == 0 && state.sensing == 0 && registers == 0
+        let passed = state.ready & USER_READS != 0 && !self.write_queue_full;
+        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
     }
 
     /// Lets the suspended operation of a die go on, if it can without the bus.
@@ -168,7 +170,8 @@ impl<P: Probe> Device<P> {
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.
     pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
         let state = &self.dies[die];
-        match state.first(state.ready & USER_READS & eligible, &self.rank_masks) {
+        let reads = if self.write_queue_full { 0 } else { state.ready & USER_READS };
+        match state.first(reads & eligible, &self.rank_masks) {
             Some((_, queue)) => Pick::Read(queue),
             None if self.may_resume(die) => Pick::Resume,
             None => Pick::Nothing,
