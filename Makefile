@@ -19,9 +19,10 @@ help: ## list the targets
 
 build: $(BUILT) ## build the extension module and the CLI into .venv
 
-run: $(BUILT) ## build, then replay the default workload on the default device; writes results/
+run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes a table and a picture to results/
 	@mkdir -p results
-	$(BIN)/ssdlab run --json results/run.json --requests-out results/requests.parquet --series-out results/series.parquet
+	$(BIN)/ssdlab sweep examples/read-retry.toml --out results/read-retry.csv
+	$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --plot results/read-retry.png
 
 test: $(BUILT) $(TOOLS) ## run every test: the crates', then the Python package's
 	$(CARGO) test --workspace --quiet
@@ -49,7 +50,7 @@ $(BIN)/python:
 
 $(BUILT): $(CORE) pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
-	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release
+	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release --extras plot
 	@touch $@
 
 # The extra `dev` of pyproject.toml.

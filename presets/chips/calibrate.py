@@ -263,6 +263,7 @@ def planar(bits: int, loops: int, verify: str, t_bers: str) -> Constants:
         "shift": (0.1, few),
         "width": (0.15, few),
         "width_shift": (0.02, few),
+        "cold_errors": (0.2, few),
         "capability": (8, "assumed (a BCH code of its time)"),
         "retry_steps": (8, "assumed (as many as a short table has)"),
     }

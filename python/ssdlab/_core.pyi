@@ -82,10 +82,10 @@ class Device:
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue; returns its number."""
 
-    def advance(self, time: int) -> list[tuple[int, int]]:
+    def advance(self, time: int) -> list[tuple[int, int, bool]]:
         """Plays up to ``time`` [ns]; returns (request, finish [ns]) of all that completed, in order."""
 
-    def advance_to_completion(self) -> list[tuple[int, int]]:
+    def advance_to_completion(self) -> list[tuple[int, int, bool]]:
         """Plays until something completes, or until nothing is left to do; returns what completed."""
 
     def flush(self) -> None:

@@ -21,7 +21,7 @@ def key_of(manifest: dict[str, Any]) -> str:
     files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
     input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
-    input |= {"device": device["config"], "cells": device["cells"], "workload": [files, rest]}
+    input |= {"device": device["config"], "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
     return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

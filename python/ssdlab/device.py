@@ -17,6 +17,8 @@ class Completion(NamedTuple):
     """The number that :meth:`Device.submit` gave."""
     finish_ns: int
     """When the host saw it complete [ns]."""
+    uncorrectable: bool
+    """Some of the data that it asked for could not be corrected."""
 
 
 class Conditions(NamedTuple):

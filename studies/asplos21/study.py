@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import polars as pl
 from matplotlib.figure import Figure
 
+import ssdlab
 from ssdlab import characterize, chip_figures, trace
 from ssdlab.characterize import constant, load
+from ssdlab.comparison import compare
+from ssdlab.confidence import mean_and_half_width
 from ssdlab.study import Measured, Tables, number
 
 CHIP = "tlc48"
@@ -34,7 +40,48 @@ TABLES = {
     "rpt": lambda progress: characterize.rpt(load(CHIP)),
     "last": lambda progress: _last_steps(),
     "twins": lambda progress: trace.twins([f"asplos21/{name}" for name in TWINS]),
+    "lone": lambda progress: _lone(),
 }
+
+# Table 1 and Eq. 1 [ns].
+SENSES = (2, 3, 2)
+SENSE, T_PRE = 39_000, 24_000
+T_DMA, T_ECC, T_SET, T_RST = 16_000, 20_000, 1_000, 5_000
+CUT = 10_000
+"""What is cut of tPRE where the equations are checked."""
+WRITE_DOMINANT = ("stg_0", "hm_0")
+"""Fig. 14."""
+
+
+def _lone() -> pl.DataFrame:
+    """Lone reads that need so many steps: scheme, steps, page (its place in the wordline; 3 stands for one of Table 1's
+    mean tR of 90 us), latency_ns, and busy_ns, how long the die is busy when the page has been decoded."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        rpt, model = Path(folder) / "rpt.csv", Path(folder) / "steps.csv"
+        rpt.write_text(f"pec,months,cut\n100000,1200,{CUT / T_PRE}\n")
+        for steps in range(1, 26):
+            # A table of forty steps.
+            model.write_text(f"pec,months,steps,pages\n0,0,{steps},1\n90000,1000,40,1\n")
+            settings = {
+                "chip.model": str(model),
+                "read.rpt": str(rpt),
+                "mapping.table": "ideal",
+                "host.link_bandwidth": "1000GB/s",
+                "buffer.dram_bandwidth": "1000GB/s",
+            }
+            for scheme in ("baseline", "pr2", "ar2", "pnar2"):
+                for page in range(3 if "ar2" in scheme else 4):
+                    # Neighbours of one plane: 32 planes away.
+                    first, next = page * 32 * 16384, (page + 3) * 32 * 16384
+                    mean = {"chip.senses": "none", "chip.t_read": "90us"} if page == 3 else {}
+                    device = ssdlab.Device("asplos21", scheme=scheme, settings=settings | mean)
+                    device.submit(0, "read", offset=first, bytes=16384)
+                    device.submit(200_000, "read", offset=next, bytes=16384)
+                    read, later = (done.finish_ns for done in device.advance(1_000_000_000))
+                    # Both take as long from the beginning of their senses.
+                    rows.append((scheme, steps, page, read, later - 2 * read))
+    return pl.DataFrame(rows, schema=["scheme", "steps", "page", "latency_ns", "busy_ns"], orient="row")
 
 
 def _last_steps() -> pl.DataFrame:
@@ -61,7 +108,7 @@ def _share(steps: pl.DataFrame, pec: int, months: float, at_least: int) -> float
     return 100.0 * float(of.filter(pl.col("steps") >= at_least)["pages"].sum()) / float(of["pages"].sum())
 
 
-def _mean(steps: pl.DataFrame, pec: int, months: float) -> float:
+def _mean_steps(steps: pl.DataFrame, pec: int, months: float) -> float:
     of = steps.filter(pec=pec, months=months)
     return float((of["steps"] * of["pages"]).sum()) / float(of["pages"].sum())
 
@@ -98,12 +145,12 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
     worst = rpt.filter(pec=2000, months=12.0)
     return {
         "rr.fresh.no_retry": Measured(_share(steps, 0, 0.0, 1)),
-        "rr.steps.2k.12mo.mean": Measured(_mean(steps, 2000, 12.0)),
+        "rr.steps.2k.12mo.mean": Measured(_mean_steps(steps, 2000, 12.0)),
         "rr.steps.0.6mo.ge7": Measured(_share(steps, 0, 6.0, 7)),
         "rr.steps.1k.3mo.min": Measured(_fewest(steps, 1000, 3.0)),
         "rr.steps.0.3mo.min": Measured(_fewest(steps, 0, 3.0)),
         # tREAD = (tR + tDMA + tECC) x (1 + N_RR), section 2.4 Eq. 2 and 3.
-        "rr.tread.2k.12mo.ratio": Measured(1.0 + _mean(steps, 2000, 12.0)),
+        "rr.tread.2k.12mo.ratio": Measured(1.0 + _mean_steps(steps, 2000, 12.0)),
         "rr.fig4b.last_steps": Measured(number(last.filter(before=1)["errors"].max())),
         "rr.merr.0.3mo.85c": Measured(of[0, 3.0, 85.0]),
         "rr.merr.1k.12mo.85c": Measured(of[1000, 12.0, 85.0]),
@@ -133,22 +180,241 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
     }
 
 
+MOVES = 2 * 17
+"""A page through a DRAM and a link of 1,000 GB/s [ns]."""
+
+
+def _equations(lone: pl.DataFrame) -> dict[str, Measured]:
+    """The mechanisms, on an idle drive."""
+    worst, at = 0, ""
+    for scheme, steps, page, latency, _ in lone.iter_rows():
+        full = SENSES[page] * SENSE if page < 3 else 90_000
+        short, rest = full - SENSES[page % 3] * CUT, T_DMA + T_ECC
+        retry = {
+            "baseline": steps * (full + rest),
+            "pr2": steps * full + rest,
+            "ar2": T_SET + steps * (short + rest),
+            "pnar2": T_SET + steps * short + rest,
+        }[scheme]
+        off = abs(latency - MOVES - (full + rest + retry))
+        if off > worst:
+            worst, at = off, f"{scheme}, {steps} steps, page {page}"
+
+    def takes(scheme: str, steps: int) -> float:
+        return number(lone.filter(scheme=scheme, steps=steps, page=3)["latency_ns"].item())
+
+    more = {scheme: takes(scheme, 25) - takes(scheme, 24) for scheme in ("baseline", "pr2")}
+    busy = (lone.filter(scheme="pr2")["busy_ns"] + MOVES).unique().to_list()
+    return {
+        "rr.tretry.equations": Measured(worst, note=at),
+        "rr.pr2.step": Measured(100 * (1 - more["pr2"] / more["baseline"])),
+        "rr.pr2.reset": Measured(max(busy) / 1e3),
+    }
+
+
+def _table1() -> Measured:
+    """Entries of section 7.1 and Table 1 that the preset reproduces."""
+    device = ssdlab.run("asplos21", "random-read-8k", requests=1).manifest.device.config
+    chip, geometry = device.chip, device.geometry
+
+    def us(text: str) -> float:
+        scale = {"us": 1.0, "ms": 1e3, "ns": 1e-3}[text[-2:]]
+        return float(text[:-2]) * scale
+
+    dies = geometry.channels * geometry.chips * geometry.dies
+    raw = dies * geometry.planes * geometry.blocks * geometry.pages * 16384
+    entries = [
+        raw >= 512 << 30,
+        geometry.channels == 4,
+        geometry.chips * geometry.dies == 4,
+        geometry.planes == 2,
+        geometry.blocks == 1888,
+        geometry.pages == 576,
+        geometry.page_size == "16KiB",
+        us(chip.t_pre) == 24,
+        us(chip.t_eval) == 5,
+        us(chip.t_disch) == 10,
+        chip.program_loops * (us(chip.t_program_pulse) + us(chip.t_program_verify)) == 700,
+        chip.erase_loops * (us(chip.t_erase_pulse) + us(chip.t_erase_verify)) == 5000,
+        us(chip.t_set) == 1,
+        us(chip.t_rst) == 5,
+        us(device.ecc.t_decode) == 20,
+        us(device.bus.t_dma) == 16,
+        constant(load(chip.model), "cells", "capability") == 72,
+    ]
+    return Measured(sum(entries))
+
+
+MEAN = "host.all.latency_ns.mean"
+"""The paper's average response time; of reads and writes."""
+
+
+def _times(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Response times, a column a scheme."""
+    return table.pivot(on="scheme", index=keys, values=MEAN)
+
+
+def _mean(times: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | None]:
+    """The mean over workloads and conditions, seed by seed, with its interval."""
+    return mean_and_half_width(times.group_by("seed").agg(value.mean().alias("v")).sort("seed")["v"].to_list())
+
+
+def _reduction(times: pl.DataFrame, scheme: str, over: str) -> Measured:
+    mean, width = _mean(times, 100 * (1 - pl.col(scheme) / pl.col(over)))
+    return Measured(mean, width)
+
+
+def _largest(times: pl.DataFrame, value: pl.Expr) -> Measured:
+    """The largest over workloads and conditions of the mean over seeds."""
+    of = times.with_columns(v=value).group_by("workload", "age").agg(pl.col("v")).sort("workload", "age")
+    found = [(*mean_and_half_width(row["v"]), row["workload"], row["age"]) for row in of.iter_rows(named=True)]
+    mean, width, workload, age = max(found, key=lambda row: row[0] or 0.0)
+    return Measured(mean, width, f"{workload} at {age}")
+
+
+def _less(scheme: str, over: str = "baseline") -> pl.Expr:
+    return 100 * (1 - pl.col(scheme) / pl.col(over))
+
+
+def _systems(tables: Tables) -> dict[str, Measured]:
+    times = _times(tables["systems"], ["workload", "age", "seed"])
+    worst = times.filter(pl.col("age") == "2K, 6 mo")
+    stg_0 = times.filter(pl.col("workload") == "stg_0")
+    writes = times.filter(pl.col("workload").is_in(WRITE_DOMINANT))
+    reads = times.filter(~pl.col("workload").is_in(WRITE_DOMINANT))
+    seeds = [
+        [_mean(times.filter(seed=seed), _less(scheme))[0] or 0.0 for scheme in ("pr2", "ar2", "pnar2")]
+        for seed in sorted(times["seed"].unique())
+    ]
+    gap = (pl.col("baseline") - pl.col("pnar2")) / (pl.col("baseline") - pl.col("norr"))
+    return {
+        **{f"rr.{scheme}.mean": _reduction(times, scheme, "baseline") for scheme in ("pr2", "ar2", "pnar2")},
+        **{f"rr.{scheme}.max": _largest(times, _less(scheme)) for scheme in ("pr2", "ar2", "pnar2")},
+        "rr.pnar2.2k.6mo": _reduction(worst, "pnar2", "baseline"),
+        "rr.pnar2.2k.6mo.max": _largest(worst, _less("pnar2")),
+        "rr.synergy": Measured(
+            *mean_and_half_width([both - 100 * (1 - (1 - a / 100) * (1 - b / 100)) for a, b, both in seeds])
+        ),
+        "rr.stg0.2k.6mo": _reduction(stg_0.filter(pl.col("age") == "2K, 6 mo"), "pnar2", "baseline"),
+        "rr.stg0.mean": _reduction(stg_0, "pnar2", "baseline"),
+        "rr.gap_to_norr": Measured(*_mean(times, 100 * gap)),
+        "rr.pnar2.over_norr": Measured(*_mean(times, pl.col("pnar2") / pl.col("norr"))),
+        "rr.pso.over_norr.mean": Measured(*_mean(reads, pl.col("pso") / pl.col("norr"))),
+        "rr.pso.over_norr.max": _largest(reads, pl.col("pso") / pl.col("norr")),
+        "rr.pso_pnar2.read.mean": _reduction(reads, "pso-pnar2", "pso"),
+        "rr.pso_pnar2.read.max": _largest(reads, _less("pso-pnar2", "pso")),
+        "rr.pso_pnar2.write.mean": _reduction(writes, "pso-pnar2", "pso"),
+        "rr.pso_pnar2.write.max": _largest(writes, _less("pso-pnar2", "pso")),
+        "rr.pso_pnar2.over_norr": Measured(*_mean(reads, pl.col("pso-pnar2") / pl.col("norr"))),
+    }
+
+
+def _similar(similar: pl.DataFrame) -> dict[str, Measured]:
+    steps = similar.pivot(on="scheme", index="seed", values="flash.retry.steps.mean")
+    saved = mean_and_half_width((100 * (1 - steps["pso"] / steps["baseline"])).to_list())
+    fewest = number(similar.filter(scheme="pso")["flash.retry.steps.min"].min())
+    memory = int(number(similar["flash.retry.tracked"].max()))
+    return {
+        "rr.pso.steps": Measured(*saved, note=f"with {memory} B of what last worked"),
+        "rr.pso.min_steps": Measured(fewest),
+    }
+
+
 def measure(tables: Tables) -> dict[str, Measured]:
-    """What can be measured so far: the chip, and the twins."""
+    """Every claim: the chip, the twins, lone reads, and twelve workloads."""
     twins = {row["workload"]: row for row in tables["twins"].iter_rows(named=True)}
     errors = [
         abs(twins[name][column] - published)
         for name, row in TWINS.items()
         for column, published in zip(("read_ratio", "cold_read_ratio"), row, strict=True)
     ]
+    retention = ssdlab.Device("asplos21", age="retention=1s,temperature=85C", settings={"age.fill": 1.0})
+    aged = 13 * 3600
+    retention.advance(aged * 1_000_000_000)
+    stands_for = retention.conditions(0)
     # Table 1: two, three and two senses of 39 us.
     return {
         **_chip_claims(tables),
+        **_equations(tables["lone"]),
+        **_systems(tables),
+        **_similar(tables["similar"]),
+        "rr.device.table1": _table1(),
+        "rr.arrhenius": Measured(None if stands_for is None else stands_for.retention_s / 86_400),
+        "rr.teval20.tr": Measured(100 * 0.2 * 5 / 39),
+        "rr.tdisch7.tr": Measured(100 * 0.07 * 10 / 39),
         "rr.tr.lsb_csb_msb": Measured((2 + 3 + 2) / 3 * 39.0),
         "rr.traces.table2": Measured(max(errors)),
     }
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Fig. 5, 7, 8, 9, 10 and 11."""
-    return chip_figures.reading(tables)
+    """Fig. 5 and 7 to 11 of the chip; 14 and 15 of the drive; how the claims move with intensity; a wrong table."""
+    systems = tables["systems"]
+    drawn = chip_figures.reading(tables)
+    drawn["fig14"] = _bars(systems, ("pr2", "ar2", "pnar2", "norr"))
+    drawn["fig15"] = _bars(systems, ("pso", "pso-pnar2", "norr"))
+    drawn["intensity"] = _intensity(tables["intensity"])
+    drawn["wrong"] = _wrong(tables["beyond"])
+    return drawn
+
+
+def _bars(systems: pl.DataFrame, schemes: tuple[str, ...]) -> Figure:
+    """Response times over Baseline's by workload and condition, as the paper draws them."""
+    figure = Figure(figsize=(12, 4.4), layout="constrained")
+    compared = compare(systems, MEAN, baseline="baseline")
+    ages = list(systems["age"].unique(maintain_order=True))
+    panels = figure.subplots(2, 1, sharey=True)
+    names = list(TWINS)
+    for axes, half in zip(panels, (names[:6], names[6:]), strict=True):
+        for place, scheme in enumerate(schemes):
+            heights, errors, xs = [], [], []
+            for at, (workload, age) in enumerate((name, age) for name in half for age in ages):
+                cell = compared.rows[f"{age} {workload}"][scheme]
+                xs.append(at + at // len(ages) * 0.6 + (place - len(schemes) / 2 + 0.5) * 0.8 / len(schemes))
+                heights.append(cell.ratio.mean or 0.0)
+                errors.append(cell.ratio.half_width or 0.0)
+            axes.bar(xs, heights, 0.8 / len(schemes), yerr=errors, label=scheme, error_kw={"elinewidth": 0.6})
+        ticks = [at + at // len(ages) * 0.6 for at in range(len(half) * len(ages))]
+        axes.set_xticks(ticks, [age.replace(" mo", "") for _ in half for age in ages], fontsize="x-small", rotation=90)
+        for at, name in enumerate(half):
+            middle = (at + 0.5) * len(ages) + at * 0.6 - 0.5
+            axes.text(middle, 1.04, name, ha="center", transform=axes.get_xaxis_transform())
+        axes.set_ylabel("response time / Baseline's")
+        axes.set_ylim(0, 1.05)
+    panels[0].legend(ncols=len(schemes), loc="upper right", bbox_to_anchor=(1, 1.32), frameon=False)
+    panels[1].set_xlabel("P/E cycles, months")
+    return figure
+
+
+def _intensity(table: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    axes = figure.subplots()
+    times = _times(table.rename({"workload.rate_iops": "rate"}), ["workload", "age", "rate"])
+    published = {"pr2": 17.7, "ar2": 11.9, "pnar2": 28.9}
+    for color, (scheme, claim) in enumerate(published.items()):
+        mean = times.group_by("rate").agg(_less(scheme).mean().alias("v")).sort("rate")
+        axes.plot(mean["rate"], mean["v"], marker="o", color=f"C{color}", label=scheme)
+        axes.axhline(claim, color=f"C{color}", linestyle=":", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xlabel("requests a second, all twelve workloads")
+    axes.set_ylabel("mean reduction over Baseline (%)")
+    axes.legend(title="dotted: published", ncols=3)
+    axes.set_ylim(0)
+    return figure
+
+
+def _wrong(table: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    variants = [name for name in table["variant"].unique(maintain_order=True) if "suspension" not in name]
+    ages = list(table["age"].unique(maintain_order=True))
+    for axes, metric in zip(figure.subplots(1, 2), ("mean", "p99_9"), strict=True):
+        for place, age in enumerate(ages):
+            of = table.filter(pl.col("age") == age)
+            column = f"host.read.latency_ns.{metric}"
+            means = [number(of.filter(variant=name)[column].mean()) / 1e6 for name in variants]
+            axes.barh([at + 0.4 * place for at in range(len(variants))], means, 0.4, label=age)
+        axes.set_yticks([at + 0.2 for at in range(len(variants))], variants if metric == "mean" else [])
+        axes.invert_yaxis()
+        axes.set_xlabel(f"read latency, {metric.replace('p99_9', 'p99.9')} (ms)")
+    figure.axes[1].legend(loc="lower right")
+    return figure

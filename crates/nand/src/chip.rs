@@ -74,6 +74,10 @@ units::section! {
         t_buffer: Span = Span(3_000),
         /// A shadow buffer keeps the data of a suspended program; otherwise it is sent again over the bus.
         shadow_buffer: bool = true,
+        /// tSET: SET FEATURE, which changes the timing of a die's senses (asplos21 Table 1).
+        t_set: Span = Span(1_000),
+        /// tRST: RESET of a die that senses (asplos21 Table 1).
+        t_rst: Span = Span(5_000),
         /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages); "none" has no errors.
         model: Option<String> = None,
         /// How the planes of a die take reads: single, lockstep or independent.
@@ -102,6 +106,12 @@ impl Timings {
     #[inline]
     pub fn read(&self, layout: &Layout, ppn: Ppn) -> Span {
         self.read[layout.page_type(ppn) as usize]
+    }
+
+    /// tR of a page by its place in the wordline when tPRE is `less` shorter than by default, for `senses` of each kind.
+    pub fn shorter(&self, kind: u32, senses: &[u32], less: Span) -> Span {
+        let count = senses.get(kind as usize).or(senses.first()).copied().unwrap_or(0);
+        Span(self.read[kind as usize].0.saturating_sub(u64::from(count) * less.0))
     }
 
     /// The longest tR of any page.

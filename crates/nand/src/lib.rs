@@ -7,6 +7,7 @@ pub mod characterize;
 pub mod chip;
 pub mod geometry;
 pub mod model;
+pub mod rpt;
 
 pub use chip::{Chip, PlanePrograms, PlaneReads, ProgramUnit, Timings};
 pub use geometry::{Address, Cell, DieId, Geometry, Layout, PlaneId};

@@ -265,12 +265,12 @@ fn bench_characterization() {
     let steps = retry_steps(&chip, population, &conditions, 2, &|_| ());
     let (pages, took) = (steps.iter().map(|s| s.pages.iter().sum::<u64>()).sum::<u64>(), start.elapsed().as_secs_f64());
     println!("characterization: {:.1} million page-conditions a second on 2 threads", pages as f64 / took / 1e6);
-    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip)), 3, 192, 30.0, 1);
+    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip)), None, 3, 192, 30.0, 1);
     let stream = Stream::new(1, "bench");
     let month = 30 * 86_400_000_000_000u64;
     let mut read = |i: u64| {
         let bits = stream.bits(i);
-        u64::from(outcomes.steps(bits >> 40, (bits & 511) as u32, 1500, Span(6 * month)))
+        u64::from(outcomes.read(bits >> 40, (bits & 511) as u32, 1500, Span(6 * month)).first)
     };
     let warm: u64 = (0..1_000_000).map(&mut read).sum();
     assert!(warm > 0);
@@ -282,13 +282,13 @@ fn bench_characterization() {
 #[test]
 fn a_drives_reads_come_to_what_the_population_says() {
     let chip = chip("tlc48");
-    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip.clone())), 3, 192, 85.0, 1);
+    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip.clone())), None, 3, 192, 85.0, 1);
     for (pec, months, x) in [(0u32, 6.0, 0.0), (1010, 3.0, 1.025), (2000, 12.0, 2.025)] {
         let retention = Span((months * 30.0 * 86_400e9) as u64);
         let (mut sum, mut count) = (0.0, 0.0);
         for block in 0..400u64 {
             for page in 0..576 {
-                sum += f64::from(outcomes.steps(block, page, pec, retention));
+                sum += f64::from(outcomes.read(block, page, pec, retention).first);
                 count += 1.0;
             }
         }
@@ -296,12 +296,16 @@ fn a_drives_reads_come_to_what_the_population_says() {
         let expected = retry_steps(&chip, population, &[Condition { x, months, celsius: 85.0 }], 1, &|_| ())[0].mean();
         assert!((sum / count - expected).abs() < 0.25, "{pec} cycles, {months} months: {} for {expected}", sum / count);
     }
-    assert_eq!(outcomes.steps(7, 3, 0, Span(0)), 0);
+    assert_eq!(outcomes.read(7, 3, 0, Span(0)).first, 0);
     // 256 archetypes, three conditions and the last: however many blocks the drive has.
-    assert!(outcomes.memory() <= 256 * 4 * 576, "{}", outcomes.memory());
-    let again =
-        Outcomes::new(Reading::Virtual(Box::new(chip)), 3, 192, 85.0, 1).steps(99, 100, 2000, Span::from_ms(1 << 40));
-    assert_eq!(outcomes.steps(99, 100, 2000, Span::from_ms(1 << 40)), again, "the order of reads changes nothing");
+    assert!(outcomes.memory() <= 3 * 256 * 4 * 576, "{}", outcomes.memory());
+    let again = Outcomes::new(Reading::Virtual(Box::new(chip)), None, 3, 192, 85.0, 1).read(
+        99,
+        100,
+        2000,
+        Span::from_ms(1 << 40),
+    );
+    assert_eq!(outcomes.read(99, 100, 2000, Span::from_ms(1 << 40)), again, "the order of reads changes nothing");
 }
 
 #[test]
@@ -309,11 +313,12 @@ fn measured_steps_take_the_place_of_the_model() {
     let text = "months,pec,steps,pages\n0,0,0,1000\n6,0,5,250\n6,0,7,750\n12,2000,20,1000\n";
     let steps = MeasuredSteps::parse(text, "steps.csv").unwrap();
     assert_eq!(steps.rows().count(), 4);
-    let mut outcomes = Outcomes::new(Reading::Measured(steps), 3, 192, 85.0, 1);
+    let mut outcomes = Outcomes::new(Reading::Measured(steps), None, 3, 192, 85.0, 1);
     let month = 30 * 86_400_000_000_000u64;
     let mut mean = |pec: u32, months: u64| {
         let all = (0..40).flat_map(|block| (0..576).map(move |page| (block, page)));
-        let steps: Vec<u8> = all.map(|(block, page)| outcomes.steps(block, page, pec, Span(months * month))).collect();
+        let steps: Vec<u8> =
+            all.map(|(block, page)| outcomes.read(block, page, pec, Span(months * month)).first).collect();
         (steps.iter().map(|steps| f64::from(*steps)).sum::<f64>() / steps.len() as f64, *steps.iter().max().unwrap())
     };
     assert_eq!(mean(0, 0), (0.0, 0));

@@ -53,21 +53,21 @@ impl Device {
         self.lock().submit(request).map_err(raise)
     }
 
-    /// Plays up to `time` [ns]; returns (request, finish [ns]) of all that completed, in order.
-    fn advance(&self, py: Python<'_>, time: u64) -> PyResult<Vec<(u64, u64)>> {
+    /// Plays up to `time` [ns]; returns (request, finish [ns], uncorrectable) of all that completed, in order.
+    fn advance(&self, py: Python<'_>, time: u64) -> PyResult<Vec<(u64, u64, bool)>> {
         py.detach(|| {
             let mut device = self.lock();
             device.advance(Time(time)).map_err(raise)?;
-            Ok(device.take_completions().map(|c| (c.id, c.finish.0)).collect())
+            Ok(device.take_completions().map(|c| (c.id, c.finish.0, c.uncorrectable)).collect())
         })
     }
 
     /// Plays until something completes, or until nothing is left to do; returns what completed.
-    fn advance_to_completion(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
+    fn advance_to_completion(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, bool)>> {
         py.detach(|| {
             let mut device = self.lock();
             device.advance_to_completion(Time::NEVER).map_err(raise)?;
-            Ok(device.take_completions().map(|c| (c.id, c.finish.0)).collect())
+            Ok(device.take_completions().map(|c| (c.id, c.finish.0, c.uncorrectable)).collect())
         })
     }
 

@@ -339,10 +339,11 @@ impl Simulation {
             }
             Reading::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
         });
+        let rpt = checked.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect::<Value>());
         let manifest = json!({
             "ssdlab": env!("CARGO_PKG_VERSION"),
             "results_version": ssd::RESULTS_VERSION,
-            "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections, "cells": cells },
+            "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections, "cells": cells, "rpt": rpt },
             "workload": work.manifest,
             "scheme": scheme,
             "replay": json_of(&replay.write()),

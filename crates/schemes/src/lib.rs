@@ -3,11 +3,19 @@
 //!
 //! Architecture invariant: a policy never sees a queue, a device or the time.
 
+pub mod next;
 pub mod order;
+pub mod pipeline;
 pub mod presets;
+pub mod sensing;
+pub mod start;
 pub mod suspend;
 pub mod victim;
 
+pub use next::{Failed, Next};
 pub use order::{Class, Order};
+pub use pipeline::Pipeline;
+pub use sensing::Sensing;
+pub use start::Start;
 pub use suspend::{Goes, InPhase, LetsGo, SuspendErase, SuspendProgram};
 pub use victim::{Candidates, Victim};

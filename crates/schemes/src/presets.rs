@@ -17,6 +17,10 @@ pub struct Scheme {
 
 /// The section and key of the configuration that hold each axis.
 pub const AXES: &[(&str, &str)] = &[
+    ("start", "read.start"),
+    ("next", "read.next"),
+    ("pipeline", "read.pipeline"),
+    ("sensing", "read.sensing"),
     ("order", "schedule.order"),
     ("suspend-program", "schedule.suspend_program"),
     ("suspend-erase", "schedule.suspend_erase"),
@@ -71,6 +75,48 @@ pub const ALL: &[Scheme] = &[
         choices: &[("order", "user-first")],
         overrides: &[],
     },
+    Scheme {
+        name: "baseline",
+        about: "regular read-retry: the vendor's table, step after step (asplos21 section 7.2)",
+        choices: &[("start", "default"), ("next", "table"), ("pipeline", "off"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "pr2",
+        about: "retry steps pipelined with CACHE READ (asplos21 section 6.1)",
+        choices: &[("start", "default"), ("next", "table"), ("pipeline", "cache-read"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "ar2",
+        about: "retry steps sensed faster by the ECC's margin (asplos21 section 6.2)",
+        choices: &[("start", "default"), ("next", "table"), ("pipeline", "off"), ("sensing", "adaptive")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "pnar2",
+        about: "pr2 and ar2 together (asplos21 section 7.2)",
+        choices: &[("start", "default"), ("next", "table"), ("pipeline", "cache-read"), ("sensing", "adaptive")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "pso",
+        about: "reads begin near the references that last worked for similar pages (asplos21 section 7.3)",
+        choices: &[("start", "tracked"), ("next", "table"), ("pipeline", "off"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "pso-pnar2",
+        about: "pso, pr2 and ar2 together (asplos21 section 7.3)",
+        choices: &[("start", "tracked"), ("next", "table"), ("pipeline", "cache-read"), ("sensing", "adaptive")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "norr",
+        about: "ideal: no sense ever fails (asplos21 section 7.2)",
+        choices: &[],
+        overrides: &["chip.model=none"],
+    },
 ];
 
 /// The configuration words (`section.key=value`) of a scheme: a name, or `axis=choice` pairs joined by commas, or a
@@ -124,8 +170,6 @@ mod tests {
     fn a_scheme_is_a_name_and_overrides() {
         assert_eq!(words("fifo,order=user-first").unwrap(), ["schedule.order=fifo", "schedule.order=user-first"]);
         assert!(words("fiffo").unwrap_err().to_string().contains("did you mean `fifo`?"));
-        assert!(
-            words("odor=fifo").unwrap_err().to_string().contains("the axes are order, suspend-program, suspend-erase")
-        );
+        assert!(words("odor=fifo").unwrap_err().to_string().contains("the axes are start, next, pipeline"));
     }
 }

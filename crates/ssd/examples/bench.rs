@@ -59,6 +59,19 @@ fn cases() -> Vec<Case> {
         settings: &["mapping.table=cached"],
         ..case("8-KiB reads, map behind 2 MiB", "tlc", "random-read-closed", None)
     });
+    // Ten retry steps a read and more: pages read a second, whatever that takes of senses.
+    const WORN: &[&str] = &["age.pec=2000", "age.retention=6mo", "mapping.table=ideal"];
+    const PIPELINED: &[&str] = &[
+        "age.pec=2000",
+        "age.retention=6mo",
+        "mapping.table=ideal",
+        "read.pipeline=cache-read",
+        "read.sensing=adaptive",
+    ];
+    for (name, settings) in [("aged 8-KiB reads, baseline", WORN), ("aged 8-KiB reads, pnar2", PIPELINED)] {
+        let (replay, keys) = (Replay::Closed(256), &["workload.requests=300000"]);
+        cases.push(Case { replay, keys, settings, ..case(name, "asplos21", "random-read-closed", None) });
+    }
     for (name, depth) in
         [("queue: closed loop 16", 16), ("queue: closed loop 1024", 1024), ("queue: closed loop 65536", 65_536)]
     {

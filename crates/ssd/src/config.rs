@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use nand::chip::LONGEST;
 use nand::model::measured::MeasuredSteps;
-use nand::model::outcomes::Reading;
+use nand::model::outcomes::{Faster, Reading};
+use nand::rpt::Rpt;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings, VirtualChip};
-use schemes::{SuspendErase, SuspendProgram};
+use schemes::{Sensing, SuspendErase, SuspendProgram};
 use units::document::{Document, apply_word};
 use units::section::Section;
 use units::{Bytes, ConfigError, Rate, Span};
@@ -41,6 +42,8 @@ pub struct Config {
     pub mapping: Mapping,
     /// Refresh and read reclaim.
     pub refresh: Refresh,
+    /// Reading.
+    pub read: Read,
     /// Scheduling.
     pub schedule: Schedule,
     /// Energy.
@@ -51,7 +54,7 @@ pub struct Config {
 
 impl Config {
     /// The sections, in the order in which they are documented.
-    pub fn sections(&self) -> [&dyn Section; 14] {
+    pub fn sections(&self) -> [&dyn Section; 15] {
         [
             &self.geometry,
             &self.chip,
@@ -64,6 +67,7 @@ impl Config {
             &self.wear,
             &self.mapping,
             &self.refresh,
+            &self.read,
             &self.schedule,
             &self.energy,
             &self.age,
@@ -71,7 +75,7 @@ impl Config {
     }
 
     /// The sections, to be changed.
-    pub fn sections_mut(&mut self) -> [&mut dyn Section; 14] {
+    pub fn sections_mut(&mut self) -> [&mut dyn Section; 15] {
         [
             &mut self.geometry,
             &mut self.chip,
@@ -84,6 +88,7 @@ impl Config {
             &mut self.wear,
             &mut self.mapping,
             &mut self.refresh,
+            &mut self.read,
             &mut self.schedule,
             &mut self.energy,
             &mut self.age,
@@ -294,12 +299,14 @@ impl Config {
         }
         let suspends = programs != SuspendProgram::None || erases != SuspendErase::None;
         let cells = self.cells(&layout)?;
+        let faster = self.faster(cells.as_deref())?;
         Ok(Plan {
             layout,
             program_phases,
             erase_phases,
             suspends,
             cells,
+            faster,
             logical_pages,
             link,
             dram,
@@ -349,6 +356,49 @@ impl Config {
     }
 }
 
+impl Config {
+    /// How retries are sensed faster, where they are and where any read can fail.
+    fn faster(&self, cells: Option<&Reading>) -> Result<Option<Faster>, ConfigError> {
+        let refuse = |key: &str, problem: String, remedy: &str| ConfigError {
+            origin: "device".into(),
+            line: None,
+            key: Some(key.into()),
+            problem,
+            remedy: remedy.into(),
+        };
+        for (key, value, expected) in [
+            ("rpt_error", self.read.rpt_error.abs(), "write nanoseconds, such as -2000"),
+            ("age_error", self.read.age_error, "write a positive number: 2 for twice the true age"),
+        ] {
+            if !(0.0..=1e9).contains(&value) {
+                return Err(refuse(&format!("read.{key}"), format!("is {value}"), expected));
+            }
+        }
+        let (Some(cells), Sensing::Adaptive) = (cells, self.read.sensing) else { return Ok(None) };
+        if self.chip.senses.is_none() || self.chip.t_pre == Span::ZERO {
+            let remedy =
+                "give chip.senses, t_pre, t_eval and t_disch in place of t_read, or set read.sensing to \"default\"";
+            return Err(refuse("read.sensing", "is adaptive, and the phases of a sense are not known".into(), remedy));
+        }
+        let rpt = match (&self.read.rpt, cells) {
+            (Some(name), _) => {
+                let text = std::fs::read_to_string(name).map_err(|error| {
+                    let remedy = "give the path of a CSV file with the columns pec, months, cut";
+                    refuse("read.rpt", format!("{name} cannot be read: {error}"), remedy)
+                })?;
+                Arc::new(Rpt::parse(&text, name)?)
+            }
+            (None, Reading::Virtual(chip)) => Rpt::of(chip),
+            (None, Reading::Measured(_)) => {
+                let remedy = "give a table in read.rpt";
+                return Err(refuse("read.rpt", "is \"none\", and measured steps give no RPT".into(), remedy));
+            }
+        };
+        let (error, age_error) = (self.read.rpt_error, self.read.age_error);
+        Ok(Some(Faster { rpt, t_pre: self.chip.t_pre.0 as u32, error, age_error }))
+    }
+}
+
 /// How long a transfer takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PageTime {
@@ -395,12 +445,19 @@ pub struct Plan {
     pub(crate) suspends: bool,
     /// What decides which errors reads meet.
     pub(crate) cells: Option<Arc<Reading>>,
+    /// How retries are sensed faster, if they are.
+    pub(crate) faster: Option<Faster>,
 }
 
 impl Plan {
     /// What decides what reads meet, if there is anything.
     pub fn reading(&self) -> Option<&Reading> {
         self.cells.as_deref()
+    }
+
+    /// By how much retries are sensed faster, where they are.
+    pub fn rpt(&self) -> Option<&Rpt> {
+        self.faster.as_ref().map(|faster| faster.rpt.as_ref())
     }
 
     /// Logical capacity.

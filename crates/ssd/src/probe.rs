@@ -39,6 +39,8 @@ pub trait Probe {
     fn program(&mut self, _start: Time, _end: Time, _die: DieId, _planes: u8) {}
     /// A die erases blocks on the planes of a set.
     fn erase(&mut self, _start: Time, _end: Time, _die: DieId, _planes: u8) {}
+    /// A die is reset, or its timing set back, until `end`; what it sensed is lost.
+    fn reset(&mut self, _now: Time, _end: Time, _die: DieId) {}
     /// The program or erase of a die has been suspended: its array is free for reads.
     fn suspend(&mut self, _now: Time, _die: DieId) {}
     /// The suspended operation of a die goes on, and ends at `end` if it is not suspended again.

@@ -11,7 +11,7 @@ use crate::log::RequestLog;
 use crate::stats::latency::ByQueue;
 use crate::stats::series::Series;
 use crate::stats::steady::{Snapshot, Steady, SteadyState};
-use crate::stats::{Counters, Usage, Victims};
+use crate::stats::{Counters, Steps, Usage, Victims};
 
 /// How requests are paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,6 +123,8 @@ pub struct Outcome {
     pub usage: Usage,
     /// Valid pages of the blocks collected, without the warm-up.
     pub victims: Victims,
+    /// Retry steps of the pages read, without the warm-up.
+    pub steps: Steps,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
     /// What reading the workload left out or put in order.
@@ -467,6 +469,7 @@ impl Run {
             latencies: self.latencies,
             series: self.series,
             victims: after.victims.since(&before.victims),
+            steps: after.steps.since(&before.steps),
             buffered_bytes: after.counters.buffered_bytes,
             counters: after.counters.since(&before.counters),
             usage: after.usage.since(&before.usage),

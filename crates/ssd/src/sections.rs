@@ -1,7 +1,7 @@
 //! The sections of the configuration that belong to the drive: their keys, what they mean, their defaults.
 
 use nand::Layout;
-use schemes::{Order, SuspendErase, SuspendProgram, Victim};
+use schemes::{Next, Order, Pipeline, Sensing, Start, SuspendErase, SuspendProgram, Victim};
 use units::value::{Scalar, Value};
 use units::{Bandwidth, Bytes, Fraction, PeCycles, Retention, Span, Temperature};
 
@@ -305,6 +305,26 @@ units::section! {
 }
 
 units::section! {
+    /// How a page is read whose data is not corrected at once (chip.model): the references, the order and the timing of senses.
+    pub struct Read in "read" {
+        /// The references of the first sense: default, or tracked (those that last read a similar page).
+        start: Start = Start::Default,
+        /// What follows a failure: table (the vendor's retry table, step by step) or oracle (ideal: the second sense is right).
+        next: Next = Next::Table,
+        /// Whether retry steps overlap: off, or cache-read (PR2).
+        pipeline: Pipeline = Pipeline::Off,
+        /// The timing of senses: default, or adaptive (AR2: retries with the tPRE of the RPT).
+        sensing: Sensing = Sensing::Default,
+        /// A read-timing parameter table of one's own: a CSV file with the columns pec, months, cut; "none" profiles chip.model.
+        rpt: Option<String> = None,
+        /// What is added to the RPT's tPRE [ns]: a table that is wrong.
+        rpt_error: f64 = 0.0,
+        /// The retention age that the controller has recorded, by which it asks the RPT, over the true one.
+        age_error: f64 = 1.0,
+    }
+}
+
+units::section! {
     /// The order in which dies and buses serve waiting operations.
     pub struct Schedule in "schedule" {
         /// Which waiting operation goes first: fifo, read-first or user-first.
@@ -344,6 +364,8 @@ units::section! {
         pec: PeCycles = PeCycles(0),
         /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
         retention: Retention = Retention::Fixed(Span::ZERO),
+        /// Age of the mapping pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes.
+        map_retention: Span = Span::ZERO,
         /// Temperature of the drive during the run.
         temperature: Temperature = Temperature(30.0),
         /// Share of the logical capacity that holds data, from address 0 up.

@@ -1,6 +1,7 @@
 //! Page operations and requests: slabs of small entries named by a `u32`, and queues through them.
 
 use nand::DieId;
+use nand::model::outcomes::PageRead;
 use schemes::Class;
 use units::{Lpn, Ppn};
 
@@ -97,6 +98,45 @@ pub(crate) struct PageOp {
     pub lane: u8,
     /// Age: operations are numbered as they enter their die's queues.
     pub seq: u64,
+    pub sense: Sense,
+}
+
+/// Which sense of a page a read is at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sense {
+    /// What reading the page comes to; known when the first sense has been decoded.
+    pub read: PageRead,
+    /// The step of the retry table whose references it uses, and at which the read began.
+    pub step: u8,
+    pub start: u8,
+    /// Senses before this one.
+    pub tries: u16,
+    /// The next step follows already (`read.pipeline`).
+    pub followed: bool,
+    /// Every step has failed with the RPT's tPRE: again with the default one.
+    pub repeated: bool,
+    /// What becomes of it matters no more: the data has been read.
+    pub void: bool,
+    /// How long the die senses [ns].
+    pub took: u32,
+}
+
+impl Sense {
+    pub const FIRST: Sense = Sense {
+        read: PageRead { first: 0, last: 0, weak: false },
+        step: 0,
+        start: 0,
+        tries: 0,
+        followed: false,
+        repeated: false,
+        void: false,
+        took: 0,
+    };
+
+    /// Whether it belongs to a read whose first sense has failed.
+    pub fn is_retry(&self) -> bool {
+        self.tries > 0
+    }
 }
 
 /// A first-in-first-out queue through the slab of page operations.
@@ -134,6 +174,64 @@ impl Queue {
         self.len -= 1;
         ops[id].next = NONE;
         id
+    }
+
+    /// Puts an entry in at its age: before everything younger.
+    pub fn insert(&mut self, ops: &mut Slab<PageOp>, id: u32) {
+        if self.head == NONE || ops[id].seq >= ops[self.tail].seq {
+            return self.push(ops, id);
+        }
+        self.len += 1;
+        if ops[id].seq < self.head_seq {
+            ops[id].next = self.head;
+            (self.head, self.head_seq) = (id, ops[id].seq);
+            return;
+        }
+        let mut before = self.head;
+        while ops[ops[before].next].seq <= ops[id].seq {
+            before = ops[before].next;
+        }
+        ops[id].next = ops[before].next;
+        ops[before].next = id;
+    }
+
+    /// Takes the entry of an age out of a queue that stands in the order of ages.
+    pub fn remove(&mut self, ops: &mut Slab<PageOp>, seq: u64) -> Option<u32> {
+        if self.head == NONE || self.head_seq > seq {
+            return None;
+        }
+        if self.head_seq == seq {
+            return Some(self.pop(ops));
+        }
+        let mut before = self.head;
+        while ops[before].next != NONE && ops[ops[before].next].seq < seq {
+            before = ops[before].next;
+        }
+        let found = ops[before].next;
+        if found == NONE || ops[found].seq != seq {
+            return None;
+        }
+        ops[before].next = ops[found].next;
+        if self.tail == found {
+            self.tail = before;
+        }
+        self.len -= 1;
+        Some(found)
+    }
+
+    /// Takes the entries out that `chosen` holds of, and gives them to `found`.
+    pub fn take(
+        &mut self,
+        ops: &mut Slab<PageOp>,
+        chosen: impl Fn(&PageOp) -> bool,
+        mut found: impl FnMut(&mut Slab<PageOp>, u32),
+    ) {
+        let mut kept = Queue::EMPTY;
+        while !self.is_empty() {
+            let id = self.pop(ops);
+            if chosen(&ops[id]) { found(ops, id) } else { kept.push(ops, id) }
+        }
+        *self = kept;
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Every configuration key has an effect: a run with it changed differs from the same run without.
 
+mod common;
+
 use ssd::stats::energy::Energy;
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Stream, Time};
@@ -54,6 +56,23 @@ const SUSPENDED: &[&str] = &[
     "chip.cache_program=false",
     "schedule.suspend_program=intra-phase",
 ];
+/// A chip whose old data needs retries, with the phases of a sense.
+const RETRIES: &[&str] = &[
+    "chip.model=tlc48",
+    "chip.t_read=none",
+    "chip.senses=[2,3,2]",
+    "chip.t_pre=24us",
+    "chip.t_eval=5us",
+    "chip.t_disch=10us",
+    "age.pec=1000",
+    "age.retention=6mo",
+    "chip.cache_read=false",
+    "read.sensing=adaptive",
+];
+const OLD_MAP: &[&str] =
+    &["chip.model=tlc48", "age.pec=1000", "mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
+const PIPELINED: &[&str] =
+    &["chip.model=tlc48", "age.pec=1000", "age.retention=6mo", "chip.cache_read=false", "read.pipeline=cache-read"];
 const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
@@ -149,6 +168,15 @@ const ROWS: &[Row] = &[
     ),
     ("refresh.period", &["age.retention=30d", "age.fill=0.02"], "150s", Spaced, 0),
     ("refresh.reads", &["geometry.pages=15"], "60", Hot, 0),
+    ("chip.t_set", RETRIES, "20us", Reads, 1),
+    ("chip.t_rst", PIPELINED, "30us", Reads, 0),
+    ("read.start", RETRIES, "tracked", Reads, -1),
+    ("read.next", RETRIES, "oracle", Reads, -1),
+    ("read.pipeline", RETRIES, "cache-read", Reads, -1),
+    ("read.sensing", RETRIES, "default", Reads, 1),
+    ("read.rpt", RETRIES, "(a file)", Reads, 0),
+    ("read.rpt_error", RETRIES, "2000", Reads, 1),
+    ("read.age_error", RETRIES, "3", Reads, 1),
     ("schedule.order", PAGES, "fifo", Mixed, 0),
     ("schedule.suspend_program", SUSPENDED, "none", Overwrites, 0),
     ("schedule.suspend_erase", PHASES, "pulse-boundary", Overwrites, 0),
@@ -159,6 +187,7 @@ const ROWS: &[Row] = &[
     ("chip.shadow_buffer", SUSPENDED, "false", Overwrites, 0),
     ("age.pec", &[], "1000", Reads, 0),
     ("age.retention", &[], "3mo", Reads, 0),
+    ("age.map_retention", OLD_MAP, "6mo", Reads, 1),
     ("age.temperature", &[], "85C", Writes, 0),
     ("age.fill", &[], "0.1", Reads, -1),
     ("age.precondition", &[], "closed-form", Mixed, 0),
@@ -239,6 +268,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
 fn every_key_has_an_effect() {
     let mut failures = String::new();
     for (key, shared, value, load, direction) in ROWS {
+        let value = if *value == "(a file)" { common::measured_rpt() } else { value };
         let shared: Vec<String> = shared.iter().map(|word| (*word).to_owned()).collect();
         let changed: Vec<String> = shared.iter().cloned().chain([format!("{key}={value}")]).collect();
         let ((before, mean_before), (after, mean_after)) = (play(&shared, *load), play(&changed, *load));

@@ -17,6 +17,8 @@ enum Work {
     Sense(Ppn),
     Program,
     Erase,
+    /// A reset, or SET FEATURE after a retry.
+    Reset,
 }
 
 /// Start, end, die, planes, what.
@@ -35,6 +37,14 @@ impl Probe for Arrays {
     }
     fn erase(&mut self, start: Time, end: Time, die: DieId, planes: u8) {
         self.0.borrow_mut().push((start.0, end.0, die.0, planes, Work::Erase));
+    }
+    fn reset(&mut self, now: Time, end: Time, die: DieId) {
+        let mut works = self.0.borrow_mut();
+        for work in works.iter_mut().filter(|work| work.2 == die.0 && work.1 > now.0) {
+            assert!(matches!(work.4, Work::Sense(_)), "only senses are reset");
+            work.1 = now.0;
+        }
+        works.push((now.0, end.0, die.0, 0, Work::Reset));
     }
     fn suspend(&mut self, now: Time, die: DieId) {
         let mut works = self.0.borrow_mut();
@@ -60,6 +70,11 @@ fn conflict(config: &Config, works: &[Entry]) -> Option<String> {
         for b in works[index + 1..].iter().take_while(|b| b.0 < a.1) {
             let chip = |die: u16| u32::from(die) / layout.dies_per_chip;
             let bad = match (a.4, b.4) {
+                (Work::Reset, Work::Sense(_)) | (Work::Sense(_), Work::Reset)
+                    if a.2 == b.2 && config.chip.plane_reads == PlaneReads::Independent =>
+                {
+                    false
+                }
                 _ if a.2 != b.2 => !config.bus.die_interleaving && chip(a.2) == chip(b.2),
                 (Work::Sense(one), Work::Sense(other)) => {
                     layout.plane_of(one) == layout.plane_of(other)

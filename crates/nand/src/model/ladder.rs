@@ -88,6 +88,16 @@ impl Ladder {
             .map(|step| step as u32)
     }
 
+    /// The last step of those that read the page without a break from step `first` on: past it the references have gone too
+    /// far.
+    #[inline]
+    pub fn last_from(&self, log_factor: f64, worst: f64, first: u32) -> u32 {
+        let (point, part) = self.point(log_factor);
+        let (low, high) = (&self.margins[point * self.steps..], &self.margins[(point + 1) * self.steps..]);
+        let reads = |step: &usize| low[*step] + part * (high[*step] - low[*step]) >= worst as f32;
+        (first as usize + 1..self.steps).take_while(reads).last().map_or(first, |step| step as u32)
+    }
+
     /// Mean errors per KiB in the passing step.
     #[inline]
     pub fn least(&self, log_factor: f64) -> f64 {

@@ -3,6 +3,7 @@
 use units::{ConfigError, Span, Stream};
 
 use super::cells::MONTH_NS;
+use super::outcomes::PageRead;
 
 /// Measured steps: for each condition how many pages needed how many.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +100,11 @@ impl MeasuredSteps {
         self.conditions.iter().flat_map(|of| of.pages.iter().map(|(steps, pages)| (of.pec, of.months, *steps, *pages)))
     }
 
+    /// The most steps of any page: the last of the table.
+    pub fn most(&self) -> u8 {
+        self.conditions.iter().flat_map(|of| of.pages.iter().map(|(steps, _)| *steps)).max().unwrap_or(0)
+    }
+
     /// The measured condition nearest to one that was met: in cycles relative to the range measured, and in the logarithm of
     /// the age.
     fn nearest(&self, pec: u32, retention: Span) -> &Measured {
@@ -122,12 +128,13 @@ impl MeasuredSteps {
         pages: u32,
         pec: u32,
         retention: Span,
-    ) -> Box<[u8]> {
+    ) -> Box<[PageRead]> {
         let shares = &self.nearest(pec, retention).shares;
         let last = shares.last().expect("Invariant: a condition has pages").0;
         let of_page = |page: u32| {
             let u = draws.entity(archetype).uniform(page.into());
-            shares.iter().find(|(_, share)| u < *share).map_or(last, |(steps, _)| *steps)
+            let first = shares.iter().find(|(_, share)| u < *share).map_or(last, |(steps, _)| *steps);
+            PageRead { first, last: u8::MAX, weak: false }
         };
         (0..pages).map(of_page).collect()
     }

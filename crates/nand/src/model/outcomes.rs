@@ -5,6 +5,7 @@
 //! age that a run meets, so memory does not grow with the drive.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use units::{Span, Stream};
 
@@ -12,8 +13,10 @@ use super::VirtualChip;
 use super::cells::MONTH_NS;
 use super::ladder::Ladder;
 use super::measured::MeasuredSteps;
+use super::sensing::Cuts;
 use super::variation::{Draws, Place};
 use crate::characterize::CODEWORDS;
+use crate::rpt::Rpt;
 
 /// Blocks drawn from the population.
 const ARCHETYPES: u64 = 256;
@@ -25,8 +28,53 @@ const AGES: f64 = 36.0;
 const CHUNKS: usize = 1 << 16;
 /// No codeword of a page lies further above their mean [deviations]: one in 10^15 would.
 const WORST: f64 = 8.0;
-/// In place of a number of steps: the page is not read even in the last.
+/// In place of a step: none reads the page.
 pub const UNCORRECTABLE: u8 = u8::MAX;
+/// Layers of a block where nothing says how many it has.
+const LAYERS: u32 = 48;
+
+/// What reading a page comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRead {
+    /// The first step of the table, counted from the default references, that reads it, or [`UNCORRECTABLE`].
+    pub first: u8,
+    /// The last one. Of measured pages only the first is known; all later ones are taken to read it as well.
+    pub last: u8,
+    /// No step reads it with the tPRE of the RPT.
+    pub weak: bool,
+}
+
+impl PageRead {
+    /// A page that the default references read.
+    const EASY: PageRead = PageRead { first: 0, last: 0, weak: false };
+
+    /// Whether a sense with the references of a step, with the RPT's tPRE or the default one, is corrected.
+    #[inline]
+    pub fn by(&self, step: u8, reduced: bool) -> bool {
+        self.first <= step && step <= self.last && !(reduced && self.weak)
+    }
+}
+
+/// How retries are sensed faster (AR2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Faster {
+    /// The table that says by how much.
+    pub rpt: Arc<Rpt>,
+    /// The chip's default tPRE [ns].
+    pub t_pre: u32,
+    /// What is added to the table's tPRE [ns]: a table that is wrong.
+    pub error: f64,
+    /// The recorded retention age, by which the table is asked, over the true one.
+    pub age_error: f64,
+}
+
+impl Faster {
+    /// tPRE under some conditions [ns].
+    fn t_pre(&self, pec: u32, age_ns: f64) -> u32 {
+        let cut = self.rpt.cut(pec, Span((age_ns * self.age_error) as u64));
+        (f64::from(self.t_pre) * (1.0 - cut) + self.error).round().clamp(0.0, f64::from(self.t_pre)) as u32
+    }
+}
 
 /// Where the outcomes come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +88,7 @@ pub enum Reading {
 /// The outcomes of reading the pages of a drive.
 pub struct Outcomes {
     reading: Reading,
+    faster: Option<Faster>,
     /// Pages of the drive's wordlines.
     bits: u32,
     /// The age that bins are counted in [ns].
@@ -63,15 +112,24 @@ pub struct Outcomes {
 struct Bin {
     /// No page needs a retry: data is young, and nothing more need be known.
     easy: bool,
-    /// For each kind of page.
-    ladders: Vec<Ladder>,
-    /// For each archetype the steps of its pages.
-    steps: Vec<Option<Box<[u8]>>>,
+    /// tPRE of retries [ns]; 0 where they are not sensed faster.
+    t_pre: u32,
+    /// For each kind of page, and the errors that the retries' tPRE adds to it.
+    ladders: Vec<(Ladder, f64)>,
+    /// For each archetype what its pages come to.
+    reads: Vec<Option<Box<[PageRead]>>>,
 }
 
 impl Outcomes {
     /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, read at `celsius`.
-    pub fn new(reading: Reading, bits: u32, wordlines: u32, celsius: f64, seed: u64) -> Outcomes {
+    pub fn new(
+        reading: Reading,
+        faster: Option<Faster>,
+        bits: u32,
+        wordlines: u32,
+        celsius: f64,
+        seed: u64,
+    ) -> Outcomes {
         let unit = match &reading {
             Reading::Virtual(chip) => chip.cells.shift_time.0 as f64,
             Reading::Measured(_) => MONTH_NS / 2.0,
@@ -79,7 +137,21 @@ impl Outcomes {
         let (draws, archetypes) = (Draws::new(seed), Stream::new(seed, "archetypes"));
         let (index, bins, last) = (HashMap::new(), Vec::new(), ((u32::MAX, u32::MAX), 0));
         let pages = vec![Box::default(); ARCHETYPES as usize];
-        Outcomes { reading, bits, unit, draws, archetypes, celsius, wordlines, pages, index, bins, last, chunks: 0 }
+        Outcomes {
+            reading,
+            faster,
+            bits,
+            unit,
+            draws,
+            archetypes,
+            celsius,
+            wordlines,
+            pages,
+            index,
+            bins,
+            last,
+            chunks: 0,
+        }
     }
 
     /// The archetype of a block of the drive.
@@ -87,20 +159,49 @@ impl Outcomes {
         (self.archetypes.bits(block) % ARCHETYPES) as usize
     }
 
-    /// Retry steps from the default references that page `page` of a block needs, or [`UNCORRECTABLE`].
+    /// The last step of the retry table.
+    pub fn last_step(&self) -> u8 {
+        match &self.reading {
+            Reading::Virtual(chip) => chip.cells.retry_steps as u8,
+            Reading::Measured(steps) => steps.most(),
+        }
+    }
+
+    /// The layer of a page of the drive, and how many layers there are.
+    pub fn layer(&self, page: u32) -> (u32, u32) {
+        let layers = match &self.reading {
+            Reading::Virtual(chip) => chip.variation.layers,
+            Reading::Measured(_) => LAYERS,
+        };
+        ((u64::from(page / self.bits) * u64::from(layers) / u64::from(self.wordlines.max(1))) as u32, layers)
+    }
+
+    /// A class of similar ages: quarters of a doubling.
+    pub fn age_class(&self, retention: Span) -> u32 {
+        age_bin(retention.0 as f64 / self.unit) / (AGES as u32 / 4)
+    }
+
+    /// tPRE of retries of data so old in a block so worn [ns], where retries are sensed faster.
+    pub fn retry_t_pre(&mut self, pec: u32, retention: Span) -> Option<u32> {
+        self.faster.as_ref()?;
+        let at = self.find((pec / CYCLES, age_bin(retention.0 as f64 / self.unit)));
+        Some(self.bins[at].t_pre)
+    }
+
+    /// What reading page `page` of a block comes to.
     #[inline]
-    pub fn steps(&mut self, block: u64, page: u32, pec: u32, retention: Span) -> u8 {
+    pub fn read(&mut self, block: u64, page: u32, pec: u32, retention: Span) -> PageRead {
         let key = (pec / CYCLES, age_bin(retention.0 as f64 / self.unit));
         if key != self.last.0 {
             self.last = (key, self.find(key));
         }
         let bin = &self.bins[self.last.1];
         if bin.easy {
-            return 0;
+            return PageRead::EASY;
         }
         let archetype = self.archetype(block);
-        match &bin.steps[archetype] {
-            Some(steps) => steps[page as usize],
+        match &bin.reads[archetype] {
+            Some(reads) => reads[page as usize],
             None => self.first_of(key, archetype, page),
         }
     }
@@ -114,27 +215,38 @@ impl Outcomes {
             (self.index, self.bins, self.chunks) = (HashMap::new(), Vec::new(), 0);
         }
         let x = (f64::from(key.0) + if key.0 == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
-        let months = age_of(key.1) * self.unit / MONTH_NS;
-        let mut ladders: Vec<Ladder> = Vec::new();
+        let age_ns = age_of(key.1) * self.unit;
+        let months = age_ns / MONTH_NS;
+        let t_pre = self.faster.as_ref().map_or(0, |faster| {
+            // A bin takes its mildest condition: what is asked for is often the end of a profiled range.
+            faster.t_pre(key.0 * CYCLES, age_at(f64::from(key.1)) * self.unit)
+        });
+        let mut ladders: Vec<(Ladder, f64)> = Vec::new();
         let mut easy = false;
         if let Reading::Virtual(chip) = &self.reading {
-            ladders.extend((0..self.bits).map(|page| Ladder::new(chip, page, x, months, 0.0, self.celsius)));
-            easy = ladders.iter().all(|ladder| ladder.steps(chip.variation.bound(), WORST) == Some(0));
+            let cut =
+                self.faster.as_ref().map_or(0.0, |faster| 1.0 - f64::from(t_pre) / f64::from(faster.t_pre.max(1)));
+            let (cuts, relative) = (Cuts { pre: cut, ..Cuts::default() }, chip.relative_shift(x, months));
+            ladders.extend((0..self.bits).map(|page| {
+                let added = chip.sensing.added(cuts, chip.senses(page), x, relative, self.celsius);
+                (Ladder::new(chip, page, x, months, 0.0, self.celsius), added)
+            }));
+            easy = ladders.iter().all(|(ladder, _)| ladder.steps(chip.variation.bound(), WORST) == Some(0));
         }
-        self.bins.push(Bin { easy, ladders, steps: vec![None; ARCHETYPES as usize] });
+        self.bins.push(Bin { easy, t_pre, ladders, reads: vec![None; ARCHETYPES as usize] });
         self.index.insert(key, self.bins.len() - 1);
         self.bins.len() - 1
     }
 
     #[cold]
-    fn first_of(&mut self, key: (u32, u32), archetype: usize, page: u32) -> u8 {
+    fn first_of(&mut self, key: (u32, u32), archetype: usize, page: u32) -> PageRead {
         let at = self.find(key);
         let chunk = match &self.reading {
             Reading::Virtual(chip) => {
                 if self.pages[archetype].is_empty() {
                     self.pages[archetype] = self.draw(chip, archetype);
                 }
-                self.work_out(&self.bins[at].ladders, archetype)
+                self.work_out(chip, &self.bins[at].ladders, archetype)
             }
             Reading::Measured(steps) => {
                 let retention = Span((age_of(key.1) * self.unit) as u64);
@@ -142,18 +254,28 @@ impl Outcomes {
                 steps.of_archetype(self.archetypes.entity(1), archetype as u64, pages, key.0 * CYCLES, retention)
             }
         };
-        let steps = chunk[page as usize];
-        self.bins[at].steps[archetype] = Some(chunk);
+        let read = chunk[page as usize];
+        self.bins[at].reads[archetype] = Some(chunk);
         self.last = (key, at);
         self.chunks += 1;
-        steps
+        read
     }
 
-    /// The steps of every page of an archetype.
-    fn work_out(&self, ladders: &[Ladder], archetype: usize) -> Box<[u8]> {
+    /// What every page of an archetype comes to.
+    fn work_out(&self, chip: &VirtualChip, ladders: &[(Ladder, f64)], archetype: usize) -> Box<[PageRead]> {
+        let limit = f64::from(chip.cells.capability) + 0.5;
         let pages = self.pages[archetype].iter().zip(ladders.iter().cycle());
-        let steps = pages.map(|((log_factor, worst), ladder)| ladder.steps(*log_factor, *worst));
-        steps.map(|steps| steps.map_or(UNCORRECTABLE, |steps| steps as u8)).collect()
+        let read = |((log_factor, worst), (ladder, added)): (&(f64, f64), &(Ladder, f64))| {
+            let Some(first) = ladder.steps(*log_factor, *worst) else {
+                return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
+            };
+            let last = ladder.last_from(*log_factor, *worst, first);
+            // The errors of the passing step are those of the best references (see `Ladder`), and what the cut adds.
+            let errors = ladder.least(*log_factor) + added;
+            let weak = (limit - errors) / libm::sqrt(errors.max(1e-9)) < *worst;
+            PageRead { first: first as u8, last: last as u8, weak }
+        };
+        pages.map(read).collect()
     }
 
     /// The log factors and worst codewords of an archetype's pages: the first block of a chip of its own.
@@ -175,7 +297,8 @@ impl Outcomes {
 
     /// Bytes that the tables of outcomes take.
     pub fn memory(&self) -> usize {
-        self.bins.iter().flat_map(|bin| bin.steps.iter().flatten()).map(|steps| steps.len()).sum()
+        let reads = self.bins.iter().flat_map(|bin| bin.reads.iter().flatten());
+        reads.map(|reads| size_of_val::<[PageRead]>(reads)).sum()
     }
 }
 
@@ -192,8 +315,12 @@ fn age_of(bin: u32) -> f64 {
     if bin == 0 {
         return 0.0;
     }
-    let bits = ((f64::from(bin) + 0.5) / AGES * (1u64 << 52) as f64) as u64;
-    f64::from_bits(bits + 1.0f64.to_bits()) - 1.0
+    age_at(f64::from(bin) + 0.5)
+}
+
+/// The age at a place among the bins.
+fn age_at(place: f64) -> f64 {
+    f64::from_bits((place / AGES * (1u64 << 52) as f64) as u64 + 1.0f64.to_bits()) - 1.0
 }
 
 #[cfg(test)]

@@ -49,6 +49,11 @@ impl Channel {
         }
     }
 
+    /// The page that is on the bus on its way out, or none.
+    pub fn leaving(&self) -> u32 {
+        self.leaving
+    }
+
     /// Whether the bus is in use or wanted and has no event.
     pub fn forgotten(&self, ecc_buffer: u32) -> bool {
         let out_ready = !self.out.is_empty() && self.ecc.held < ecc_buffer;

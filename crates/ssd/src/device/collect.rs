@@ -17,7 +17,7 @@ use crate::config::{EraseWhen, Placement};
 use crate::error::RunError;
 use crate::ftl::Location;
 use crate::probe::Probe;
-use crate::slab::{Kind, NONE, PageOp};
+use crate::slab::{Kind, NONE, PageOp, Sense};
 use crate::space::lane;
 use crate::stats::moves;
 
@@ -225,6 +225,7 @@ impl<P: Probe> Device<P> {
             kind: Kind::Move,
             lane: lane as u8,
             seq: self.number(),
+            sense: Sense::FIRST,
         }
     }
 
@@ -308,6 +309,7 @@ impl<P: Probe> Device<P> {
                 kind: Kind::Erase,
                 lane: 0,
                 seq,
+                sense: Sense::FIRST,
             };
             let op = self.ops.insert(op);
             self.queue_erase(op);

@@ -8,6 +8,7 @@
 //! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
 mod pick;
+mod retry;
 mod suspend;
 
 use nand::{DieId, PlanePrograms, PlaneReads};
@@ -18,9 +19,10 @@ use super::Device;
 use crate::config::Config;
 use crate::meter::Meter;
 use crate::probe::Probe;
-use crate::slab::{Kind, NONE, PageOp, Queue};
+use crate::slab::{Kind, NONE, PageOp, Queue, Sense};
 use crate::space::lane;
 use crate::stats::{channel, die};
+use retry::Held;
 pub(crate) use suspend::Phases;
 use suspend::Work;
 
@@ -116,6 +118,10 @@ pub(super) struct DieState {
     suspended: Option<Active>,
     /// How far the active or suspended operation has come.
     work: Work,
+    /// The reads whose retries it is held for.
+    held: Held,
+    /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
+    begun: Vec<(u64, u8)>,
     /// A program whose data is in, or on its way into, the cache registers.
     loaded: Option<Program>,
     /// Collections on the die's planes that nothing else may interrupt.
@@ -172,6 +178,8 @@ impl DieState {
             begins: None,
             suspended: None,
             work: Work::default(),
+            held: Held::default(),
+            begun: Vec::new(),
             loaded: None,
             exclusive: 0,
             idle_until: None,
@@ -249,6 +257,7 @@ impl<P: Probe> Device<P> {
             kind,
             lane: 0,
             seq,
+            sense: Sense::FIRST,
         };
         let op = self.ops.insert(op);
         let queue = class as usize * PLANES + usize::from(plane);
@@ -349,7 +358,7 @@ impl<P: Probe> Device<P> {
         if state.active.is_none() {
             let cause = if state.sensing != 0 {
                 die::READ
-            } else if state.page_full | state.cache_full != 0 {
+            } else if state.page_full | state.cache_full | state.held.planes != 0 {
                 die::HOLD
             } else {
                 die::IDLE
@@ -365,7 +374,8 @@ impl<P: Probe> Device<P> {
     /// Starts or stops the clock of background collection.
     fn watch_idle(&mut self, die: usize) {
         let state = &self.dies[die];
-        let idle = state.array_idle() && state.ready == 0 && state.page_full | state.cache_full == 0;
+        let registers = state.page_full | state.cache_full;
+        let idle = state.array_idle() && state.ready == 0 && registers | state.held.planes == 0;
         let until = match state.idle_until {
             _ if !idle || !self.wants_background(DieId(die as u16)) => None,
             None => self.plan.config.gc.idle.map(|idle| self.now + idle),
@@ -386,6 +396,9 @@ impl<P: Probe> Device<P> {
             }
             if state.suspended.is_some() && self.idle() {
                 return Err(format!("die {die} will never go on with what it has suspended"));
+            }
+            if self.held_for_ever(die) {
+                return Err(format!("die {die} is held for a retry that will never end"));
             }
             if pick != state.picked {
                 return Err(format!("die {die} would start {pick:?} and stands at {:?}", state.picked));
@@ -420,13 +433,14 @@ impl<P: Probe> Device<P> {
         let mut joined = [NONE as usize; PLANES];
         let mut count = 1;
         joined[0] = lead;
-        if self.plan.reads == PlaneReads::Lockstep {
+        if self.plan.reads == PlaneReads::Lockstep && !self.ops[state.queues[lead].head].sense.is_retry() {
             for plane in planes(!state.page_full)
                 .filter(|plane| *plane != lead % PLANES && *plane < layout.planes_per_die as usize)
             {
                 let here = state.ready & READS & (1 << plane | 1 << (plane + PLANES));
                 if let Some((_, queue)) = state.first(here, &self.rank_masks)
                     && layout.page_of(self.ops[state.queues[queue].head].ppn) == place
+                    && !self.ops[state.queues[queue].head].sense.is_retry()
                 {
                     joined[count] = queue;
                     count += 1;
@@ -434,12 +448,28 @@ impl<P: Probe> Device<P> {
             }
         }
         let channel = usize::from(state.channel);
-        let start = self.occupy(channel, self.plan.t_command * count as u64, channel::COMMAND);
+        let mut start = self.occupy(channel, self.plan.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them.
-        let t_read = joined[..count]
-            .iter()
-            .map(|queue| self.plan.timings.read(&layout, self.ops[self.dies[die].queues[*queue].head].ppn));
-        let end = start + t_read.max().unwrap_or(Span::ZERO);
+        let mut t_read = Span::ZERO;
+        for queue in &joined[..count] {
+            let id = self.dies[die].queues[*queue].head;
+            if self.outcomes.is_none() {
+                t_read = t_read.max(self.plan.timings.read(&layout, self.ops[id].ppn));
+                continue;
+            }
+            let (took, shorter) = self.sense_time(id);
+            start = start + self.set_timing(die, shorter);
+            t_read = t_read.max(took);
+            self.ops[id].sense.took = took.0 as u32;
+            if self.ops[id].sense.is_retry() {
+                self.hold(id);
+            } else {
+                self.ops[id].sense = Sense { took: took.0 as u32, ..self.first_sense(id) };
+                let (seq, plane) = (self.ops[id].seq, self.ops[id].plane);
+                self.dies[die].begun.push((seq, plane));
+            }
+        }
+        let end = start + t_read;
         let state = &mut self.dies[die];
         for queue in &joined[..count] {
             let op = state.queues[*queue].pop(&mut self.ops);
@@ -683,26 +713,38 @@ impl<P: Probe> Device<P> {
         let bit = 1 << plane;
         state.sensing &= !bit;
         let op = state.page_op[plane];
+        if op == NONE {
+            // The die was reset, or its timing set back.
+            return self.let_loose(die, plane);
+        }
         self.counters.senses += 1;
+        if self.ops[op].sense.void {
+            return self.ops.release(op);
+        }
+        let retry = self.ops[op].sense.is_retry();
         // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = self.plan.config.chip.cache_read && state.loaded.is_none();
+        let caches = self.plan.config.chip.cache_read || self.plan.config.read.pipeline.runs_ahead(retry);
+        let caches = caches && state.loaded.is_none();
         if caches && state.cache_full & bit == 0 {
             state.cache_full |= bit;
         } else {
             state.page_full |= bit;
-            if caches {
-                return; // It waits for the cache register.
-            }
         }
-        let channel = usize::from(state.channel);
-        self.channels[channel].out.push(&mut self.ops, op);
+        // What comes behind a page in the cache register waits for it.
+        if state.page_full & state.cache_full & bit == 0 {
+            let channel = usize::from(state.channel);
+            self.channels[channel].out.push(&mut self.ops, op);
+        }
+        if self.outcomes.is_some() {
+            self.run_ahead(op);
+        }
     }
 
     /// A page has left a plane of a die.
     pub(super) fn register_freed(&mut self, die: DieId, plane: u8) {
         let state = &mut self.dies[usize::from(die.0)];
         let bit = 1 << plane;
-        if !self.plan.config.chip.cache_read || state.loaded.is_some() {
+        if state.cache_full & bit == 0 {
             state.page_full &= !bit;
         } else if state.page_full & bit != 0 {
             state.page_full &= !bit;

@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use nand::Address;
-use nand::model::outcomes::UNCORRECTABLE;
 use units::{Span, Time};
 
 use super::Device;
@@ -22,6 +20,11 @@ pub(super) struct EccState {
 }
 
 impl EccState {
+    /// The pages in the engine.
+    pub fn pages(&self) -> impl Iterator<Item = u32> {
+        self.decoding.iter().map(|(_, op)| *op).chain(self.waiting.iter().copied())
+    }
+
     /// Time that decoders were busy until `now`, summed over them.
     pub fn busy_until(&self, now: Time) -> Span {
         let ahead: u64 = self.decoding.iter().map(|(end, _)| end.0.saturating_sub(now.0)).sum();
@@ -32,6 +35,10 @@ impl EccState {
 impl<P: Probe> Device<P> {
     /// A page has arrived at its channel's engine.
     pub(super) fn enter_ecc(&mut self, channel: usize, op: u32) {
+        if self.ops[op].sense.void {
+            self.channels[channel].ecc.held -= 1;
+            return self.ops.release(op);
+        }
         let ecc = &mut self.channels[channel].ecc;
         if (ecc.decoding.len() as u32) < self.plan.config.ecc.decoders {
             self.start_decoding(channel, op);
@@ -56,12 +63,19 @@ impl<P: Probe> Device<P> {
         let ecc = &mut self.channels[channel].ecc;
         let (_, op) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
         ecc.held -= 1;
-        if let Some(next) = ecc.waiting.pop_front() {
-            self.start_decoding(channel, next);
+        while let Some(next) = self.channels[channel].ecc.waiting.pop_front() {
+            if !self.ops[next].sense.void {
+                self.start_decoding(channel, next);
+                break;
+            }
+            self.channels[channel].ecc.held -= 1;
+            self.ops.release(next);
         }
         let next = self.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
         self.schedule(channel, next);
-        self.read_done(op);
+        if let Some(corrected) = self.corrected(op) {
+            self.read_done(op, corrected);
+        }
         // It may have been the last thing under way that waiting writes could hope for.
         self.kick_writes();
         // A completed page may have given its die a program: dies say what they want before the bus is granted.
@@ -72,29 +86,19 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A page's data is corrected and in the controller.
-    fn read_done(&mut self, id: u32) {
+    /// A page's data is in the controller, or is known to be lost.
+    fn read_done(&mut self, id: u32, corrected: bool) {
         let PageOp { owner, kind, host_bytes, ppn, .. } = self.ops[id];
         self.counters.pages_read += 1;
         let (conditions, cold) = self.ftl.conditions(ppn, self.now, &self.plan);
         self.counters.cold_reads += u64::from(cold);
         self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.counters.read_pec += u64::from(conditions.pec.0);
-        if let Some(outcomes) = &mut self.outcomes {
-            let Address { plane, block, page } = self.plan.layout.unpack(ppn);
-            let block = u64::from(plane.0) << 32 | u64::from(block);
-            match outcomes.steps(block, page, conditions.pec.0, conditions.retention) {
-                UNCORRECTABLE => self.counters.pages_unreadable += 1,
-                steps => {
-                    self.counters.retry_steps += u64::from(steps);
-                    self.counters.pages_retried += u64::from(steps > 0);
-                }
-            }
-        }
         self.count_read(ppn, kind);
         match kind {
             Kind::Host => {
                 self.ops.release(id);
+                self.commands[owner].uncorrectable |= !corrected;
                 let sent = self.send(host_bytes, true);
                 self.part_sent(owner, sent);
             }

@@ -18,6 +18,8 @@ pub(super) struct Command {
     queue: u16,
     /// The next part whose data is to be fetched from the host (writes).
     pub next_part: u32,
+    /// Some of its data could not be corrected.
+    pub uncorrectable: bool,
     /// The next command in the same submission queue.
     next: u32,
 }
@@ -58,8 +60,15 @@ impl<P: Probe> Device<P> {
             Op::Read | Op::Write => parts(&request, self.plan.layout.page_size.0),
             Op::Trim | Op::Flush => 0,
         };
-        let command =
-            self.commands.insert(Command { id, request, remaining, queue: queue as u16, next_part: 0, next: NONE });
+        let command = self.commands.insert(Command {
+            id,
+            request,
+            remaining,
+            queue: queue as u16,
+            next_part: 0,
+            uncorrectable: false,
+            next: NONE,
+        });
         if self.in_flight < self.plan.config.host.commands {
             self.host_meter.enter(self.now, 1);
             self.in_flight += 1;
@@ -217,8 +226,9 @@ impl<P: Probe> Device<P> {
     }
 
     fn complete(&mut self, command: u32) {
-        let Command { id, request, queue, .. } = self.commands[command];
-        self.completions.push(Completion { id, request, finish: self.now });
+        let Command { id, request, queue, uncorrectable, .. } = self.commands[command];
+        self.completions.push(Completion { id, request, finish: self.now, uncorrectable });
+        self.counters.requests_uncorrectable += u64::from(uncorrectable);
         self.counters.requests_completed += 1;
         self.commands.release(command);
         let queue = usize::from(queue);

@@ -18,7 +18,7 @@ use super::Device;
 use crate::ftl::Location;
 use crate::ftl::cache::State;
 use crate::probe::Probe;
-use crate::slab::{Kind, NONE, PageOp, Queue, Slab};
+use crate::slab::{Kind, NONE, PageOp, Queue, Sense, Slab};
 use crate::space::lane;
 
 /// What the device keeps beside the cache.
@@ -108,6 +108,7 @@ impl<P: Probe> Device<P> {
             kind: Kind::Host,
             lane: 0,
             seq,
+            sense: Sense::FIRST,
         };
         self.await_map(waiter, Some(queue));
     }
@@ -289,6 +290,7 @@ impl<P: Probe> Device<P> {
                 kind: Kind::MapRewrite,
                 lane: 0,
                 seq: 0,
+                sense: Sense::FIRST,
             };
             let id = self.ops.insert(op);
             self.rewrite_map(id);

@@ -45,7 +45,7 @@ use crate::ftl::{Ftl, Location};
 use crate::meter::Meter;
 use crate::probe::{Probe, Unwatched};
 use crate::slab::{NONE, PageOp, Queue, Slab};
-use crate::stats::{Counters, Usage, Victims};
+use crate::stats::{Counters, Steps, Usage, Victims};
 use bus::Channel;
 use collect::{Collector, Failures};
 use die::DieState;
@@ -62,6 +62,8 @@ pub struct Completion {
     pub request: Request,
     /// When the host saw it complete.
     pub finish: Time,
+    /// Some of the data that it asked for could not be corrected.
+    pub uncorrectable: bool,
 }
 
 impl Completion {
@@ -103,6 +105,10 @@ pub struct Device<P: Probe = Unwatched> {
     completions: Vec<Completion>,
     /// What reads come to, where a virtual chip says it.
     outcomes: Option<Outcomes>,
+    /// Where reads begin near what last worked: one more than the step that last read a page of each kind, 0 for none.
+    tracked: Vec<u8>,
+    /// Retry steps of the pages read.
+    steps: Steps,
 
     buffer: Buffer,
     arriving: VecDeque<Arriving>,
@@ -193,7 +199,14 @@ impl<P: Probe> Device<P> {
         };
         let outcomes = plan.cells.as_ref().map(|reading| {
             let wordlines = layout.pages.div_ceil(layout.bits);
-            Outcomes::new(reading.as_ref().clone(), layout.bits, wordlines, config.age.temperature.0, seed)
+            Outcomes::new(
+                reading.as_ref().clone(),
+                plan.faster.clone(),
+                layout.bits,
+                wordlines,
+                config.age.temperature.0,
+                seed,
+            )
         });
         let write_queue_full = config.schedule.write_queue == Some(0);
         let ranks = die::ranks(config, write_queue_full);
@@ -228,6 +241,8 @@ impl<P: Probe> Device<P> {
             acked: VecDeque::new(),
             completions: Vec::new(),
             outcomes,
+            tracked: Vec::new(),
+            steps: Steps::default(),
             buffer: Buffer::new(&plan),
             arriving: VecDeque::new(),
             write_queue: VecDeque::new(),
@@ -448,6 +463,11 @@ impl<P: Probe> Device<P> {
         counters.pages_programmed = self.ftl.blocks.pages_programmed;
         counters.buffered_bytes = self.buffer.bytes_of(1) * self.buffer.dirty_sectors;
         counters
+    }
+
+    /// Retry steps of the pages read.
+    pub fn steps(&self) -> &Steps {
+        &self.steps
     }
 
     /// Valid pages of the blocks that were collected.

@@ -17,7 +17,7 @@ use crate::buffer::State;
 use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
 use crate::probe::Probe;
-use crate::slab::{Kind, NONE, PageOp};
+use crate::slab::{Kind, NONE, PageOp, Sense};
 use crate::space::lane;
 
 /// Parts of a write that are crossing the link.
@@ -147,6 +147,7 @@ impl<P: Probe> Device<P> {
             kind: Kind::Slot,
             lane: lane::HOST as u8,
             seq: 0,
+            sense: Sense::FIRST,
         }
     }
 

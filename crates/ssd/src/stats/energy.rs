@@ -10,6 +10,8 @@ pub struct Energy {
     pub sense: f64,
     /// Data over the channels, out of dies and into them.
     pub transfer: f64,
+    /// Of this, data out of dies.
+    pub transfer_out: f64,
     /// Programming.
     pub program: f64,
     /// Erasing.
@@ -30,6 +32,7 @@ impl Energy {
         Energy {
             sense: array(die::READ, energy.sense_mw),
             transfer: kib(counters.bytes_read + programmed) * energy.transfer_nj,
+            transfer_out: kib(counters.bytes_read) * energy.transfer_nj,
             program: array(die::PROGRAM, energy.program_mw),
             erase: array(die::ERASE, energy.erase_mw),
             decode: kib(counters.bytes_read) * energy.decode_nj,

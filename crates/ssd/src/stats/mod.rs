@@ -114,6 +114,16 @@ pub struct Counters {
     pub pages_retried: u64,
     /// Of the pages read, those that no step reads.
     pub pages_unreadable: u64,
+    /// Of the pages retried, those whose every step failed with the RPT's tPRE and that were retried with the default one.
+    pub reads_repeated: u64,
+    /// Senses that turned out not to be needed, and the time that dies spent on them [ns].
+    pub speculative_senses: u64,
+    /// Time that dies spent on them, resets included [ns].
+    pub speculative_ns: u64,
+    /// SET FEATURE commands that changed the timing of senses.
+    pub set_features: u64,
+    /// Requests some of whose data could not be corrected.
+    pub requests_uncorrectable: u64,
     /// Times that programs were suspended.
     pub program_suspensions: u64,
     /// Times that erases were suspended.
@@ -191,6 +201,11 @@ impl Counters {
             retry_steps: self.retry_steps - before.retry_steps,
             pages_retried: self.pages_retried - before.pages_retried,
             pages_unreadable: self.pages_unreadable - before.pages_unreadable,
+            reads_repeated: self.reads_repeated - before.reads_repeated,
+            speculative_senses: self.speculative_senses - before.speculative_senses,
+            speculative_ns: self.speculative_ns - before.speculative_ns,
+            set_features: self.set_features - before.set_features,
+            requests_uncorrectable: self.requests_uncorrectable - before.requests_uncorrectable,
             program_suspensions: self.program_suspensions - before.program_suspensions,
             erase_suspensions: self.erase_suspensions - before.erase_suspensions,
             operations_suspended: self.operations_suspended - before.operations_suspended,
@@ -219,6 +234,40 @@ impl Counters {
             flush_requests: self.flush_requests - before.flush_requests,
             buffered_bytes: self.buffered_bytes,
         }
+    }
+}
+
+/// How many pages needed how many retry steps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// Pages by their steps.
+    pub pages: Vec<u64>,
+}
+
+impl Steps {
+    pub(crate) fn record(&mut self, steps: usize) {
+        if steps >= self.pages.len() {
+            self.pages.resize(steps + 1, 0);
+        }
+        self.pages[steps] += 1;
+    }
+
+    /// What was recorded since `before`.
+    pub fn since(&self, before: &Steps) -> Steps {
+        let earlier = |steps: usize| before.pages.get(steps).copied().unwrap_or(0);
+        Steps { pages: self.pages.iter().enumerate().map(|(steps, pages)| pages - earlier(steps)).collect() }
+    }
+
+    /// The steps that a share of the pages do not exceed; the fewest of any for 0.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        let total: u64 = self.pages.iter().sum();
+        let wanted = ((total as f64 * share).ceil() as u64).max(1);
+        let mut seen = 0;
+        let found = self.pages.iter().position(|pages| {
+            seen += pages;
+            seen >= wanted
+        });
+        found.map(|steps| steps as u64)
     }
 }
 

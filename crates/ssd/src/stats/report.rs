@@ -109,6 +109,12 @@ fn host(report: &mut Report, outcome: &Outcome) {
     let read = outcome.read;
     report.add("host.trace.bad_lines", "lines", "malformed lines of the trace that were left out", read.bad_lines);
     report.add("host.trace.other_lines", "lines", "lines of the trace that are no requests", read.other_lines);
+    report.add(
+        "host.uncorrectable",
+        "requests",
+        "requests some of whose data could not be corrected",
+        outcome.counters.requests_uncorrectable,
+    );
     report.add("host.trace.reordered", "requests", "requests that stood too late in the trace", read.reordered);
     report.add("host.buffer_hits", "pages", "page reads answered by the write buffer", outcome.counters.buffer_hits);
     report.add(
@@ -165,7 +171,7 @@ fn flash(report: &mut Report, outcome: &Outcome) {
         "pages whose program failed, programmed again elsewhere",
         counters.pages_failed,
     );
-    errors(report, outcome);
+    retries(report, outcome);
     suspension(report, counters);
     ftl(report, outcome);
     wear(report, outcome);
@@ -184,19 +190,48 @@ fn suspension(report: &mut Report, counters: &Counters) {
     report.add("flash.suspend.overhead", "%", "time added to those, reads served included", added);
 }
 
-/// What the virtual chip says of the pages that were read.
-fn errors(report: &mut Report, outcome: &Outcome) {
+/// Reads whose data was not corrected at once.
+fn retries(report: &mut Report, outcome: &Outcome) {
     let counters = &outcome.counters;
-    let modelled = outcome.device.plan().config.chip.model.is_some() && counters.pages_read > 0;
-    let share = |count: u64| modelled.then(|| count as f64 / counters.pages_read as f64);
+    let config = &outcome.device.plan().config;
+    let modelled = config.chip.model.is_some() && counters.pages_read > 0;
+    let mean = modelled.then(|| counters.retry_steps as f64 / counters.pages_read as f64);
+    report.add("flash.retry.steps.mean", "steps", "mean retry steps of the pages read", mean);
+    for (name, share) in [("min", 0.0), ("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
+        let what = match name {
+            "min" => "fewest retry steps of a page read".to_owned(),
+            "max" => "most retry steps of a page read".to_owned(),
+            _ => format!("retry steps of the pages read: {} percentile", &name[1..]),
+        };
+        let steps = modelled.then(|| outcome.steps.quantile(share)).flatten();
+        report.add(format!("flash.retry.steps.{name}"), "steps", what, steps);
+    }
+    let share = modelled.then(|| counters.pages_retried as f64 / counters.pages_read as f64);
+    report.add("flash.retry.share", "", "share of the pages read that were retried", share);
+    report.add("flash.retry.unreadable", "pages", "pages read that no sense could correct", counters.pages_unreadable);
     report.add(
-        "flash.retry_steps",
-        "steps",
-        "mean steps of the retry table that the pages read need from the default references (chip.model)",
-        share(counters.retry_steps),
+        "flash.retry.repeated",
+        "pages",
+        "pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)",
+        counters.reads_repeated,
     );
-    report.add("flash.retried", "", "share of the pages read that need any", share(counters.pages_retried));
-    report.add("flash.unreadable", "pages", "pages read that no step of the table reads", counters.pages_unreadable);
+    let senses = (counters.senses > 0).then(|| counters.speculative_senses as f64 / counters.senses as f64);
+    report.add("flash.retry.speculative", "", "senses begun and not needed, over all that ended (PR2)", senses);
+    let times = outcome.usage.elapsed.0 as f64 * outcome.usage.dies.len() as f64;
+    let share = (times > 0.0).then(|| 100.0 * counters.speculative_ns as f64 / times);
+    report.add("flash.retry.speculative_time", "%", "share of the dies' time spent on such senses", share);
+    report.add(
+        "flash.retry.set_features",
+        "",
+        "SET FEATURE commands that changed the timing of senses (AR2)",
+        counters.set_features,
+    );
+    report.add(
+        "flash.retry.tracked",
+        "B",
+        "memory for the references that last read similar pages (PSO)",
+        outcome.device.tracked_bytes(),
+    );
 }
 
 /// Energy by what it went into, and all of it for each GB that the host moved.
@@ -213,6 +248,11 @@ fn energy(report: &mut Report, outcome: &Outcome) {
         report.add(format!("energy.{name}"), "mJ", format!("energy of {what}"), value / 1e6);
     }
     let host = outcome.counters.read_bytes + outcome.counters.write_bytes;
+    let speculative = outcome.counters.speculative_ns as f64 * outcome.device.plan().config.energy.sense_mw / 1e9;
+    report.add("energy.speculative", "mJ", "the part of the sensing that was not needed (PR2)", speculative);
+    let reads = outcome.counters.pages_read;
+    let per_read = (reads > 0).then(|| (used.sense + used.transfer_out + used.decode) / reads as f64 / 1e3);
+    report.add("energy.per_read", "uJ", "energy of sensing, transfer and decoding for each page read", per_read);
     let per_gb = (host > 0).then(|| used.total() / host as f64);
     report.add("energy.per_gb", "J/GB", "energy for each GB that the host read or wrote", per_gb);
 }

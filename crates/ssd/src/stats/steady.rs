@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use units::{Span, Time};
 
 use super::latency::ByQueue;
-use super::{Counters, Usage, Victims};
+use super::{Counters, Steps, Usage, Victims};
 use crate::device::Device;
 
 /// Rounds of the measurement window.
@@ -22,11 +22,17 @@ pub(crate) struct Snapshot {
     pub counters: Counters,
     pub usage: Usage,
     pub victims: Victims,
+    pub steps: Steps,
 }
 
 impl Snapshot {
     pub fn of(device: &Device) -> Snapshot {
-        Snapshot { counters: device.counters(), usage: device.usage(), victims: device.victims().clone() }
+        Snapshot {
+            counters: device.counters(),
+            usage: device.usage(),
+            victims: device.victims().clone(),
+            steps: device.steps().clone(),
+        }
     }
 }
 

@@ -2,10 +2,34 @@
 // Each test file is a program of its own and uses a part of this.
 #![allow(dead_code)]
 
+use std::sync::OnceLock;
+
 use proptest::prelude::*;
 use ssd::Config;
 use units::{Bytes, Time};
 use workload::{Op, Request};
+
+/// A file with some text, written once by each test program; its path.
+fn file(place: &'static OnceLock<String>, name: &str, text: &str) -> &'static str {
+    place.get_or_init(|| {
+        let path = std::env::temp_dir().join(format!("ssdlab-common-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    })
+}
+
+/// A chip of which half of the pages need retries.
+pub fn measured_steps() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    let text = "pec,months,steps,pages\n0,0,0,10\n0,0,1,4\n0,0,2,3\n0,0,5,2\n0,0,9,1\n90000,1000,12,1\n";
+    file(&PATH, "steps.csv", text)
+}
+
+/// A table that cuts tPRE by a half.
+pub fn measured_rpt() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    file(&PATH, "rpt.csv", "pec,months,cut\n100000,1200,0.5\n")
+}
 
 /// A small device with every policy drawn at random. Its buffer holds a few pages.
 pub fn devices() -> impl Strategy<Value = Vec<String>> {
@@ -21,9 +45,22 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW"]),
     );
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let reading = (
+        prop::sample::select(vec!["none", "none", "steps"]),
+        prop::sample::select(vec!["default", "tracked"]),
+        prop::sample::select(vec!["table", "oracle"]),
+        prop::sample::select(vec!["off", "cache-read"]),
+        prop::sample::select(vec!["default", "adaptive"]),
+    );
     let sizes = (3..12u64, 0..3u32, 1..4u32, 1..4u32, 0..2u32, 1..6u32);
-    (geometry, policies, switches, sizes).prop_map(
-        |((channels, chips, dies, planes), policies, (cache_read, cache_program, interleave, codeword), sizes)| {
+    (geometry, policies, switches, reading, sizes).prop_map(
+        |(
+            (channels, chips, dies, planes),
+            policies,
+            (cache_read, cache_program, interleave, codeword),
+            reading,
+            sizes,
+        )| {
             let (unit, placement, mode, reads, programs, erase, order, page_order) = policies;
             let (slots, dirty, decoders, ecc_buffer, queues, commands) = sizes;
             [
@@ -36,7 +73,17 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
                 "ftl.over_provisioning=3.0".into(),
                 "age.fill=0.7".into(),
                 "age.invalid=0.2".into(),
-                "chip.t_read=[40us,60us,50us]".into(),
+                format!("chip.model={}", if reading.0 == "none" { "none" } else { measured_steps() }),
+                format!("read.rpt={}", measured_rpt()),
+                format!("read.start={}", reading.1),
+                format!("read.next={}", reading.2),
+                format!("read.pipeline={}", reading.3),
+                format!("read.sensing={}", reading.4),
+                "chip.t_read=none".into(),
+                "chip.senses=[4,6,5]".into(),
+                "chip.t_pre=6us".into(),
+                "chip.t_eval=2us".into(),
+                "chip.t_disch=2us".into(),
                 format!("chip.program_unit={unit}"),
                 format!("ftl.placement={placement}"),
                 format!("buffer.mode={mode}"),

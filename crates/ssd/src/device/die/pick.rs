@@ -3,7 +3,7 @@
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::super::Device;
-use super::{Active, DieState, ERASE_ROW, FIRST_LANE, INTERNAL, PLANES, Pick, Priority, READS, lane_of, program_queue};
+use super::{Active, DieState, ERASE_ROW, FIRST_LANE, PLANES, Pick, Priority, READS, lane_of, program_queue};
 use crate::probe::Probe;
 use crate::space::lane;
 
@@ -91,7 +91,8 @@ impl<P: Probe> Device<P> {
         if self.chip_taken(die) {
             return Pick::Nothing;
         }
-        let mut ready = if state.exclusive == 0 { state.ready } else { state.ready & INTERNAL };
+        let mut ready = if state.exclusive == 0 { state.ready } else { self.exclusive(die, state.ready) };
+        ready = self.unheld(die, ready);
         if state.suspended.is_some() {
             let may_sense = self.may_sense(state);
             return self.pick_suspended(die, u64::from(may_sense));
@@ -186,7 +187,8 @@ impl<P: Probe> Device<P> {
             self.ftl.blocks.erase_barrier(plane, stream)
         };
         let plane = queue % PLANES;
-        state.queues[plane].head_seq.min(state.queues[plane + PLANES].head_seq) > barrier
+        let waiting = state.queues[plane].head_seq.min(state.queues[plane + PLANES].head_seq);
+        waiting > barrier && (state.begun.is_empty() || self.oldest_begun(die, plane) > barrier)
     }
 
     /// The priority of the program that the die would start.

@@ -136,7 +136,7 @@ impl<P: Probe> Device<P> {
         let state = &self.dies[die];
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let passed = state.ready & USER_READS != 0 && !self.write_queue_full;
+        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.write_queue_full;
         state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
     }
 
@@ -170,7 +170,11 @@ impl<P: Probe> Device<P> {
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.
     pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
         let state = &self.dies[die];
-        let reads = if self.write_queue_full { 0 } else { state.ready & USER_READS };
+        let mut reads = self.unheld(die, state.ready) & USER_READS;
+        if self.write_queue_full {
+            // What has begun is brought to its end.
+            reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
+        }
         match state.first(reads & eligible, &self.rank_masks) {
             Some((_, queue)) => Pick::Read(queue),
             None if self.may_resume(die) => Pick::Resume,

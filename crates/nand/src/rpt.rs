@@ -1,0 +1,142 @@
+//! The read-timing parameter table of AR2 (asplos21 section 6.2): by how much tPRE may be cut in a retry, by P/E cycles and
+//! retention age. It is profiled from the virtual chip, or a user's own.
+
+use std::sync::{Arc, Mutex};
+
+use units::{ConfigError, Span};
+
+use crate::characterize::{Condition, Factors, Population};
+use crate::model::VirtualChip;
+use crate::model::cells::MONTH_NS;
+
+/// P/E cycles of the profiled conditions: with [`MONTHS`] the 36 of asplos21 section 6.2, which does not name them.
+pub const PEC: [u32; 6] = [0, 400, 800, 1200, 1600, 2000];
+/// Retention ages of the profiled conditions [months at 30 °C].
+pub const MONTHS: [f64; 6] = [0.0, 1.0, 3.0, 6.0, 9.0, 12.0];
+/// Errors left to the capability: 7 for temperature and 7 for outlier pages (asplos21 section 5.2.3).
+pub const MARGIN: u32 = 14;
+/// The columns of a table, as `ssdlab characterize` writes it.
+const COLUMNS: [&str; 3] = ["pec", "months", "cut"];
+
+/// The table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rpt {
+    /// P/E cycles, months, and the share of tPRE that is cut up to there.
+    rows: Vec<(u32, f64, f64)>,
+}
+
+impl Rpt {
+    /// Profiles a chip at 85 °C: the largest cut in its grid that leaves the margin at each condition.
+    pub fn profile(chip: &VirtualChip) -> Rpt {
+        let factors = Factors::new(chip, Population::PAPERS);
+        let rows = PEC.iter().flat_map(|pec| MONTHS.iter().map(move |months| (*pec, *months)));
+        let cut = |pec: u32, months: f64| {
+            let condition = Condition { x: f64::from(pec) / 1e3, months, celsius: 85.0 };
+            factors.safe_pre_cut(chip, condition, MARGIN)
+        };
+        Rpt { rows: rows.map(|(pec, months)| (pec, months, cut(pec, months))).collect() }
+    }
+
+    /// The profile of a chip, worked out once for all drives of the process that have it.
+    pub fn of(chip: &VirtualChip) -> Arc<Rpt> {
+        static KNOWN: Mutex<Vec<(VirtualChip, Arc<Rpt>)>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, rpt)) = known.iter().find(|(other, _)| other == chip) {
+            return rpt.clone();
+        }
+        let rpt = Arc::new(Rpt::profile(chip));
+        known.push((chip.clone(), rpt.clone()));
+        rpt
+    }
+
+    /// Reads CSV text with the columns pec, months and cut (a share) in any order, others left out; `origin` names it in
+    /// errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Rpt, ConfigError> {
+        let fail = |line: usize, key: &str, problem: String, remedy: &str| ConfigError {
+            origin: origin.to_owned(),
+            line: Some(line),
+            key: Some(key.to_owned()),
+            problem,
+            remedy: remedy.to_owned(),
+        };
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let header: Vec<&str> = lines.next().map_or(Vec::new(), |(_, line)| line.split(',').map(str::trim).collect());
+        let mut places = [0; COLUMNS.len()];
+        for (place, column) in places.iter_mut().zip(COLUMNS) {
+            *place = header.iter().position(|name| *name == column).ok_or_else(|| {
+                fail(1, column, "there is no such column".into(), "begin with the line pec,months,cut")
+            })?;
+        }
+        let mut rows = Vec::new();
+        for (index, line) in lines {
+            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+            let field = |column: usize, most: f64, remedy: &str| {
+                let text = fields.get(places[column]).copied().unwrap_or("");
+                let value = text.parse().ok().filter(|value: &f64| (0.0..=most).contains(value));
+                value.ok_or_else(|| fail(index + 1, COLUMNS[column], format!("{text:?} is not accepted"), remedy))
+            };
+            rows.push((
+                field(0, 1e9, "write P/E cycles")? as u32,
+                field(1, 1200.0, "write months at 30 C")?,
+                field(2, 0.99, "write the share of tPRE that is cut, such as 0.4")?,
+            ));
+        }
+        if rows.is_empty() {
+            return Err(fail(1, "cut", "there is no entry".into(), "give a line for each condition"));
+        }
+        Ok(Rpt { rows })
+    }
+
+    /// The share of tPRE that may be cut: that of the mildest profiled condition which is no milder than this one, and none
+    /// where nothing so bad was profiled.
+    pub fn cut(&self, pec: u32, retention: Span) -> f64 {
+        let months = retention.0 as f64 / MONTH_NS;
+        let worse = self.rows.iter().filter(|(to_pec, to_months, _)| *to_pec >= pec && *to_months >= months - 1e-9);
+        worse.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map_or(0.0, |(_, _, cut)| *cut)
+    }
+
+    /// Every entry: P/E cycles, months at 30 °C, the share of tPRE that is cut up to there.
+    pub fn rows(&self) -> impl Iterator<Item = (u32, f64, f64)> {
+        self.rows.iter().copied()
+    }
+
+    /// Entries.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn months(months: f64) -> Span {
+        Span((months * MONTH_NS) as u64)
+    }
+
+    #[test]
+    fn an_entry_holds_for_all_that_is_milder() {
+        let rpt = Rpt::parse("pec,months,cut\n0,3,0.5\n0,12,0.4\n1000,3,0.3\n1000,12,0.2\n", "rpt.csv").unwrap();
+        let cuts = [(0, 1.0), (0, 3.0), (0, 4.0), (1, 2.0), (1000, 12.0), (1001, 0.0), (0, 13.0)]
+            .map(|(pec, age)| rpt.cut(pec, months(age)));
+        assert_eq!(cuts, [0.5, 0.5, 0.4, 0.3, 0.2, 0.0, 0.0]);
+        let error = Rpt::parse("pec,months,cut\n0,3,1.5\n", "rpt.csv").unwrap_err().to_string();
+        assert!(error.contains("rpt.csv:2") && error.contains("cut"), "{error}");
+    }
+
+    #[test]
+    fn the_profile_of_the_papers_chip_cuts_40_to_54_percent() {
+        // asplos21 section 5.2.3, Fig. 11.
+        let chip = VirtualChip::preset("tlc48").unwrap();
+        let rpt = Rpt::of(&chip);
+        let cuts: Vec<f64> = rpt.rows.iter().map(|row| row.2).collect();
+        let (least, most) = cuts.iter().fold((1.0f64, 0.0f64), |(a, b), cut| (a.min(*cut), b.max(*cut)));
+        assert_eq!(rpt.len(), 36);
+        assert!((0.39..0.42).contains(&least) && (0.52..0.545).contains(&most), "{least} to {most}");
+    }
+}

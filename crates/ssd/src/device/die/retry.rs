@@ -1,0 +1,384 @@
+//! Reads whose data is not corrected at once: what follows a failed sense, and what success takes back.
+//!
+//! A retry step is an operation of its own in the queue of its die, as old as its read, so that the scheduling order finds
+//! its place. From the first retry's sense to the end of the read its die is held: what ranks no better waits, since the
+//! die's references and timing are set for the retry. With planes that read by themselves, and the default timing, the
+//! other planes' reads go on.
+//!
+//! With `read.pipeline = "cache-read"` the next step is queued as soon as one is sensed, and so begins when a page register
+//! is free and nothing better waits; a page that cannot leave its plane holds it up. When a step is corrected, all that
+//! follows it is void: in the queue, in the registers, on the bus, in the ECC engine; a sense in the array is reset (tRST)
+//! unless another plane senses with it.
+
+use nand::{Address, DieId, PlaneReads};
+use schemes::{Class, Failed, Sensing};
+use units::{Conditions, Span};
+
+use super::super::Device;
+use super::{INTERNAL, PLANES, READS, planes};
+use crate::probe::Probe;
+use crate::slab::{NONE, PageOp, Queue, Sense};
+
+/// The reads that a die is held for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::device) struct Held {
+    /// Planes with such a read, and those of them where it is a host's.
+    pub planes: u8,
+    user: u8,
+    /// The read of each plane, by its age.
+    by: [u64; PLANES],
+    /// By how much tPRE is shorter than by default [ns].
+    shorter: u32,
+}
+
+impl<P: Probe> Device<P> {
+    /// The class and queue of an operation that reads.
+    fn read_queue(op: &PageOp) -> usize {
+        op.class as usize * PLANES + usize::from(op.plane)
+    }
+
+    /// Which of the ready queues of a die may start something while it is held for retries.
+    #[inline]
+    pub(super) fn unheld(&self, die: usize, ready: u64) -> u64 {
+        if self.dies[die].held.planes == 0 { ready } else { self.unheld_of(die, ready) }
+    }
+
+    #[cold]
+    fn unheld_of(&self, die: usize, ready: u64) -> u64 {
+        let state = &self.dies[die];
+        let rank = self.ranks[if state.held.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
+        let mut allowed: u64 = self.rank_masks[..usize::from(rank)].iter().sum();
+        if self.plan.reads == PlaneReads::Independent && self.plan.config.read.sensing == Sensing::Default {
+            let others = u64::from(!state.held.planes);
+            allowed |= others | others << PLANES;
+        }
+        ready & allowed | self.retries(die)
+    }
+
+    /// The queues of a die in which a retry is next.
+    pub(super) fn retries(&self, die: usize) -> u64 {
+        let state = &self.dies[die];
+        let mut found = 0;
+        let mut queues = state.ready & READS;
+        while queues != 0 {
+            let queue = queues.trailing_zeros() as usize;
+            queues &= queues - 1;
+            if self.ops[state.queues[queue].head].sense.is_retry() {
+                found |= 1 << queue;
+            }
+        }
+        found
+    }
+
+    /// Whether a host's read is being retried on a die.
+    pub(super) fn retries_user_read(&self, die: usize) -> bool {
+        self.dies[die].held.user != 0
+    }
+
+    /// What a die senses for first: the references where the read begins.
+    pub(super) fn first_sense(&mut self, id: u32) -> Sense {
+        if !self.plan.config.read.start.tracks() {
+            return Sense::FIRST;
+        }
+        let Some(place) = self.similar(id) else { return Sense::FIRST };
+        let last = self.tracked.get(place).and_then(|step| step.checked_sub(1));
+        let step = self.plan.config.read.start.step(last);
+        Sense { step, start: step, ..Sense::FIRST }
+    }
+
+    /// Where the step is kept that last read a page similar to an operation's: of the same die, layer, kind and age.
+    fn similar(&mut self, id: u32) -> Option<usize> {
+        let PageOp { ppn, die, .. } = self.ops[id];
+        let conditions = self.conditions_of(id);
+        let outcomes = self.outcomes.as_ref()?;
+        let (layer, layers) = outcomes.layer(self.plan.layout.unpack(ppn).page);
+        let class = outcomes.age_class(conditions.retention);
+        let kind = self.plan.layout.page_type(ppn);
+        let place = ((class * u32::from(self.plan.layout.dies as u16) + u32::from(die.0)) * layers + layer) * 4 + kind;
+        Some(place as usize)
+    }
+
+    /// Bytes of the table of what last read similar pages.
+    pub fn tracked_bytes(&self) -> usize {
+        self.tracked.len()
+    }
+
+    /// How long the die senses, and by how much tPRE is shorter than by default.
+    pub(super) fn sense_time(&mut self, id: u32) -> (Span, u32) {
+        let PageOp { ppn, sense, .. } = self.ops[id];
+        let layout = self.plan.layout;
+        let full = self.plan.timings.read(&layout, ppn);
+        if !self.plan.config.read.sensing.reduces(sense.is_retry(), sense.repeated) {
+            return (full, 0);
+        }
+        let conditions = self.conditions_of(id);
+        let t_pre = self.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec.0, conditions.retention));
+        let (Some(t_pre), Some(senses)) = (t_pre, &self.plan.config.chip.senses) else { return (full, 0) };
+        let less = (self.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
+        (self.plan.timings.shorter(layout.page_type(ppn), senses, Span(less.into())), less)
+    }
+
+    /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
+    pub(super) fn set_timing(&mut self, die: usize, shorter: u32) -> Span {
+        let held = &mut self.dies[die].held;
+        if held.shorter == shorter {
+            return Span::ZERO;
+        }
+        held.shorter = shorter;
+        self.counters.set_features += 1;
+        self.plan.config.chip.t_set
+    }
+
+    /// A retry is sensed: its die is held.
+    pub(super) fn hold(&mut self, id: u32) {
+        let PageOp { die, plane, class, seq, .. } = self.ops[id];
+        let held = &mut self.dies[usize::from(die.0)].held;
+        let bit = 1 << plane;
+        held.planes |= bit;
+        held.user = if class == Class::UserRead { held.user | bit } else { held.user & !bit };
+        held.by[usize::from(plane)] = seq;
+    }
+
+    /// Ends the hold of a plane.
+    pub(super) fn let_loose(&mut self, die: usize, plane: usize) {
+        let held = &mut self.dies[die].held;
+        held.planes &= !(1 << plane);
+        held.user &= !(1 << plane);
+    }
+
+    /// The next step of a read, if there is one: its step, and whether the table is walked again with the default timing.
+    fn next_step(&self, sense: Sense) -> Option<(u8, bool)> {
+        let last = self.outcomes.as_ref()?.last_step();
+        let next = |step: u8| {
+            let reads = (sense.read.first <= last).then_some(sense.read.first);
+            self.plan.config.read.next.step(Failed { start: sense.start, step, last, reads })
+        };
+        match next(sense.step) {
+            Some(step) => Some((step, sense.repeated)),
+            // AR2: every step has failed with the reduced tPRE; the first one was sensed with the default tPRE.
+            None if self.plan.config.read.sensing.reduces(sense.is_retry(), sense.repeated) => {
+                next(sense.start).map(|step| (step, true))
+            }
+            None => None,
+        }
+    }
+
+    /// Queues the next step of a read, as old as it is.
+    fn queue_step(&mut self, id: u32, step: u8, repeated: bool) {
+        let op = &mut self.ops[id];
+        let sense = op.sense;
+        op.sense = Sense { step, repeated, tries: sense.tries + 1, followed: false, took: 0, ..sense };
+        let (die, queue) = (op.die, Self::read_queue(op));
+        let state = &mut self.dies[usize::from(die.0)];
+        state.queues[queue].insert(&mut self.ops, id);
+        state.ready |= 1 << queue;
+        self.touch(die);
+    }
+
+    /// A page stands in a register: with CACHE READ the next step follows at once.
+    pub(super) fn run_ahead(&mut self, id: u32) {
+        let op = self.ops[id];
+        if self.plan.config.read.pipeline.runs_ahead(op.sense.is_retry())
+            && let Some((step, repeated)) = self.next_step(op.sense)
+        {
+            self.ops[id].sense.followed = true;
+            let ahead = self.ops.insert(op);
+            self.queue_step(ahead, step, repeated);
+        }
+    }
+
+    /// The conditions under which an operation reads its page.
+    fn conditions_of(&self, id: u32) -> Conditions {
+        let PageOp { ppn, lpn, .. } = self.ops[id];
+        let (mut conditions, cold) = self.ftl.conditions(ppn, self.now, &self.plan);
+        if cold && lpn.0 >= self.plan.logical_pages {
+            conditions.retention = self.plan.config.age.map_retention;
+        }
+        conditions
+    }
+
+    /// Finds out what reading a page comes to.
+    fn look_up(&mut self, id: u32) {
+        let conditions = self.conditions_of(id);
+        let Address { plane, block, page } = self.plan.layout.unpack(self.ops[id].ppn);
+        let block = u64::from(plane.0) << 32 | u64::from(block);
+        if let Some(outcomes) = &mut self.outcomes {
+            self.ops[id].sense.read = outcomes.read(block, page, conditions.pec.0, conditions.retention);
+        }
+    }
+
+    /// A page has been decoded: whether its data is there, none where the read goes on.
+    #[inline]
+    pub(in crate::device) fn corrected(&mut self, id: u32) -> Option<bool> {
+        if self.outcomes.is_none() { Some(true) } else { self.judged(id) }
+    }
+
+    fn judged(&mut self, id: u32) -> Option<bool> {
+        if self.ops[id].sense.void {
+            self.ops.release(id);
+            return None;
+        }
+        if !self.ops[id].sense.is_retry() {
+            self.look_up(id);
+        }
+        let sense = self.ops[id].sense;
+        let reduced = self.plan.config.read.sensing.reduces(sense.is_retry(), sense.repeated);
+        if sense.read.by(sense.step, reduced) {
+            self.counters.retry_steps += u64::from(sense.tries);
+            self.counters.pages_retried += u64::from(sense.is_retry());
+            self.counters.reads_repeated += u64::from(sense.repeated);
+            self.steps.record(sense.tries.into());
+            if self.plan.config.read.start.tracks() {
+                self.track(id, sense.step);
+            }
+            self.read_ended(id);
+            return Some(true);
+        }
+        if sense.followed {
+            self.ops.release(id);
+            return None;
+        }
+        if let Some((step, repeated)) = self.next_step(sense) {
+            self.queue_step(id, step, repeated);
+            return None;
+        }
+        self.counters.retry_steps += u64::from(sense.tries);
+        self.counters.pages_retried += u64::from(sense.is_retry());
+        self.counters.pages_unreadable += 1;
+        self.steps.record(sense.tries.into());
+        self.read_ended(id);
+        Some(false)
+    }
+
+    /// Keeps the step that has read a page.
+    fn track(&mut self, id: u32, step: u8) {
+        let Some(place) = self.similar(id) else { return };
+        if place >= self.tracked.len() {
+            self.tracked.resize(place + 1, 0);
+        }
+        // 0 stands for nothing known.
+        self.tracked[place] = step + 1;
+    }
+
+    /// A read needs its plane no more: what follows it is void.
+    fn read_ended(&mut self, id: u32) {
+        let PageOp { die, plane, seq, sense, .. } = self.ops[id];
+        let (die, plane) = (usize::from(die.0), usize::from(plane));
+        let begun = &mut self.dies[die].begun;
+        if let Some(place) = begun.iter().position(|(other, _)| *other == seq) {
+            begun.swap_remove(place);
+        }
+        self.touch(DieId(die as u16));
+        if !sense.is_retry() {
+            return;
+        }
+        let reset = if sense.followed { self.take_back(id) } else { Span::ZERO };
+        let held = self.dies[die].held;
+        if held.planes >> plane & 1 == 0 || held.by[plane] != seq {
+            return;
+        }
+        // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
+        // ranks better has the array, or another die the chip.
+        let last = held.planes == 1 << plane;
+        let state = &self.dies[die];
+        let taken = state.active.is_some() || self.chip_taken(die);
+        let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
+        let set = if last && held.shorter != 0 && !busy { self.set_timing(die, 0) } else { Span::ZERO };
+        if reset + set == Span::ZERO || busy {
+            return self.let_loose(die, plane);
+        }
+        let state = &mut self.dies[die];
+        state.sensing |= 1 << plane;
+        state.page_op[plane] = NONE;
+        state.sensed_at[plane] = self.now + reset + set;
+        let now = self.now;
+        state.meter.enter(now, crate::stats::die::READ);
+        self.take_chip(die);
+        self.probe.reset(now, now + reset + set, DieId(die as u16));
+    }
+
+    /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
+    fn take_back(&mut self, id: u32) -> Span {
+        let PageOp { die, plane, seq, .. } = self.ops[id];
+        let (place, bit) = (usize::from(plane), 1u8 << plane);
+        let queue = Self::read_queue(&self.ops[id]);
+        let of_read = |op: &PageOp| op.seq == seq && op.die == die;
+        let mut wasted = Span::ZERO;
+        let state = &mut self.dies[usize::from(die.0)];
+        let channel = usize::from(state.channel);
+        if let Some(waiting) = state.queues[queue].remove(&mut self.ops, seq) {
+            self.ops.release(waiting);
+            if state.queues[queue].is_empty() {
+                state.ready &= !(1 << queue);
+            }
+        }
+        let mut reset = Span::ZERO;
+        let op = state.page_op[place];
+        if state.sensing & bit != 0 && op != NONE && of_read(&self.ops[op]) {
+            self.counters.speculative_senses += 1;
+            let took = Span(self.ops[op].sense.took.into());
+            let ends = state.sensed_at[place];
+            let t_rst = self.plan.config.chip.t_rst;
+            if state.sensing == bit && self.now + t_rst < ends {
+                reset = t_rst;
+                // It has run since its beginning, or is about to begin.
+                wasted += Span((self.now.0 + took.0).saturating_sub(ends.0)) + t_rst;
+                self.ops.release(op);
+                state.page_op[place] = NONE;
+            } else {
+                wasted += took;
+                self.ops[op].sense.void = true;
+            }
+        } else if state.page_full & bit != 0 && state.cache_full & bit != 0 && of_read(&self.ops[op]) {
+            // It waits for the cache register.
+            self.counters.speculative_senses += 1;
+            wasted += Span(self.ops[op].sense.took.into());
+            self.ops.release(op);
+            state.page_full &= !bit;
+        }
+        let mut out = std::mem::replace(&mut self.channels[channel].out, Queue::EMPTY);
+        let mut gone = 0;
+        out.take(&mut self.ops, of_read, |ops, op| {
+            gone += 1;
+            wasted += Span(ops[op].sense.took.into());
+            ops.release(op);
+        });
+        self.channels[channel].out = out;
+        self.counters.speculative_senses += u64::from(gone > 0);
+        if gone > 0 {
+            self.register_freed(die, plane);
+        }
+        let mut void = |ops: &mut crate::slab::Slab<PageOp>, op: u32| {
+            if op != NONE && op != id && of_read(&ops[op]) && !ops[op].sense.void {
+                ops[op].sense.void = true;
+                self.counters.speculative_senses += 1;
+                wasted += Span(ops[op].sense.took.into());
+            }
+        };
+        void(&mut self.ops, self.channels[channel].leaving());
+        for op in self.channels[channel].ecc.pages() {
+            void(&mut self.ops, op);
+        }
+        self.counters.speculative_ns += wasted.0;
+        reset
+    }
+
+    /// The oldest read of a plane that has been begun and may have to sense its page again.
+    pub(super) fn oldest_begun(&self, die: usize, plane: usize) -> u64 {
+        let begun = self.dies[die].begun.iter().filter(|(_, on)| usize::from(*on) == plane);
+        begun.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
+    }
+
+    /// The planes of a die that are held, where nothing could ever end it.
+    pub(super) fn held_for_ever(&self, die: usize) -> bool {
+        self.dies[die].held.planes != 0 && self.idle()
+    }
+
+    /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
+    pub(super) fn exclusive(&self, die: usize, ready: u64) -> u64 {
+        let state = &self.dies[die];
+        let held = state.held.planes;
+        let begun = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
+        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & begun }
+    }
+}
