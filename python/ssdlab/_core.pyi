@@ -47,6 +47,12 @@ class Simulation:
     def step(self, requests: int) -> bool:
         """Plays some ``requests`` more without the GIL; returns whether the workload has been played to its end."""
 
+    def explain(
+        self, slowest: int, wanted: list[int]
+    ) -> list[tuple[int, str, int, int, int, list[tuple[str, int, int, int, list[tuple[str, int]]]]]]:
+        """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], and stages: what, step, from, to
+        [ns], and what the die did [ns]."""
+
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
 

@@ -126,6 +126,7 @@ def play(
         options.requests_out,
         simulation.note,
         {"wall_s": time.perf_counter() - started, "events": events, "peak_rss_bytes": peak_rss_bytes()},
+        options,
     )
     if options.series_out is not None:
         write(options.series_out, series)

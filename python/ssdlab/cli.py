@@ -114,33 +114,79 @@ def commands() -> None:
     """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and tells what happened."""
 
 
+INPUT = (
+    click.option(
+        "--device", metavar="NAME|FILE", default="tlc", show_default=True, help="Preset, or device file (TOML)."
+    ),
+    click.option(
+        "--workload",
+        "workloads",
+        metavar="NAME|FILE|TRACE",
+        multiple=True,
+        default=("default",),
+        show_default=True,
+        help="Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.",
+    ),
+    click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes."),
+    click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo."),
+    click.option(
+        "--replay", metavar="timed|timed:xN|closed:QD", help="Pace: trace times, N times faster, or QD at once."
+    ),
+    click.option("--requests", type=Whole(1), metavar="N", help="Stop after N requests."),
+    click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s."),
+    click.option("--warmup", type=Whole(0), default=0, metavar="N", help="Leave the first N out of the statistics."),
+    click.option(
+        "--precondition",
+        metavar="closed-form|write:N",
+        help="Start as after long overwriting: by formula, or by really writing N times the capacity.",
+    ),
+    click.option(
+        "--until-steady",
+        metavar="TIME",
+        help="Play until the state is steady by rounds of TIME (SNIA); the last five rounds are the result.",
+    ),
+    click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams."),
+    click.option(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
+    ),
+    click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B."),
+    click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N malformed lines."),
+    click.option(
+        "--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late  [default: 1024]"
+    ),
+    click.option(
+        "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
+    ),
+    click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are."),
+    click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]"),
+)
+"""What is run: the options that commands which run something share."""
+
+
+def _of_a_run(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of :data:`INPUT`."""
+    for option in reversed(INPUT):
+        command = option(command)
+    return command
+
+
+def _options(
+    *,
+    workloads: tuple[str, ...],
+    precondition: str | None,
+    settings: tuple[str, ...],
+    **given: Any,
+) -> Options:
+    """The run that the options of :data:`INPUT` ask for."""
+    from ._runner import Options
+    from .api import precondition_words
+
+    settings = (*precondition_words(precondition), *settings)
+    return Options(workload=workloads[0], merge=workloads[1:], settings=settings, **given)
+
+
 @commands.command()
-@click.option("--device", metavar="NAME|FILE", default="tlc", show_default=True, help="Preset, or device file (TOML).")
-@click.option(
-    "--workload",
-    "workloads",
-    metavar="NAME|FILE|TRACE",
-    multiple=True,
-    default=("default",),
-    show_default=True,
-    help="Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.",
-)
-@click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes.")
-@click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo.")
-@click.option("--replay", metavar="timed|timed:xN|closed:QD", help="Pace: trace times, N times faster, or QD at once.")
-@click.option("--requests", type=Whole(1), metavar="N", help="Stop after N requests.")
-@click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s.")
-@click.option("--warmup", type=Whole(0), default=0, metavar="N", help="Leave the first N out of the statistics.")
-@click.option(
-    "--precondition",
-    metavar="closed-form|write:N",
-    help="Start as after long overwriting: by formula, or by really writing N times the capacity.",
-)
-@click.option(
-    "--until-steady",
-    metavar="TIME",
-    help="Play until the state is steady by rounds of TIME (SNIA); the last five rounds are the result.",
-)
+@_of_a_run
 @click.option(
     "--repeat",
     type=Whole(1),
@@ -148,48 +194,20 @@ def commands() -> None:
     metavar="N",
     help="Run N times with seeds S, S+1, …; gives means with 95 % confidence intervals.",
 )
-@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Threads for --repeat  [default: cores]")
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
-)
-@click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B.")
-@click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N malformed lines.")
-@click.option("--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late  [default: 1024]")
-@click.option(
-    "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
-)
-@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
-@click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
 @click.option("--series-out", metavar="FILE", help="Write the time series (Parquet).")
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
 def run(
-    device: str,
-    workloads: tuple[str, ...],
-    scheme: str | None,
-    age: str | None,
-    replay: str | None,
-    requests: int | None,
-    duration: str | None,
-    warmup: int,
-    precondition: str | None,
-    until_steady: str | None,
+    *,
     repeat: int,
-    seed: int,
     threads: int | None,
-    settings: tuple[str, ...],
-    format: str | None,
-    skip_bad_lines: int,
-    sort_window: int | None,
-    volumes: str | None,
-    beyond: str | None,
-    traces: str | None,
     json_out: str | None,
     requests_out: str | None,
     series_out: str | None,
     quiet: bool,
+    **given: Any,
 ) -> None:
     """Replay a workload on a device.
 
@@ -197,34 +215,13 @@ def run(
     ssdlab run --device mqsim --workload trace.csv.gz --replay closed:32 --json out.json
     ssdlab run --age pec=2000,retention=6mo --set chip.t_read=60us --repeat 5
     """
-    from ._runner import Options, for_seed
-    from .api import precondition_words
+    from ._runner import for_seed
 
     for option, path in (("--json", json_out), ("--requests-out", requests_out), ("--series-out", series_out)):
         if path == "":
             raise click.UsageError(f"{option} is empty: give a path")
-    options = Options(
-        device=device,
-        workload=workloads[0],
-        merge=workloads[1:],
-        volumes=volumes,
-        beyond=beyond,
-        traces=traces,
-        scheme=scheme,
-        age=age,
-        settings=(*precondition_words(precondition), *settings),
-        replay=replay,
-        requests=requests,
-        duration=duration,
-        warmup=warmup,
-        until_steady=until_steady,
-        seed=seed,
-        format=format,
-        skip_bad_lines=skip_bad_lines,
-        sort_window=sort_window,
-        requests_out=requests_out,
-        series_out=series_out,
-    )
+    options = _options(requests_out=requests_out, series_out=series_out, **given)
+    seed = options.seed
     result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty())
     if not quiet and json_out != "-":
         _show(result)
@@ -237,6 +234,39 @@ def run(
             if path is not None:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
                 click.echo(f"wrote {shown} ({what})", err=json_out == "-")
+
+
+@commands.command()
+@_of_a_run
+@click.option("--slowest", type=Whole(0), metavar="N", help="The slowest N  [default: 3, or 0 with --request]")
+@click.option("--request", "numbers", type=Whole(0), multiple=True, metavar="N", help="Number N; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: every stage with its times.")
+def explain(*, slowest: int | None, numbers: tuple[int, ...], as_json: bool, **given: Any) -> None:
+    """Tell where the time of the slowest requests went.
+
+    Stages add up to a request's latency exactly; of a read they follow the part that arrived last.
+
+    \b
+    ssdlab explain --device asplos21 --workload asplos21/usr_1 --age pec=2000,retention=6mo --requests 20000
+    """
+    from .explain import explain as explained
+    from .explain import of_explanation
+
+    if slowest is None:
+        slowest = 0 if numbers else 3
+    found = explained(_options(**given), slowest, numbers)
+    missing = set(numbers) - {of.request for of in found}
+    if missing:
+        raise click.UsageError(f"request {min(missing)} did not complete: the run has fewer requests")
+    if as_json:
+        import json
+
+        stages = [of._asdict() | {"stages": [stage._asdict() for stage in of.stages]} for of in found]
+        click.echo(json.dumps(stages))
+        return
+    from .table import show
+
+    show(of_explanation(of) for of in found)
 
 
 def _play(options: Options, repeat: int, threads: int | None, json_out: str | None, bar: bool) -> Result | Runs:

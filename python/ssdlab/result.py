@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 if TYPE_CHECKING:
     import polars
 
+    from ._runner import Options
+    from .explain import Explanation
+
     Distributions = tuple[list[tuple[int, float]], list[tuple[int, float]]]
 
 
@@ -181,11 +184,12 @@ _Part = TypeVar("_Part", bound=Section)
 class Result:
     """The result of one run."""
 
-    __slots__ = ("_data", "_described", "_distributions", "_log", "_series", "log_path", "log_rows", "note")
+    __slots__ = ("_data", "_described", "_distributions", "_log", "_options", "_series", "log_path", "log_rows", "note")
     _data: dict[str, Any]
     _described: list[tuple[str, str, str]]
     _distributions: Distributions
     _log: bytes | None
+    _options: Options | None
     _series: bytes | None
     note: str | None
     """What to know about how the workload was read (a detected trace format)."""
@@ -208,6 +212,7 @@ class Result:
         log_path: str | None,
         note: str | None,
         cost: dict[str, float | int],
+        options: Options | None = None,
     ) -> Result:
         """Puts together what the core gives at the end of a run."""
         self = cls()
@@ -218,6 +223,7 @@ class Result:
             "_described": described,
             "_distributions": distributions,
             "_series": series,
+            "_options": options,
             "_log": log[1] if log and log_path is None else None,
             "log_path": log_path,
             "log_rows": log[0] if log else None,
@@ -226,6 +232,16 @@ class Result:
         for name, value in values.items():
             object.__setattr__(self, name, value)
         return self
+
+    def explain(self, *requests: int, slowest: int | None = None) -> list[Explanation]:
+        """Where the time of ``requests`` (numbers from 0) went, and that of the ``slowest`` others: 10 if nothing is asked
+        for. The run is played again."""
+        from ._core import InputError
+        from .explain import explain
+
+        if self._options is None:
+            raise InputError("this result was kept without its run\n  help: run it again with ssdlab.run")
+        return explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
 
     def to_payload(self) -> dict[str, Any]:
         """The result without log and time series, as what :meth:`from_payload` takes: JSON, for caches."""
@@ -242,6 +258,7 @@ class Result:
             "_distributions": distributions,
             "_series": None,
             "_log": None,
+            "_options": None,
             "log_path": None,
             "log_rows": None,
             "note": None,

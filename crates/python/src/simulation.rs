@@ -12,8 +12,10 @@ use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
 use ssd::log::{RequestLog, series_parquet};
 use ssd::run::{Plan, Replay, Run};
+use ssd::stats::die;
 use ssd::stats::report;
 use ssd::{Config, DeviceSpec, RunError};
+use ssd::{Explainer, Stage};
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span};
@@ -356,6 +358,43 @@ impl Simulation {
         let plan = Plan { replay, requests, duration, warmup, seed, until_steady, beyond };
         let prepared = Prepared { config: spec.config, source: work.source, plan, log };
         Ok(Simulation { run: Mutex::new(State::Ready(Box::new(prepared))), manifest, note: work.note })
+    }
+
+    /// Plays the whole run and tells where the time of some requests went: the `slowest` so many, and those numbered in
+    /// `wanted`. Of each: number, op, bytes, arrival and finish [ns], and its stages: what, step, from, to [ns], and for waits
+    /// for a die what that did (cause and ns).
+    #[allow(clippy::type_complexity)] // Plain values for the Python side.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        slowest: usize,
+        wanted: Vec<u64>,
+    ) -> PyResult<Vec<(u64, String, u64, u64, u64, Vec<(&'static str, u16, u64, u64, Vec<(&'static str, u64)>)>)>> {
+        let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let State::Ready(prepared) = std::mem::replace(&mut *state, State::Finished) else {
+            return Err(SimulationError::new_err("the run has been begun already"));
+        };
+        let Prepared { config, source, plan, log } = *prepared;
+        let explainer = Explainer::new(slowest, wanted, plan.warmup);
+        let mut run = Run::watched(&config, source, plan, log, explainer).map_err(refuse)?;
+        while !py.detach(|| run.step(100_000)).map_err(raise)? {
+            py.check_signals()?;
+        }
+        let stage = |stage: &Stage| {
+            let spent = stage.die.map_or(Vec::new(), |spent| {
+                let named = die::CAUSES.iter().zip(spent).map(|((name, _), span)| (*name, span.0));
+                named.filter(|(_, span)| *span > 0).collect()
+            });
+            (stage.what, stage.step, stage.from.0, stage.to.0, spent)
+        };
+        let explained = run.device().probe().explanations();
+        Ok(explained
+            .iter()
+            .map(|of| {
+                let op = format!("{:?}", of.op).to_lowercase();
+                (of.request, op, of.bytes, of.arrival.0, of.finish.0, of.stages.iter().map(stage).collect())
+            })
+            .collect())
     }
 
     /// What is run, as JSON: everything that decides the result.

@@ -14,6 +14,7 @@ mod buffer;
 pub mod config;
 pub mod device;
 mod error;
+pub mod explain;
 mod ftl;
 pub mod log;
 mod meter;
@@ -28,11 +29,12 @@ pub mod stats;
 /// The version of what runs compute: raised when a change to the model changes results, and only then. Results that are
 /// kept carry it, and those of another version are computed again. `tests/golden` holds results that must not change
 /// without it.
-pub const RESULTS_VERSION: u32 = 4;
+pub const RESULTS_VERSION: u32 = 5;
 
 pub use config::{Config, Plan};
 pub use device::{Completion, Device};
 pub use error::RunError;
+pub use explain::{Explainer, Explanation, Stage};
 pub use presets::DeviceSpec;
-pub use probe::{DataFrom, Probe, Unwatched};
+pub use probe::{DataFrom, Event, Probe, Unwatched};
 pub use run::{Outcome, Replay, Run};

@@ -2,7 +2,10 @@
 //! so that a device that nobody watches pays nothing.
 
 use nand::{DieId, PlaneId};
-use units::{Lpn, Ppn, Time};
+use units::{Lpn, Ppn, Span, Time};
+use workload::Op;
+
+use crate::stats::die::CAUSES;
 
 /// Where the data of a page read came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +20,39 @@ pub enum DataFrom {
     Merged(Ppn, u32),
 }
 
+/// What happens to a request on its way, for those that explain where its time goes. Parts of reads are named by their
+/// operation's number; `tries` counts their senses before.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // The fields' names say what they are.
+pub enum Event {
+    /// The device works on a request that the host sent at `arrival`.
+    Started { request: u64, op: Op, bytes: u64, arrival: Time },
+    /// A part waits for its die; where that one's time has gone so far.
+    Waits { request: u64, part: u64, tries: u16, die: [Span; CAUSES.len()] },
+    /// The die takes it.
+    Senses { part: u64, tries: u16, begins: Time, ends: Time, die: [Span; CAUSES.len()] },
+    /// The page has the bus.
+    Leaves { part: u64, tries: u16, end: Time },
+    /// It has a decoder.
+    Decodes { part: u64, tries: u16, end: Time },
+    /// A part is on its way to the host: the operation that read it, if one did.
+    Sent { request: u64, part: Option<(u64, u16)>, arrives: Time },
+    /// Written data crosses the link.
+    Received { request: u64, from: Time, to: Time },
+    /// It is in the DRAM.
+    Stored { request: u64, at: Time },
+    /// The host sees the request complete.
+    Completed { request: u64 },
+    /// The workload begins with this request: what came before brought the drive into its state.
+    Begins { first: u64 },
+}
+
 /// Watches a device. Contract: a probe must not influence the run.
 pub trait Probe {
+    /// Whether [`Probe::explain`] wants to be told; it is not free to find out what.
+    const EXPLAINS: bool = false;
+    /// Something happens to a request.
+    fn explain(&mut self, _now: Time, _event: Event) {}
     /// A page of a host read was looked up: request, page and where its data is.
     fn read(&mut self, _time: Time, _request: u64, _lpn: Lpn, _from: DataFrom) {}
     /// A page of a host write has reached the buffer. `over` is the frozen slot whose data it started from.

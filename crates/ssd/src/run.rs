@@ -8,6 +8,7 @@ use crate::config::{Config, Precondition};
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::log::RequestLog;
+use crate::probe::{Probe, Unwatched};
 use crate::stats::latency::ByQueue;
 use crate::stats::series::Series;
 use crate::stats::steady::{Snapshot, Steady, SteadyState};
@@ -86,8 +87,8 @@ impl Default for Plan {
 const WINDOW: usize = 64;
 
 /// A run in progress.
-pub struct Run {
-    device: Device,
+pub struct Run<P: Probe = Unwatched> {
+    device: Device<P>,
     source: Box<dyn Source>,
     plan: Plan,
     /// Requests read ahead, in reverse order.
@@ -143,10 +144,23 @@ impl Run {
     /// Prepares a run.
     pub fn new(
         config: &Config,
-        mut source: Box<dyn Source>,
+        source: Box<dyn Source>,
         plan: Plan,
         log: Option<RequestLog>,
     ) -> Result<Run, ConfigError> {
+        Run::watched(config, source, plan, log, Unwatched)
+    }
+}
+
+impl<P: Probe> Run<P> {
+    /// Prepares a run that a probe watches.
+    pub fn watched(
+        config: &Config,
+        mut source: Box<dyn Source>,
+        plan: Plan,
+        log: Option<RequestLog>,
+        probe: P,
+    ) -> Result<Run<P>, ConfigError> {
         let closed_loop = source.closed_loop().is_some();
         if closed_loop && plan.replay != Replay::Timed(1.0) {
             return Err(ConfigError {
@@ -157,7 +171,7 @@ impl Run {
                 remedy: "leave it out, or set workload.iodepth to \"none\"".into(),
             });
         }
-        let device = Device::new(config, plan.seed)?;
+        let device = Device::watched(config, plan.seed, probe)?;
         let queues = config.host.queues;
         let device_plan = device.plan().clone();
         Ok(Run {
@@ -184,7 +198,7 @@ impl Run {
     }
 
     /// The device.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &Device<P> {
         &self.device
     }
 
@@ -338,6 +352,7 @@ impl Run {
         self.device.take_completions();
         self.origin = self.device.now();
         self.first_id = writes.next;
+        self.device.workload_begins();
         self.last_completion = self.origin;
         self.series.start(self.origin, &self.device.usage());
         if let Some(steady) = &mut self.steady {
@@ -386,7 +401,7 @@ impl Run {
     fn advance_by(
         &mut self,
         time: Time,
-        play: impl Fn(&mut Device, Time) -> Result<bool, RunError>,
+        play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
     ) -> Result<(), RunError> {
         loop {
             let limit = self.next_look().min(time);
@@ -451,7 +466,9 @@ impl Run {
         }
         Ok(())
     }
+}
 
+impl Run {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
     pub fn finish(mut self) -> Result<Outcome, RunError> {

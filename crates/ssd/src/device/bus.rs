@@ -11,7 +11,7 @@ use super::Device;
 use super::die::Choice;
 use super::ecc::EccState;
 use crate::meter::Meter;
-use crate::probe::Probe;
+use crate::probe::{Event, Probe};
 use crate::slab::{NONE, Queue};
 use crate::stats::channel;
 
@@ -143,6 +143,10 @@ impl<P: Probe> Device<P> {
         channel.meter.enter_until(self.now, channel::READ_DATA, end, channel::IDLE);
         channel.ecc.held += 1;
         self.counters.bytes_read += u64::from(bytes);
+        if P::EXPLAINS {
+            let (part, tries) = (self.ops[op].seq, self.ops[op].sense.tries);
+            self.probe.explain(self.now, Event::Leaves { part, tries, end });
+        }
     }
 
     /// Occupies the bus from now on; returns the end.

@@ -18,7 +18,7 @@ use units::{Lpn, Ppn, Span, Time};
 use super::Device;
 use crate::config::Config;
 use crate::meter::Meter;
-use crate::probe::Probe;
+use crate::probe::{Event, Probe};
 use crate::slab::{Kind, NONE, PageOp, Queue, Sense};
 use crate::space::lane;
 use crate::stats::{channel, die};
@@ -261,6 +261,7 @@ impl<P: Probe> Device<P> {
         };
         let op = self.ops.insert(op);
         let queue = class as usize * PLANES + usize::from(plane);
+        self.waits(op);
         let state = &mut self.dies[usize::from(die.0)];
         state.queues[queue].push(&mut self.ops, op);
         state.ready |= 1 << queue;
@@ -276,6 +277,17 @@ impl<P: Probe> Device<P> {
             self.ranks = ranks(&self.plan.config, full);
             self.rank_masks = rank_masks(&self.ranks);
             (0..self.dies.len() as u16).for_each(|die| self.touch(DieId(die)));
+        }
+    }
+
+    /// Tells the probe that a part of a host read waits for its die.
+    #[inline]
+    fn waits(&mut self, op: u32) {
+        let PageOp { owner, kind, seq, sense, die, .. } = self.ops[op];
+        if P::EXPLAINS && kind == Kind::Host {
+            let die = self.dies[usize::from(die.0)].meter.at(self.now);
+            let request = self.commands[owner].id;
+            self.probe.explain(self.now, Event::Waits { request, part: seq, tries: sense.tries, die });
         }
     }
 
@@ -480,6 +492,10 @@ impl<P: Probe> Device<P> {
             state.sensing |= 1 << plane;
             state.page_op[plane] = op;
             state.sensed_at[plane] = end;
+            if P::EXPLAINS {
+                let (part, tries, die) = (self.ops[op].seq, self.ops[op].sense.tries, state.meter.at(self.now));
+                self.probe.explain(self.now, Event::Senses { part, tries, begins: start, ends: end, die });
+            }
             self.probe.sense(start, end, DieId(die as u16), self.ops[op].ppn);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use units::{Span, Time};
 
 use super::Device;
-use crate::probe::Probe;
+use crate::probe::{Event, Probe};
 use crate::slab::{Kind, PageOp};
 
 #[derive(Default)]
@@ -56,6 +56,10 @@ impl<P: Probe> Device<P> {
         // Every page takes the same time, so they finish in the order in which they start.
         ecc.decoding.push_back((self.now + t_decode, op));
         ecc.busy += t_decode;
+        if P::EXPLAINS {
+            let (part, tries) = (self.ops[op].seq, self.ops[op].sense.tries);
+            self.probe.explain(self.now, Event::Decodes { part, tries, end: self.now + t_decode });
+        }
     }
 
     /// A page is decoded.
@@ -97,9 +101,14 @@ impl<P: Probe> Device<P> {
         self.count_read(ppn, kind);
         match kind {
             Kind::Host => {
+                let part = Some((self.ops[id].seq, self.ops[id].sense.tries));
                 self.ops.release(id);
                 self.commands[owner].uncorrectable |= !corrected;
                 let sent = self.send(host_bytes, true);
+                if P::EXPLAINS {
+                    let request = self.commands[owner].id;
+                    self.probe.explain(self.now, Event::Sent { request, part, arrives: sent });
+                }
                 self.part_sent(owner, sent);
             }
             Kind::Slot => {

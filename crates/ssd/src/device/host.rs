@@ -6,7 +6,7 @@ use workload::{Op, Request};
 use super::{Completion, Device, part, parts};
 use crate::config::Transfer;
 use crate::ftl::Location;
-use crate::probe::{DataFrom, Probe};
+use crate::probe::{DataFrom, Event, Probe};
 use crate::slab::{Kind, NONE};
 
 /// A request that the device has taken from the host.
@@ -113,6 +113,11 @@ impl<P: Probe> Device<P> {
 
     /// Works on a fetched command.
     fn start(&mut self, command: u32) {
+        if P::EXPLAINS {
+            let Command { id, request, .. } = self.commands[command];
+            let (op, bytes, arrival) = (request.op, request.bytes.0, request.time);
+            self.probe.explain(self.now, Event::Started { request: id, op, bytes, arrival });
+        }
         match self.commands[command].request.op {
             Op::Read => self.start_read(command),
             Op::Write => self.start_write(command),
@@ -163,6 +168,9 @@ impl<P: Probe> Device<P> {
             self.queue_read(schemes::Class::UserRead, Kind::Host, command, lpn, ppn, bytes);
         } else {
             let sent = self.send(to - from, source != DataFrom::Nothing);
+            if P::EXPLAINS {
+                self.probe.explain(self.now, Event::Sent { request: id, part: None, arrives: sent });
+            }
             self.part_sent(command, sent);
         }
     }
@@ -230,6 +238,9 @@ impl<P: Probe> Device<P> {
         self.completions.push(Completion { id, request, finish: self.now, uncorrectable });
         self.counters.requests_uncorrectable += u64::from(uncorrectable);
         self.counters.requests_completed += 1;
+        if P::EXPLAINS {
+            self.probe.explain(self.now, Event::Completed { request: id });
+        }
         self.commands.release(command);
         let queue = usize::from(queue);
         self.queues[queue].outstanding -= 1;

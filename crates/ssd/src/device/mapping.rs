@@ -25,6 +25,8 @@ use crate::space::lane;
 pub(super) struct MapTraffic {
     /// Lines being read, with what waits for them.
     fetches: Slab<Fetch>,
+    /// For each mapping page the line that a read of it was begun for: further lines of it come with that read.
+    reading: Vec<u32>,
     /// What waits until fewer mapping pages are on their way to flash, in order.
     stalled: Queue,
     /// For each mapping page: whether it is being rewritten, and whether it must be again.
@@ -49,12 +51,16 @@ struct Fetch {
     dirty: bool,
     owner: Option<u16>,
     waiting: Queue,
+    /// The next line that comes with the same read, and the last one.
+    next: u32,
+    last: u32,
 }
 
 impl MapTraffic {
     pub fn new(map_pages: u32) -> MapTraffic {
         MapTraffic {
             fetches: Slab::new(),
+            reading: vec![NONE; map_pages as usize],
             stalled: Queue::EMPTY,
             rewriting: vec![0; map_pages as usize],
             rewrites: 0,
@@ -131,10 +137,19 @@ impl<P: Probe> Device<P> {
             State::Here => self.resume(id),
             State::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.ops, id),
             State::Absent => {
-                let fetch = self.map.fetches.insert(Fetch { line, dirty: false, owner: queue, waiting: Queue::EMPTY });
+                let new = Fetch { line, dirty: false, owner: queue, waiting: Queue::EMPTY, next: NONE, last: NONE };
+                let fetch = self.map.fetches.insert(new);
                 self.map.fetches[fetch].waiting.push(&mut self.ops, id);
                 self.cache().set_fetching(line, fetch);
-                if !self.read_line(line, fetch) {
+                let page = self.cache().page_of(line) as usize;
+                let first = self.map.reading[page];
+                if first != NONE {
+                    let before = self.map.fetches[first].last;
+                    self.map.fetches[if before == NONE { first } else { before }].next = fetch;
+                    self.map.fetches[first].last = fetch;
+                } else if self.read_line(line, fetch) {
+                    self.map.reading[page] = fetch;
+                } else {
                     self.line_fetched(fetch);
                 }
             }
@@ -162,13 +177,21 @@ impl<P: Probe> Device<P> {
         self.ops.release(id);
         if fetch == NONE {
             self.map.unawaited -= 1;
-        } else {
+            return;
+        }
+        let line = self.map.fetches[fetch].line;
+        let page = self.cache().page_of(line) as usize;
+        self.map.reading[page] = NONE;
+        let mut fetch = fetch;
+        while fetch != NONE {
+            let next = self.map.fetches[fetch].next;
             self.line_fetched(fetch);
+            fetch = next;
         }
     }
 
     fn line_fetched(&mut self, fetch: u32) {
-        let Fetch { line, dirty, owner, mut waiting } = self.map.fetches[fetch];
+        let Fetch { line, dirty, owner, mut waiting, .. } = self.map.fetches[fetch];
         self.map.fetches.release(fetch);
         self.cache().set_absent(line);
         self.enter_line(line, owner, dirty);

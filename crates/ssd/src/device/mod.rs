@@ -302,6 +302,13 @@ impl<P: Probe> Device<P> {
         &self.probe
     }
 
+    /// Tells the probe that the workload begins: what was submitted before brought the drive into its state.
+    pub(crate) fn workload_begins(&mut self) {
+        if P::EXPLAINS {
+            self.probe.explain(self.now, crate::probe::Event::Begins { first: self.next_id });
+        }
+    }
+
     /// Hands a request to the host side of the device at `request.time`; returns its number.
     ///
     /// Requests must come in time order, not before the present unless others still wait in the host, and lie

@@ -16,7 +16,7 @@ use super::{Device, part, parts};
 use crate::buffer::State;
 use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
-use crate::probe::Probe;
+use crate::probe::{Event, Probe};
 use crate::slab::{Kind, NONE, PageOp, Sense};
 use crate::space::lane;
 
@@ -57,6 +57,10 @@ impl<P: Probe> Device<P> {
                 .map(|(_, from, to)| u64::from(to - from))
                 .sum();
             let time = self.link_in.serve(self.now, self.plan.link.time_for(Bytes(bytes)));
+            if P::EXPLAINS {
+                let id = self.commands[command].id;
+                self.probe.explain(self.now, Event::Received { request: id, from: self.now, to: time });
+            }
             if self.arriving.is_empty() {
                 self.agenda.set(self.slots.arriving, time);
             }
@@ -86,6 +90,9 @@ impl<P: Probe> Device<P> {
             }
         }
         let stored = self.dram.serve(self.now, self.plan.dram.time_for(Bytes(bytes)));
+        if P::EXPLAINS {
+            self.probe.explain(self.now, Event::Stored { request: id, at: stored });
+        }
         if self.plan.config.buffer.mode == BufferMode::WriteBack {
             let entry = &mut self.commands[arrived.command];
             entry.remaining -= arrived.count;

@@ -12,6 +12,7 @@ use units::{Span, Time};
 use super::latency::ByQueue;
 use super::{Counters, Steps, Usage, Victims};
 use crate::device::Device;
+use crate::probe::Probe;
 
 /// Rounds of the measurement window.
 pub const WINDOW: usize = 5;
@@ -26,7 +27,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub fn of(device: &Device) -> Snapshot {
+    pub fn of<P: Probe>(device: &Device<P>) -> Snapshot {
         Snapshot {
             counters: device.counters(),
             usage: device.usage(),
@@ -73,7 +74,7 @@ impl Steady {
     }
 
     /// The first round starts now.
-    pub fn start(&mut self, now: Time, device: &Device) {
+    pub fn start<P: Probe>(&mut self, now: Time, device: &Device<P>) {
         self.rounds.clear();
         self.end = now + self.round;
         self.begin(Snapshot::of(device));
@@ -94,7 +95,7 @@ impl Steady {
     }
 
     /// Ends the present round; whether the state is steady.
-    pub fn close(&mut self, device: &Device) -> bool {
+    pub fn close<P: Probe>(&mut self, device: &Device<P>) -> bool {
         let now = Snapshot::of(device);
         let round = self.rounds.back_mut().expect("Invariant: there is a present round");
         let done = now.counters.since(&round.start.counters);

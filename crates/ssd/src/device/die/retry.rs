@@ -169,6 +169,7 @@ impl<P: Probe> Device<P> {
         let sense = op.sense;
         op.sense = Sense { step, repeated, tries: sense.tries + 1, followed: false, took: 0, ..sense };
         let (die, queue) = (op.die, Self::read_queue(op));
+        self.waits(id);
         let state = &mut self.dies[usize::from(die.0)];
         state.queues[queue].insert(&mut self.ops, id);
         state.ready |= 1 << queue;

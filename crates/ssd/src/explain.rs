@@ -1,0 +1,280 @@
+//! Where the time of a request went: from its arrival to its completion without a gap, along the part that arrived last.
+
+use std::collections::HashMap;
+
+use units::{Span, Time};
+use workload::Op;
+
+use crate::probe::{Event, Probe};
+use crate::stats::die;
+
+/// A stretch of a request's time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// What it went into: one of [`STAGES`].
+    pub what: &'static str,
+    /// Retry steps of the page before it; 0 for the first sense and what is no sense.
+    pub step: u16,
+    /// When it began.
+    pub from: Time,
+    /// When it ended.
+    pub to: Time,
+    /// While a part waited for its die: what that did, by [`die::CAUSES`].
+    pub die: Option<[Span; die::CAUSES.len()]>,
+}
+
+impl Stage {
+    /// How long it took.
+    pub fn took(&self) -> Span {
+        self.to.since(self.from)
+    }
+}
+
+/// The stages by name, with what they mean.
+pub const STAGES: [(&str, &str); 14] = [
+    ("host queue", "until the device works on the request, t_submit included"),
+    ("map", "until the map says where the data is"),
+    ("die", "until the die takes the operation"),
+    ("command", "the read command on the bus, and SET FEATURE"),
+    ("sense", "tR"),
+    ("bus", "until the bus and the ECC engine have room"),
+    ("transfer", "tDMA"),
+    ("ecc", "until a decoder is free"),
+    ("decode", "tECC"),
+    ("buffer", "until the write buffer has room"),
+    ("receive", "written data over the link"),
+    ("store", "written data into the DRAM"),
+    ("program", "until written data is on flash"),
+    ("send", "through DRAM and link, and t_complete"),
+];
+
+/// A request and its stages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// Its number.
+    pub request: u64,
+    /// What it asked.
+    pub op: Op,
+    /// How much.
+    pub bytes: u64,
+    /// When the host sent it.
+    pub arrival: Time,
+    /// When the host saw it complete.
+    pub finish: Time,
+    /// Where its time went, in order, without a gap.
+    pub stages: Vec<Stage>,
+}
+
+impl Explanation {
+    /// From arrival to completion.
+    pub fn latency(&self) -> Span {
+        self.finish.since(self.arrival)
+    }
+}
+
+/// One sense of a part on its way.
+#[derive(Clone, Copy, Default)]
+struct Step {
+    queued: Time,
+    queued_die: [Span; die::CAUSES.len()],
+    granted: Time,
+    granted_die: [Span; die::CAUSES.len()],
+    senses: Time,
+    sensed: Time,
+    leaves: Time,
+    left: Time,
+    decodes: Time,
+    decoded: Time,
+}
+
+#[derive(Default)]
+struct Tracked {
+    op: Option<Op>,
+    bytes: u64,
+    arrival: Time,
+    started: Time,
+    parts: Vec<u64>,
+    /// The part of a read that arrives last, its senses before the last, and when it arrives; none for buffered data.
+    last: Option<(Option<u64>, u16, Time)>,
+    /// Of a write: when its last data began to cross the link, had crossed it, and was stored.
+    written: Option<(Time, Time, Time)>,
+}
+
+/// A probe that explains the slowest requests, or those that are asked for.
+pub struct Explainer {
+    /// How many of the slowest are kept.
+    slowest: usize,
+    /// Requests that are kept whatever they take.
+    wanted: Vec<u64>,
+    /// Requests from here on may be among the slowest.
+    first: u64,
+    /// The workload's first request and when it began.
+    origin: (u64, Time),
+    requests: HashMap<u64, Tracked>,
+    parts: HashMap<u64, Vec<Step>>,
+    kept: Vec<Explanation>,
+}
+
+impl Explainer {
+    /// Keeps the `slowest` so many requests, and those numbered in `wanted`; the first `warmup` are not among the slowest.
+    pub fn new(slowest: usize, wanted: Vec<u64>, warmup: u64) -> Explainer {
+        Explainer {
+            slowest,
+            wanted,
+            first: warmup,
+            origin: (0, Time::ZERO),
+            requests: HashMap::new(),
+            parts: HashMap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// The workload begins with request `first` of the device: what came before brought the drive into its state.
+    fn begin(&mut self, now: Time, first: u64) {
+        self.kept.clear();
+        self.origin = (first, now);
+    }
+
+    /// What was kept: what was asked for in the order of its numbers, then the slowest, the slowest first.
+    pub fn explanations(&self) -> Vec<Explanation> {
+        let mut kept = self.kept.clone();
+        kept.sort_by_key(|of| match self.wanted.iter().position(|number| *number == of.request) {
+            Some(place) => (0, place as u64, 0),
+            None => (1, u64::MAX - of.latency().0, of.request),
+        });
+        kept
+    }
+
+    fn step(&mut self, part: u64, tries: u16) -> Option<&mut Step> {
+        self.parts.get_mut(&part).and_then(|steps| steps.get_mut(usize::from(tries)))
+    }
+
+    fn completed(&mut self, now: Time, request: u64) {
+        let Some(mut tracked) = self.requests.remove(&request) else { return };
+        let Some(request) = request.checked_sub(self.origin.0) else { return };
+        let wanted = self.wanted.contains(&request);
+        let latency = now.since(tracked.arrival);
+        let least = self.kept.iter().filter(|of| !self.wanted.contains(&of.request)).min_by_key(|of| of.latency());
+        let others = self.kept.len() - self.kept.iter().filter(|of| self.wanted.contains(&of.request)).count();
+        let slow = request >= self.first
+            && self.slowest > 0
+            && (others < self.slowest || least.is_some_and(|of| of.latency() < latency));
+        if wanted || slow {
+            if !wanted && others == self.slowest {
+                let out = least.map(|of| of.request);
+                self.kept.retain(|of| Some(of.request) != out);
+            }
+            let op = tracked.op.unwrap_or(Op::Flush);
+            let since = |time: Time| Time(time.0 - self.origin.1.0);
+            let mut stages = self.stages(&tracked, now);
+            for stage in &mut stages {
+                (stage.from, stage.to) = (since(stage.from), since(stage.to));
+            }
+            let (bytes, arrival, finish) = (tracked.bytes, since(tracked.arrival), since(now));
+            self.kept.push(Explanation { request, op, bytes, arrival, finish, stages });
+        }
+        for part in tracked.parts.drain(..) {
+            self.parts.remove(&part);
+        }
+    }
+
+    fn stages(&self, tracked: &Tracked, finish: Time) -> Vec<Stage> {
+        let mut stages = Vec::new();
+        let mut at = tracked.arrival;
+        let mut until = |what: &'static str, step: u16, to: Time, die| {
+            if to > at {
+                stages.push(Stage { what, step, from: at, to, die });
+                at = to;
+            }
+        };
+        until("host queue", 0, tracked.started, None);
+        if let Some((Some(part), tries, _)) = tracked.last
+            && let Some(steps) = self.parts.get(&part)
+        {
+            for (number, step) in steps.iter().take(usize::from(tries) + 1).enumerate() {
+                // With CACHE READ the next step was queued before this one was decoded.
+                let end = if number < usize::from(tries) { steps[number + 1].queued } else { finish };
+                let number = number as u16;
+                if number == 0 {
+                    until("map", 0, step.queued, None);
+                }
+                let spent = std::array::from_fn(|cause| Span(step.granted_die[cause].0 - step.queued_die[cause].0));
+                until("die", number, step.granted.min(end), Some(spent));
+                until("command", number, step.senses.min(end), None);
+                until("sense", number, step.sensed.min(end), None);
+                until("bus", number, step.leaves.min(end), None);
+                until("transfer", number, step.left.min(end), None);
+                until("ecc", number, step.decodes.min(end), None);
+                until("decode", number, step.decoded.min(end), None);
+            }
+            until("send", 0, finish, None);
+        } else if let Some((received_from, received, stored)) = tracked.written {
+            until("buffer", 0, received_from, None);
+            until("receive", 0, received.min(finish), None);
+            until("store", 0, stored.min(finish), None);
+            until("program", 0, finish, None);
+        } else {
+            until("send", 0, finish, None);
+        }
+        stages
+    }
+}
+
+impl Probe for Explainer {
+    const EXPLAINS: bool = true;
+
+    fn explain(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Started { request, op, bytes, arrival } => {
+                let tracked = Tracked { op: Some(op), bytes, arrival, started: now, ..Tracked::default() };
+                self.requests.insert(request, tracked);
+            }
+            Event::Waits { request, part, tries, die } => {
+                if tries == 0
+                    && let Some(tracked) = self.requests.get_mut(&request)
+                {
+                    tracked.parts.push(part);
+                }
+                let step = Step { queued: now, queued_die: die, ..Step::default() };
+                let steps = self.parts.entry(part).or_default();
+                steps.truncate(tries.into());
+                steps.push(step);
+            }
+            Event::Senses { part, tries, begins, ends, die } => {
+                if let Some(step) = self.step(part, tries) {
+                    (step.granted, step.granted_die, step.senses, step.sensed) = (now, die, begins, ends);
+                }
+            }
+            Event::Leaves { part, tries, end } => {
+                if let Some(step) = self.step(part, tries) {
+                    (step.leaves, step.left) = (now, end);
+                }
+            }
+            Event::Decodes { part, tries, end } => {
+                if let Some(step) = self.step(part, tries) {
+                    (step.decodes, step.decoded) = (now, end);
+                }
+            }
+            Event::Sent { request, part, arrives } => {
+                if let Some(tracked) = self.requests.get_mut(&request)
+                    && tracked.last.is_none_or(|(_, _, last)| arrives >= last)
+                {
+                    let (part, tries) = part.map_or((None, 0), |(part, tries)| (Some(part), tries));
+                    tracked.last = Some((part, tries, arrives));
+                }
+            }
+            Event::Received { request, from, to } => {
+                if let Some(tracked) = self.requests.get_mut(&request) {
+                    tracked.written = Some((from, to, to));
+                }
+            }
+            Event::Stored { request, at } => {
+                if let Some(written) = self.requests.get_mut(&request).and_then(|of| of.written.as_mut()) {
+                    written.2 = at;
+                }
+            }
+            Event::Completed { request } => self.completed(now, request),
+            Event::Begins { first } => self.begin(now, first),
+        }
+    }
+}
