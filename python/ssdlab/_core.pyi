@@ -50,8 +50,8 @@ class Simulation:
     def explain(
         self, slowest: int, wanted: list[int]
     ) -> list[tuple[int, str, int, int, int, list[tuple[str, int, int, int, list[tuple[str, int]]]]]]:
-        """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], and stages: what, step, from, to
-        [ns], and what the die did [ns]."""
+        """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], and stages: what, step, from,
+        to [ns], and what the die did [ns]."""
 
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""

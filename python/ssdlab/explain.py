@@ -16,8 +16,8 @@ class Stage(NamedTuple):
     """A stretch of a request's time."""
 
     what: str
-    """``host queue``, ``map``, ``die``, ``command``, ``sense``, ``bus``, ``transfer``, ``ecc``, ``decode``, ``send``; of
-    writes ``buffer``, ``receive``, ``store``, ``program`` (docs/model.md)."""
+    """``host queue``, ``map``, ``die``, ``command``, ``sense``, ``bus``, ``transfer``, ``ecc``, ``decode``, ``send``;
+    of writes ``buffer``, ``receive``, ``store``, ``program`` (docs/lab.md)."""
     step: int
     """Senses of the page before: 0 for its first, and for what is no sense."""
     from_ns: int
@@ -80,7 +80,12 @@ def explain(options: Options, slowest: int, requests: Sequence[int]) -> list[Exp
     found = _open(options._replace(requests_out=None, series_out=None, keep_requests=False)).explain(
         slowest, list(requests)
     )
-    return [Explanation(*head, tuple(Stage(*stage, dict(die)) for *stage, die in stages)) for *head, stages in found]
+    return [
+        Explanation(
+            number, op, size, arrival, finish, tuple(Stage(what, n, a, b, dict(die)) for what, n, a, b, die in stages)
+        )
+        for number, op, size, arrival, finish, stages in found
+    ]
 
 
 def of_explanation(of: Explanation) -> Table:
@@ -90,7 +95,7 @@ def of_explanation(of: Explanation) -> Table:
     sums: dict[tuple[str, bool], list[Stage]] = {}
     for stage in of.stages:
         sums.setdefault((stage.what, stage.step > 0), []).append(stage)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for (what, retry), stages in sums.items():
         took = sum(stage.took_ns for stage in stages)
         die: dict[str, int] = {}

@@ -234,8 +234,8 @@ class Result:
         return self
 
     def explain(self, *requests: int, slowest: int | None = None) -> list[Explanation]:
-        """Where the time of ``requests`` (numbers from 0) went, and that of the ``slowest`` others: 10 if nothing is asked
-        for. The run is played again."""
+        """Where the time of ``requests`` (numbers from 0) went, and that of the ``slowest`` others: 10 if nothing is
+        asked for. The run is played again."""
         from ._core import InputError
         from .explain import explain
 
