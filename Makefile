@@ -39,6 +39,7 @@ bench: ## measure speed and memory on a fixed panel, then the parts by themselve
 	$(CARGO) run --quiet --release --package ssd --example bench
 	$(CARGO) test --quiet --release --package ssd --lib -- --ignored --nocapture --test-threads=1 bench_
 	$(CARGO) test --quiet --release --package nand -- --ignored --nocapture bench_
+	$(CARGO) test --quiet --release --package ecc -- --ignored --nocapture bench_
 	$(CARGO) run --quiet --release --package workload --example throughput
 
 clean: ## remove everything that was built

@@ -485,6 +485,9 @@ impl<P: Probe> Device<P> {
         }
         self.stale(ppn);
         self.ftl.blocks.completed(ppn);
+        if self.ops[id].class == Class::UserProgram {
+            self.count_waiting(self.programs_waiting + 1);
+        }
         self.queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
         match kind {

@@ -401,6 +401,16 @@ impl<P: Probe> Device<P> {
         if !self.touched.is_empty() {
             return Err(format!("dies {:?} got work and were not reviewed", self.touched));
         }
+        let pooled: u32 = self.pools.iter().map(|pool| pool.len).sum();
+        let host = FIRST_LANE * PLANES..(FIRST_LANE + 2) * PLANES;
+        let queued: u32 = self.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
+        if pooled + queued != self.programs_waiting {
+            return Err(format!(
+                "{} pages wait to be programmed, {} are counted",
+                pooled + queued,
+                self.programs_waiting
+            ));
+        }
         for (die, state) in self.dies.iter().enumerate() {
             let pick = self.pick(die);
             if state.suspended.is_some() && state.active.is_some() {
