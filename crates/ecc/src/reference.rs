@@ -1,5 +1,7 @@
 //! The decoder in its plainest form, a bit and a check at a time, to hold the fast one against.
 
+#![allow(clippy::needless_range_loop)] // As the matrix is read.
+
 use crate::code::{BITS, COLUMNS, Code, ROWS, SIZE, Word, ZERO};
 use crate::decoder::{CHANNEL, Decoded, MOST, Schedule, scaled};
 
