@@ -105,3 +105,34 @@ def test_energy_is_power_times_time_and_energy_times_data() -> None:
     assert result.energy.per_gb == pytest.approx(result.energy.total / 1e3 / (moved / 1e9))
     twice = ssdlab.run("tlc", "default", requests=5000, settings={"energy.decode_nj": 163.8})
     assert twice.energy.decode == pytest.approx(2 * result.energy.decode)
+
+
+def test_the_statistics_of_retries_say_what_the_schemes_do() -> None:
+    def play(scheme: str, age: str = "pec=2000,retention=12mo", **settings: str | float) -> ssdlab.Result:
+        return ssdlab.run(
+            "asplos21",
+            "asplos21/YCSB-B",
+            scheme=scheme,
+            age=age,
+            requests=1500,
+            settings={f"read.{k}": v for k, v in settings.items()},
+        )
+
+    baseline, pr2, ar2, pso = (play(scheme) for scheme in ("baseline", "pr2", "ar2", "pso"))
+    steps = [baseline[f"flash.retry.steps.{name}"] for name in ("min", "p50", "p99", "max")]
+    assert steps == sorted(steps)
+    assert steps[0] == 0
+    assert 0 < baseline["flash.retry.share"] < 1
+    for name in ("speculative", "speculative_time", "set_features", "tracked", "repeated"):
+        assert baseline[f"flash.retry.{name}"] == 0, name
+    assert baseline["energy.speculative"] == 0
+    # PR2 senses in vain, which is part of the sensing and makes a read dearer.
+    assert pr2["flash.retry.speculative"] > 0
+    assert pr2["flash.retry.speculative_time"] > 0
+    assert 0 < pr2["energy.speculative"] < pr2["energy.sense"]
+    assert pr2["energy.per_read"] > baseline["energy.per_read"] > ar2["energy.per_read"]
+    assert ar2["flash.retry.set_features"] > 0
+    assert pso["flash.retry.tracked"] > 0
+    assert play("ar2", rpt_error=-8000)["flash.retry.repeated"] > 0
+    lost = play("baseline", age="pec=3000,retention=90mo")
+    assert 0 < lost["host.uncorrectable"] <= lost["flash.retry.unreadable"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._core import Chip, InputError
+from ._core import RPT_MARGIN, RPT_MONTHS, RPT_PEC, Chip, InputError
 from ._runner import cpus
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ Progress = Callable[[float], None]
 PEC = (0, 1000, 2000)
 MONTHS = (0.0, 1.0, 3.0, 6.0, 9.0, 12.0)
 CELSIUS = (85.0, 55.0, 30.0)
-RPT_PEC = (0, 400, 800, 1200, 1600, 2000)
-RPT_MONTHS = (0.0, 1.0, 3.0, 6.0, 9.0, 12.0)
-"""The 36 entries of the RPT (asplos21 section 6.2; which 36 it does not say)."""
-RPT_MARGIN = 14
-"""asplos21 section 5.2.3: 7 errors for temperature, 7 for outlier pages."""
 CAPABILITY_RBER = 0.0085
 """hpca24 section II-B: the capability of its code."""
 
@@ -142,14 +137,11 @@ def rpt(
     fail in the last step under the cut)."""
     import polars
 
-    capability = int(constant(chip, "cells", "capability"))
     rows = []
     for p in pec:
         for m in months:
             at = (p / 1e3, m, 85.0)
-            cut = 0.0
-            while cut < 0.99 and chip.m_err(at, (cut + 1 / 15, 0.0, 0.0)) + margin <= capability:
-                cut += 1 / 15
+            cut = chip.safe_pre_cut(at, margin)
             cuts = (cut, 0.0, 0.0)
             rows.append((p, m, cut, chip.m_err(at, cuts), chip.failing(at, cuts)))
     return polars.DataFrame(rows, schema=["pec", "months", "cut", "m_err", "failing"], orient="row")

@@ -102,6 +102,11 @@ impl Chip {
         py.detach(|| self.factors().m_err_between(&self.chip, condition(at), cuts))
     }
 
+    /// The largest cut of tPRE that leaves `margin` errors to the capability.
+    fn safe_pre_cut(&self, py: Python<'_>, at: At, margin: u32) -> f64 {
+        py.detach(|| self.factors().safe_pre_cut(&self.chip, condition(at), margin))
+    }
+
     /// Expected pages that fail in the last step under cuts.
     fn failing(&self, py: Python<'_>, at: At, cuts: (f64, f64, f64)) -> f64 {
         let cuts = Cuts { pre: cuts.0, eval: cuts.1, disch: cuts.2 };

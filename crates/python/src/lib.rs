@@ -36,6 +36,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("RESULTS_VERSION", ssd::RESULTS_VERSION)?;
+    module.add("RPT_PEC", nand::rpt::PEC)?;
+    module.add("RPT_MONTHS", nand::rpt::MONTHS)?;
+    module.add("RPT_MARGIN", nand::rpt::MARGIN)?;
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
     module.add_class::<simulation::Simulation>()?;

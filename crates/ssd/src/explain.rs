@@ -112,7 +112,9 @@ pub struct Explainer {
     origin: (u64, Time),
     requests: HashMap<u64, Tracked>,
     parts: HashMap<u64, Vec<Step>>,
-    kept: Vec<Explanation>,
+    /// Those that were asked for, and the slowest others so far.
+    asked: Vec<Explanation>,
+    slow: Vec<Explanation>,
 }
 
 impl Explainer {
@@ -125,24 +127,25 @@ impl Explainer {
             origin: (0, Time::ZERO),
             requests: HashMap::new(),
             parts: HashMap::new(),
-            kept: Vec::new(),
+            asked: Vec::new(),
+            slow: Vec::new(),
         }
     }
 
     /// The workload begins with request `first` of the device: what came before brought the drive into its state.
     fn begin(&mut self, now: Time, first: u64) {
-        self.kept.clear();
+        self.asked.clear();
+        self.slow.clear();
         self.origin = (first, now);
     }
 
     /// What was kept: what was asked for in the order of its numbers, then the slowest, the slowest first.
     pub fn explanations(&self) -> Vec<Explanation> {
-        let mut kept = self.kept.clone();
-        kept.sort_by_key(|of| match self.wanted.iter().position(|number| *number == of.request) {
-            Some(place) => (0, place as u64, 0),
-            None => (1, u64::MAX - of.latency().0, of.request),
-        });
-        kept
+        let (mut asked, mut slow) = (self.asked.clone(), self.slow.clone());
+        asked.sort_by_key(|of| self.wanted.iter().position(|number| *number == of.request));
+        slow.sort_by_key(|of| (std::cmp::Reverse(of.latency()), of.request));
+        asked.append(&mut slow);
+        asked
     }
 
     fn step(&mut self, part: u64, tries: u16) -> Option<&mut Step> {
@@ -152,18 +155,12 @@ impl Explainer {
     fn completed(&mut self, now: Time, request: u64) {
         let Some(mut tracked) = self.requests.remove(&request) else { return };
         let Some(request) = request.checked_sub(self.origin.0) else { return };
-        let wanted = self.wanted.contains(&request);
         let latency = now.since(tracked.arrival);
-        let least = self.kept.iter().filter(|of| !self.wanted.contains(&of.request)).min_by_key(|of| of.latency());
-        let others = self.kept.len() - self.kept.iter().filter(|of| self.wanted.contains(&of.request)).count();
-        let slow = request >= self.first
-            && self.slowest > 0
-            && (others < self.slowest || least.is_some_and(|of| of.latency() < latency));
+        let wanted = self.wanted.contains(&request);
+        let least = (0..self.slow.len()).min_by_key(|place| self.slow[*place].latency());
+        let room = self.slow.len() < self.slowest;
+        let slow = request >= self.first && (room || least.is_some_and(|place| self.slow[place].latency() < latency));
         if wanted || slow {
-            if !wanted && others == self.slowest {
-                let out = least.map(|of| of.request);
-                self.kept.retain(|of| Some(of.request) != out);
-            }
             let op = tracked.op.unwrap_or(Op::Flush);
             let since = |time: Time| Time(time.0 - self.origin.1.0);
             let mut stages = self.stages(&tracked, now);
@@ -171,7 +168,12 @@ impl Explainer {
                 (stage.from, stage.to) = (since(stage.from), since(stage.to));
             }
             let (bytes, arrival, finish) = (tracked.bytes, since(tracked.arrival), since(now));
-            self.kept.push(Explanation { request, op, bytes, arrival, finish, stages });
+            let explanation = Explanation { request, op, bytes, arrival, finish, stages };
+            match least {
+                _ if wanted => self.asked.push(explanation),
+                Some(place) if !room => self.slow[place] = explanation,
+                _ => self.slow.push(explanation),
+            }
         }
         for part in tracked.parts.drain(..) {
             self.parts.remove(&part);

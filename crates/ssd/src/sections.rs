@@ -364,7 +364,7 @@ units::section! {
         pec: PeCycles = PeCycles(0),
         /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
         retention: Retention = Retention::Fixed(Span::ZERO),
-        /// Age of the mapping pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes.
+        /// Age of the mapping pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).
         map_retention: Span = Span::ZERO,
         /// Temperature of the drive during the run.
         temperature: Temperature = Temperature(30.0),

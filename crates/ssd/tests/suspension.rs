@@ -49,6 +49,14 @@ const MLC: &[&str] = &[
     "chip.t_erase_pulse=3300us",
     "chip.t_erase_verify=24us",
 ];
+/// A full drive that collects from its first block on, and suspends everything.
+const COLLECTING: &[&str] = &[
+    "schedule.suspend_program=inter-phase",
+    "schedule.suspend_erase=reset-and-resume",
+    "ftl.erase_when=reclaimed",
+    "age.fill=1.0",
+    "age.precondition=closed-form",
+];
 
 fn config(chip: &[&str], settings: &[&str]) -> Config {
     let mut config = Config::default();
@@ -306,15 +314,7 @@ fn a_loaded_program_waits_in_the_cache_registers_while_its_die_is_suspended() {
 
 #[test]
 fn the_drives_own_programs_and_erases_are_suspended_for_user_reads() {
-    let settings = [
-        "schedule.suspend_program=inter-phase",
-        "schedule.suspend_erase=reset-and-resume",
-        "ftl.erase_when=reclaimed",
-        "age.fill=1.0",
-        "age.precondition=closed-form",
-        "gc.idle=100us",
-        "gc.idle_stop=20",
-    ];
+    let settings = [COLLECTING, &["gc.idle=100us", "gc.idle_stop=20"]].concat();
     let watch = Watch::default();
     let mut device = Device::watched(&config(SLC, &settings), 1, watch.clone()).unwrap();
     for index in 0..2_000u64 {
@@ -421,14 +421,7 @@ impl Probe for Ledger {
 
 #[test]
 fn a_million_suspensions_lose_nothing_and_do_nothing_twice() {
-    let settings = [
-        "schedule.suspend_program=inter-phase",
-        "schedule.suspend_erase=reset-and-resume",
-        "ftl.erase_when=reclaimed",
-        "age.fill=1.0",
-        "age.precondition=closed-form",
-        "buffer.size=192KiB",
-    ];
+    let settings = [COLLECTING, &["buffer.size=192KiB"]].concat();
     let ledger = Ledger::default();
     let mut device = Device::watched(&config(SLC, &settings), 1, ledger.clone()).unwrap();
     let draws = Stream::new(3, "suspensions");

@@ -30,7 +30,7 @@ const CHUNKS: usize = 1 << 16;
 const WORST: f64 = 8.0;
 /// In place of a step: none reads the page.
 pub const UNCORRECTABLE: u8 = u8::MAX;
-/// Layers of a block where nothing says how many it has.
+/// Layers of a block where nothing says how many it has: those of asplos21's chips (`assumed` of measured ones).
 const LAYERS: u32 = 48;
 
 /// What reading a page comes to.

@@ -482,14 +482,14 @@ impl<P: Probe> Device<P> {
             let (took, shorter) = self.sense_time(id);
             start = start + self.set_timing(die, shorter);
             t_read = t_read.max(took);
-            self.ops[id].sense.took = took.0 as u32;
             if self.ops[id].sense.is_retry() {
                 self.hold(id);
             } else {
-                self.ops[id].sense = Sense { took: took.0 as u32, ..self.first_sense(id) };
+                self.ops[id].sense = self.first_sense(id);
                 let (seq, plane) = (self.ops[id].seq, self.ops[id].plane);
                 self.dies[die].begun.push((seq, plane));
             }
+            self.ops[id].sense.took = took.0 as u32;
         }
         let end = start + t_read;
         let state = &mut self.dies[die];
