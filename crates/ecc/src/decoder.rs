@@ -47,6 +47,12 @@ pub fn scaled(least: u8) -> u8 {
 /// The bytes of a segment and, once more, its first [`LANES`], so that lanes never wrap around.
 type Bytes = [i8; SIZE + LANES];
 type Lanes = [i8; LANES];
+/// Lanes that share no line of a cache with others.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Aligned(Lanes);
+/// The messages of a block row, in the order in which they are worked on.
+type Messages = [[Aligned; COLUMNS]; SIZE / LANES];
 
 /// A decoder and its memory.
 pub struct Decoder {
@@ -54,7 +60,7 @@ pub struct Decoder {
     belief: Box<[Bytes; COLUMNS]>,
     /// The beliefs after a flooding pass.
     next: Box<[Bytes; COLUMNS]>,
-    messages: Box<[[[i8; SIZE]; COLUMNS]; ROWS]>,
+    messages: Box<[Messages; ROWS]>,
 }
 
 impl Decoder {
@@ -64,7 +70,9 @@ impl Decoder {
             code: code.clone(),
             belief: zeroed(),
             next: zeroed(),
-            messages: vec![[[0; SIZE]; COLUMNS]; ROWS].try_into().expect("Invariant: so many rows were made"),
+            messages: vec![[[Aligned([0; LANES]); COLUMNS]; SIZE / LANES]; ROWS]
+                .try_into()
+                .expect("Invariant: so many rows were made"),
         }
     }
 
@@ -92,15 +100,17 @@ impl Decoder {
         }
         spread(received, &mut self.belief);
         for iteration in 1..=iterations {
-            let first = iteration == 1;
             if schedule == Schedule::Flooding {
                 spread(received, &mut self.next);
             }
             for row in 0..ROWS {
                 let (shifts, messages) = (&self.code.shifts[row], &mut self.messages[row]);
-                match schedule {
-                    Schedule::Layered => pass::<false>(shifts, &mut self.belief, &mut self.next, messages, first),
-                    Schedule::Flooding => pass::<true>(shifts, &mut self.belief, &mut self.next, messages, first),
+                let (belief, next) = (&mut *self.belief, &mut *self.next);
+                match (schedule, iteration) {
+                    (Schedule::Layered, 1) => pass::<false, true>(shifts, belief, next, messages),
+                    (Schedule::Layered, _) => pass::<false, false>(shifts, belief, next, messages),
+                    (Schedule::Flooding, 1) => pass::<true, true>(shifts, belief, next, messages),
+                    (Schedule::Flooding, _) => pass::<true, false>(shifts, belief, next, messages),
                 }
             }
             if schedule == Schedule::Flooding {
@@ -174,27 +184,36 @@ fn signs(belief: &[Bytes; COLUMNS]) -> Word {
 
 #[inline(always)]
 fn lanes(bytes: &[i8], from: usize) -> &Lanes {
-    bytes[from..].first_chunk().expect("Invariant: a segment has its first lanes at its end once more")
+    bytes[from..].first_chunk().expect("Invariant: after each place come so many lanes")
 }
 
 #[inline(always)]
 fn lanes_mut(bytes: &mut [i8], from: usize) -> &mut Lanes {
-    bytes[from..].first_chunk_mut().expect("Invariant: a segment has its first lanes at its end once more")
+    bytes[from..].first_chunk_mut().expect("Invariant: after each place come so many lanes")
 }
 
-/// One pass over a block row: messages from the bits, their least magnitudes and signs, and messages back, which are added
-/// to what came from the bits, or when `FLOODING` to the next beliefs.
+/// All ones in its first half: a window of it is a mask of some first lanes.
+static FIRST_LANES: [i8; 2 * LANES] = {
+    let mut masks = [0; 2 * LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        masks[lane] = -1;
+        lane += 1;
+    }
+    masks
+};
+
+/// One pass over a block row: messages from the bits, their least magnitudes and signs, and messages back, which are
+/// added to what came from the bits, or when `FLOODING` to the next beliefs. When `FIRST`, there are no messages yet.
 #[inline(always)]
-fn pass<const FLOODING: bool>(
+fn pass<const FLOODING: bool, const FIRST: bool>(
     shifts: &[u16; COLUMNS],
     belief: &mut [Bytes; COLUMNS],
     next: &mut [Bytes; COLUMNS],
-    messages: &mut [[i8; SIZE]; COLUMNS],
-    first: bool,
+    messages: &mut Messages,
 ) {
-    let mut from = [[0i8; LANES]; COLUMNS];
-    let mut check = 0;
-    while check < SIZE {
+    for (group, messages) in messages.iter_mut().enumerate() {
+        let check = group * LANES;
         let mut least = [MOST as u8; LANES];
         let mut second = [MOST as u8; LANES];
         let mut negative = [0i8; LANES];
@@ -203,8 +222,8 @@ fn pass<const FLOODING: bool>(
                 continue;
             }
             let mut value = *lanes(&belief[column], (check + usize::from(shifts[column])) % SIZE);
-            if !first {
-                let old = lanes(&messages[column], check);
+            if !FIRST {
+                let old = &messages[column].0;
                 for lane in 0..LANES {
                     value[lane] = value[lane].saturating_sub(old[lane]);
                 }
@@ -215,30 +234,33 @@ fn pass<const FLOODING: bool>(
                 least[lane] = least[lane].min(size);
                 negative[lane] ^= value[lane];
             }
-            from[column] = value;
+            // The message from the bits is kept where the one back will be.
+            messages[column].0 = value;
         }
-        // What goes to the bits that sent the least magnitude, and to all others.
-        let (mut to_least, mut to_others) = ([0i8; LANES], [0i8; LANES]);
+        // What goes back, before the sign of the bit's own message: to all bits, and what those that sent the least
+        // magnitude get on top.
+        let (mut to_all, mut added) = ([0i8; LANES], [0i8; LANES]);
         for lane in 0..LANES {
-            to_least[lane] = scaled(second[lane]) as i8;
-            to_others[lane] = scaled(least[lane]) as i8;
+            // All ones where the signs together make it negative.
+            let sign = -i8::from(negative[lane] < 0);
+            let size = scaled(least[lane]);
+            to_all[lane] = (size as i8 ^ sign).wrapping_sub(sign);
+            added[lane] = ((scaled(second[lane]) - size) as i8 ^ sign).wrapping_sub(sign);
         }
         for column in 0..COLUMNS {
             if shifts[column] == ZERO {
                 continue;
             }
             let at = (check + usize::from(shifts[column])) % SIZE;
-            let value = from[column];
+            let value = messages[column].0;
             let mut message = [0i8; LANES];
             for lane in 0..LANES {
-                // Masks, all ones or none: a choice between two bytes would be made one by one.
+                // Masks, all ones or none, and a sum: a choice between two bytes would take longer.
                 let it = -i8::from(value[lane].unsigned_abs() == least[lane]);
-                let size = to_least[lane] & it | to_others[lane] & !it;
-                // All ones where the signs of the others make it negative.
-                let sign = -i8::from((negative[lane] ^ value[lane]) < 0);
-                message[lane] = (size ^ sign).wrapping_sub(sign);
+                let sign = -i8::from(value[lane] < 0);
+                message[lane] = ((to_all[lane] + (added[lane] & it)) ^ sign).wrapping_sub(sign);
             }
-            *lanes_mut(&mut messages[column], check) = message;
+            messages[column].0 = message;
             let place = lanes_mut(if FLOODING { &mut next[column] } else { &mut belief[column] }, at);
             let mut sum = if FLOODING { *place } else { value };
             for lane in 0..LANES {
@@ -246,15 +268,20 @@ fn pass<const FLOODING: bool>(
             }
             *place = sum;
         }
-        check += LANES;
     }
     for column in 0..COLUMNS {
         if shifts[column] != ZERO {
             let bytes = if FLOODING { &mut next[column] } else { &mut belief[column] };
-            // What was written beyond the end belongs to the beginning; the rest of the beginning to the end.
-            let beyond = usize::from(shifts[column]) % LANES;
-            bytes.copy_within(SIZE..SIZE + beyond, 0);
-            bytes.copy_within(beyond..LANES, SIZE + beyond);
+            // What was written beyond the end belongs to the beginning; the rest of the beginning to the end. A mask,
+            // since copies of any length take longer.
+            let beyond = lanes(&FIRST_LANES, LANES - usize::from(shifts[column]) % LANES);
+            let (start, end) = (*lanes(bytes, 0), *lanes(bytes, SIZE));
+            let mut newest = start;
+            for lane in 0..LANES {
+                newest[lane] = end[lane] & beyond[lane] | start[lane] & !beyond[lane];
+            }
+            *lanes_mut(bytes, 0) = newest;
+            *lanes_mut(bytes, SIZE) = newest;
         }
     }
 }
