@@ -359,7 +359,6 @@ def of_ecc(found: polars.DataFrame) -> Table:
         (
             f"{row['rber']:g}",
             f"{row['words']:,}",
-            f"{row['failures']:,}",
             _share(row["fer"]),
             f"{_share(row['fer_low'])} … {_share(row['fer_high'])}",
             f"{row['iterations']:.2f}",
@@ -369,7 +368,7 @@ def of_ecc(found: polars.DataFrame) -> Table:
     ]
     first = found.row(0, named=True)
     title = f"QC-LDPC, {first['schedule']}, {first['errors']} errors, threshold {first['threshold']}"
-    return Table(title, ("RBER", "words", "failures", "FER", "95 %", "iterations", "accuracy"), rows)
+    return Table(title, ("RBER", "words", "FER", "95 %", "iterations", "accuracy"), rows)
 
 
 def _share(share: float) -> str:
