@@ -7,6 +7,7 @@ RESULTS_VERSION: int
 RPT_PEC: list[int]
 RPT_MONTHS: list[float]
 RPT_MARGIN: int
+ECC_ITERATIONS: int
 
 class InputError(ValueError):
     """Bad input: file, line or key, what was expected, and the remedy."""
@@ -148,6 +149,19 @@ def convert(
     range: tuple[str, str] | None = None,
 ) -> tuple[bytes, list[tuple[str, int]], list[str]]:
     """Writes traces as text, or as Parquet where ``to`` is None: to ``out``, or as bytes. Also counts and notes."""
+
+def ecc_simulate(
+    rber: float, first: int, last: int, errors: str, schedule: str, seed: int, threads: int
+) -> tuple[int, int, int, list[int], list[list[int]], list[list[int]]]:
+    """Decodes the words numbered ``first`` to ``last`` - 1: words, failures, miscorrected, words by iterations, and by
+    pruned and by all syndromes' weight, each as [decoded, failed]."""
+
+def ecc_expected_weight(rber: float, pruned: bool) -> float:
+    """The expected syndrome weight at an RBER."""
+
+def ecc_rearranged_differs(words: int, seed: int) -> int:
+    """Of so many random codewords with random errors, those that the on-die datapath weighs otherwise than the
+    matrix."""
 
 _At = tuple[float, float, float]
 

@@ -45,6 +45,35 @@ class Whole(_IntParam):
         return number
 
 
+def _failures(value: str) -> int:
+    """A number of failures; none is 0."""
+    if value != "none" and not (value.isdecimal() and len(value) < 19):
+        raise click.BadParameter(f"{value} is not accepted: write a whole number, or none")
+    return 0 if value == "none" else int(value)
+
+
+def _rates(value: str) -> tuple[float, ...]:
+    """Raw bit error rates."""
+    from ._core import InputError
+    from .ecc import rates
+
+    try:
+        return rates(value)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _ending(*endings: str) -> Callable[[str], str]:
+    """A path that ends as its content asks."""
+
+    def check(value: str) -> str:
+        if not value.lower().endswith(endings):
+            raise click.BadParameter(f"{value} is not accepted: write a path that ends in {' or '.join(endings)}")
+        return value
+
+    return check
+
+
 def main() -> NoReturn:
     """The entry point of ``ssdlab``. Every failure is a line on standard error and an exit status, no traceback."""
     for stream in (sys.stdout, sys.stderr):
@@ -618,12 +647,7 @@ def characterize(
         table.show([table.Table(f"{chip}: {found.about}", ("constant", "value", "source"), rows, left=3)])
         return
     folder = out or os.path.join("results", os.path.splitext(os.path.basename(chip))[0])
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        from ._core import InputError
-
-        raise InputError(f"--out {folder}: cannot be made: {error.strerror}\n  help: give another folder") from None
+    _make_folder(folder)
     tables = {}
     names = list(only) or list(module.TABLES)
     with _measuring() as progress:
@@ -651,6 +675,16 @@ def characterize(
         click.echo(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
 
 
+def _make_folder(folder: str) -> None:
+    """Makes the folder that ``--out`` asks for."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        from ._core import InputError
+
+        raise InputError(f"--out {folder}: cannot be made: {error.strerror}\n  help: give another folder") from None
+
+
 @contextmanager
 def _measuring() -> Iterator[Callable[[str, float], None]]:
     """A progress bar for measurements on a terminal."""
@@ -661,6 +695,95 @@ def _measuring() -> Iterator[Callable[[str, float], None]]:
 
     with shares() as progress:
         yield progress
+
+
+@commands.group()
+def ecc() -> None:
+    """The QC-LDPC code of hpca24."""
+
+
+@ecc.command("simulate")
+@click.option(
+    "--rber", type=_rates, required=True, metavar="R|R,R,…|FROM:TO:STEP", help="Raw bit error rates, TO included."
+)
+@click.option("--words", type=Whole(1), default=10_000, show_default=True, metavar="N", help="Most words per RBER.")
+@click.option(
+    "--failures",
+    type=_failures,
+    default="none",
+    show_default=True,
+    metavar="N|none",
+    help="Leave an RBER once N words have failed (batches of 2,000 are finished).",
+)
+@click.option(
+    "--errors",
+    type=click.Choice(["exact", "independent"]),
+    default="exact",
+    show_default=True,
+    help="Exactly RBER x bits of a word, as hpca24's test pages, or every bit by itself.",
+)
+@click.option(
+    "--schedule",
+    type=click.Choice(["flooding", "layered"]),
+    default="flooding",
+    show_default=True,
+    help="Of the decoder; flooding is that of hpca24's figures.",
+)
+@click.option(
+    "--threshold",
+    type=Whole(0),
+    metavar="N",
+    help="A pruned syndrome weight above it predicts failure  [default: that expected at RBER 0.0085]",
+)
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams.")
+@click.option("--threads", type=Whole(1), metavar="N", help="Threads  [default: cores]")
+@click.option(
+    "--out",
+    type=_ending(".csv"),
+    default="results/ecc.csv",
+    show_default=True,
+    metavar="FILE",
+    help="Where the table is kept.",
+)
+@click.option(
+    "--plot",
+    type=_ending(".png", ".svg", ".pdf"),
+    metavar="FILE",
+    help="Draw frame-error rate and iterations (needs matplotlib).",
+)
+def simulate_ecc(
+    rber: tuple[float, ...], words: int, failures: int, threads: int | None, out: str, plot: str | None, **given: Any
+) -> None:
+    """Decode random words: frame-error rate, iterations, read-retry prediction by the pruned syndrome weight.
+
+    The table is kept after every 2,000 words: the same command goes on where it ends, and with more RBERs or words adds
+    them.
+
+    \b
+    ssdlab ecc simulate --rber 0.004:0.012:0.0005 --words 10000 --plot results/ecc.png
+    """
+    from . import ecc, table
+    from ._runner import check_outputs
+
+    _make_folder(os.path.dirname(out) or ".")
+    check_outputs({"--out": out, "--plot": plot}, ())
+    try:
+        with _measuring() as progress:
+            found = ecc.simulate(
+                rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given
+            )
+    except KeyboardInterrupt:
+        start = "\n" if sys.stderr.isatty() else ""
+        kept = f"{out} is kept; the same command goes on from there" if os.path.exists(out) else "nothing was kept"
+        _say(f"{start}interrupted: {kept}")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    table.show([table.of_ecc(found)])
+    click.echo(f"wrote {out}")
+    if plot is not None:
+        from . import plot as drawing
+
+        drawing.save(drawing.frame_errors(found), plot)
+        click.echo(f"wrote {plot}")
 
 
 @commands.group()

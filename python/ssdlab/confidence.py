@@ -1,4 +1,4 @@
-"""Confidence intervals of means, by Student's t distribution, without scipy."""
+"""Confidence intervals of means, by Student's t distribution, and of shares, without scipy."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ def mean_and_half_width(values: list[float], level: float = 0.95) -> tuple[float
         return mean, None
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     return mean, t_quantile(level, count - 1) * math.sqrt(variance / count)
+
+
+def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """The confidence interval of the share that ``count`` of ``total`` stand for (Wilson's score interval)."""
+    from statistics import NormalDist
+
+    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+    share, spread = count / total, z * z / total
+    middle = share + spread / 2.0
+    half = z * math.sqrt(share * (1.0 - share) / total + spread / total / 4.0)
+    # Rounding must not move the ends off 0 and 1.
+    low = (middle - half) / (1.0 + spread) if count else 0.0
+    return low, (middle + half) / (1.0 + spread) if count < total else 1.0
 
 
 def t_quantile(level: float, freedom: int) -> float:

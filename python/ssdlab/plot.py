@@ -1,4 +1,5 @@
-"""Figures, on matplotlib: latency distributions, normalised bars, usage, heat maps, time series.
+"""Figures, on matplotlib: latency distributions, normalised bars, usage, heat maps, time series,
+frame errors.
 
 Every function draws on ``ax``, or on a figure of its own, and returns the figure; labels and units are those of the
 statistics. :func:`save` writes PNG, SVG or PDF, the same bytes for the same figure.
@@ -174,6 +175,35 @@ def series(result: Result, *, ax: Axes | None = None) -> Figure:
     other = ax.twinx()
     other.plot(ends, rows["outstanding"].to_numpy(), color="#999999", lw=0.8, label="outstanding")
     other.set_ylabel("outstanding requests")
+    other.set_ylim(bottom=0)
+    handles, labels = ax.get_legend_handles_labels()
+    more, names = other.get_legend_handles_labels()
+    figure.legend(handles + more, labels + names, ncols=3, loc="outside upper center", frameon=False)
+    return figure
+
+
+def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:
+    """Frame-error rate with its 95 % interval, and mean iterations, over RBER (hpca24 Fig. 3), of a table of
+    :func:`ssdlab.ecc.simulate`. Where no word failed, a triangle stands at the interval's upper end."""
+    figure, ax = _axes(ax)
+    import polars
+
+    failed, fine = table.filter(polars.col("failures") > 0), table.filter(polars.col("failures") == 0)
+    rber, rate = failed["rber"].to_numpy(), failed["fer"].to_numpy()
+    interval = (rate - failed["fer_low"].to_numpy(), failed["fer_high"].to_numpy() - rate)
+    ax.errorbar(rber, rate, interval, fmt="o-", ms=4, lw=1, capsize=2, color=COLOURS[0], label="frame-error rate")
+    if fine.height:
+        bounds = fine["fer_high"].to_numpy()
+        ax.plot(fine["rber"].to_numpy(), bounds, "v", ms=5, mfc="none", color=COLOURS[0], label="below (no failure)")
+    ax.set_yscale("log")
+    ax.set_ylim(top=2.0)
+    ax.set_xlabel("raw bit error rate")
+    ax.set_ylabel("frame-error rate, 95 % interval")
+    ax.grid(alpha=0.3)
+    other = ax.twinx()
+    rber, iterations = table["rber"].to_numpy(), table["iterations"].to_numpy()
+    other.plot(rber, iterations, "s--", ms=3, lw=1, color=COLOURS[1], label="iterations")
+    other.set_ylabel("mean iterations")
     other.set_ylim(bottom=0)
     handles, labels = ax.get_legend_handles_labels()
     more, names = other.get_legend_handles_labels()

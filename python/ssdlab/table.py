@@ -351,3 +351,25 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
         )
     columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "note")
     return Table(f"{id}: {about}", columns, rows, left=3)
+
+
+def of_ecc(found: polars.DataFrame) -> Table:
+    """The table of a simulation of the ECC."""
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{row['rber']:g}",
+            f"{row['words']:,}",
+            _share(row["fer"]),
+            f"{_share(row['fer_low'])} … {_share(row['fer_high'])}",
+            f"{row['iterations']:.2f}",
+            f"{100 * row['accuracy']:.2f} %",
+        )
+        for row in found.iter_rows(named=True)
+    ]
+    first = found.row(0, named=True)
+    title = f"QC-LDPC, {first['schedule']}, {first['errors']} errors, threshold {first['threshold']}"
+    return Table(title, ("RBER", "words", "FER", "95 %", "iterations", "accuracy"), rows)
+
+
+def _share(share: float) -> str:
+    return f"{share:.3f}" if share >= 0.1 else f"{share:.2g}"

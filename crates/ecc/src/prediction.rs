@@ -6,7 +6,10 @@
 //! segments. At equal numbers of errors a larger weight means that fewer errors share a check, and so *more* decodable: the
 //! prediction works because more errors make more weight, not because weight itself is bad.
 
+use units::Stream;
+
 use crate::code::{COLUMNS, Code, LIMBS, ROWS, SIZE, Segment, Word, ZERO, rotated};
+use crate::encoder::Encoder;
 
 /// Which syndromes are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,3 +87,23 @@ pub fn predicts_failure(code: &Code, word: &Word, syndromes: Syndromes, threshol
 
 /// Words of the page buffer that a pruned prediction fetches: 2.5 us at the page buffer's speed (hpca24 section V-B).
 pub const FETCHES: u32 = (COLUMNS * SIZE / 128) as u32;
+
+/// The highest raw bit error rate of [`rearranged_differs`]: beyond what pages are read with.
+const MOST_RBER: f64 = 0.02;
+
+/// Of so many random codewords, each with errors at an RBER of its own, those whose pruned weight by the on-die datapath is
+/// not that by the matrix, or that are not what was written when they are restored: none.
+pub fn rearranged_differs(code: &Code, words: u64, seed: u64) -> u64 {
+    let encoder = Encoder::new(code).expect("Invariant: the code's parity part can be inverted");
+    let draws = Stream::new(seed, "rearranged");
+    let differs = |number: &u64| {
+        let (data, errors) = (draws.entity(2 * number), draws.entity(2 * number + 1));
+        let segment = |at: usize| std::array::from_fn(|limb| data.bits((at * LIMBS + limb) as u64));
+        let mut word = encoder.encode(&std::array::from_fn(segment));
+        // Counters 0 and up place the errors.
+        word.disturb(MOST_RBER * (1.0 - errors.uniform(u64::MAX)), errors);
+        let stored = rearranged(code, &word);
+        on_die_weight(&stored) != (code.weight(&word, 1), FETCHES) || restored(code, &stored) != word
+    };
+    (0..words).filter(differs).count() as u64
+}

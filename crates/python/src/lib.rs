@@ -2,6 +2,7 @@
 
 mod chip;
 mod device;
+mod ecc;
 mod simulation;
 mod tables;
 mod trace;
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RPT_PEC", nand::rpt::PEC)?;
     module.add("RPT_MONTHS", nand::rpt::MONTHS)?;
     module.add("RPT_MARGIN", nand::rpt::MARGIN)?;
+    module.add("ECC_ITERATIONS", ::ecc::decoder::ITERATIONS)?;
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
     module.add_class::<simulation::Simulation>()?;
@@ -50,6 +52,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::formats, module)?)?;
     module.add_function(wrap_pyfunction!(tables::schema, module)?)?;
     module.add_function(wrap_pyfunction!(tables::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(ecc::ecc_simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(ecc::ecc_expected_weight, module)?)?;
+    module.add_function(wrap_pyfunction!(ecc::ecc_rearranged_differs, module)?)?;
     module.add_function(wrap_pyfunction!(trace::convert, module)?)?;
     Ok(())
 }
