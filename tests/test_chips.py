@@ -99,7 +99,7 @@ def test_energy_is_power_times_time_and_energy_times_data() -> None:
     elapsed_ns = result["host.elapsed_s"] * 1e9
     sensing = result["usage.die.read"] / 100 * elapsed_ns * 32
     assert result["energy.sense"] == pytest.approx(sensing * 82.5 / 1e3 / 1e6, rel=1e-6)
-    parts = [result.energy[name] for name in ("sense", "transfer", "program", "erase", "decode")]
+    parts = [result.energy[name] for name in ("sense", "transfer", "program", "erase", "decode", "predict")]
     assert result.energy.total == pytest.approx(sum(parts))
     moved = result["host.read.bytes"] + result["host.write.bytes"]
     assert result.energy.per_gb == pytest.approx(result.energy.total / 1e3 / (moved / 1e9))
@@ -136,3 +136,28 @@ def test_the_statistics_of_retries_say_what_the_schemes_do() -> None:
     assert play("ar2", rpt_error=-8000)["flash.retry.repeated"] > 0
     lost = play("baseline", age="pec=3000,retention=90mo")
     assert 0 < lost["host.uncorrectable"] <= lost["flash.retry.unreadable"]
+
+
+def test_the_statistics_of_predictions_say_what_the_schemes_do() -> None:
+    def play(scheme: str, **settings: str | float) -> ssdlab.Result:
+        settings = {f"read.{key}": value for key, value in settings.items()}
+        age = "pec=1000,retention=uniform:0..30d"
+        return ssdlab.run("hpca24", "hpca24/Ali_124", scheme=scheme, age=age, requests=2000, settings=settings)
+
+    swr, rpssd, rif = (play(scheme) for scheme in ("swr", "rpssd", "rif"))
+    assert swr["flash.prediction.made"] == swr["energy.predict"] == 0
+    for result in (rpssd, rif):
+        made = result["flash.prediction.made"]
+        assert result["energy.predict"] == pytest.approx(made * 3.2 / 1e6)
+        assert 0 < result["flash.prediction.failures"] < made
+        assert 0.97 < result["flash.prediction.accuracy"] < 1
+    # The controller's prediction ends decodings, and the die's transfers too (hpca24 Fig. 18).
+    channel = {name: of.usage.channel for name, of in (("swr", swr), ("rpssd", rpssd), ("rif", rif))}
+    assert channel["rpssd"]["ecc_wait"] < 0.1 * channel["swr"]["ecc_wait"]
+    assert channel["rif"]["uncorrectable"] < 0.1 * channel["rpssd"]["uncorrectable"]
+    vain = [of["flash.retry.uncorrectable_transfers"] for of in (swr, rpssd, rif)]
+    assert vain[2] < 0.1 * vain[0]
+    assert rif["energy.per_read"] < rpssd["energy.per_read"] < swr["energy.per_read"]
+    worse = play("rif", prediction_accuracy=0.8)
+    assert worse["flash.prediction.accuracy"] == pytest.approx(0.8, abs=0.02)
+    assert worse["host.all.bandwidth_mb_s"] < rif["host.all.bandwidth_mb_s"]

@@ -29,6 +29,14 @@ def test_a_result_explains_its_requests() -> None:
         assert of.op == "read"
         assert of.retries >= 8
         assert "sense" in str(of)
+        # The part that arrived last is one of the request's.
+        until_decoded = tuple(stage for stage in of.stages if stage.what != "send")
+        assert until_decoded in of.parts
+        for part in of.parts:
+            assert part[0].from_ns == of.arrival_ns
+            assert all(before.to_ns == after.from_ns for before, after in zip(part, part[1:], strict=False))
+            assert part[-1].what == "decode"
+            assert part[-1].to_ns <= of.finish_ns
     [first, second] = result.explain(7, 3)
     assert (first.request, second.request) == (7, 3)
     row = result.requests.filter(request=7).row(0, named=True)

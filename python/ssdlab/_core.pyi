@@ -9,6 +9,8 @@ RPT_MONTHS: list[float]
 RPT_MARGIN: int
 ECC_ITERATIONS: int
 
+_Stretch = tuple[str, int, int, int, list[tuple[str, int]]]
+
 class InputError(ValueError):
     """Bad input: file, line or key, what was expected, and the remedy."""
 
@@ -53,9 +55,9 @@ class Simulation:
 
     def explain(
         self, slowest: int, wanted: list[int]
-    ) -> list[tuple[int, str, int, int, int, list[tuple[str, int, int, int, list[tuple[str, int]]]]]]:
-        """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], and stages: what, step, from,
-        to [ns], and what the die did [ns]."""
+    ) -> list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]]:
+        """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], stages (what, step, from, to
+        [ns], and what the die did [ns]), and those of each part of a read."""
 
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
@@ -185,6 +187,7 @@ class Chip:
     def safe_pre_cut(self, at: _At, margin: int) -> float: ...
     def failing(self, at: _At, cuts: tuple[float, float, float]) -> float: ...
     def first_day(self, x: float, errors: float) -> float | None: ...
+    def sentinel(self, at: _At) -> tuple[int, int]: ...
     def errors(self, page: int, at: _At, log_factor: float, offset: float | None) -> float: ...
     def erase_lives(self, pec: list[int], step: int = 50) -> list[list[tuple[float, float, float]]]: ...
     def fail_bits(self, left: float) -> float: ...

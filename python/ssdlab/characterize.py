@@ -156,6 +156,23 @@ def first_days(chip: Chip, *, pec: Sequence[int] = (0, 200, 500, 1000)) -> polar
     return polars.DataFrame(rows, schema={"pec": polars.Int64, "day": polars.Float64}, orient="row")
 
 
+def sentinel(
+    chip: Chip,
+    *,
+    pec: Sequence[int] = PEC,
+    months: Sequence[float] = MONTHS,
+    celsius: float = 30.0,
+) -> polars.DataFrame:
+    """Sentinel on the chip (hpca24 section III-B): pec, months, retried (pages that the default references do not
+    read), failures (decodings in vain of such pages, the first included)."""
+    import polars
+
+    rows = []
+    for cycles in pec:
+        rows += [(cycles, age, *chip.sentinel((cycles / 1e3, age, celsius))) for age in months]
+    return polars.DataFrame(rows, schema=["pec", "months", "retried", "failures"], orient="row")
+
+
 def constant(chip: Chip, section: str, key: str) -> float:
     """A number among the chip's constants."""
     return next(float(value) for part, name, value, _, _ in chip.constants if (part, name) == (section, key))

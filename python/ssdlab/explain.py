@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Explanation(NamedTuple):
     """When the host saw it complete [ns]."""
     stages: tuple[Stage, ...]
     """In order; they add up to its latency exactly."""
+    parts: tuple[tuple[Stage, ...], ...] = ()
+    """Of a read, the stages of each of its pages that came from flash, until it was decoded."""
 
     @property
     def latency_ns(self) -> int:
@@ -80,11 +82,13 @@ def explain(options: Options, slowest: int, requests: Sequence[int]) -> list[Exp
     found = _open(options._replace(requests_out=None, series_out=None, keep_requests=False)).explain(
         slowest, list(requests)
     )
+
+    def of(stages: Iterable[tuple[str, int, int, int, list[tuple[str, int]]]]) -> tuple[Stage, ...]:
+        return tuple(Stage(what, step, begin, end, dict(die)) for what, step, begin, end, die in stages)
+
     return [
-        Explanation(
-            number, op, size, arrival, finish, tuple(Stage(what, n, a, b, dict(die)) for what, n, a, b, die in stages)
-        )
-        for number, op, size, arrival, finish, stages in found
+        Explanation(number, op, size, arrival, finish, of(stages), tuple(map(of, parts)))
+        for number, op, size, arrival, finish, stages, parts in found
     ]
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
+import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab import characterize, chip_figures, trace
-from ssdlab.study import Measured, Tables
+import ssdlab
+from ssdlab import characterize, ecc, plot, trace
+from ssdlab._core import ecc_simulate
+from ssdlab._runner import cpus
+from ssdlab.characterize import CAPABILITY_RBER, constant, load
+from ssdlab.confidence import mean_and_half_width, wilson
+from ssdlab.study import Measured, Tables, number
 
 CHIP = "tlc48"
 TWINS = {
@@ -21,15 +32,347 @@ TWINS = {
     "Sys_1": (0.72, 0.83),
 }
 """Table II: read ratio, cold-read ratio."""
+SCHEMES = ("senc", "swr", "swr-plus", "rpssd", "rif", "ssd-zero")
+"""Fig. 17."""
+
+RATES = [n / 4000 for n in range(16, 51)]
+"""RBERs at which the code is simulated: 0.004 to 0.0125."""
+WORDS = 10_000
+SPLITS = [rate for rate in RATES if 0.007 <= rate <= 0.01]
+"""RBERs between which a threshold can tell pages apart."""
+PEC = (0, 200, 500, 1000, 1500, 2000)
+PAGE, COMMAND = 16384, 4 * 16384
+T_R = 40_000
+GOOD = 0.9
+"""An accuracy below this is called poor (assumed: hpca24 section IV-B gives no number)."""
+
+
+class _Counts(NamedTuple):
+    """Words and failures; words by iterations; corrected and failed ones by the weight of both sets of syndromes."""
+
+    words: int
+    failures: int
+    iterations: list[int]
+    pruned: list[list[int]]
+    every: list[list[int]]
+
+
+@functools.cache
+def _counts(rber: float) -> _Counts:
+    """Test pages as section IV-B makes them: words of exactly so many errors; flooding."""
+    words, failures, _, iterations, pruned, every = ecc_simulate(rber, 0, WORDS, "exact", "flooding", 1, cpus())
+    return _Counts(words, failures, iterations, pruned, every)
+
+
+def _right(weights: Sequence[Sequence[int]], threshold: int) -> int:
+    """Words for which a threshold is right: those above it are predicted to fail."""
+    return sum(fine for fine, _ in weights[: threshold + 1]) + sum(failed for _, failed in weights[threshold + 1 :])
+
+
+def _moments(weights: Sequence[Sequence[int]]) -> tuple[float, float]:
+    count = sum(map(sum, weights))
+    mean = sum(weight * sum(words) for weight, words in enumerate(weights)) / count
+    square = sum((weight - mean) ** 2 * sum(words) for weight, words in enumerate(weights)) / count
+    return mean, math.sqrt(square)
+
+
+def _code(rates: Sequence[float]) -> pl.DataFrame:
+    """The code by RBER (Fig. 3, 10, 11 and 14): words, failures, mean iterations; mean and deviation of the syndrome
+    weights; words predicted rightly by the paper's rule."""
+    rules = [round(ecc.expected_weight(CAPABILITY_RBER, pruned)) for pruned in (True, False)]
+    rows = []
+    for rber in rates:
+        words, failures, iterations, pruned, every = _counts(rber)
+        mean = sum(number * count for number, count in enumerate(iterations)) / words
+        right = [_right(weights, rule) for weights, rule in zip((pruned, every), rules, strict=True)]
+        rows.append((rber, words, failures, mean, *_moments(pruned), *_moments(every), *right))
+    names = ["rber", "words", "failures", "iterations", "pruned_mean", "pruned_sd", "all_mean", "all_sd"]
+    return pl.DataFrame(rows, schema=[*names, "pruned_right", "all_right"], orient="row")
+
+
+def _splits(rates: Sequence[float]) -> pl.DataFrame:
+    """The threshold by the paper's rule, and the one that is right most often around the capability; how often."""
+    rows = []
+    for name in ("pruned", "all") if rates else ():
+        of = [_counts(rber).pruned if name == "pruned" else _counts(rber).every for rber in rates]
+        words = sum(sum(map(sum, weights)) for weights in of)
+        rule = round(ecc.expected_weight(CAPABILITY_RBER, name == "pruned"))
+        share = {
+            threshold: sum(_right(weights, threshold) for weights in of) / words
+            for threshold in range(int(0.8 * rule), int(1.3 * rule))
+        }
+        best = max(share, key=lambda threshold: share[threshold])
+        rows.append((name, rule, share[rule], best, share[best]))
+    kinds = {"syndromes": pl.String, "rule": pl.Int64, "rule_accuracy": pl.Float64, "best": pl.Int64}
+    return pl.DataFrame(rows, schema=kinds | {"best_accuracy": pl.Float64}, orient="row")
+
+
+def _reached() -> pl.DataFrame:
+    """RBERs of a first sense by day: of a typical page, and of pages two deviations off, over the kinds of page; the
+    share of pages that exceed the capability (Fig. 4)."""
+    chip = load(CHIP)
+    parts = ("chip", "block", "layer", "wordline")
+    deviation = math.sqrt(sum(constant(chip, "variation", part) ** 2 for part in parts))
+    rows = []
+    for pec in PEC:
+        for day in range(1, 31):
+            at = (pec / 1e3, day / 30, 30.0)
+
+            def rber(kind: int, z: float, at: tuple[float, float, float] = at) -> float:
+                return chip.errors(kind, at, z * deviation, 0.0) / 8192
+
+            # Errors grow with the factor: the share of pages above the capability is a tail of its distribution.
+            tails = []
+            for kind in range(3):
+                low, high = -8.0, 8.0
+                while high - low > 1e-3:
+                    middle = (low + high) / 2
+                    low, high = (low, middle) if rber(kind, middle) > CAPABILITY_RBER else (middle, high)
+                tails.append(0.5 * math.erfc(low / math.sqrt(2)))
+            typical = [rber(kind, 0.0) for kind in range(3)]
+            ends = (min(rber(kind, -2.0) for kind in range(3)), max(rber(kind, 2.0) for kind in range(3)))
+            rows.append((pec, day, sum(typical) / 3, *ends, sum(tails) / 3))
+    return pl.DataFrame(rows, schema=["pec", "day", "rber", "least", "most", "exceed"], orient="row")
+
+
+def _write(path: Path, requests: Sequence[tuple[int, int, int, bool]]) -> None:
+    """A trace in MQSim's format of requests (time in ns, first page, pages, whether it reads)."""
+    lines = (f"{time} 0 {page * PAGE // 512} {pages * PAGE // 512} {int(read)}" for time, page, pages, read in requests)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _timeline() -> pl.DataFrame:
+    """The 256-KiB read of Fig. 7 and 8, page by page: scheme, page, what, step, from_ns, to_ns. Two dies of four
+    planes on one channel; the pages of the commands A and B need a retry, those of C and D were written just before."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        model, requests = Path(folder) / "steps.csv", Path(folder) / "reads.trace"
+        model.write_text("pec,months,steps,pages\n0,0,0,1\n0,6,3,1\n")
+        begin = 1_000_000_000
+        _write(requests, [(0, 8, 8, False), (begin, 0, 16, True)])
+        settings = {
+            "geometry.channels": 1,
+            "geometry.chips": 2,
+            "ftl.placement": "static",
+            "bus.t_dma": "13250ns",  # 53 us a command
+            "buffer.mode": "write-through",
+            "buffer.dram_bandwidth": "1000GB/s",
+            "host.link_bandwidth": "1000GB/s",
+            "host.queues": 1,
+            "read.prediction_accuracy": 1.0,
+            "read.t_pred": "0us",  # the figure leaves it out
+            "ecc.code": "none",
+        }
+        for scheme in ("ssd-zero", "ssd-one", "rif"):
+            # A setting goes before what a scheme overrides.
+            chip = {"chip.model": "none" if scheme == "ssd-zero" else str(model)}
+            found = ssdlab.run("hpca24", requests, scheme=scheme, age="retention=6mo", settings=settings | chip)
+            (read,) = found.explain(1)
+            rows += [
+                (scheme, page, stage.what, stage.step, stage.from_ns - begin, stage.to_ns - begin)
+                for page, stages in enumerate(read.parts)
+                for stage in stages
+            ]
+    return pl.DataFrame(rows, schema=["scheme", "page", "what", "step", "from_ns", "to_ns"], orient="row")
+
 
 TABLES = {
-    "days": lambda progress: characterize.first_days(characterize.load(CHIP)),
+    "days": lambda progress: characterize.first_days(load(CHIP)),
+    "reached": lambda progress: _reached(),
+    "code": lambda progress: _code(RATES),
+    "splits": lambda progress: _splits(SPLITS),
+    "timeline": lambda progress: _timeline(),
+    "sentinel": lambda progress: characterize.sentinel(load(CHIP, chips=8, blocks=4)),
     "twins": lambda progress: trace.twins([f"hpca24/{name}" for name in TWINS]),
 }
+QUICK = {"code": lambda progress: _code([0.006, CAPABILITY_RBER]), "splits": lambda progress: _splits([])}
+"""In CI some rows only."""
+
+
+def _capability(code: pl.DataFrame) -> float | None:
+    """The RBER at which one word in ten fails, on a line between the points beside it."""
+    shares = (code["failures"] / code["words"]).to_list()
+    for (low, below), (high, above) in zip(
+        zip(code["rber"], shares, strict=True), zip(code["rber"][1:], shares[1:], strict=True), strict=False
+    ):
+        if below < 0.1 <= above:
+            return float(low + (0.1 - below) / (above - below) * (high - low))
+    return None
+
+
+def _spread(kib: int, rber: float, reads: int = 1) -> float:
+    """The expected spread of counted errors between the chunks of a page that all have one RBER [%]: the range of so
+    many normal variables, over the mean."""
+    ranges = {4: 2.059, 8: 2.847, 16: 3.532}
+    return 100 * ranges[16 // kib] * math.sqrt((1 - rber) / (kib * 8192 * rber * reads))
+
+
+def _predictions(tables: Tables) -> dict[str, Measured]:
+    code, reached = tables["code"], tables["reached"]
+    at = code.filter(rber=CAPABILITY_RBER).row(0, named=True)
+    fer = wilson(at["failures"], at["words"])
+    capability = _capability(code)
+    # Beyond the last RBER of the table every prediction is right.
+    most = number(reached["most"].max())
+    last = RATES[-1]
+    above = code.filter(pl.col("rber") > CAPABILITY_RBER)
+
+    def accuracy(name: str) -> float:
+        right = number((above[f"{name}_right"] / above["words"]).sum()) * 0.00025 + (most - last)
+        return 100 * right / (above.height * 0.00025 + most - last)
+
+    poor = code.filter(pl.col("pruned_right") < GOOD * pl.col("words")).height * 0.00025
+    note = f"averaged over RBERs from {CAPABILITY_RBER} to {most:.4f}, which pages reach in a month at 2K"
+    return {
+        "rif.ldpc.capability": Measured(capability, note=f"FER {fer[0]:.3f} to {fer[1]:.3f} at 0.0085"),
+        "rif.ldpc.iterations": Measured(at["iterations"]),
+        "rif.rp.exact": Measured(accuracy("all"), note=note),
+        "rif.rp.approx": Measured(accuracy("pruned"), note=note),
+        "rif.rp.at_capability": Measured(100 * at["all_right"] / at["words"]),
+        "rif.rp.poor_range": Measured(100 * poor / most, note=f"below {GOOD:.0%}, of RBERs up to {most:.4f}"),
+        "rif.chunk.4k": Measured(_spread(4, CAPABILITY_RBER), note="counting errors alone, RBER 0.0085, one read"),
+        "rif.chunk.1k": Measured(_spread(1, CAPABILITY_RBER), note="the same"),
+        "rif.rearranged.equal": Measured(ecc.ecc_rearranged_differs(10_000, 1)),
+        "rif.code.shape": Measured(4096 / 4),
+        "rif.code.length": Measured(36 * 1024),
+    }
+
+
+def _us(text: str) -> float:
+    scale = {"us": 1.0, "ms": 1e3, "ns": 1e-3}[text[-2:]]
+    return float(text[:-2]) * scale
+
+
+def _table1() -> dict[str, Measured]:
+    """Entries of Table I that the preset reproduces, and what follows from them."""
+    device = ssdlab.run("hpca24", "random-read-8k", requests=1).manifest.device.config
+    chip, geometry = device.chip, device.geometry
+    planes = geometry.channels * geometry.chips * geometry.dies * geometry.planes
+    raw = planes * geometry.blocks * geometry.pages * PAGE
+    iterations = 20
+    entries = [
+        raw >= 2 << 40,
+        geometry.channels == 8,
+        geometry.chips * geometry.dies == 4,
+        geometry.planes == 4,
+        geometry.blocks == 1888,
+        geometry.pages == 576,
+        _us(chip.t_read) == T_R / 1e3,
+        _us(chip.t_prog) == 400,
+        _us(chip.t_bers) == 3500,
+        _us(device.bus.t_dma) == 13,
+        _us(device.ecc.t_decode) == 1 and _us(device.ecc.t_failed) == iterations * _us(device.ecc.t_decode),
+        _us(device.read.t_pred) == 2.5,
+        device.host.link_bandwidth == "8GB/s",
+        abs(PAGE / _us(device.bus.t_dma) / 1e3 - 1.2) < 0.1,
+        device.ecc.code == "qc-ldpc" and device.ecc.codeword == "4KiB",
+    ]
+    energy = device.energy
+    whole = 4 * _us(device.read.t_pred)
+    return {
+        "rif.device.table1": Measured(sum(entries)),
+        "rif.energy.transfer": Measured(round(energy.transfer_nj * PAGE / 1024)),
+        "rif.energy.predict": Measured(energy.prediction_nj),
+        "rif.die.bandwidth": Measured(geometry.planes * PAGE / T_R),
+        "rif.tpred": Measured(_us(device.read.t_pred)),
+        "rif.predict.naive": Measured(100 * whole / (T_R / 1e3)),
+        "rif.tecc.retried": Measured(_us(device.ecc.t_retried)),
+        "rif.fig7.eccwait": Measured(4 * _us(device.ecc.t_failed)),
+    }
+
+
+def _mechanisms(tables: Tables) -> dict[str, Measured]:
+    timeline = tables["timeline"]
+    end = {scheme: number(timeline.filter(scheme=scheme)["to_ns"].max()) for scheme in ("ssd-zero", "ssd-one", "rif")}
+    moved = timeline.filter(scheme="ssd-one", what="transfer")
+    retried = set(moved.filter(pl.col("step") > 0)["page"])
+    vain = moved.filter((pl.col("step") == 0) & pl.col("page").is_in(retried)).height
+    return {
+        "rif.fig7.delta": Measured((end["ssd-one"] - end["ssd-zero"]) / 1e3),
+        "rif.fig8.delta": Measured(
+            (end["ssd-one"] - end["rif"]) / 1e3, note="without tPRED, which the figure leaves out"
+        ),
+        "rif.fig7.channel": Measured(100 * vain / moved.height),
+        "rif.senc.reads": Measured(_extra("senc", "transfer")),
+        "rif.swift.senses": Measured(_extra("swr", "sense")),
+        **_table1(),
+    }
+
+
+def _extra(scheme: str, what: str) -> float:
+    """The most transfers, or senses by their time, that a lone retry costs, of any kind of page."""
+    most = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        requests = Path(folder) / "reads.trace"
+        # Neighbours of one plane, 128 planes apart, a second apart.
+        _write(requests, [(n * 1_000_000_000, n * 128, 1, True) for n in range(3)])
+        for of in ssdlab.run("hpca24", requests, scheme=scheme, age="pec=2000,retention=30d").explain(0, 1, 2):
+            stages = [stage for stage in of.stages if stage.what == what and stage.step > 0]
+            most = max(most, len(stages) if what == "transfer" else sum(stage.took_ns for stage in stages) / T_R)
+    return most
+
+
+BANDWIDTH = "host.all.bandwidth_mb_s"
+
+
+def _each(table: pl.DataFrame, value: str) -> pl.DataFrame:
+    return table.pivot(on="scheme", index=["workload", "age", "seed"], values=value)
+
+
+def _mean(table: pl.DataFrame, value: pl.Expr) -> Measured:
+    """The mean over workloads, seed by seed, with its interval."""
+    seeds = table.group_by("seed").agg(value.mean().alias("v")).sort("seed")["v"]
+    return Measured(*mean_and_half_width(seeds.to_list()))
+
+
+def _systems(tables: Tables) -> dict[str, Measured]:
+    systems = tables["systems"]
+    speed = _each(systems, BANDWIDTH)
+    ages = {"0": "0", "1k": "1K", "2k": "2K"}
+    found = {}
+
+    def gain(scheme: str) -> pl.Expr:
+        return 100 * (pl.col("rif") / pl.col(scheme) - 1)
+
+    for name, age in ages.items():
+        of = speed.filter(age=age)
+        lost = _mean(
+            of.filter(pl.col("workload").str.starts_with("Ali")), 100 * (1 - pl.col("ssd-one") / pl.col("ssd-zero"))
+        )
+        found[f"rif.one_zero.{name}"] = Measured(lost.value, lost.ci95, "all six AliCloud twins")
+        found[f"rif.senc.{name}"] = _mean(of, gain("senc"))
+    worst = speed.filter(age="2K")
+    losses = {
+        age: _mean(speed.filter(age=age), 100 * (1 - pl.col("rif") / pl.col("ssd-zero"))) for age in ages.values()
+    }
+    age = max(losses, key=lambda age: losses[age].value or 0.0)
+    ali_124 = worst.filter(workload="Ali_124")
+    waste = systems.with_columns(v=pl.col("usage.channel.uncorrectable") + pl.col("usage.channel.ecc_wait"))
+
+    def at_2k(table: pl.DataFrame, column: str, workload: str) -> pl.DataFrame:
+        return _each(table, column).filter(workload=workload, age="2K")
+
+    tail = tables["tails"].pivot(on="scheme", index="seed", values="host.read.latency_ns.p99_99")
+    uncorrectable = at_2k(systems, "usage.channel.uncorrectable", "Ali_121")
+    return {
+        **found,
+        "rif.ali124.zero": _mean(ali_124, pl.col("ssd-zero")),
+        "rif.ali124.one.2k": _mean(ali_124, pl.col("ssd-one")),
+        "rif.swr.2k": _mean(worst, gain("swr")),
+        "rif.swrplus.2k": _mean(worst, gain("swr-plus")),
+        "rif.zero.2k": Measured(losses[age].value, losses[age].ci95, f"at {age}"),
+        "rif.swr.waste": _mean(at_2k(waste, "v", "Ali_124"), pl.col("swr")),
+        "rif.uncor.rif": _mean(uncorrectable, pl.col("rif")),
+        "rif.uncor.rpssd": _mean(uncorrectable, pl.col("rpssd")),
+        **{
+            f"rif.p9999.{name}": _mean(tail, 100 * (1 - pl.col("rif") / pl.col(scheme)))
+            for name, scheme in (("senc", "senc"), ("swr", "swr"), ("swrplus", "swr-plus"))
+        },
+    }
 
 
 def measure(tables: Tables) -> dict[str, Measured]:
-    """What can be measured so far: the chip, and the twins."""
+    """Every claim: the chip, the code and its predictor, the timeline, the twins, eight workloads."""
     days = dict(tables["days"].rows())
     twins = {row["workload"]: row for row in tables["twins"].iter_rows(named=True)}
     errors = [
@@ -38,13 +381,286 @@ def measure(tables: Tables) -> dict[str, Measured]:
         for column, published in zip(("read_ratio", "cold_read_ratio"), row, strict=True)
     ]
     names = {0: "0", 200: "200", 500: "500", 1000: "1k"}
-    found = {
-        f"rif.retention.{name}": Measured(math.ceil(days[pec]), note=f"in the course of day {days[pec]:.1f}")
-        for pec, name in names.items()
+    return {
+        **{
+            f"rif.retention.{name}": Measured(math.ceil(days[pec]), note=f"in the course of day {days[pec]:.1f}")
+            for pec, name in names.items()
+        },
+        **_predictions(tables),
+        **_mechanisms(tables),
+        **_systems(tables),
+        "rif.senc.nrr": Measured(
+            number(tables["sentinel"]["failures"].sum()) / number(tables["sentinel"]["retried"].sum()),
+            note="over 0 to 2K cycles and 1 to 12 months",
+        ),
+        "rif.traces.table2": Measured(max(errors)),
     }
-    return {**found, "rif.traces.table2": Measured(max(errors))}
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Fig. 4 as the first day of each wear."""
-    return {"fig4": chip_figures.first_days(tables["days"], {0: 17, 200: 14, 500: 10, 1000: 8})}
+    """Fig. 3, 4, 6, 7 with 8, 10, 11 with 14, 12, 17, 18 and 19; what the open numbers do; beyond the paper."""
+    return {
+        "fig3": _fig3(tables["code"]),
+        "fig4": _fig4(tables["reached"]),
+        "fig6": _bars(tables["systems"], ("ssd-one", "ssd-zero"), None),
+        "fig7": _fig7(tables["timeline"]),
+        "fig10": _fig10(tables["code"]),
+        "fig11": _fig11(tables["code"]),
+        "fig12": _fig12(),
+        "fig17": _bars(tables["systems"], SCHEMES, "senc"),
+        "fig18": _fig18(tables["systems"]),
+        "fig19": _fig19(tables["tails"]),
+        "depth": _depth(tables["depth"]),
+        "beyond": _beyond(tables["beyond"]),
+        "pays": _pays(tables["pays"]),
+    }
+
+
+def _fig3(code: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    bounds = [wilson(failed, words) for failed, words in code.select("failures", "words").iter_rows()]
+    share = (code["failures"] / code["words"]).to_list()
+    left.fill_between(code["rber"], *zip(*bounds, strict=True), alpha=0.25, linewidth=0)
+    left.plot(code["rber"], [value or math.nan for value in share])
+    left.set_yscale("log")
+    left.set_ylim(5e-5, 1.5)
+    left.set_ylabel("frame-error rate, 95 % interval")
+    right.plot(code["rber"], code["iterations"])
+    right.set_ylabel("mean iterations")
+    right.set_ylim(0, 21)
+    for axes in (left, right):
+        axes.axvline(CAPABILITY_RBER, color=plot.INK, linewidth=0.8, linestyle=":")
+        axes.set_xlabel("RBER")
+    return figure
+
+
+def _fig4(reached: pl.DataFrame) -> Figure:
+    name = "pages above the capability"
+    shares = reached.filter(pl.col("day") % 3 == 0).with_columns((100 * pl.col("exceed")).round().alias(name))
+    return plot.heatmap(shares.rename({"pec": "P/E cycles"}), "day", "P/E cycles", name, unit="%")
+
+
+def _fig7(timeline: pl.DataFrame) -> Figure:
+    """What each page of the 256-KiB read does, a line a page."""
+    figure = Figure(figsize=(9, 6.6), layout="constrained")
+    colours = {"sense": plot.COLOURS[0], "transfer": plot.COLOURS[2], "decode": plot.COLOURS[1]}
+    panels = figure.subplots(3, 1, sharex=True)
+    names = {"ssd-zero": "SSDzero", "ssd-one": "SSDone", "rif": "RiF"}
+    for axes, (scheme, title) in zip(panels, names.items(), strict=True):
+        of = timeline.filter(scheme=scheme)
+        for what, colour in colours.items():
+            for page, step, begin, end in of.filter(what=what).select("page", "step", "from_ns", "to_ns").iter_rows():
+                # RiF's second sense follows the first in one stage.
+                hatch = "////" if step else None
+                axes.barh(
+                    page,
+                    (end - begin) / 1e3,
+                    left=begin / 1e3,
+                    color=colour,
+                    height=0.8,
+                    hatch=hatch,
+                    edgecolor="w",
+                    linewidth=0.3,
+                )
+        axes.set_yticks([1.5, 5.5, 9.5, 13.5], ["A", "B", "C", "D"])
+        axes.invert_yaxis()
+        axes.set_title(f"{title}: {number(of['to_ns'].max()) / 1e3:.0f} µs", loc="left", fontsize="medium")
+    for what, colour in colours.items():
+        panels[0].barh(0, 0, color=colour, label={"sense": "tR", "transfer": "tDMA", "decode": "tECC"}[what])
+    panels[0].barh(0, 0, color="w", hatch="////", edgecolor=plot.INK, label="of a retry")
+    figure.legend(*panels[0].get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
+    panels[-1].set_xlabel("time (µs)")
+    return figure
+
+
+def _fig10(code: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    for axes, name in zip(figure.subplots(1, 2), ("all", "pruned"), strict=True):
+        mean, sd = code[f"{name}_mean"], code[f"{name}_sd"]
+        axes.fill_between(code["rber"], mean - 2 * sd, mean + 2 * sd, alpha=0.25, linewidth=0)
+        axes.plot(code["rber"], mean)
+        rule = ecc.expected_weight(CAPABILITY_RBER, name == "pruned")
+        axes.plot([CAPABILITY_RBER] * 2, [0, rule], color=plot.INK, linewidth=0.8, linestyle=":")
+        axes.axhline(rule, color=plot.INK, linewidth=0.8, linestyle=":")
+        axes.text(code["rber"][0], rule * 1.02, f"$\\rho_s$ = {rule:.0f}")
+        axes.set_xlabel("RBER")
+        axes.set_ylabel(f"weight of {'4096' if name == 'all' else '1024'} syndromes")
+        axes.set_ylim(0)
+    return figure
+
+
+def _fig11(code: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    axes = figure.subplots()
+    for name, label in (("all", "all syndromes (Fig. 11)"), ("pruned", "1024 syndromes of one chunk (Fig. 14)")):
+        axes.plot(code["rber"], 100 * code[f"{name}_right"] / code["words"], marker=".", label=label)
+    axes.axvline(CAPABILITY_RBER, color=plot.INK, linewidth=0.8, linestyle=":")
+    axes.set_xlabel("RBER")
+    axes.set_ylabel("predictions that are right (%)")
+    axes.set_ylim(0, 103)
+    axes.legend(loc="lower right")
+    return figure
+
+
+def _fig12() -> Figure:
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    axes = figure.subplots()
+    rates = [n / 1000 for n in range(1, 21)]
+    for colour, kib in enumerate((4, 2, 1)):
+        for reads, style in ((1, "-"), (10, "--")):
+            label = f"{kib} KiB" + (", mean of 10 reads" if reads > 1 else "")
+            axes.plot(rates, [_spread(kib, rber, reads) for rber in rates], style, color=f"C{colour}", label=label)
+    axes.set_yscale("log")
+    axes.set_xlabel("RBER")
+    axes.set_ylabel("RBERmax / RBERmin - 1 (%)")
+    axes.set_ylim(2, 400)
+    axes.legend(ncols=3, fontsize="small")
+    return figure
+
+
+def _bars(systems: pl.DataFrame, schemes: Sequence[str], over: str | None) -> Figure:
+    """Bandwidth by workload and wear; over a scheme's, or in GB/s."""
+    figure = Figure(figsize=(12, 3.4), layout="constrained")
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, age in zip(panels, ("0", "1K", "2K"), strict=True):
+        speed = _each(systems, BANDWIDTH).filter(age=age)
+        for place, scheme in enumerate(schemes):
+            value = pl.col(scheme) / (pl.col(over) if over else 1000)
+            found = [_mean(speed.filter(workload=name), value) for name in TWINS]
+            xs = [at + (place - len(schemes) / 2 + 0.5) * 0.8 / len(schemes) for at in range(len(TWINS))]
+            heights, errors = [m.value or 0.0 for m in found], [m.ci95 or 0.0 for m in found]
+            axes.bar(
+                xs,
+                heights,
+                0.8 / len(schemes),
+                yerr=errors,
+                label=scheme,
+                color=plot.COLOURS[place],
+                error_kw={"elinewidth": 0.6},
+            )
+        axes.set_xticks(range(len(TWINS)), list(TWINS), rotation=45, ha="right", fontsize="small")
+        axes.set_title(f"{age} P/E cycles", fontsize="medium")
+    panels[0].set_ylabel(f"bandwidth / {over}'s" if over else "bandwidth (GB/s)")
+    figure.legend(*panels[0].get_legend_handles_labels(), ncols=len(schemes), loc="outside upper center", frameon=False)
+    return figure
+
+
+def _fig18(systems: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    causes = {
+        "COR": ("read_data", "write_data", "command"),
+        "UNCOR": ("uncorrectable",),
+        "ECCWAIT": ("ecc_wait",),
+        "IDLE": ("idle",),
+    }
+    schemes = SCHEMES[:-1]
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, workload in zip(panels, ("Ali_121", "Ali_124"), strict=True):
+        labels = [(age, scheme) for age in ("0", "1K", "2K") for scheme in schemes]
+        of = {key: systems.filter(workload=workload, age=key[0], scheme=key[1]) for key in labels}
+        bottom = [0.0] * len(labels)
+        for (name, parts), colour in zip(causes.items(), (*plot.COLOURS[:3], "#e5e5e5"), strict=True):
+            heights = [sum(number(of[key][f"usage.channel.{part}"].mean()) for part in parts) for key in labels]
+            axes.bar(range(len(labels)), heights, bottom=bottom, label=name, color=colour)
+            bottom = [a + b for a, b in zip(bottom, heights, strict=True)]
+        axes.set_xticks(
+            range(len(labels)),
+            [f"{scheme}, {age}" for age, scheme in labels],
+            rotation=60,
+            ha="right",
+            fontsize="small",
+        )
+        axes.set_title(workload, fontsize="medium")
+    panels[0].set_ylabel("share of the channels' time (%)")
+    figure.legend(*panels[0].get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
+    return figure
+
+
+def _fig19(tails: pl.DataFrame) -> Figure:
+    """Read latencies of Ali_124 at 2K cycles, as far as ten reads lie beyond."""
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.subplots()
+    prefix = "host.read.latency_ns.p"
+    shares = {name: float(name[len(prefix) :].replace("_", ".")) for name in tails.columns if name.startswith(prefix)}
+    shown = {name: -math.log10(1 - share / 100) for name, share in shares.items() if share <= 99.99}
+    for scheme, colour in zip(SCHEMES, plot.COLOURS, strict=False):
+        of = tails.filter(scheme=scheme)
+        axes.plot(
+            [number(of[name].mean()) / 1e3 for name in shown],
+            list(shown.values()),
+            marker=".",
+            label=scheme,
+            color=colour,
+        )
+    axes.set_xscale("log")
+    axes.set_xlabel("read latency (µs)")
+    axes.set_yticks([1, 2, 3, 4], ["90", "99", "99.9", "99.99"])
+    axes.set_ylabel("percentile (%)")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    return figure
+
+
+def _depth(depth: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    axes = figure.subplots(1, 2)
+    speed = depth.filter(workload="Ali_124").pivot(
+        on="scheme", index=["workload.iodepth", "ecc.buffer", "seed"], values=BANDWIDTH
+    )
+    for place, (over, title) in enumerate((("ssd-zero", "over SSDzero"), ("senc", "over SENC"))):
+        for style, room in (("-", 1), ("--", 2), (":", 8)):
+            gain = (100 * (pl.col("rif") / pl.col(over) - 1)).mean().alias("v")
+            of = (
+                speed.filter(pl.col("ecc.buffer") == room)
+                .group_by("workload.iodepth")
+                .agg(gain)
+                .sort("workload.iodepth")
+            )
+            axes[place].plot(
+                of["workload.iodepth"], of["v"], style, marker=".", color=f"C{place}", label=f"ECC room of {room}"
+            )
+        axes[place].set_xscale("log", base=2)
+        axes[place].set_xlabel("requests under way")
+        axes[place].set_ylabel(f"RiF's bandwidth {title} (%)")
+        axes[place].legend()
+    return figure
+
+
+def _beyond(beyond: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    variants = list(beyond["variant"].unique(maintain_order=True))
+    for axes, (column, label, scale) in zip(
+        figure.subplots(1, 2),
+        ((BANDWIDTH, "bandwidth (GB/s)", 1e3), ("host.read.latency_ns.p99_9", "p99.9 of reads (ms)", 1e6)),
+        strict=True,
+    ):
+        for place, depth in enumerate((13, 64)):
+            of = beyond.filter(pl.col("workload.iodepth") == depth)
+            means = [number(of.filter(variant=name)[column].mean()) / scale for name in variants]
+            label_of = f"{depth} requests under way"
+            axes.barh([at + 0.4 * place for at in range(len(variants))], means, 0.4, label=label_of)
+        axes.set_yticks([at + 0.2 for at in range(len(variants))], variants if column == BANDWIDTH else [])
+        axes.invert_yaxis()
+        axes.set_xlabel(label)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), ncols=2, loc="outside upper center", frameon=False)
+    return figure
+
+
+def _pays(pays: pl.DataFrame) -> Figure:
+    """RiF over SWR, by the strength of the code and the speed of the channel."""
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    keys = ["ecc.strength", "bus.bandwidth", "workload.iodepth", "seed"]
+    speed = pays.pivot(on="scheme", index=keys, values=BANDWIDTH)
+    for axes, depth in zip(figure.subplots(1, 2, sharey=True), (13, 64), strict=True):
+        for bandwidth in ("1.2GB/s", "2.4GB/s", "3.6GB/s", "4.8GB/s"):
+            of = speed.filter((pl.col("bus.bandwidth") == bandwidth) & (pl.col("workload.iodepth") == depth))
+            gain = (100 * (pl.col("rif") / pl.col("swr") - 1)).mean().alias("v")
+            of = of.group_by("ecc.strength").agg(gain).sort("ecc.strength")
+            axes.plot(of["ecc.strength"], of["v"], marker=".", label=bandwidth)
+        axes.axhline(0, color=plot.INK, linewidth=0.8)
+        axes.set_xlabel("errors that the code corrects, over qc-ldpc's")
+        axes.set_title(f"{depth} requests under way", fontsize="medium")
+    figure.axes[0].set_ylabel("RiF's bandwidth over SWR (%)")
+    figure.axes[1].legend(title="channel")
+    return figure

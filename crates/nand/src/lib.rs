@@ -8,6 +8,7 @@ pub mod chip;
 pub mod geometry;
 pub mod model;
 pub mod rpt;
+pub mod sentinel;
 
 pub use chip::{Chip, PlanePrograms, PlaneReads, ProgramUnit, Timings};
 pub use geometry::{Address, Cell, DieId, Geometry, Layout, PlaneId};

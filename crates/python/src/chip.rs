@@ -118,6 +118,12 @@ impl Chip {
         py.detach(|| self.factors().first_day(&self.chip, x, errors, 400))
     }
 
+    /// Pages that the default references do not read, and their failed decodings with Sentinel.
+    fn sentinel(&self, py: Python<'_>, at: At) -> (u64, u64) {
+        let found = py.detach(|| nand::sentinel::read_all(&self.chip, self.population, condition(at)));
+        (found.pages, found.failures)
+    }
+
     /// Mean errors per KiB of a page with `log_factor`, with the references at `offset` (None: the best).
     fn errors(&self, page: u32, at: At, log_factor: f64, offset: Option<f64>) -> f64 {
         let cells = &self.chip.cells;

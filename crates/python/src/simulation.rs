@@ -70,6 +70,8 @@ struct Work {
     source: Box<dyn Source>,
     manifest: Value,
     note: Option<String>,
+    /// Of a real trace in place of a twin that paces itself: the requests under way, unless a replay is asked for.
+    closed: Option<u32>,
 }
 
 /// How traces are read and laid out.
@@ -115,7 +117,7 @@ fn trace(word: &str, format: Option<&str>, options: &TraceOptions, capacity: Byt
         Volumes::Overlay => Box::new(open()?),
         volumes => Box::new(Apart::new(open()?, open()?, volumes, options.beyond, capacity, word)?),
     };
-    Ok(Work { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")) })
+    Ok(Work { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")), closed: None })
 }
 
 /// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
@@ -153,15 +155,23 @@ fn work(
         .zip(word.split_once('/'))
         .map(|(folder, (_, trace))| format!("no trace in {folder} is called {trace}: its twin {word} is played"));
     if real.is_some() || (!preset && !is_toml && Path::new(word).is_file()) {
-        if let Some(word) = settings.first() {
+        // Of the generator's keys the twin's own pace is kept, or what is asked for in its place.
+        let pace = settings.iter().filter(|word| real.is_some() && word.starts_with("workload.iodepth="));
+        let paced: Vec<&str> = pace.copied().collect();
+        if let Some(word) = settings.iter().find(|word| !paced.contains(word)) {
             return Err(RunError::Config(fail(
                 word,
                 "is a generator's key, and the workload is a trace",
                 "leave it out",
             )));
         }
+        let closed = match real {
+            Some(_) => workload::presets::get(word, &paced)?.jobs.first().and_then(|(_, job)| job.iodepth),
+            None => None,
+        };
         let path = real.map(|path| path.display().to_string());
-        return trace(path.as_deref().unwrap_or(word), format, options, capacity);
+        let work = trace(path.as_deref().unwrap_or(word), format, options, capacity)?;
+        return Ok(Work { closed, ..work });
     }
     if let Some(more) = options.merge.first() {
         let problem = format!("is not a trace, and `{more}` is to be merged with it");
@@ -203,7 +213,7 @@ fn work(
         Some(one) => json!({ "generator": one }),
         None => json!({ "jobs": jobs }),
     };
-    Ok(Work { source: workload.source(capacity, seed)?, manifest, note })
+    Ok(Work { source: workload.source(capacity, seed)?, manifest, note, closed: None })
 }
 
 pub(crate) fn fail(origin: &str, problem: &str, remedy: &str) -> ConfigError {
@@ -268,6 +278,11 @@ impl State {
     }
 }
 
+/// What a stretch went into, step, from, to, and what the die did.
+type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
+/// Number, op, bytes, arrival, finish, stages, and those of each part.
+type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
+
 #[pymethods]
 impl Simulation {
     #[new]
@@ -318,7 +333,8 @@ impl Simulation {
         let beyond = options.beyond;
         let work = work(workload, format, &options, &settings, checked.capacity(), seed, until_steady.is_some())
             .map_err(raise)?;
-        let replay: Replay = parse("--replay", replay.unwrap_or("timed")).map_err(refuse)?;
+        let paced = work.closed.map_or("timed".to_owned(), |depth| format!("closed:{depth}"));
+        let replay: Replay = parse("--replay", replay.unwrap_or(&paced)).map_err(refuse)?;
         let duration: Option<Span> = duration.map(|word| parse("--duration", word)).transpose().map_err(refuse)?;
         let queues = spec.config.host.queues;
         let log = match requests_out {
@@ -342,10 +358,17 @@ impl Simulation {
             Reading::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
         });
         let rpt = checked.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect::<Value>());
+        let code = match &spec.config.ecc.code {
+            Some(file) if file.ends_with(".csv") => {
+                let failed = |error| raise(RunError::Trace(format!("{file}: {error}")));
+                Some(format!("fnv1a64:{:016x}", content_hash(Path::new(file)).map_err(failed)?))
+            }
+            _ => None,
+        };
         let manifest = json!({
             "ssdlab": env!("CARGO_PKG_VERSION"),
             "results_version": ssd::RESULTS_VERSION,
-            "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections, "cells": cells, "rpt": rpt },
+            "device": { "name": spec.name, "capacity_bytes": checked.capacity().0, "config": sections, "cells": cells, "rpt": rpt, "code": code },
             "workload": work.manifest,
             "scheme": scheme,
             "replay": json_of(&replay.write()),
@@ -363,13 +386,7 @@ impl Simulation {
     /// Plays the whole run and tells where the time of some requests went: the `slowest` so many, and those numbered in
     /// `wanted`. Of each: number, op, bytes, arrival and finish [ns], and its stages: what, step, from, to [ns], and for waits
     /// for a die what that did (cause and ns).
-    #[allow(clippy::type_complexity)] // Plain values for the Python side.
-    fn explain(
-        &self,
-        py: Python<'_>,
-        slowest: usize,
-        wanted: Vec<u64>,
-    ) -> PyResult<Vec<(u64, String, u64, u64, u64, Vec<(&'static str, u16, u64, u64, Vec<(&'static str, u64)>)>)>> {
+    fn explain(&self, py: Python<'_>, slowest: usize, wanted: Vec<u64>) -> PyResult<Vec<Explained>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let State::Ready(prepared) = std::mem::replace(&mut *state, State::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
@@ -392,7 +409,9 @@ impl Simulation {
             .iter()
             .map(|of| {
                 let op = format!("{:?}", of.op).to_lowercase();
-                (of.request, op, of.bytes, of.arrival.0, of.finish.0, of.stages.iter().map(stage).collect())
+                let stages = |of: &Vec<Stage>| of.iter().map(stage).collect();
+                let parts = of.parts.iter().map(stages).collect();
+                (of.request, op, of.bytes, of.arrival.0, of.finish.0, stages(&of.stages), parts)
             })
             .collect())
     }

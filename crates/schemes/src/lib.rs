@@ -6,15 +6,17 @@
 pub mod next;
 pub mod order;
 pub mod pipeline;
+pub mod predictor;
 pub mod presets;
 pub mod sensing;
 pub mod start;
 pub mod suspend;
 pub mod victim;
 
-pub use next::{Failed, Next};
+pub use next::{Failed, Next, References};
 pub use order::{Class, Order};
 pub use pipeline::Pipeline;
+pub use predictor::Predictor;
 pub use sensing::Sensing;
 pub use start::Start;
 pub use suspend::{Goes, InPhase, LetsGo, SuspendErase, SuspendProgram};

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use ecc::Profile;
 use nand::chip::LONGEST;
 use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::{Faster, Reading};
 use nand::rpt::Rpt;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings, VirtualChip};
-use schemes::{Sensing, SuspendErase, SuspendProgram};
+use schemes::{Next, Predictor, Sensing, SuspendErase, SuspendProgram};
 use units::document::{Document, apply_word};
 use units::section::Section;
 use units::{Bytes, ConfigError, Rate, Span};
@@ -252,6 +253,9 @@ impl Config {
             ("bus", "t_command", self.bus.t_command),
             ("bus", page_key, page_time.of(page.0 as u32)),
             ("ecc", "t_decode", self.ecc.t_decode),
+            ("ecc", "t_failed", self.ecc.t_failed.unwrap_or_default()),
+            ("ecc", "t_retried", self.ecc.t_retried.unwrap_or_default()),
+            ("read", "t_pred", self.read.t_pred),
         ] {
             if span > LONGEST {
                 let problem = format!("makes {:.0} s a page", span.as_s());
@@ -264,6 +268,7 @@ impl Config {
             ("erase_mw", self.energy.erase_mw),
             ("transfer_nj", self.energy.transfer_nj),
             ("decode_nj", self.energy.decode_nj),
+            ("prediction_nj", self.energy.prediction_nj),
         ] {
             if !(0.0..=1e9).contains(&value) {
                 return refuse("energy", key, format!("is {value}"), "write 0 or more");
@@ -300,6 +305,7 @@ impl Config {
         let suspends = programs != SuspendProgram::None || erases != SuspendErase::None;
         let cells = self.cells(&layout)?;
         let faster = self.faster(cells.as_deref())?;
+        let code = self.code(cells.as_deref())?;
         Ok(Plan {
             layout,
             program_phases,
@@ -307,6 +313,7 @@ impl Config {
             suspends,
             cells,
             faster,
+            code,
             logical_pages,
             link,
             dram,
@@ -399,6 +406,51 @@ impl Config {
     }
 }
 
+impl Config {
+    /// The profile of the ECC's code, where any read can fail.
+    fn code(&self, cells: Option<&Reading>) -> Result<Option<Arc<Profile>>, ConfigError> {
+        let refuse = |key: &str, problem: String, remedy: &str| ConfigError {
+            origin: "device".into(),
+            line: None,
+            key: Some(key.into()),
+            problem,
+            remedy: remedy.into(),
+        };
+        if !(0.01..=100.0).contains(&self.ecc.strength) {
+            let remedy = "write 2 for a code that corrects twice as many errors";
+            return Err(refuse("ecc.strength", format!("is {}", self.ecc.strength), remedy));
+        }
+        if cells.is_none() {
+            return Ok(None);
+        }
+        let read = &self.read;
+        if read.predictor != Predictor::None && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
+            let problem = format!("is {}, and nothing says how good predictions are", read.predictor.word());
+            return Err(refuse("read.predictor", problem, "give ecc.code, or read.prediction_accuracy"));
+        }
+        if read.predictor == Predictor::OnDie && read.next == Next::Sentinel {
+            let problem = "is on-die, and the sentinel's cells are evaluated in the controller".to_owned();
+            return Err(refuse("read.predictor", problem, "set read.next to swift, table or oracle"));
+        }
+        let Some(name) = &self.ecc.code else { return Ok(None) };
+        if matches!(cells, Some(Reading::Measured(_))) {
+            let problem = "is given, and measured steps give no RBER".to_owned();
+            return Err(refuse("ecc.code", problem, "set it to \"none\", or chip.model to a virtual chip"));
+        }
+        if name == "qc-ldpc" {
+            return Ok(Some(Arc::new(Profile::preset())));
+        }
+        if !name.ends_with(".csv") {
+            let remedy = "write qc-ldpc, \"none\", or the path of a .csv file of `ssdlab ecc simulate`";
+            return Err(refuse("ecc.code", format!("there is no code `{name}`"), remedy));
+        }
+        let text = std::fs::read_to_string(name).map_err(|error| {
+            refuse("ecc.code", format!("{name} cannot be read: {error}"), "give a file of `ssdlab ecc simulate`")
+        })?;
+        Ok(Some(Arc::new(Profile::parse(&text, name)?)))
+    }
+}
+
 /// How long a transfer takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PageTime {
@@ -447,6 +499,8 @@ pub struct Plan {
     pub(crate) cells: Option<Arc<Reading>>,
     /// How retries are sensed faster, if they are.
     pub(crate) faster: Option<Faster>,
+    /// What the code's decoder makes of pages, where one is given and reads can fail.
+    pub(crate) code: Option<Arc<Profile>>,
 }
 
 impl Plan {

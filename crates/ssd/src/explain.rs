@@ -36,7 +36,7 @@ pub const STAGES: [(&str, &str); 14] = [
     ("map", "until the map says where the data is"),
     ("die", "until the die takes the operation"),
     ("command", "the read command on the bus, and SET FEATURE"),
-    ("sense", "tR"),
+    ("sense", "tR, and on a die that predicts tPRED and what it senses again by itself"),
     ("bus", "until the bus and the ECC engine have room"),
     ("transfer", "tDMA"),
     ("ecc", "until a decoder is free"),
@@ -63,6 +63,9 @@ pub struct Explanation {
     pub finish: Time,
     /// Where its time went, in order, without a gap.
     pub stages: Vec<Stage>,
+    /// Of a read, in their order, the stages of each of its pages that came from flash, from the request's arrival until it
+    /// was decoded.
+    pub parts: Vec<Vec<Stage>>,
 }
 
 impl Explanation {
@@ -87,6 +90,46 @@ struct Step {
     decoded: Time,
 }
 
+/// Stages one after the other.
+struct Path {
+    at: Time,
+    stages: Vec<Stage>,
+}
+
+impl Path {
+    fn new(tracked: &Tracked) -> Path {
+        let mut path = Path { at: tracked.arrival, stages: Vec::new() };
+        path.until("host queue", 0, tracked.started, None);
+        path
+    }
+
+    fn until(&mut self, what: &'static str, step: u16, to: Time, die: Option<[Span; die::CAUSES.len()]>) {
+        if to > self.at {
+            self.stages.push(Stage { what, step, from: self.at, to, die });
+            self.at = to;
+        }
+    }
+
+    /// The senses of a page, the last of which was sent on by `finish`.
+    fn read(&mut self, steps: &[Step], finish: Time) {
+        for (number, step) in (0..).zip(steps) {
+            // With CACHE READ the next step was queued before this one was decoded.
+            let end = steps.get(usize::from(number) + 1).map_or(finish, |next| next.queued);
+            if number == 0 {
+                self.until("map", 0, step.queued, None);
+            }
+            let spent = std::array::from_fn(|cause| Span(step.granted_die[cause].0 - step.queued_die[cause].0));
+            self.until("die", number, step.granted.min(end), Some(spent));
+            self.until("command", number, step.senses.min(end), None);
+            self.until("sense", number, step.sensed.min(end), None);
+            self.until("bus", number, step.leaves.min(end), None);
+            self.until("transfer", number, step.left.min(end), None);
+            self.until("ecc", number, step.decodes.min(end), None);
+            self.until("decode", number, step.decoded.min(end), None);
+        }
+    }
+}
+
 #[derive(Default)]
 struct Tracked {
     op: Option<Op>,
@@ -94,6 +137,8 @@ struct Tracked {
     arrival: Time,
     started: Time,
     parts: Vec<u64>,
+    /// The parts of a read that have been decoded, and their senses before the last.
+    sent: Vec<(u64, u16)>,
     /// The part of a read that arrives last, its senses before the last, and when it arrives; none for buffered data.
     last: Option<(Option<u64>, u16, Time)>,
     /// Of a write: when its last data began to cross the link, had crossed it, and was stored.
@@ -164,11 +209,12 @@ impl Explainer {
             let op = tracked.op.unwrap_or(Op::Flush);
             let since = |time: Time| Time(time.0 - self.origin.1.0);
             let mut stages = self.stages(&tracked, now);
-            for stage in &mut stages {
+            let mut parts = self.parts_of(&tracked);
+            for stage in stages.iter_mut().chain(parts.iter_mut().flatten()) {
                 (stage.from, stage.to) = (since(stage.from), since(stage.to));
             }
             let (bytes, arrival, finish) = (tracked.bytes, since(tracked.arrival), since(now));
-            let explanation = Explanation { request, op, bytes, arrival, finish, stages };
+            let explanation = Explanation { request, op, bytes, arrival, finish, stages, parts };
             match least {
                 _ if wanted => self.asked.push(explanation),
                 Some(place) if !room => self.slow[place] = explanation,
@@ -181,44 +227,34 @@ impl Explainer {
     }
 
     fn stages(&self, tracked: &Tracked, finish: Time) -> Vec<Stage> {
-        let mut stages = Vec::new();
-        let mut at = tracked.arrival;
-        let mut until = |what: &'static str, step: u16, to: Time, die| {
-            if to > at {
-                stages.push(Stage { what, step, from: at, to, die });
-                at = to;
-            }
-        };
-        until("host queue", 0, tracked.started, None);
+        let mut path = Path::new(tracked);
         if let Some((Some(part), tries, _)) = tracked.last
             && let Some(steps) = self.parts.get(&part)
         {
-            for (number, step) in steps.iter().take(usize::from(tries) + 1).enumerate() {
-                // With CACHE READ the next step was queued before this one was decoded.
-                let end = if number < usize::from(tries) { steps[number + 1].queued } else { finish };
-                let number = number as u16;
-                if number == 0 {
-                    until("map", 0, step.queued, None);
-                }
-                let spent = std::array::from_fn(|cause| Span(step.granted_die[cause].0 - step.queued_die[cause].0));
-                until("die", number, step.granted.min(end), Some(spent));
-                until("command", number, step.senses.min(end), None);
-                until("sense", number, step.sensed.min(end), None);
-                until("bus", number, step.leaves.min(end), None);
-                until("transfer", number, step.left.min(end), None);
-                until("ecc", number, step.decodes.min(end), None);
-                until("decode", number, step.decoded.min(end), None);
-            }
-            until("send", 0, finish, None);
+            path.read(&steps[..steps.len().min(usize::from(tries) + 1)], finish);
+            path.until("send", 0, finish, None);
         } else if let Some((received_from, received, stored)) = tracked.written {
-            until("buffer", 0, received_from, None);
-            until("receive", 0, received.min(finish), None);
-            until("store", 0, stored.min(finish), None);
-            until("program", 0, finish, None);
+            path.until("buffer", 0, received_from, None);
+            path.until("receive", 0, received.min(finish), None);
+            path.until("store", 0, stored.min(finish), None);
+            path.until("program", 0, finish, None);
         } else {
-            until("send", 0, finish, None);
+            path.until("send", 0, finish, None);
         }
-        stages
+        path.stages
+    }
+
+    fn parts_of(&self, tracked: &Tracked) -> Vec<Vec<Stage>> {
+        let path = |(part, tries): &(u64, u16)| {
+            let steps = self.parts.get(part)?;
+            let mut path = Path::new(tracked);
+            path.read(&steps[..steps.len().min(usize::from(*tries) + 1)], Time::NEVER);
+            Some(path.stages)
+        };
+        // In the order of the request's pages.
+        let mut sent = tracked.sent.clone();
+        sent.sort_unstable();
+        sent.iter().filter_map(path).collect()
     }
 }
 
@@ -247,6 +283,11 @@ impl Probe for Explainer {
                     (step.granted, step.granted_die, step.senses, step.sensed) = (now, die, begins, ends);
                 }
             }
+            Event::SensesAgain { part, tries, ends } => {
+                if let Some(step) = self.step(part, tries) {
+                    step.sensed = ends;
+                }
+            }
             Event::Leaves { part, tries, end } => {
                 if let Some(step) = self.step(part, tries) {
                     (step.leaves, step.left) = (now, end);
@@ -258,11 +299,12 @@ impl Probe for Explainer {
                 }
             }
             Event::Sent { request, part, arrives } => {
-                if let Some(tracked) = self.requests.get_mut(&request)
-                    && tracked.last.is_none_or(|(_, _, last)| arrives >= last)
-                {
-                    let (part, tries) = part.map_or((None, 0), |(part, tries)| (Some(part), tries));
-                    tracked.last = Some((part, tries, arrives));
+                if let Some(tracked) = self.requests.get_mut(&request) {
+                    tracked.sent.extend(part);
+                    if tracked.last.is_none_or(|(_, _, last)| arrives >= last) {
+                        let (part, tries) = part.map_or((None, 0), |(part, tries)| (Some(part), tries));
+                        tracked.last = Some((part, tries, arrives));
+                    }
                 }
             }
             Event::Received { request, from, to } => {

@@ -31,6 +31,8 @@ pub enum Event {
     Waits { request: u64, part: u64, tries: u16, die: [Span; CAUSES.len()] },
     /// The die takes it.
     Senses { part: u64, tries: u16, begins: Time, ends: Time, die: [Span; CAUSES.len()] },
+    /// The die has predicted a failure and senses it again.
+    SensesAgain { part: u64, tries: u16, ends: Time },
     /// The page has the bus.
     Leaves { part: u64, tries: u16, end: Time },
     /// It has a decoder.

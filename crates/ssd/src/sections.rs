@@ -1,7 +1,7 @@
 //! The sections of the configuration that belong to the drive: their keys, what they mean, their defaults.
 
 use nand::Layout;
-use schemes::{Next, Order, Pipeline, Sensing, Start, SuspendErase, SuspendProgram, Victim};
+use schemes::{Next, Order, Pipeline, Predictor, Sensing, Start, SuspendErase, SuspendProgram, Victim};
 use units::value::{Scalar, Value};
 use units::{Bandwidth, Bytes, Fraction, PeCycles, Retention, Span, Temperature};
 
@@ -293,8 +293,17 @@ units::section! {
 units::section! {
     /// The ECC engines, one a channel. Encoding keeps up with the bus and takes no time of its own.
     pub struct Ecc in "ecc" {
-        /// tECC: time to decode one page.
+        /// The code whose decoder corrects what reads meet (chip.model): qc-ldpc (hpca24 section V-A), or a CSV file of
+        /// `ssdlab ecc simulate`; "none" corrects up to the chip's capability, always in the same time.
+        code: Option<String> = None,
+        /// Errors that the code corrects, over those that it was profiled with.
+        strength: f64 = 1.0,
+        /// tECC: time to decode one page; with `code` one iteration of its decoder.
         t_decode: Span = Span(5_000),
+        /// tECC of a page that cannot be corrected; "none" takes as long as any, with `code` all iterations.
+        t_failed: Option<Span> = None,
+        /// tECC of a retry that is corrected (hpca24 section VI-A sets 1 us); "none" takes as long as any other page.
+        t_retried: Option<Span> = None,
         /// Pages that an engine decodes at once.
         decoders: u32 = 2,
         /// Pages that may be in an engine or on their way into it.
@@ -304,17 +313,36 @@ units::section! {
     }
 }
 
+units::choices! {
+    /// Which pages are taken to be similar where references are tracked.
+    pub enum Tracking {
+        /// Those of one die, layer, kind and age: few tables, learnt by any read.
+        Age = "age",
+        /// Those of one block, layer and kind: no block's age need be known, and every block must be learnt.
+        Block = "block",
+    }
+}
+
 units::section! {
     /// How a page is read whose data is not corrected at once (chip.model): the references, the order and the timing of senses.
     pub struct Read in "read" {
         /// The references of the first sense: default, or tracked (those that last read a similar page).
         start: Start = Start::Default,
-        /// What follows a failure: table (the vendor's retry table, step by step) or oracle (ideal: the second sense is right).
+        /// Which pages share tracked references: those of a die, layer, kind and age, or those of a block, layer and kind.
+        tracking: Tracking = Tracking::Age,
+        /// What follows a failure: table (the vendor's retry table, step by step), sentinel, swift, or oracle (ideal: the
+        /// second sense is right).
         next: Next = Next::Table,
         /// Whether retry steps overlap: off, or cache-read (PR2).
         pipeline: Pipeline = Pipeline::Off,
         /// The timing of senses: default, or adaptive (AR2: retries with the tPRE of the RPT).
         sensing: Sensing = Sensing::Default,
+        /// Who predicts that a page cannot be corrected: none, controller (RPSSD) or on-die (RiF).
+        predictor: Predictor = Predictor::None,
+        /// tPRED: time that a prediction takes (hpca24 Table I).
+        t_pred: Span = Span(2_500),
+        /// Share of the predictions that are right, whatever the page; "none" takes ecc.code's, by RBER.
+        prediction_accuracy: Option<Fraction> = None,
         /// A read-timing parameter table of one's own: a CSV file with the columns pec, months, cut; "none" profiles chip.model.
         rpt: Option<String> = None,
         /// What is added to the RPT's tPRE [ns]: a table that is wrong.
@@ -354,6 +382,8 @@ units::section! {
         transfer_nj: f64 = 56.69,
         /// Decoding a KiB [nJ] (assumed: 10 pJ a bit, of the order of published LDPC decoders).
         decode_nj: f64 = 81.9,
+        /// A prediction [nJ]: 1.28 mW for 2.5 us (hpca24 section VI-C).
+        prediction_nj: f64 = 3.2,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use nand::DieId;
 use nand::model::outcomes::PageRead;
-use schemes::Class;
+use schemes::{Class, References};
 use units::{Lpn, Ppn};
 
 /// No entry.
@@ -101,41 +101,70 @@ pub(crate) struct PageOp {
     pub sense: Sense,
 }
 
+/// What becomes of a sensed page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Its data will be corrected.
+    Corrected,
+    /// It will not.
+    Uncorrectable,
+    /// It matters no more: the data has been read.
+    Void,
+}
+
 /// Which sense of a page a read is at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sense {
     /// What reading the page comes to; known when the first sense has been decoded.
     pub read: PageRead,
-    /// The step of the retry table whose references it uses, and at which the read began.
-    pub step: u8,
+    /// With which references.
+    pub references: References,
+    /// The step of the retry table at which the read began.
     pub start: u8,
     /// Senses before this one.
     pub tries: u16,
+    /// The die has predicted a failure, and sensed it again by itself.
+    pub again: bool,
     /// The next step follows already (`read.pipeline`).
     pub followed: bool,
     /// Every step has failed with the RPT's tPRE: again with the default one.
     pub repeated: bool,
-    /// What becomes of it matters no more: the data has been read.
-    pub void: bool,
-    /// How long the die senses [ns].
+    /// Known when it is sensed.
+    pub fate: Fate,
+    /// How long the die senses, and how long its decoding takes [ns].
     pub took: u32,
+    pub decoding: u32,
 }
 
 impl Sense {
     pub const FIRST: Sense = Sense {
         read: PageRead { first: 0, last: 0, weak: false },
-        step: 0,
+        references: References::Step(0),
         start: 0,
         tries: 0,
+        again: false,
         followed: false,
         repeated: false,
-        void: false,
+        fate: Fate::Corrected,
         took: 0,
+        decoding: 0,
     };
 
-    /// Whether it belongs to a read whose first sense has failed.
+    /// Whether it belongs to a read whose first sense has left the die and failed.
     pub fn is_retry(&self) -> bool {
         self.tries > 0
+    }
+
+    /// Whether planes can sense both in one command: first senses; or retries with the same references and timing.
+    pub fn goes_with(&self, other: &Sense) -> bool {
+        let retries = (self.is_retry(), other.is_retry());
+        retries == (false, false)
+            || retries == (true, true) && (self.references, self.repeated) == (other.references, other.repeated)
+    }
+
+    /// Whether the page has been sensed before, for the controller or by the die itself.
+    pub fn is_repeat(&self) -> bool {
+        self.tries > 0 || self.again
     }
 }
 

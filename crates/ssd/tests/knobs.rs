@@ -73,6 +73,18 @@ const OLD_MAP: &[&str] =
     &["chip.model=tlc48", "age.pec=1000", "mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
 const PIPELINED: &[&str] =
     &["chip.model=tlc48", "age.pec=1000", "age.retention=6mo", "chip.cache_read=false", "read.pipeline=cache-read"];
+const TRACKED: &[&str] =
+    &["chip.model=tlc48", "age.pec=2000", "age.retention=6mo", "read.start=tracked", "read.next=swift"];
+/// Pages near what the code corrects.
+const CODED: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=uniform:0..30d",
+    "ecc.code=qc-ldpc",
+    "ecc.t_decode=1us",
+    "read.next=swift",
+    "read.predictor=on-die",
+];
 const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
@@ -93,6 +105,7 @@ const ROWS: &[Row] = &[
     ("energy.erase_mw", &[], "100", Overwrites, 0),
     ("energy.transfer_nj", &[], "100", Reads, 0),
     ("energy.decode_nj", &[], "100", Reads, 0),
+    ("energy.prediction_nj", CODED, "100", Reads, 0),
     ("geometry.pages", &[], "90", Reads, 0),
     ("geometry.page_size", &[], "8KiB", Mixed, 0),
     ("geometry.cell", &["chip.program_unit=wordline", "buffer.mode=write-through"], "MLC", Writes, 0),
@@ -120,6 +133,10 @@ const ROWS: &[Row] = &[
     ("bus.transfer", &[], "page", Mixed, 1),
     ("bus.die_interleaving", &[], "false", Reads, 1),
     ("ecc.t_decode", &[], "200us", Reads, 1),
+    ("ecc.code", CODED, "(a profile)", Reads, 0),
+    ("ecc.strength", CODED, "2", Reads, -1),
+    ("ecc.t_failed", CODED, "1ms", Reads, 1),
+    ("ecc.t_retried", CODED, "90us", Reads, 1),
     ("ecc.decoders", SLOW_ECC, "4", Reads, -1),
     ("ecc.buffer", &["ecc.t_decode=40us", "ecc.decoders=4", "ecc.buffer=1"], "8", Reads, -1),
     ("ecc.codeword", &[], "512B", Mixed, -1),
@@ -171,9 +188,13 @@ const ROWS: &[Row] = &[
     ("chip.t_set", RETRIES, "20us", Reads, 1),
     ("chip.t_rst", PIPELINED, "30us", Reads, 0),
     ("read.start", RETRIES, "tracked", Reads, -1),
+    ("read.tracking", TRACKED, "block", Reads, 1),
     ("read.next", RETRIES, "oracle", Reads, -1),
     ("read.pipeline", RETRIES, "cache-read", Reads, -1),
     ("read.sensing", RETRIES, "default", Reads, 1),
+    ("read.predictor", CODED, "none", Reads, 0),
+    ("read.t_pred", CODED, "20us", Reads, 1),
+    ("read.prediction_accuracy", CODED, "0.5", Reads, 1),
     ("read.rpt", RETRIES, "(a file)", Reads, 0),
     ("read.rpt_error", RETRIES, "2000", Reads, 1),
     ("read.age_error", RETRIES, "3", Reads, 1),
@@ -268,7 +289,11 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
 fn every_key_has_an_effect() {
     let mut failures = String::new();
     for (key, shared, value, load, direction) in ROWS {
-        let value = if *value == "(a file)" { common::measured_rpt() } else { value };
+        let value = match *value {
+            "(a file)" => common::measured_rpt(),
+            "(a profile)" => common::weak_code(),
+            value => value,
+        };
         let shared: Vec<String> = shared.iter().map(|word| (*word).to_owned()).collect();
         let changed: Vec<String> = shared.iter().cloned().chain([format!("{key}={value}")]).collect();
         let ((before, mean_before), (after, mean_after)) = (play(&shared, *load), play(&changed, *load));

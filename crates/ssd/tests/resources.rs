@@ -40,6 +40,8 @@ impl Probe for Arrays {
     }
     fn reset(&mut self, now: Time, end: Time, die: DieId) {
         let mut works = self.0.borrow_mut();
+        // A sense whose command was still on the bus never begins.
+        works.retain(|work| work.2 != die.0 || work.0 <= now.0);
         for work in works.iter_mut().filter(|work| work.2 == die.0 && work.1 > now.0) {
             assert!(matches!(work.4, Work::Sense(_)), "only senses are reset");
             work.1 = now.0;

@@ -10,7 +10,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ("nand", &["units"]),
     ("ecc", &["units"]),
     ("schemes", &["units", "nand"]),
-    ("ssd", &["units", "workload", "nand", "schemes"]),
+    ("ssd", &["units", "workload", "nand", "ecc", "schemes"]),
     ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd"]),
 ];
 

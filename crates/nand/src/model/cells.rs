@@ -125,6 +125,13 @@ impl Cells {
         2.0 * f64::from(boundary) + 1.0 - self.share(f64::from(boundary)) * offset
     }
 
+    /// The share of the cells just above a boundary that read as below it, and of those just below that read as above.
+    pub fn crossings(&self, shape: Shape, boundary: u32, offset: f64) -> (f64, f64) {
+        let reference = self.reference(boundary, offset);
+        let below = |state: u32| below_reference((reference - self.mean(shape, state)) / shape.width);
+        (below(boundary + 1), 1.0 - below(boundary))
+    }
+
     /// The share of a page's bits that are read wrongly.
     pub fn error_rate(&self, shape: Shape, page: u32, offset: f64) -> f64 {
         let boundaries = self.boundaries(page);

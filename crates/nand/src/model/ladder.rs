@@ -16,6 +16,8 @@ const POINTS: usize = 64;
 pub struct Ladder {
     bound: f64,
     steps: usize,
+    /// The chip's capability, halfway to the next error [per KiB].
+    limit: f64,
     /// By point, then by step: up to how many deviations the worst codeword may lie above the mean to be decoded.
     margins: Vec<f32>,
     /// By point: the first step at which any page passes.
@@ -24,6 +26,8 @@ pub struct Ladder {
     least: Vec<f32>,
     /// By point: mean errors per KiB of the default read.
     default: Vec<f32>,
+    /// By point: the place in the table, in steps, of the best references.
+    best: Vec<f32>,
 }
 
 impl Ladder {
@@ -38,10 +42,12 @@ impl Ladder {
         let mut ladder = Ladder {
             bound,
             steps,
+            limit,
             margins: Vec::with_capacity(POINTS * steps),
             first: Vec::with_capacity(POINTS),
             least: Vec::with_capacity(POINTS),
             default: Vec::with_capacity(POINTS),
+            best: Vec::with_capacity(POINTS),
         };
         for point in 0..POINTS {
             let log_factor = bound * (2.0 * point as f64 / (POINTS - 1) as f64 - 1.0);
@@ -60,6 +66,7 @@ impl Ladder {
             }
             ladder.first.push(first as u16);
             ladder.least.push((cells.least_errors(shape, page) + cold) as f32);
+            ladder.best.push((shape.shift / cells.retry_step) as f32);
         }
         ladder
     }
@@ -98,6 +105,23 @@ impl Ladder {
         (first as usize + 1..self.steps).take_while(reads).last().map_or(first, |step| step as u32)
     }
 
+    /// Mean errors per KiB with the references of a step of the table: those of its margin.
+    pub fn errors(&self, log_factor: f64, step: u32) -> f64 {
+        let (point, part) = self.point(log_factor);
+        let step = (step as usize).min(self.steps - 1);
+        let (low, high) = (self.margins[point * self.steps + step], self.margins[(point + 1) * self.steps + step]);
+        // margin = (limit - errors) / sqrt(errors)
+        let margin = f64::from(low + part * (high - low));
+        let root = libm::sqrt(margin * margin + 4.0 * self.limit);
+        let deviation = if margin > 0.0 { 2.0 * self.limit / (root + margin) } else { (root - margin) / 2.0 };
+        deviation * deviation
+    }
+
+    /// The step of the table that lies next to the best references.
+    pub fn best(&self, log_factor: f64) -> u32 {
+        (self.between(&self.best, log_factor).round() as u32).min(self.steps as u32 - 1)
+    }
+
     /// Mean errors per KiB in the passing step.
     #[inline]
     pub fn least(&self, log_factor: f64) -> f64 {
@@ -118,3 +142,26 @@ impl Ladder {
 
 /// The largest of sixteen normal variables is practically never below this.
 const LEAST_WORST: f64 = -3.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_come_back_from_their_margins() {
+        let chip = VirtualChip::preset("tlc48").unwrap();
+        for (x, months) in [(0.0, 0.0), (0.0, 0.5), (1.0, 1.0), (2.0, 12.0)] {
+            for page in 0..3 {
+                let ladder = Ladder::new(&chip, page, x, months, 0.0, 30.0);
+                for log_factor in [-0.05, 0.0, 0.03] {
+                    let (found, meant) = (ladder.errors(log_factor, 0), ladder.default(log_factor));
+                    assert!((found / meant - 1.0).abs() < 0.02, "{found} for {meant}");
+                    // The best references leave the fewest errors of all, and lie next to the best step.
+                    let best = ladder.best(log_factor);
+                    assert!(ladder.errors(log_factor, best) < 1.5 * ladder.least(log_factor) + 1.0);
+                    assert!(ladder.least(log_factor) <= ladder.errors(log_factor, best) + 0.5);
+                }
+            }
+        }
+    }
+}

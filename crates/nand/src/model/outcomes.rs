@@ -10,7 +10,7 @@ use std::sync::Arc;
 use units::{Span, Stream};
 
 use super::VirtualChip;
-use super::cells::MONTH_NS;
+use super::cells::{KIB_BITS, MONTH_NS};
 use super::ladder::Ladder;
 use super::measured::MeasuredSteps;
 use super::sensing::Cuts;
@@ -53,6 +53,17 @@ impl PageRead {
     pub fn by(&self, step: u8, reduced: bool) -> bool {
         self.first <= step && step <= self.last && !(reduced && self.weak)
     }
+}
+
+/// With which references a page is sensed, as far as they matter to its errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensed {
+    /// A read begins with those of a step of the table.
+    First(u8),
+    /// A retry with those of a step.
+    Retry(u8),
+    /// A retry with near-optimal ones.
+    Best,
 }
 
 /// How retries are sensed faster (AR2).
@@ -203,6 +214,47 @@ impl Outcomes {
         match &bin.reads[archetype] {
             Some(reads) => reads[page as usize],
             None => self.first_of(key, archetype, page),
+        }
+    }
+
+    /// The raw bit error rate of page `page` of a block, sensed with some references and the RPT's tPRE or the default one;
+    /// and the step of the table next to the page's best references. None where nothing but steps has been measured.
+    ///
+    /// A retry that passes leaves the errors of the best references (see [`Ladder`]).
+    pub fn rber(
+        &mut self,
+        block: u64,
+        page: u32,
+        pec: u32,
+        retention: Span,
+        sensed: Sensed,
+        reduced: bool,
+    ) -> Option<(f64, u8)> {
+        let read = self.read(block, page, pec, retention);
+        let archetype = self.archetype(block);
+        if self.pages[archetype].is_empty()
+            && let Reading::Virtual(chip) = &self.reading
+        {
+            self.pages[archetype] = self.draw(chip, archetype);
+        }
+        let at = self.find((pec / CYCLES, age_bin(retention.0 as f64 / self.unit)));
+        let (ladder, added) = self.bins[at].ladders.get((page % self.bits) as usize)?;
+        let (log_factor, _) = self.pages[archetype][page as usize];
+        let errors = match sensed {
+            Sensed::Best => ladder.least(log_factor),
+            Sensed::Retry(step) if read.by(step, false) => ladder.least(log_factor),
+            Sensed::Retry(step) | Sensed::First(step) => ladder.errors(log_factor, step.into()),
+        };
+        let added = if reduced { *added } else { 0.0 };
+        Some(((errors + added) / KIB_BITS, ladder.best(log_factor) as u8))
+    }
+
+    /// Whether the boundaries of a page include the sentinel's, the middle one (`assumed`: hpca24 section III-B says only
+    /// that some kinds of page do not include it).
+    pub fn has_sentinel(&self, page: u32) -> bool {
+        match &self.reading {
+            Reading::Virtual(chip) => chip.cells.boundaries(page % self.bits).contains(&(chip.cells.states() / 2 - 1)),
+            Reading::Measured(_) => page.is_multiple_of(self.bits),
         }
     }
 

@@ -1,22 +1,36 @@
-//! Which references a read tries next, when a sense could not be corrected.
+//! With which references a read senses next, when a sense could not be corrected.
 //!
-//! Contract: a policy sees the steps of the vendor's retry table that matter and nothing else; ideals also see a step that
-//! reads the page. It gives the next step, or none when it has tried all that it would.
+//! Contract: a policy sees the references that failed, the ends of the vendor's retry table, and whether the failed sense
+//! has read the sentinel's boundary; nothing else. It gives the next references, or none when it has tried all that it
+//! would.
 
 mod oracle;
+mod sentinel;
+mod swift;
 mod table;
+
+/// With which references a page is sensed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum References {
+    /// Those of a step of the vendor's retry table; those of step 0 are the default ones.
+    Step(u8),
+    /// Near-optimal ones, found for this page.
+    Best,
+    /// The sentinel's boundary alone: the errors of its cells tell where the best references are.
+    Sentinel,
+}
 
 /// A read whose last sense could not be corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// The step at which the read began.
     pub start: u8,
-    /// The step that has just failed.
-    pub step: u8,
+    /// The references that have just failed.
+    pub references: References,
     /// The last step of the table.
     pub last: u8,
-    /// A step that reads the page, if any does: for ideals.
-    pub reads: Option<u8>,
+    /// The page's boundaries include the sentinel's.
+    pub sentinel: bool,
 }
 
 units::choices! {
@@ -24,18 +38,40 @@ units::choices! {
     pub enum Next {
         /// The next step of the vendor's retry table (asplos21 section 2.4).
         Table = "table",
-        /// Ideal: the second sense reads the page (hpca24 section III, SSDone).
+        /// Ideal: the second sense has the best references (hpca24 section III, SSDone).
         Oracle = "oracle",
+        /// The best references by the errors of sentinel cells, which some pages must be read for first (hpca24 section
+        /// III-B).
+        Sentinel = "sentinel",
+        /// One command that senses twice: the ones counted in the first sense give the references of the second
+        /// (Swift-Read, hpca24 section III-B).
+        Swift = "swift",
     }
 }
 
 impl Next {
-    /// The next step.
-    pub fn step(self, failed: Failed) -> Option<u8> {
+    /// The next references.
+    pub fn after(self, failed: Failed) -> Option<References> {
         match self {
-            Next::Table => table::step(failed),
-            Next::Oracle => oracle::step(failed),
+            Next::Table => table::after(failed),
+            Next::Oracle => oracle::after(failed),
+            Next::Sentinel => sentinel::after(failed),
+            Next::Swift => swift::after(failed),
         }
+    }
+
+    /// How often a command with some references senses; where the die has just sensed the page by itself it need not do so
+    /// again to count its ones.
+    pub fn senses(self, references: References, counted: bool) -> u32 {
+        match self {
+            Next::Swift => swift::senses(references, counted),
+            Next::Table | Next::Oracle | Next::Sentinel => 1,
+        }
+    }
+
+    /// Whether a read walks the table from its start on.
+    pub fn walks(self) -> bool {
+        self == Next::Table
     }
 }
 
@@ -43,25 +79,43 @@ impl Next {
 mod tests {
     use super::*;
 
+    fn walked(next: Next, start: u8, sentinel: bool) -> Vec<References> {
+        let mut seen = vec![References::Step(start)];
+        let mut failed = Failed { start, references: seen[0], last: 7, sentinel };
+        while let Some(references) = next.after(failed) {
+            seen.push(references);
+            failed.references = references;
+        }
+        seen
+    }
+
     #[test]
-    fn the_table_is_walked_once_from_wherever_it_begins() {
+    fn the_table_is_walked_once_from_wherever_it_begins_and_after_whatever_was_better() {
         for start in 0..=7 {
-            let mut seen = vec![start];
-            let mut failed = Failed { start, step: start, last: 7, reads: None };
-            while let Some(step) = Next::Table.step(failed) {
-                seen.push(step);
-                failed.step = step;
+            let steps: Vec<References> = (0..=7).map(|step| References::Step((start + step) % 8)).collect();
+            assert_eq!(walked(Next::Table, start, false), steps);
+            for (next, sentinel, first) in [
+                (Next::Swift, false, vec![References::Best]),
+                (Next::Sentinel, true, vec![References::Best]),
+                (Next::Sentinel, false, vec![References::Sentinel, References::Best]),
+            ] {
+                let expected = [&steps[..1], &first, &steps[1..]].concat();
+                assert_eq!(walked(next, start, sentinel), expected, "{next:?} from {start}");
             }
-            seen.sort_unstable();
-            assert_eq!(seen, (0..=7).collect::<Vec<_>>(), "from {start}");
         }
     }
 
     #[test]
-    fn the_oracle_knows_a_step_that_reads_the_page() {
-        let failed = Failed { start: 0, step: 0, last: 25, reads: Some(19) };
-        assert_eq!(Next::Oracle.step(failed), Some(19));
-        assert_eq!(Next::Oracle.step(Failed { reads: None, ..failed }), None);
-        assert_eq!(Next::Oracle.step(Failed { step: 19, ..failed }), None);
+    fn the_oracle_needs_one_retry() {
+        assert_eq!(walked(Next::Oracle, 3, false), [References::Step(3), References::Best]);
+    }
+
+    #[test]
+    fn swift_read_senses_twice_unless_the_ones_are_counted() {
+        // hpca24 section III-B and IV-C: inside RiF the failed sense supplies the count.
+        assert_eq!(Next::Swift.senses(References::Best, false), 2);
+        assert_eq!(Next::Swift.senses(References::Best, true), 1);
+        assert_eq!(Next::Swift.senses(References::Step(3), false), 1);
+        assert_eq!(Next::Sentinel.senses(References::Best, false), 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Ideal: the references of the second sense are right (hpca24 section III, SSDone).
 
-use super::Failed;
+use super::{Failed, References};
 
-pub(super) fn step(failed: Failed) -> Option<u8> {
-    failed.reads.filter(|step| *step != failed.step)
+pub(super) fn after(failed: Failed) -> Option<References> {
+    (failed.references != References::Best).then_some(References::Best)
 }

@@ -1,7 +1,8 @@
 //! Where the first sense of a read begins: the read references that it uses.
 //!
-//! Contract: a policy sees the step of the retry table that last read a similar page, if one did, and nothing else. It gives
-//! the step of the table whose references the first sense uses; 0 are the chip's default ones.
+//! Contract: a policy sees the step of the retry table that last read a similar page, if one did, and whether a failure is
+//! followed by a walk along the table; nothing else. It gives the step whose references the first sense uses; 0 are the
+//! chip's default ones.
 
 mod tracked;
 
@@ -10,17 +11,18 @@ units::choices! {
     pub enum Start {
         /// The chip's default ones.
         Default = "default",
-        /// Those that last read a similar page, set back by a guard (PSO of asplos21 section 7.3).
+        /// Those that last read a similar page, set back by a guard where the table is walked from there (PSO of asplos21
+        /// section 7.3, SWR+ of hpca24 section VI-A).
         Tracked = "tracked",
     }
 }
 
 impl Start {
     /// The step of the table that the first sense uses, after `last` has read a similar page.
-    pub fn step(self, last: Option<u8>) -> u8 {
+    pub fn step(self, last: Option<u8>, walks: bool) -> u8 {
         match self {
             Start::Default => 0,
-            Start::Tracked => tracked::step(last),
+            Start::Tracked => tracked::step(last, walks),
         }
     }
 
@@ -36,9 +38,10 @@ mod tests {
 
     #[test]
     fn tracking_begins_before_what_last_worked() {
-        assert_eq!(Start::Tracked.step(None), 0);
-        assert_eq!(Start::Tracked.step(Some(4)), 0);
-        assert_eq!(Start::Tracked.step(Some(20)), 20 - tracked::GUARD);
-        assert_eq!(Start::Default.step(Some(20)), 0);
+        assert_eq!(Start::Tracked.step(None, true), 0);
+        assert_eq!(Start::Tracked.step(Some(4), true), 0);
+        assert_eq!(Start::Tracked.step(Some(20), true), 20 - tracked::GUARD);
+        assert_eq!(Start::Tracked.step(Some(20), false), 20);
+        assert_eq!(Start::Default.step(Some(20), true), 0);
     }
 }

@@ -6,6 +6,6 @@
 /// steps at 2K cycles and a year about 70 % are saved, and at least three remain.
 pub(super) const GUARD: u8 = 6;
 
-pub(super) fn step(last: Option<u8>) -> u8 {
-    last.map_or(0, |step| step.saturating_sub(GUARD))
+pub(super) fn step(last: Option<u8>, walks: bool) -> u8 {
+    last.map_or(0, |step| if walks { step.saturating_sub(GUARD) } else { step })
 }

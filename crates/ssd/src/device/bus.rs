@@ -12,7 +12,7 @@ use super::die::Choice;
 use super::ecc::EccState;
 use crate::meter::Meter;
 use crate::probe::{Event, Probe};
-use crate::slab::{NONE, Queue};
+use crate::slab::{Fate, NONE, Queue};
 use crate::stats::channel;
 
 pub(super) struct Channel {
@@ -140,8 +140,11 @@ impl<P: Probe> Device<P> {
         let end = self.now + self.plan.t_dma(bytes);
         channel.leaving = op;
         channel.free_at = end;
-        channel.meter.enter_until(self.now, channel::READ_DATA, end, channel::IDLE);
+        let corrected = self.ops[op].sense.fate == Fate::Corrected;
+        let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
+        channel.meter.enter_until(self.now, cause, end, channel::IDLE);
         channel.ecc.held += 1;
+        self.counters.uncorrectable_transfers += u64::from(!corrected);
         self.counters.bytes_read += u64::from(bytes);
         if P::EXPLAINS {
             let (part, tries) = (self.ops[op].seq, self.ops[op].sense.tries);

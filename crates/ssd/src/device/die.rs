@@ -19,7 +19,7 @@ use super::Device;
 use crate::config::Config;
 use crate::meter::Meter;
 use crate::probe::{Event, Probe};
-use crate::slab::{Kind, NONE, PageOp, Queue, Sense};
+use crate::slab::{Fate, Kind, NONE, PageOp, Queue, Sense};
 use crate::space::lane;
 use crate::stats::{channel, die};
 use retry::Held;
@@ -455,14 +455,17 @@ impl<P: Probe> Device<P> {
         let mut joined = [NONE as usize; PLANES];
         let mut count = 1;
         joined[0] = lead;
-        if self.plan.reads == PlaneReads::Lockstep && !self.ops[state.queues[lead].head].sense.is_retry() {
+        if self.plan.reads == PlaneReads::Lockstep {
+            let first = self.ops[state.queues[lead].head].sense;
+            // A suspended die senses for users alone.
+            let queues = if state.suspended.is_some() { suspend::USER_READS } else { READS };
             for plane in planes(!state.page_full)
                 .filter(|plane| *plane != lead % PLANES && *plane < layout.planes_per_die as usize)
             {
-                let here = state.ready & READS & (1 << plane | 1 << (plane + PLANES));
+                let here = state.ready & queues & (1 << plane | 1 << (plane + PLANES));
                 if let Some((_, queue)) = state.first(here, &self.rank_masks)
                     && layout.page_of(self.ops[state.queues[queue].head].ppn) == place
-                    && !self.ops[state.queues[queue].head].sense.is_retry()
+                    && self.ops[state.queues[queue].head].sense.goes_with(&first)
                 {
                     joined[count] = queue;
                     count += 1;
@@ -471,25 +474,29 @@ impl<P: Probe> Device<P> {
         }
         let channel = usize::from(state.channel);
         let mut start = self.occupy(channel, self.plan.t_command * count as u64, channel::COMMAND);
-        // Planes that sense together end together: with the slowest of them.
-        let mut t_read = Span::ZERO;
+        // Planes that sense together end together: with the slowest of them, whose timing the die has.
+        let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
         for queue in &joined[..count] {
             let id = self.dies[die].queues[*queue].head;
             if self.outcomes.is_none() {
                 t_read = t_read.max(self.plan.timings.read(&layout, self.ops[id].ppn));
                 continue;
             }
-            let (took, shorter) = self.sense_time(id);
-            start = start + self.set_timing(die, shorter);
-            t_read = t_read.max(took);
+            if !self.ops[id].sense.is_retry() {
+                self.ops[id].sense = self.first_sense(id);
+            }
+            let (took, less) = self.sense_time(id);
+            (t_read, shorter) = (t_read.max(took), shorter.min(less));
             if self.ops[id].sense.is_retry() {
                 self.hold(id);
             } else {
-                self.ops[id].sense = self.first_sense(id);
                 let (seq, plane) = (self.ops[id].seq, self.ops[id].plane);
                 self.dies[die].begun.push((seq, plane));
             }
             self.ops[id].sense.took = took.0 as u32;
+        }
+        if shorter != u32::MAX {
+            start = start + self.set_timing(die, shorter);
         }
         let end = start + t_read;
         let state = &mut self.dies[die];
@@ -744,9 +751,18 @@ impl<P: Probe> Device<P> {
             return self.let_loose(die, plane);
         }
         self.counters.senses += 1;
-        if self.ops[op].sense.void {
+        if self.ops[op].sense.fate == Fate::Void {
             return self.ops.release(op);
         }
+        if self.outcomes.is_some()
+            && let Some(longer) = self.foresee(op)
+        {
+            let state = &mut self.dies[die];
+            state.sensing |= bit;
+            state.sensed_at[plane] = self.now + longer;
+            return;
+        }
+        let state = &mut self.dies[die];
         let retry = self.ops[op].sense.is_retry();
         // A suspended die whose next program's data is in the cache registers reads without them.
         let caches = self.plan.config.chip.cache_read || self.plan.config.read.pipeline.runs_ahead(retry);

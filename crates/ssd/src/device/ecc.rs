@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use schemes::References;
 use units::{Span, Time};
 
 use super::Device;
 use crate::probe::{Event, Probe};
-use crate::slab::{Kind, PageOp};
+use crate::slab::{Fate, Kind, PageOp};
 
 #[derive(Default)]
 pub(super) struct EccState {
@@ -35,9 +36,16 @@ impl EccState {
 impl<P: Probe> Device<P> {
     /// A page has arrived at its channel's engine.
     pub(super) fn enter_ecc(&mut self, channel: usize, op: u32) {
-        if self.ops[op].sense.void {
+        let sense = self.ops[op].sense;
+        if sense.fate == Fate::Void || sense.references == References::Sentinel {
             self.channels[channel].ecc.held -= 1;
-            return self.ops.release(op);
+            if sense.fate == Fate::Void {
+                return self.ops.release(op);
+            }
+            // The sentinel's cells hold a known pattern: there is nothing to decode.
+            let read = self.corrected(op);
+            debug_assert!(read.is_none(), "Invariant: the page is read after its sentinel cells");
+            return;
         }
         let ecc = &mut self.channels[channel].ecc;
         if (ecc.decoding.len() as u32) < self.plan.config.ecc.decoders {
@@ -48,17 +56,22 @@ impl<P: Probe> Device<P> {
     }
 
     fn start_decoding(&mut self, channel: usize, op: u32) {
-        let t_decode = self.plan.config.ecc.t_decode;
+        let t_decode = match self.outcomes {
+            None => self.plan.config.ecc.t_decode,
+            Some(_) => Span(self.ops[op].sense.decoding.into()),
+        };
+        let end = self.now + t_decode;
         let ecc = &mut self.channels[channel].ecc;
-        if ecc.decoding.is_empty() {
-            self.agenda.set(channel, self.now + t_decode);
-        }
-        // Every page takes the same time, so they finish in the order in which they start.
-        ecc.decoding.push_back((self.now + t_decode, op));
+        // The first to finish first; at the same time the first that began.
+        let place = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
+        ecc.decoding.insert(place, (end, op));
         ecc.busy += t_decode;
+        if place == 0 {
+            self.agenda.set(channel, end);
+        }
         if P::EXPLAINS {
             let (part, tries) = (self.ops[op].seq, self.ops[op].sense.tries);
-            self.probe.explain(self.now, Event::Decodes { part, tries, end: self.now + t_decode });
+            self.probe.explain(self.now, Event::Decodes { part, tries, end });
         }
     }
 
@@ -68,7 +81,7 @@ impl<P: Probe> Device<P> {
         let (_, op) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
         ecc.held -= 1;
         while let Some(next) = self.channels[channel].ecc.waiting.pop_front() {
-            if !self.ops[next].sense.void {
+            if self.ops[next].sense.fate != Fate::Void {
                 self.start_decoding(channel, next);
                 break;
             }

@@ -30,11 +30,11 @@ mod write;
 
 pub(crate) use die::Phases;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use nand::model::outcomes::Outcomes;
 use nand::{DieId, PlaneId};
-use units::{Bytes, Conditions, Lpn, Span, Time};
+use units::{Bytes, Conditions, Lpn, Span, Stream, Time};
 use workload::{Op, Request};
 
 use crate::agenda::{Agenda, FifoServer};
@@ -105,10 +105,12 @@ pub struct Device<P: Probe = Unwatched> {
     completions: Vec<Completion>,
     /// What reads come to, where a virtual chip says it.
     outcomes: Option<Outcomes>,
-    /// Where reads begin near what last worked: one more than the step that last read a page of each kind, 0 for none.
-    tracked: Vec<u8>,
+    /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
+    tracked: HashMap<u64, u8>,
     /// Retry steps of the pages read.
     steps: Steps,
+    /// What decodings come to.
+    draws: Stream,
 
     buffer: Buffer,
     arriving: VecDeque<Arriving>,
@@ -241,8 +243,9 @@ impl<P: Probe> Device<P> {
             acked: VecDeque::new(),
             completions: Vec::new(),
             outcomes,
-            tracked: Vec::new(),
+            tracked: HashMap::new(),
             steps: Steps::default(),
+            draws: Stream::new(seed, "decodings"),
             buffer: Buffer::new(&plan),
             arriving: VecDeque::new(),
             write_queue: VecDeque::new(),

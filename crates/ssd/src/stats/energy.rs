@@ -18,6 +18,8 @@ pub struct Energy {
     pub erase: f64,
     /// Decoding.
     pub decode: f64,
+    /// Predicting whether pages can be corrected.
+    pub predict: f64,
 }
 
 impl Energy {
@@ -36,11 +38,12 @@ impl Energy {
             program: array(die::PROGRAM, energy.program_mw),
             erase: array(die::ERASE, energy.erase_mw),
             decode: kib(counters.bytes_read) * energy.decode_nj,
+            predict: counters.predictions as f64 * energy.prediction_nj,
         }
     }
 
     /// All of it [nJ].
     pub fn total(&self) -> f64 {
-        self.sense + self.transfer + self.program + self.erase + self.decode
+        self.sense + self.transfer + self.program + self.erase + self.decode + self.predict
     }
 }

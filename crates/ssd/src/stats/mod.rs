@@ -45,13 +45,16 @@ pub mod channel {
     pub const WRITE_DATA: usize = 3;
     /// Pages wait, and the ECC engine has no room for them.
     pub const ECC_WAIT: usize = 4;
+    /// Pages out of dies that cannot be corrected (UNCOR of hpca24 Fig. 18).
+    pub const UNCORRECTABLE: usize = 5;
     /// The causes' names and meanings.
-    pub const CAUSES: [(&str, &str); 5] = [
+    pub const CAUSES: [(&str, &str); 6] = [
         ("idle", "nothing to move"),
         ("command", "read and erase commands"),
-        ("read_data", "pages out of dies"),
+        ("read_data", "pages out of dies that are corrected"),
         ("write_data", "pages into dies, the program command included"),
         ("ecc_wait", "pages wait to leave, and the ECC engine has no room for them"),
+        ("uncorrectable", "pages out of dies that are not, and sentinel cells"),
     ];
 }
 
@@ -120,6 +123,14 @@ pub struct Counters {
     pub speculative_senses: u64,
     /// Time that dies spent on them, resets included [ns].
     pub speculative_ns: u64,
+    /// Pages that left a die and could not be corrected, and sentinel cells.
+    pub uncorrectable_transfers: u64,
+    /// Pages for which it was predicted whether they can be corrected.
+    pub predictions: u64,
+    /// Of these, pages predicted not to be.
+    pub predicted_failures: u64,
+    /// Of the predictions, those that were right.
+    pub predictions_right: u64,
     /// SET FEATURE commands that changed the timing of senses.
     pub set_features: u64,
     /// Requests some of whose data could not be corrected.
@@ -224,6 +235,10 @@ impl Counters {
             pages_moved: std::array::from_fn(|cause| self.pages_moved[cause] - before.pages_moved[cause]),
             background_runs: self.background_runs - before.background_runs,
             blocks_retired: self.blocks_retired - before.blocks_retired,
+            uncorrectable_transfers: self.uncorrectable_transfers - before.uncorrectable_transfers,
+            predictions: self.predictions - before.predictions,
+            predicted_failures: self.predicted_failures - before.predicted_failures,
+            predictions_right: self.predictions_right - before.predictions_right,
             map_lookups: self.map_lookups - before.map_lookups,
             map_hits: self.map_hits - before.map_hits,
             map_reads: self.map_reads - before.map_reads,

@@ -221,6 +221,18 @@ fn retries(report: &mut Report, outcome: &Outcome) {
     let share = (times > 0.0).then(|| 100.0 * counters.speculative_ns as f64 / times);
     report.add("flash.retry.speculative_time", "%", "share of the dies' time spent on such senses", share);
     report.add(
+        "flash.retry.uncorrectable_transfers",
+        "pages",
+        "pages that left a die and could not be corrected, and sentinel cells",
+        counters.uncorrectable_transfers,
+    );
+    let made = counters.predictions;
+    report.add("flash.prediction.made", "pages", "pages predicted to be correctable or not", made);
+    let what = "of these, pages predicted not to be correctable: read again by the die, or not decoded to the end";
+    report.add("flash.prediction.failures", "pages", what, counters.predicted_failures);
+    let right = (made > 0).then(|| counters.predictions_right as f64 / made as f64);
+    report.add("flash.prediction.accuracy", "", "share of the predictions that were right", right);
+    report.add(
         "flash.retry.set_features",
         "",
         "SET FEATURE commands that changed the timing of senses (AR2)",
@@ -243,6 +255,7 @@ fn energy(report: &mut Report, outcome: &Outcome) {
         ("program", "programming", used.program),
         ("erase", "erasing", used.erase),
         ("decode", "decoding", used.decode),
+        ("predict", "predicting whether pages can be corrected", used.predict),
         ("total", "all of these", used.total()),
     ] {
         report.add(format!("energy.{name}"), "mJ", format!("energy of {what}"), value / 1e6);
@@ -251,8 +264,14 @@ fn energy(report: &mut Report, outcome: &Outcome) {
     let speculative = outcome.counters.speculative_ns as f64 * outcome.device.plan().config.energy.sense_mw / 1e9;
     report.add("energy.speculative", "mJ", "the part of the sensing that was not needed (PR2)", speculative);
     let reads = outcome.counters.pages_read;
-    let per_read = (reads > 0).then(|| (used.sense + used.transfer_out + used.decode) / reads as f64 / 1e3);
-    report.add("energy.per_read", "uJ", "energy of sensing, transfer and decoding for each page read", per_read);
+    let per_read =
+        (reads > 0).then(|| (used.sense + used.transfer_out + used.decode + used.predict) / reads as f64 / 1e3);
+    report.add(
+        "energy.per_read",
+        "uJ",
+        "energy of sensing, prediction, transfer and decoding for each page read",
+        per_read,
+    );
     let per_gb = (host > 0).then(|| used.total() / host as f64);
     report.add("energy.per_gb", "J/GB", "energy for each GB that the host read or wrote", per_gb);
 }

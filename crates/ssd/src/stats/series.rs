@@ -172,7 +172,7 @@ mod tests {
         let usage = |now: Time| {
             let mut usage = Usage { elapsed: now.since(Time::ZERO), ..Usage::default() };
             usage.dies = vec![[Span(now.0 / 2), Span(now.0 / 2), Span(0), Span(0), Span(0), Span(0)]];
-            usage.channels = vec![[Span(now.0), Span(0), Span(0), Span(0), Span(0)]];
+            usage.channels = vec![[Span(now.0), Span(0), Span(0), Span(0), Span(0), Span(0)]];
             usage
         };
         let mut series = Series::new();

@@ -31,6 +31,15 @@ pub fn measured_rpt() -> &'static str {
     file(&PATH, "rpt.csv", "pec,months,cut\n100000,1200,0.5\n")
 }
 
+/// The profile of a code that corrects almost nothing.
+pub fn weak_code() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    let steps: Vec<String> = (0..=20).map(|step| format!("it_{step}")).collect();
+    let row = |rber: f64, failures: u32| format!("{rber},10,{failures},{failures},{failures},{}10", "0,".repeat(20));
+    let head = format!("rber,words,failures,predicted,predicted_failures,{}", steps.join(","));
+    file(&PATH, "code.csv", &format!("{head}\n{}\n{}\n", row(0.0001, 0), row(0.004, 10)))
+}
+
 /// A small device with every policy drawn at random. Its buffer holds a few pages.
 pub fn devices() -> impl Strategy<Value = Vec<String>> {
     let geometry = (1..3u32, 1..3u32, 1..3u32, 1..4u32);
@@ -48,9 +57,10 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
     let reading = (
         prop::sample::select(vec!["none", "none", "steps"]),
         prop::sample::select(vec!["default", "tracked"]),
-        prop::sample::select(vec!["table", "oracle"]),
+        prop::sample::select(vec!["table", "oracle", "sentinel", "swift"]),
         prop::sample::select(vec!["off", "cache-read"]),
         prop::sample::select(vec!["default", "adaptive"]),
+        prop::sample::select(vec!["none", "controller", "on-die"]),
     );
     let sizes = (3..12u64, 0..3u32, 1..4u32, 1..4u32, 0..2u32, 1..6u32);
     (geometry, policies, switches, reading, sizes).prop_map(
@@ -79,6 +89,10 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
                 format!("read.next={}", reading.2),
                 format!("read.pipeline={}", reading.3),
                 format!("read.sensing={}", reading.4),
+                // Sentinel cells are evaluated in the controller.
+                format!("read.predictor={}", if reading.2 == "sentinel" { "controller" } else { reading.5 }),
+                "read.prediction_accuracy=0.7".into(),
+                "ecc.t_failed=30us".into(),
                 "chip.t_read=none".into(),
                 "chip.senses=[4,6,5]".into(),
                 "chip.t_pre=6us".into(),

@@ -9,15 +9,21 @@
 //! is free and nothing better waits; a page that cannot leave its plane holds it up. When a step is corrected, all that
 //! follows it is void: in the queue, in the registers, on the bus, in the ECC engine; a sense in the array is reset (tRST)
 //! unless another plane senses with it.
+//!
+//! What becomes of a sensed page is drawn when it is sensed: whether it will be corrected, how long that takes, and whether
+//! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
+//! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
+use nand::model::outcomes::{Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Class, Failed, Sensing};
+use schemes::{Class, Failed, Predictor, References, Sensing};
 use units::{Conditions, Span};
 
 use super::super::Device;
 use super::{INTERNAL, PLANES, READS, planes};
-use crate::probe::Probe;
-use crate::slab::{NONE, PageOp, Queue, Sense};
+use crate::config::Tracking;
+use crate::probe::{Event, Probe};
+use crate::slab::{Fate, NONE, PageOp, Queue, Sense};
 
 /// The reads that a die is held for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,41 +87,59 @@ impl<P: Probe> Device<P> {
             return Sense::FIRST;
         }
         let Some(place) = self.similar(id) else { return Sense::FIRST };
-        let last = self.tracked.get(place).and_then(|step| step.checked_sub(1));
-        let step = self.plan.config.read.start.step(last);
-        Sense { step, start: step, ..Sense::FIRST }
+        let last = self.tracked.get(&place).copied();
+        let read = &self.plan.config.read;
+        let step = read.start.step(last, read.next.walks());
+        Sense { references: References::Step(step), start: step, ..Sense::FIRST }
     }
 
-    /// Where the step is kept that last read a page similar to an operation's: of the same die, layer, kind and age.
-    fn similar(&mut self, id: u32) -> Option<usize> {
+    /// Where the step is kept that last read a page similar to an operation's.
+    fn similar(&mut self, id: u32) -> Option<u64> {
         let PageOp { ppn, die, .. } = self.ops[id];
         let conditions = self.conditions_of(id);
+        let (block, page) = self.place_of(id);
         let outcomes = self.outcomes.as_ref()?;
-        let (layer, layers) = outcomes.layer(self.plan.layout.unpack(ppn).page);
-        let class = outcomes.age_class(conditions.retention);
-        let kind = self.plan.layout.page_type(ppn);
-        let place = ((class * u32::from(self.plan.layout.dies as u16) + u32::from(die.0)) * layers + layer) * 4 + kind;
-        Some(place as usize)
+        let (layer, layers) = outcomes.layer(page);
+        let group = match self.plan.config.read.tracking {
+            Tracking::Age => u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0),
+            Tracking::Block => block,
+        };
+        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.plan.layout.page_type(ppn)))
     }
 
-    /// Bytes of the table of what last read similar pages.
+    /// Bytes of the table of what last read similar pages: one for each entry that was made.
     pub fn tracked_bytes(&self) -> usize {
         self.tracked.len()
     }
 
-    /// How long the die senses, and by how much tPRE is shorter than by default.
+    /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
     pub(super) fn sense_time(&mut self, id: u32) -> (Span, u32) {
+        let sense = self.ops[id].sense;
+        let (once, less) = self.sense_once(id);
+        let read = &self.plan.config.read;
+        let all = once * u64::from(read.next.senses(sense.references, sense.again));
+        (if read.predictor.looks_on_die(sense.is_repeat()) { all + read.t_pred } else { all }, less)
+    }
+
+    fn sense_once(&mut self, id: u32) -> (Span, u32) {
         let PageOp { ppn, sense, .. } = self.ops[id];
         let layout = self.plan.layout;
         let full = self.plan.timings.read(&layout, ppn);
-        if !self.plan.config.read.sensing.reduces(sense.is_retry(), sense.repeated) {
+        let kind = layout.page_type(ppn);
+        if sense.references == References::Sentinel {
+            // One boundary.
+            let senses =
+                self.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
+            return (Span(full.0 / u64::from(senses.max(1))), 0);
+        }
+        if !self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated) {
             return (full, 0);
         }
         let conditions = self.conditions_of(id);
         let t_pre = self.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec.0, conditions.retention));
         let (Some(t_pre), Some(senses)) = (t_pre, &self.plan.config.chip.senses) else { return (full, 0) };
         let less = (self.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
-        (self.plan.timings.shorter(layout.page_type(ppn), senses, Span(less.into())), less)
+        (self.plan.timings.shorter(kind, senses, Span(less.into())), less)
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
@@ -146,28 +170,30 @@ impl<P: Probe> Device<P> {
         held.user &= !(1 << plane);
     }
 
-    /// The next step of a read, if there is one: its step, and whether the table is walked again with the default timing.
-    fn next_step(&self, sense: Sense) -> Option<(u8, bool)> {
-        let last = self.outcomes.as_ref()?.last_step();
-        let next = |step: u8| {
-            let reads = (sense.read.first <= last).then_some(sense.read.first);
-            self.plan.config.read.next.step(Failed { start: sense.start, step, last, reads })
+    /// The next references of a read, if there are any, and whether all are tried again with the default timing.
+    fn next_step(&self, id: u32) -> Option<(References, bool)> {
+        let PageOp { ppn, sense, .. } = self.ops[id];
+        let outcomes = self.outcomes.as_ref()?;
+        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.plan.layout.unpack(ppn).page));
+        let next = |references: References| {
+            self.plan.config.read.next.after(Failed { start: sense.start, references, last, sentinel })
         };
-        match next(sense.step) {
-            Some(step) => Some((step, sense.repeated)),
-            // AR2: every step has failed with the reduced tPRE; the first one was sensed with the default tPRE.
-            None if self.plan.config.read.sensing.reduces(sense.is_retry(), sense.repeated) => {
-                next(sense.start).map(|step| (step, true))
+        match next(sense.references) {
+            Some(references) => Some((references, sense.repeated)),
+            // AR2: everything has failed with the reduced tPRE; the first references were sensed with the default one.
+            None if self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated) => {
+                next(References::Step(sense.start)).map(|references| (references, true))
             }
             None => None,
         }
     }
 
     /// Queues the next step of a read, as old as it is.
-    fn queue_step(&mut self, id: u32, step: u8, repeated: bool) {
+    fn queue_step(&mut self, id: u32, references: References, repeated: bool) {
         let op = &mut self.ops[id];
         let sense = op.sense;
-        op.sense = Sense { step, repeated, tries: sense.tries + 1, followed: false, took: 0, ..sense };
+        op.sense =
+            Sense { references, repeated, tries: sense.tries + 1, again: false, followed: false, took: 0, ..sense };
         let (die, queue) = (op.die, Self::read_queue(op));
         self.waits(id);
         let state = &mut self.dies[usize::from(die.0)];
@@ -179,12 +205,15 @@ impl<P: Probe> Device<P> {
     /// A page stands in a register: with CACHE READ the next step follows at once.
     pub(super) fn run_ahead(&mut self, id: u32) {
         let op = self.ops[id];
+        // What the sentinel's cells say is not known before they are in the controller.
+        let known = op.sense.references != References::Sentinel;
         if self.plan.config.read.pipeline.runs_ahead(op.sense.is_retry())
-            && let Some((step, repeated)) = self.next_step(op.sense)
+            && known
+            && let Some((references, repeated)) = self.next_step(id)
         {
             self.ops[id].sense.followed = true;
             let ahead = self.ops.insert(op);
-            self.queue_step(ahead, step, repeated);
+            self.queue_step(ahead, references, repeated);
         }
     }
 
@@ -201,11 +230,101 @@ impl<P: Probe> Device<P> {
     /// Finds out what reading a page comes to.
     fn look_up(&mut self, id: u32) {
         let conditions = self.conditions_of(id);
-        let Address { plane, block, page } = self.plan.layout.unpack(self.ops[id].ppn);
-        let block = u64::from(plane.0) << 32 | u64::from(block);
+        let (block, page) = self.place_of(id);
         if let Some(outcomes) = &mut self.outcomes {
             self.ops[id].sense.read = outcomes.read(block, page, conditions.pec.0, conditions.retention);
         }
+    }
+
+    /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
+    /// and senses the page again by itself.
+    pub(super) fn foresee(&mut self, id: u32) -> Option<Span> {
+        let sense = self.ops[id].sense;
+        if sense.references == References::Sentinel {
+            self.ops[id].sense.fate = Fate::Uncorrectable;
+            return None;
+        }
+        if !sense.is_repeat() {
+            self.look_up(id);
+        }
+        let (corrected, predicted, decoding) = self.decoding_of(id);
+        let read = &self.plan.config.read;
+        let (predictor, t_pred) = (read.predictor, read.t_pred);
+        if predictor != Predictor::None && !sense.is_repeat() {
+            self.counters.predictions += 1;
+            self.counters.predicted_failures += u64::from(predicted);
+            self.counters.predictions_right += u64::from(predicted != corrected);
+        }
+        if predictor.senses_again(predicted, sense.is_repeat())
+            && let Some((references, repeated)) = self.next_step(id)
+        {
+            self.ops[id].sense = Sense { references, repeated, again: true, ..self.ops[id].sense };
+            let (took, _) = self.sense_time(id);
+            self.ops[id].sense.took += took.0 as u32;
+            let PageOp { ppn, die, seq, sense, .. } = self.ops[id];
+            let end = self.now + took;
+            self.probe.sense(self.now, end, die, ppn);
+            if P::EXPLAINS {
+                self.probe.explain(self.now, Event::SensesAgain { part: seq, tries: sense.tries, ends: end });
+            }
+            return Some(took);
+        }
+        let ends = predictor.ends_decoding(predicted, sense.is_repeat()) && decoding > t_pred;
+        let sense = &mut self.ops[id].sense;
+        // A decoding that the controller ends has corrected nothing, whatever it would have come to.
+        sense.fate = if corrected && !ends { Fate::Corrected } else { Fate::Uncorrectable };
+        sense.decoding = if ends { t_pred } else { decoding }.0 as u32;
+        None
+    }
+
+    /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
+    fn decoding_of(&mut self, id: u32) -> (bool, bool, Span) {
+        let PageOp { seq, sense, bus_bytes, .. } = self.ops[id];
+        let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated);
+        let tries = u64::from(sense.tries) << 1 | u64::from(sense.again);
+        let ecc = &self.plan.config.ecc;
+        let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| sense.is_repeat()));
+        let (corrected, mut predicted, usual) = match self.plan.code.clone() {
+            None => {
+                let read = sense.read;
+                let corrected = match sense.references {
+                    References::Step(step) => read.by(step, reduced),
+                    _ => read.first != UNCORRECTABLE && !(reduced && read.weak),
+                };
+                (corrected, !corrected, ecc.t_decode)
+            }
+            Some(code) => {
+                let (t_iteration, strength) = (ecc.t_decode, ecc.strength);
+                let codewords = u64::from(bus_bytes).div_ceil(ecc.codeword.0) as u32;
+                let sensed = match sense.references {
+                    References::Step(step) if sense.is_repeat() => Sensed::Retry(step),
+                    References::Step(step) => Sensed::First(step),
+                    _ => Sensed::Best,
+                };
+                let rber = self.rber(id, sensed, reduced).map_or(0.0, |(rber, _)| rber);
+                let page = code.page(rber / strength, codewords, self.draws.entity(seq).entity(tries));
+                (page.corrected, page.predicted, t_iteration * u64::from(page.iterations.max(1)))
+            }
+        };
+        if let Some(accuracy) = self.plan.config.read.prediction_accuracy {
+            let wrong = self.draws.entity(seq).uniform(tries) >= accuracy.0;
+            predicted = !corrected ^ wrong;
+        }
+        let decoding = if corrected { t_retried.unwrap_or(usual) } else { t_failed.unwrap_or(usual) };
+        (corrected, predicted, decoding)
+    }
+
+    /// The raw bit error rate of an operation's page sensed with some references, and the table's step next to its best ones.
+    fn rber(&mut self, id: u32, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
+        let conditions = self.conditions_of(id);
+        let (block, page) = self.place_of(id);
+        self.outcomes.as_mut()?.rber(block, page, conditions.pec.0, conditions.retention, sensed, reduced)
+    }
+
+    /// An operation's block and page as the outcomes name them.
+    fn place_of(&self, id: u32) -> (u64, u32) {
+        let Address { plane, block, page } = self.plan.layout.unpack(self.ops[id].ppn);
+        (u64::from(plane.0) << 32 | u64::from(block), page)
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.
@@ -215,22 +334,18 @@ impl<P: Probe> Device<P> {
     }
 
     fn judged(&mut self, id: u32) -> Option<bool> {
-        if self.ops[id].sense.void {
+        if self.ops[id].sense.fate == Fate::Void {
             self.ops.release(id);
             return None;
         }
-        if !self.ops[id].sense.is_retry() {
-            self.look_up(id);
-        }
         let sense = self.ops[id].sense;
-        let reduced = self.plan.config.read.sensing.reduces(sense.is_retry(), sense.repeated);
-        if sense.read.by(sense.step, reduced) {
+        if sense.fate == Fate::Corrected {
             self.counters.retry_steps += u64::from(sense.tries);
             self.counters.pages_retried += u64::from(sense.is_retry());
             self.counters.reads_repeated += u64::from(sense.repeated);
             self.steps.record(sense.tries.into());
             if self.plan.config.read.start.tracks() {
-                self.track(id, sense.step);
+                self.track(id);
             }
             self.read_ended(id);
             return Some(true);
@@ -239,8 +354,8 @@ impl<P: Probe> Device<P> {
             self.ops.release(id);
             return None;
         }
-        if let Some((step, repeated)) = self.next_step(sense) {
-            self.queue_step(id, step, repeated);
+        if let Some((references, repeated)) = self.next_step(id) {
+            self.queue_step(id, references, repeated);
             return None;
         }
         self.counters.retry_steps += u64::from(sense.tries);
@@ -251,14 +366,15 @@ impl<P: Probe> Device<P> {
         Some(false)
     }
 
-    /// Keeps the step that has read a page.
-    fn track(&mut self, id: u32, step: u8) {
+    /// Keeps the step that has read a page, or the one next to the references that have.
+    fn track(&mut self, id: u32) {
         let Some(place) = self.similar(id) else { return };
-        if place >= self.tracked.len() {
-            self.tracked.resize(place + 1, 0);
-        }
-        // 0 stands for nothing known.
-        self.tracked[place] = step + 1;
+        let sense = self.ops[id].sense;
+        let step = match sense.references {
+            References::Step(step) => step,
+            _ => self.rber(id, Sensed::Best, false).map_or(sense.read.first, |(_, best)| best),
+        };
+        self.tracked.insert(place, step);
     }
 
     /// A read needs its plane no more: what follows it is void.
@@ -328,7 +444,7 @@ impl<P: Probe> Device<P> {
                 state.page_op[place] = NONE;
             } else {
                 wasted += took;
-                self.ops[op].sense.void = true;
+                self.ops[op].sense.fate = Fate::Void;
             }
         } else if state.page_full & bit != 0 && state.cache_full & bit != 0 && of_read(&self.ops[op]) {
             // It waits for the cache register.
@@ -350,8 +466,8 @@ impl<P: Probe> Device<P> {
             self.register_freed(die, plane);
         }
         let mut void = |ops: &mut crate::slab::Slab<PageOp>, op: u32| {
-            if op != NONE && op != id && of_read(&ops[op]) && !ops[op].sense.void {
-                ops[op].sense.void = true;
+            if op != NONE && op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Void {
+                ops[op].sense.fate = Fate::Void;
                 self.counters.speculative_senses += 1;
                 wasted += Span(ops[op].sense.took.into());
             }

@@ -13,7 +13,7 @@ use crate::probe::Probe;
 use crate::stats::channel;
 
 /// The user reads among a die's queues.
-const USER_READS: u64 = 0xFF;
+pub(super) const USER_READS: u64 = 0xFF;
 
 /// The phases of an operation: `loops` times a pulse and a verify.
 #[derive(Clone, Copy, Debug, PartialEq)]

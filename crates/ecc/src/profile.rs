@@ -1,0 +1,198 @@
+//! What decoder and prediction make of a page, by its RBER: a table that `ssdlab ecc simulate` profiles, so that a drive
+//! decodes nothing.
+
+use units::{ConfigError, Stream};
+
+use crate::decoder::ITERATIONS;
+
+/// The columns that are read; the others of `ssdlab ecc simulate` are left out. Behind them stand `it_0` to `it_20`.
+pub const COLUMNS: [&str; 5] = ["rber", "words", "failures", "predicted", "predicted_failures"];
+const STEPS: usize = ITERATIONS as usize + 1;
+
+/// A profile of a code: its points by rising RBER.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    points: Vec<Point>,
+}
+
+/// What words of one RBER come to, as shares of all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    rber: f64,
+    failed: f64,
+    /// Predicted to fail, and failed.
+    predicted_failed: f64,
+    /// Predicted to fail, and corrected.
+    predicted_fine: f64,
+    /// Of the corrected words, those that took so many iterations or fewer.
+    within: [f64; STEPS],
+}
+
+/// What a page comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its first codeword is predicted to fail.
+    pub predicted: bool,
+    /// All its codewords are corrected.
+    pub corrected: bool,
+    /// Iterations of its slowest codeword.
+    pub iterations: u32,
+}
+
+impl Profile {
+    /// The profile of the committed code, with independent errors and the flooding decoder (presets/ecc/qc-ldpc.csv).
+    pub fn preset() -> Profile {
+        let text = include_str!("../../../presets/ecc/qc-ldpc.csv");
+        Profile::parse(text, "preset qc-ldpc").expect("Invariant: the preset is a profile")
+    }
+
+    /// Reads CSV text with the columns [`COLUMNS`] and `it_0` to `it_20`, in any order; `origin` names it in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Profile, ConfigError> {
+        let fail = |line: usize, key: &str, problem: String, remedy: &str| ConfigError {
+            origin: origin.to_owned(),
+            line: Some(line),
+            key: Some(key.to_owned()),
+            problem,
+            remedy: remedy.to_owned(),
+        };
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let header: Vec<&str> = lines.next().map_or(Vec::new(), |(_, line)| line.split(',').map(str::trim).collect());
+        let names = COLUMNS.iter().map(|name| (*name).to_owned()).chain((0..STEPS).map(|step| format!("it_{step}")));
+        let columns: Vec<(String, usize)> = names
+            .map(|name| match header.iter().position(|known| *known == name) {
+                Some(place) => Ok((name, place)),
+                None => {
+                    let remedy = "give a file that `ssdlab ecc simulate` has written";
+                    Err(fail(1, &name, "there is no such column".into(), remedy))
+                }
+            })
+            .collect::<Result<_, _>>()?;
+        let mut points: Vec<Point> = Vec::new();
+        for (index, line) in lines {
+            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+            let values = (columns.iter())
+                .map(|(name, place)| {
+                    let text = fields.get(*place).copied().unwrap_or("");
+                    let value = text.parse().ok().filter(|value: &f64| (0.0..=1e15).contains(value));
+                    value.ok_or_else(|| fail(index + 1, name, format!("{text:?} is not accepted"), "write a count"))
+                })
+                .collect::<Result<Vec<f64>, _>>()?;
+            let [rber, words, failures, predicted, both] = values[..COLUMNS.len()].try_into().expect("as many");
+            let by_iterations = &values[COLUMNS.len()..];
+            let adds_up = by_iterations.iter().sum::<f64>() == words && failures <= words && predicted <= words;
+            if words == 0.0 || !adds_up || both > failures.min(predicted) {
+                let problem = format!("the counts of RBER {rber} do not add up to {words} words");
+                return Err(fail(index + 1, "words", problem, "give the file as `ssdlab ecc simulate` wrote it"));
+            }
+            if points.last().is_some_and(|last| last.rber >= rber) {
+                return Err(fail(index + 1, "rber", format!("{rber} does not rise"), "sort the lines by RBER"));
+            }
+            let mut within = [0.0; STEPS];
+            let (mut sum, corrected) = (0.0, words - failures);
+            for (share, count) in within.iter_mut().zip(by_iterations) {
+                sum += count;
+                // Words that failed are among those of the last iteration.
+                *share = if corrected > 0.0 { (sum / corrected).min(1.0) } else { 0.0 };
+            }
+            within[STEPS - 1] = 1.0;
+            let predicted_fine = (predicted - both) / words;
+            points.push(Point {
+                rber,
+                failed: failures / words,
+                predicted_failed: both / words,
+                predicted_fine,
+                within,
+            });
+        }
+        let ends = points.first().zip(points.last()).map(|(first, last)| (first.failed, last.failed));
+        if ends != Some((0.0, 1.0)) {
+            let problem = "it does not reach from where no word fails to where all do".to_owned();
+            return Err(fail(1, "rber", problem, "profile lower and higher RBERs as well"));
+        }
+        Ok(Profile { points })
+    }
+
+    /// The points beside an RBER, and how far it lies between them.
+    fn beside(&self, rber: f64) -> (&Point, &Point, f64) {
+        let above = self.points.partition_point(|point| point.rber <= rber);
+        let (low, high) = (&self.points[above.max(1) - 1], &self.points[above.min(self.points.len() - 1)]);
+        let width = high.rber - low.rber;
+        (low, high, if width > 0.0 { (rber - low.rber) / width } else { 0.0 })
+    }
+
+    /// The share of words of an RBER that fail.
+    pub fn failed(&self, rber: f64) -> f64 {
+        let (low, high, part) = self.beside(rber);
+        low.failed + part * (high.failed - low.failed)
+    }
+
+    /// What a page of `codewords` words of an RBER comes to; `draws` decide.
+    pub fn page(&self, rber: f64, codewords: u32, draws: Stream) -> Page {
+        let (low, high, part) = self.beside(rber);
+        let between = |of: fn(&Point) -> f64| of(low) + part * (of(high) - of(low));
+        let failed = between(|point| point.failed);
+        let (both, fine) = (between(|point| point.predicted_failed), between(|point| point.predicted_fine));
+        // The first word: failed and predicted, corrected and predicted, failed and not predicted, neither.
+        let first = draws.uniform(0);
+        let predicted = first < both + fine;
+        let first_failed = first < both || (first >= both + fine && first < fine + failed);
+        let others = libm::pow(1.0 - failed, f64::from(codewords.saturating_sub(1)));
+        let corrected = !first_failed && draws.uniform(1) < others;
+        let mut iterations = ITERATIONS;
+        if corrected {
+            let slowest = draws.uniform(2);
+            let within = |step: usize| low.within[step] + part * (high.within[step] - low.within[step]);
+            let takes = (0..STEPS).find(|step| libm::pow(within(*step), f64::from(codewords)) > slowest);
+            iterations = takes.map_or(ITERATIONS, |step| step as u32);
+        }
+        Page { predicted, corrected, iterations }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_follow_the_profile() {
+        let profile = Profile::preset();
+        let stream = Stream::new(1, "test");
+        for point in &profile.points {
+            const PAGES: u64 = 20_000;
+            let pages = (0..PAGES).map(|page| profile.page(point.rber, 4, stream.entity(page)));
+            let (mut corrected, mut predicted, mut iterations) = (0.0, 0.0, 0.0);
+            for page in pages {
+                corrected += f64::from(u8::from(page.corrected));
+                predicted += f64::from(u8::from(page.predicted));
+                iterations += f64::from(if page.corrected { page.iterations } else { 0 });
+            }
+            let pages = PAGES as f64;
+            let near = |share: f64, expected: f64| (share - expected).abs() < 4.0 * (0.25 / pages).sqrt();
+            assert!(near(corrected / pages, (1.0 - point.failed).powi(4)), "{point:?}");
+            assert!(near(predicted / pages, point.predicted_failed + point.predicted_fine), "{point:?}");
+            // The mean of the slowest of four: the sum over steps of the share that takes more.
+            let slowest: f64 = point.within.iter().map(|share| 1.0 - share.powi(4)).sum();
+            assert!(corrected < 1e3 || (iterations / corrected - slowest).abs() < 0.3, "{point:?}");
+        }
+        assert_eq!(profile.page(0.2, 4, stream).iterations, ITERATIONS);
+        assert!(profile.page(0.0, 4, stream).corrected);
+    }
+
+    #[test]
+    fn a_profile_is_refused_by_line_and_column() {
+        let steps: Vec<String> = (0..STEPS).map(|step| format!("it_{step}")).collect();
+        let header = format!("rber,words,failures,predicted,predicted_failures,{}", steps.join(","));
+        let row = |rber: f64, failures: u32| format!("{rber},10,{failures},0,0,{}10", "0,".repeat(STEPS - 1));
+        let text = |rows: &[String]| format!("{header}\n{}\n", rows.join("\n"));
+        assert!(Profile::parse(&text(&[row(0.001, 0), row(0.02, 10)]), "a.csv").is_ok());
+        for (rows, wanted) in [
+            (vec![row(0.001, 0), row(0.02, 9)], "no word fails to where all do"),
+            (vec![row(0.02, 0), row(0.02, 10)], "a.csv:3"),
+            (vec![row(0.001, 11), row(0.02, 10)], "do not add up"),
+        ] {
+            let error = Profile::parse(&text(&rows), "a.csv").unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+        assert!(Profile::parse("rber\n", "a.csv").unwrap_err().to_string().contains("words"));
+    }
+}

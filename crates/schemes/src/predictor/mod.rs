@@ -1,0 +1,42 @@
+//! Who predicts, from its syndrome weight, that a sensed page cannot be corrected (hpca24 sections IV-B and VI-A).
+//!
+//! Contract: a policy sees the prediction and whether the page has been sensed before, and nothing else. Pages that were
+//! sensed again are not predicted (section IV-C).
+
+mod controller;
+mod on_die;
+
+units::choices! {
+    /// Who predicts that a page cannot be corrected.
+    pub enum Predictor {
+        /// Nobody: decoding tells.
+        None = "none",
+        /// The controller, which ends a decoding that would fail (RPSSD).
+        Controller = "controller",
+        /// The die, which senses such a page again by itself before it leaves (RiF).
+        OnDie = "on-die",
+    }
+}
+
+impl Predictor {
+    /// Whether the die predicts the page that it has sensed.
+    pub fn looks_on_die(self, again: bool) -> bool {
+        self == Predictor::OnDie && !again
+    }
+
+    /// Whether the die senses the page again.
+    pub fn senses_again(self, predicted: bool, again: bool) -> bool {
+        match self {
+            Predictor::None | Predictor::Controller => false,
+            Predictor::OnDie => on_die::senses_again(predicted, again),
+        }
+    }
+
+    /// Whether the controller ends the decoding of the page.
+    pub fn ends_decoding(self, predicted: bool, again: bool) -> bool {
+        match self {
+            Predictor::None | Predictor::OnDie => false,
+            Predictor::Controller => controller::ends_decoding(predicted, again),
+        }
+    }
+}
