@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_a_result_explains_its_requests() -> None:
         assert until_decoded in of.parts
         for part in of.parts:
             assert part[0].from_ns == of.arrival_ns
-            assert all(before.to_ns == after.from_ns for before, after in zip(part, part[1:], strict=False))
+            assert all(before.to_ns == after.from_ns for before, after in pairwise(part))
             assert part[-1].what == "decode"
             assert part[-1].to_ns <= of.finish_ns
     [first, second] = result.explain(7, 3)
