@@ -56,6 +56,7 @@ TLC: Constants = {
         "block": (0.009, SPREAD),
         "layer": (0.024, SPREAD),
         "wordline": (0.003, SPREAD),
+        "kib": (0.016, "fitted (rif.chunk.*)"),
         "layers": (48, "asplos21 section 4"),
         "wordlines": (4, "asplos21 section 4: 192 wordlines a block"),
     },

@@ -126,26 +126,25 @@ impl Profile {
         low.failed + part * (high.failed - low.failed)
     }
 
-    /// What a page of `codewords` words of an RBER comes to; `draws` decide.
-    pub fn page(&self, rber: f64, codewords: u32, draws: Stream) -> Page {
-        let (low, high, part) = self.beside(rber);
-        let between = |of: fn(&Point) -> f64| of(low) + part * (of(high) - of(low));
-        let failed = between(|point| point.failed);
-        let (both, fine) = (between(|point| point.predicted_failed), between(|point| point.predicted_fine));
-        // The first word: failed and predicted, corrected and predicted, failed and not predicted, neither.
-        let first = draws.uniform(0);
-        let predicted = first < both + fine;
-        let first_failed = first < both || (first >= both + fine && first < fine + failed);
-        let others = libm::pow(1.0 - failed, f64::from(codewords.saturating_sub(1)));
-        let corrected = !first_failed && draws.uniform(1) < others;
-        let mut iterations = ITERATIONS;
-        if corrected {
-            let slowest = draws.uniform(2);
-            let within = |step: usize| low.within[step] + part * (high.within[step] - low.within[step]);
-            let takes = (0..STEPS).find(|step| libm::pow(within(*step), f64::from(codewords)) > slowest);
-            iterations = takes.map_or(ITERATIONS, |step| step as u32);
+    /// What a page of codewords of some RBERs comes to; `draws` decide.
+    pub fn page(&self, rbers: impl Iterator<Item = f64>, draws: Stream) -> Page {
+        let mut page = Page { predicted: false, corrected: true, iterations: 0 };
+        for (index, rber) in (0..).zip(rbers) {
+            let (low, high, part) = self.beside(rber);
+            let between = |of: fn(&Point) -> f64| of(low) + part * (of(high) - of(low));
+            // Of all words: failed and predicted, corrected and predicted, failed and not predicted, neither.
+            let (both, fine) = (between(|point| point.predicted_failed), between(|point| point.predicted_fine));
+            let draw = draws.uniform(2 * index);
+            let predicted = draw < both + fine;
+            let failed = draw < both || (!predicted && draw < fine + between(|point| point.failed));
+            page.predicted |= predicted && index == 0;
+            page.corrected &= !failed;
+            let takes = draws.uniform(2 * index + 1);
+            let within = |step: &usize| low.within[*step] + part * (high.within[*step] - low.within[*step]) > takes;
+            let iterations = if failed { STEPS - 1 } else { (0..STEPS).find(within).unwrap_or(STEPS - 1) };
+            page.iterations = page.iterations.max(iterations as u32);
         }
-        Page { predicted, corrected, iterations }
+        page
     }
 }
 
@@ -159,7 +158,7 @@ mod tests {
         let stream = Stream::new(1, "test");
         for point in &profile.points {
             const PAGES: u64 = 20_000;
-            let pages = (0..PAGES).map(|page| profile.page(point.rber, 4, stream.entity(page)));
+            let pages = (0..PAGES).map(|page| profile.page([point.rber; 4].into_iter(), stream.entity(page)));
             let (mut corrected, mut predicted, mut iterations) = (0.0, 0.0, 0.0);
             for page in pages {
                 corrected += f64::from(u8::from(page.corrected));
@@ -174,8 +173,8 @@ mod tests {
             let slowest: f64 = point.within.iter().map(|share| 1.0 - share.powi(4)).sum();
             assert!(corrected < 1e3 || (iterations / corrected - slowest).abs() < 0.3, "{point:?}");
         }
-        assert_eq!(profile.page(0.2, 4, stream).iterations, ITERATIONS);
-        assert!(profile.page(0.0, 4, stream).corrected);
+        assert_eq!(profile.page([0.2].into_iter(), stream).iterations, ITERATIONS);
+        assert!(profile.page([0.0; 4].into_iter(), stream).corrected);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod characterize;
 pub mod chip;
+pub mod ept;
 pub mod geometry;
 pub mod model;
 pub mod rpt;

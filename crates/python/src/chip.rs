@@ -1,10 +1,13 @@
 //! Virtual chips for Python.
 
 use nand::characterize::{Condition, Factors, Population, erase_lives, retry_steps};
+use nand::ept::Ept;
 use nand::model::erasing::BlockErase;
 use nand::model::sensing::Cuts;
+use nand::model::variation::{Draws, Place};
 use nand::{VirtualChip, model};
 use pyo3::prelude::*;
+use ssd::lifetime::{After, EraseScheme, cycle};
 
 use crate::refuse;
 
@@ -15,6 +18,9 @@ pub struct Chip {
     population: Population,
     factors: std::sync::OnceLock<Factors>,
 }
+
+/// P/E cycles, mean and largest M_RBER, mean loops, share within two, mean time [ns], share that failed.
+type Lived = (u32, f64, f64, f64, f64, f64, f64);
 
 /// Wear [thousand cycles], months at 30 °C, °C of the read.
 type At = (f64, f64, f64);
@@ -118,6 +124,21 @@ impl Chip {
         py.detach(|| self.factors().first_day(&self.chip, x, errors, 400))
     }
 
+    /// The largest error rate of the chunks of a 16-KiB page over the smallest, of the first `pages` pages.
+    fn chunk_spread(&self, kib: u32, pages: u32) -> f64 {
+        let draws = Draws::new(self.population.seed);
+        let variation = &self.chip.variation;
+        let per_block = variation.block_wordlines() * self.chip.cells.bits;
+        let spread = |number: u32| {
+            let (block, page) = (u64::from(number / per_block), number % per_block);
+            let place = Place { chip: 0, block, wordline: page / self.chip.cells.bits };
+            let rate = |chunk| variation.chunk_rate(&draws, place, page % self.chip.cells.bits, chunk, kib.into());
+            let (least, most) = (0..16 / kib).map(rate).fold((f64::MAX, 0.0f64), |(a, b), r| (a.min(r), b.max(r)));
+            most / least
+        };
+        (0..pages).map(spread).fold(1.0, f64::max)
+    }
+
     /// Pages that the default references do not read, and their failed decodings with Sentinel.
     fn sentinel(&self, py: Python<'_>, at: At) -> (u64, u64) {
         let found = py.detach(|| nand::sentinel::read_all(&self.chip, self.population, condition(at)));
@@ -139,6 +160,40 @@ impl Chip {
             .into_iter()
             .map(|blocks| blocks.into_iter().map(|life| (life.needed, life.wear, life.rber)).collect())
             .collect()
+    }
+
+    /// Blocks under an erase scheme every `step` cycles up to `last`: P/E cycles, mean and largest M_RBER, mean loops, share
+    /// that two loops erase, mean time [ns], share that could not be erased.
+    #[allow(clippy::too_many_arguments)] // Plain values from the Python side.
+    fn lifetime(
+        &self,
+        py: Python<'_>,
+        pulses: &str,
+        margin: &str,
+        voltage: &str,
+        mispredictions: f64,
+        requirement: f64,
+        step: u32,
+        last: u32,
+    ) -> PyResult<Vec<Lived>> {
+        let scheme = EraseScheme {
+            pulses: crate::simulation::parse("pulse", pulses).map_err(refuse)?,
+            margin: crate::simulation::parse("margin", margin).map_err(refuse)?,
+            voltage: crate::simulation::parse("voltage", voltage).map_err(refuse)?,
+            mispredictions,
+        };
+        let Population { chips, blocks, seed } = self.population;
+        let erasing = &self.chip.erasing;
+        let places = (0..chips).flat_map(|chip| (0..blocks).map(move |block| (chip, block)));
+        let blocks: Vec<BlockErase> = places.map(|(chip, block)| erasing.block(seed, chip, block)).collect();
+        let found = py.detach(|| cycle(erasing, &scheme, requirement, &blocks, (step, last), seed));
+        let row = |a: After| (a.pec, a.mean, a.most, a.loops, a.within_two, a.time, a.failed);
+        Ok(found.into_iter().map(row).collect())
+    }
+
+    /// The erase-timing parameter table for a requirement: loops, range, grains without and with the margin.
+    fn ept(&self, requirement: f64) -> Vec<(u32, usize, u32, u32)> {
+        Ept::profile(&self.chip.erasing, requirement).rows().collect()
     }
 
     /// Fail bits with so many grains still to go.

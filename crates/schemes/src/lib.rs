@@ -3,21 +3,27 @@
 //!
 //! Architecture invariant: a policy never sees a queue, a device or the time.
 
+pub mod margin;
 pub mod next;
 pub mod order;
 pub mod pipeline;
 pub mod predictor;
 pub mod presets;
+pub mod pulse;
 pub mod sensing;
 pub mod start;
 pub mod suspend;
 pub mod victim;
+pub mod voltage;
 
+pub use margin::Margin;
 pub use next::{Failed, Next, References};
 pub use order::{Class, Order};
 pub use pipeline::Pipeline;
 pub use predictor::Predictor;
+pub use pulse::{Pulse, Pulses, Verified};
 pub use sensing::Sensing;
 pub use start::Start;
 pub use suspend::{Goes, InPhase, LetsGo, SuspendErase, SuspendProgram};
 pub use victim::{Candidates, Victim};
+pub use voltage::Voltage;

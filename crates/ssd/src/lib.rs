@@ -16,6 +16,7 @@ pub mod device;
 mod error;
 pub mod explain;
 mod ftl;
+pub mod lifetime;
 pub mod log;
 mod meter;
 pub mod presets;

@@ -40,6 +40,12 @@ units::section! {
         program_stress: f64 = 0.33,
         /// Log of the factor by which each loop's higher voltage multiplies its stress.
         loop_stress: f64 = 1.13,
+        /// Share of a skipped loop's work that the next loop's higher voltage does not make up for.
+        skip_loss: f64 = 0.64,
+        /// Stress of a pulse whose V_ERASE is 8 to 10 % lower, over the nominal one's.
+        scaled_stress: f64 = 0.41,
+        /// Errors per KiB that the lower V_ERASE adds: program states have less room.
+        scaled_errors: f64 = 20.0,
         /// M_RBER of a fresh block after a year at 30 C [errors per KiB].
         rber_fresh: f64 = 16.0,
         /// M_RBER that wear adds: this times (grains added) ^ rber_power.
@@ -143,6 +149,13 @@ impl Erasing {
         libm::exp(self.loop_stress * f64::from(index)) * grains / f64::from(self.grains)
     }
 
+    /// Grains that a pulse of `grains` in loop `index` is worth after loop `last`: those of the loops that were skipped are
+    /// partly made up for by the higher voltage.
+    pub fn work(&self, last: Option<u32>, index: u32, grains: u32) -> f64 {
+        let skipped = index - last.map_or(0, |last| (last + 1).min(index));
+        f64::from(grains) + (1.0 - self.skip_loss) * f64::from(skipped * self.grains)
+    }
+
     /// Wear that one cycle of the conventional scheme leaves on a block that needs so many grains.
     pub fn cycle_wear(&self, least: u32) -> f64 {
         let loops = self.loops_for(least).min(self.loops);
@@ -212,6 +225,9 @@ impl Erasing {
             ("wear_spread", self.wear_spread),
             ("program_stress", self.program_stress),
             ("loop_stress", self.loop_stress),
+            ("skip_loss", self.skip_loss),
+            ("scaled_stress", self.scaled_stress),
+            ("scaled_errors", self.scaled_errors),
             ("rber_fresh", self.rber_fresh),
             ("rber_wear", self.rber_wear),
             ("rber_power", self.rber_power),

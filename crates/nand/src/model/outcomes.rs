@@ -249,6 +249,13 @@ impl Outcomes {
         Some(((errors + added) / KIB_BITS, ladder.best(log_factor) as u8))
     }
 
+    /// The error rate of codeword `index`, of `kib` KiB, of a page, relative to the page's.
+    pub fn codeword_rate(&self, block: u64, page: u32, index: u32, kib: f64) -> f64 {
+        let Reading::Virtual(chip) = &self.reading else { return 1.0 };
+        let place = Place { chip: self.archetype(block) as u64, block: 0, wordline: page / self.bits };
+        chip.variation.chunk_rate(&self.draws, place, page % self.bits, index, kib)
+    }
+
     /// Whether the boundaries of a page include the sentinel's, the middle one (`assumed`: hpca24 section III-B says only
     /// that some kinds of page do not include it).
     pub fn has_sentinel(&self, page: u32) -> bool {

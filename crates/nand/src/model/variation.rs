@@ -16,6 +16,8 @@ units::section! {
         layer: f64 = 0.045,
         /// Standard deviation between the wordlines of a layer.
         wordline: f64 = 0.005,
+        /// Standard deviation between the error rates of a page's KiBs, relative to the page's.
+        kib: f64 = 0.016,
         /// Layers of a block.
         layers: u32 = 48,
         /// Wordlines of a layer.
@@ -44,6 +46,7 @@ pub struct Draws {
     blocks: Stream,
     wordlines: Stream,
     pages: Stream,
+    kibs: Stream,
 }
 
 impl Draws {
@@ -55,6 +58,7 @@ impl Draws {
             blocks: stream("block-variation"),
             wordlines: stream("wordline-variation"),
             pages: stream("page-codewords"),
+            kibs: stream("kib-variation"),
         }
     }
 
@@ -73,6 +77,15 @@ impl Draws {
     pub fn worst(&self, place: Place, page: u32, codewords: f64) -> f64 {
         let u = self.pages.uniform((Draws::block(place) << 12) | u64::from(place.wordline * 4 + page));
         quantile(libm::pow(u.max(1e-300), 1.0 / codewords).min(1.0 - 1e-16))
+    }
+}
+
+impl Variation {
+    /// The error rate of chunk `chunk` of `kib` KiB of a page, relative to the page's; frozen for the page.
+    pub fn chunk_rate(&self, draws: &Draws, place: Place, page: u32, chunk: u32, kib: f64) -> f64 {
+        let kibs = draws.kibs.entity(Draws::block(place)).entity(u64::from(place.wordline * 4 + page));
+        let normal = quantile(kibs.uniform(chunk.into()).clamp(1e-12, 1.0 - 1e-12));
+        (1.0 + self.kib / libm::sqrt(kib) * normal).max(0.0)
     }
 }
 
@@ -120,7 +133,13 @@ impl Variation {
 
     /// What is wrong with the constants: key, problem, remedy.
     pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
-        let terms = [("chip", self.chip), ("block", self.block), ("layer", self.layer), ("wordline", self.wordline)];
+        let terms = [
+            ("chip", self.chip),
+            ("block", self.block),
+            ("layer", self.layer),
+            ("wordline", self.wordline),
+            ("kib", self.kib),
+        ];
         if let Some((key, value)) = terms.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
             return Some((key, format!("is {value}"), "write 0 to 1"));
         }

@@ -283,6 +283,7 @@ impl<P: Probe> Device<P> {
         let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated);
         let tries = u64::from(sense.tries) << 1 | u64::from(sense.again);
         let ecc = &self.plan.config.ecc;
+        let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
         let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| sense.is_repeat()));
         let (corrected, mut predicted, usual) = match self.plan.code.clone() {
             None => {
@@ -291,19 +292,22 @@ impl<P: Probe> Device<P> {
                     References::Step(step) => read.by(step, reduced),
                     _ => read.first != UNCORRECTABLE && !(reduced && read.weak),
                 };
-                (corrected, !corrected, ecc.t_decode)
+                (corrected, !corrected, t_decode)
             }
             Some(code) => {
-                let (t_iteration, strength) = (ecc.t_decode, ecc.strength);
-                let codewords = u64::from(bus_bytes).div_ceil(ecc.codeword.0) as u32;
+                let codewords = u64::from(bus_bytes).div_ceil(codeword) as u32;
                 let sensed = match sense.references {
                     References::Step(step) if sense.is_repeat() => Sensed::Retry(step),
                     References::Step(step) => Sensed::First(step),
                     _ => Sensed::Best,
                 };
                 let rber = self.rber(id, sensed, reduced).map_or(0.0, |(rber, _)| rber);
-                let page = code.page(rber / strength, codewords, self.draws.entity(seq).entity(tries));
-                (page.corrected, page.predicted, t_iteration * u64::from(page.iterations.max(1)))
+                let (block, page) = self.place_of(id);
+                let (outcomes, kib) = (self.outcomes.as_ref(), codeword as f64 / 1024.0);
+                let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
+                let rbers = (0..codewords).map(|index| rber / strength * rate(index));
+                let page = code.page(rbers, self.draws.entity(seq).entity(tries));
+                (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
         if let Some(accuracy) = self.plan.config.read.prediction_accuracy {

@@ -1,0 +1,63 @@
+//! The erase-timing parameter table (electronics25 Table 1): how long the pulse of a loop must be that ends an erase, by the
+//! fail bits before it; and how much shorter it may be where the ECC has room for the errors of incomplete erasure.
+
+use crate::model::erasing::Erasing;
+
+/// Ranges of fail bits, by their upper ends: gamma, delta, 2 delta, … 7 delta (electronics25 Table 1).
+pub const RANGES: usize = 8;
+/// Grains of the short first pulse whose fail bits choose the rest where one loop suffices: 3.5 - 2.5 = 1 ms (Table 1, first
+/// row).
+pub const FIRST: u32 = 2;
+
+/// The table, in grains of pulse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ept {
+    /// By loop, then by range: just long enough, and as much shorter as the margin leaves room for.
+    rows: Vec<[(u32, u32); RANGES]>,
+}
+
+impl Ept {
+    /// Profiles a chip for a requirement in errors per KiB: fail bits fall by delta a grain, so that the range is the number of
+    /// grains to go (Fig. 15); what may be left follows from the errors of a block that just needs the loop's last grain.
+    pub fn profile(erasing: &Erasing, requirement: f64) -> Ept {
+        let row = |loops: u32| {
+            let worst = erasing.rber(f64::from(erasing.grains * loops) - erasing.fresh);
+            let room = |left: &u32| {
+                // With the fail bits of a range's upper end.
+                let grains = if *left == 0 { 1.0 } else { 1.0 + f64::from(*left) - erasing.gamma };
+                worst + erasing.incomplete(grains) <= requirement
+            };
+            let spared = (0..erasing.grains).take_while(room).count() as u32;
+            let most = if loops == 1 { erasing.grains.saturating_sub(FIRST) } else { erasing.grains };
+            std::array::from_fn(|range| {
+                let needed = range as u32 + 1;
+                (needed.min(most), needed.saturating_sub(spared).min(most))
+            })
+        };
+        Ept { rows: (1..=erasing.loops).map(row).collect() }
+    }
+
+    /// The range of some fail bits; None above the last, where no reduced pulse suffices.
+    pub fn range(erasing: &Erasing, fail_bits: f64) -> Option<usize> {
+        if fail_bits <= erasing.delta * erasing.gamma + 1e-6 {
+            return Some(0);
+        }
+        let range = libm::ceil(fail_bits / erasing.delta - 1e-9) as usize;
+        (range < RANGES).then_some(range)
+    }
+
+    /// Grains of the pulse of loop `index`, from 0, after fail bits in a range; with the margin, maybe none.
+    pub fn grains(&self, index: u32, range: usize, margin: bool) -> u32 {
+        let (safe, spared) = self.rows[(index as usize).min(self.rows.len() - 1)][range];
+        if margin { spared } else { safe }
+    }
+
+    /// Every entry: loops, range, grains without and with the margin.
+    pub fn rows(&self) -> impl Iterator<Item = (u32, usize, u32, u32)> {
+        let row = |(loops, row): (u32, &[(u32, u32); RANGES])| {
+            let row = *row;
+            (0..RANGES).map(move |range| (loops, range, row[range].0, row[range].1))
+        };
+        (1..).zip(&self.rows).flat_map(row)
+    }
+}

@@ -1,0 +1,20 @@
+//! Whether an erase may end before the block is erased completely.
+//!
+//! Contract: a policy sees nothing; by how much an erase may fall short says the profiled table ([`nand::ept`]).
+
+units::choices! {
+    /// What an erase may leave to the ECC.
+    pub enum Margin {
+        /// Nothing: every cell is erased.
+        None = "none",
+        /// Fail bits whose errors, after retention, the ECC has room for (electronics25 section 5.3, C1 and C2).
+        Ecc = "ecc",
+    }
+}
+
+impl Margin {
+    /// Whether the table's shorter pulses are used.
+    pub fn spares(self) -> bool {
+        self == Margin::Ecc
+    }
+}

@@ -1,0 +1,17 @@
+//! Fail-bit-count-based erase latency prediction (electronics25 section 4 and Table 1). The first loop begins with a short
+//! pulse, whose fail bits say how long the rest of it must be.
+
+use nand::ept::FIRST;
+
+use super::{Pulse, Verified};
+
+pub(super) fn next(seen: Verified<'_>) -> Option<Pulse> {
+    let Some(last) = seen.last else { return Some(Pulse { index: 0, grains: FIRST.min(seen.grains) }) };
+    // The rest of the first loop, or the next loop.
+    let rest = last.index == 0 && last.grains == FIRST && FIRST < seen.grains;
+    let index = if rest { 0 } else { last.index + 1 };
+    let full = if rest { seen.grains - FIRST } else { seen.grains };
+    // Above the last range there is nothing to shorten (F_HIGH).
+    let grains = seen.range.map_or(full, |range| seen.ept.grains(index, range, seen.margin).min(full));
+    Some(Pulse { index, grains })
+}

@@ -1,0 +1,80 @@
+"""Blocks cycled to the end of their lives under erase schemes (electronics25 section 7.2, Fig. 21, 25 and 26)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ._core import Chip, InputError
+from .characterize import constant
+
+if TYPE_CHECKING:
+    import polars
+
+
+class EraseScheme(NamedTuple):
+    """A row of choices: pulses (ispe, i-ispe, felp), margin (none, ecc), voltage (nominal, scaled, per-wordline)."""
+
+    pulse: str
+    margin: str
+    voltage: str
+
+
+SCHEMES = {
+    "ispe": EraseScheme("ispe", "none", "nominal"),
+    "i-ispe": EraseScheme("i-ispe", "none", "nominal"),
+    "dpes": EraseScheme("ispe", "none", "scaled"),
+    "reo-minus": EraseScheme("felp", "none", "nominal"),
+    "reo": EraseScheme("felp", "ecc", "nominal"),
+    "reo-plus": EraseScheme("felp", "ecc", "per-wordline"),
+}
+"""The schemes of electronics25 section 7.1; ``ispe`` is its Baseline."""
+
+
+def cycle(
+    chip: Chip,
+    schemes: Sequence[str] = tuple(SCHEMES),
+    *,
+    requirement: float | None = None,
+    mispredictions: float = 0.0,
+    step: int = 50,
+    last: int = 10_000,
+) -> polars.DataFrame:
+    """Every block of the chip's population, cycled under each scheme: scheme, pec, m_rber and m_rber_max (errors per KiB of
+    the worst page after a year at 30 °C: mean and largest over blocks), loops (mean of an erase), within_two (share of blocks
+    that two loops erase), erase_ms (mean), failed (share of blocks that five loops could not erase).
+
+    ``requirement`` is what a block may have (errors per KiB; by default the chip's, 63): REO's margin follows from it.
+    ``mispredictions`` is the share of REO's pulses that are followed by 0.5 ms more.
+    """
+    import polars
+
+    if requirement is None:
+        requirement = constant(chip, "erasing", "requirement")
+    if not 0 <= mispredictions <= 1 or requirement <= 0 or not 0 < step <= last:
+        raise InputError(
+            f"a requirement of {requirement:g} errors, {mispredictions:g} mispredictions, steps of {step} to {last} cycles\n"
+            "  help: write a positive requirement, a share of 0 to 1, and a step of 1 up to the last cycle"
+        )
+    rows = []
+    for name in schemes:
+        if name not in SCHEMES:
+            raise InputError(f"there is no erase scheme {name!r}\n  help: the schemes are {', '.join(SCHEMES)}")
+        found = chip.lifetime(*SCHEMES[name], mispredictions, requirement, step, last)
+        rows += [(name, pec, *rest, time / 1e6, failed) for pec, *rest, time, failed in found]
+    columns = ["scheme", "pec", "m_rber", "m_rber_max", "loops", "within_two", "erase_ms", "failed"]
+    return polars.DataFrame(rows, schema=columns, orient="row")
+
+
+def lifetimes(lives: polars.DataFrame, requirement: float) -> dict[str, float | None]:
+    """The P/E cycles at which each scheme's mean M_RBER passes a requirement, on a line between the cycles looked at; None
+    where it does not."""
+    found: dict[str, float | None] = {}
+    for (name,), of in lives.group_by("scheme", maintain_order=True):
+        found[str(name)] = None
+        points = list(of.select("pec", "m_rber").iter_rows())
+        for (low, below), (high, above) in zip(points, points[1:], strict=False):
+            if below < requirement <= above:
+                found[str(name)] = low + (requirement - below) / (above - below) * (high - low)
+                break
+    return found
