@@ -675,6 +675,65 @@ def characterize(
         click.echo(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
 
 
+@commands.command()
+@click.argument("chip", metavar="CHIP", default="tlc48-reo")
+@click.option(
+    "--scheme", "schemes", multiple=True, metavar="NAME", help="An erase scheme; may be repeated  [default: all]"
+)
+@click.option(
+    "--requirement", type=float, metavar="ERRORS", help="Errors per KiB of a usable block  [default: the chip's]"
+)
+@click.option("--mispredictions", type=float, default=0.0, show_default=True, metavar="SHARE", help="Of REO's pulses.")
+@click.option("--chips", type=Whole(1), default=120, show_default=True, metavar="N", help="Chips of the population.")
+@click.option("--blocks", type=Whole(1), default=1, show_default=True, metavar="N", help="Blocks of each chip.")
+@click.option("--step", type=Whole(1), default=50, show_default=True, metavar="N", help="Cycles between two looks.")
+@click.option("--last", type=Whole(1), default=10_000, show_default=True, metavar="N", help="P/E cycles at the end.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
+@click.option("--out", metavar="FILE", help="Write what was seen at every look (.csv, .parquet or .json).")
+@click.option("--plot", metavar="FILE", help="Draw M_RBER over P/E cycles (PNG, SVG or PDF; needs matplotlib).")
+def lifetime(
+    *,
+    chip: str,
+    schemes: tuple[str, ...],
+    requirement: float | None,
+    mispredictions: float,
+    chips: int,
+    blocks: int,
+    step: int,
+    last: int,
+    seed: int,
+    out: str | None,
+    plot: str | None,
+) -> None:
+    """Cycle the blocks of a virtual CHIP to the end of their lives under erase schemes.
+
+    A block's wear is the stress that its erases have really left. Its life ends when its worst page, after a year at
+    30 C, has more errors per KiB than the requirement; what is given is where the mean over blocks does.
+
+    \b
+    ssdlab lifetime
+    ssdlab lifetime tlc48-reo --scheme ispe --scheme reo --requirement 40 --out lives.csv --plot lives.png
+    """
+    from . import characterize, table
+    from . import lifetime as module
+    from .cases import write_table
+
+    found = characterize.load(chip, chips=chips, blocks=blocks, seed=seed)
+    names = schemes or tuple(module.SCHEMES)
+    if requirement is None:
+        requirement = characterize.constant(found, "erasing", "requirement")
+    lives = module.cycle(found, names, requirement=requirement, mispredictions=mispredictions, step=step, last=last)
+    table.show([table.of_lives(lives, requirement)])
+    if out is not None:
+        write_table(lives, out)
+        click.echo(f"wrote {out}")
+    if plot is not None:
+        from . import plot as drawing
+
+        drawing.save(drawing.lives(lives, requirement), plot)
+        click.echo(f"wrote {plot}")
+
+
 def _make_folder(folder: str) -> None:
     """Makes the folder that ``--out`` asks for."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ._core import Chip, InputError
@@ -40,9 +41,9 @@ def cycle(
     step: int = 50,
     last: int = 10_000,
 ) -> polars.DataFrame:
-    """Every block of the chip's population, cycled under each scheme: scheme, pec, m_rber and m_rber_max (errors per KiB of
-    the worst page after a year at 30 °C: mean and largest over blocks), loops (mean of an erase), within_two (share of blocks
-    that two loops erase), erase_ms (mean), failed (share of blocks that five loops could not erase).
+    """Every block of the chip's population, cycled under each scheme: scheme, pec, m_rber and m_rber_max (errors per
+    KiB of the worst page after a year at 30 °C: mean and largest over blocks), loops (mean of an erase), within_two
+    (share of blocks that two loops erase), erase_ms (mean), failed (share of blocks that five loops could not erase).
 
     ``requirement`` is what a block may have (errors per KiB; by default the chip's, 63): REO's margin follows from it.
     ``mispredictions`` is the share of REO's pulses that are followed by 0.5 ms more.
@@ -53,7 +54,7 @@ def cycle(
         requirement = constant(chip, "erasing", "requirement")
     if not 0 <= mispredictions <= 1 or requirement <= 0 or not 0 < step <= last:
         raise InputError(
-            f"a requirement of {requirement:g} errors, {mispredictions:g} mispredictions, steps of {step} to {last} cycles\n"
+            f"a requirement of {requirement:g} errors, {mispredictions:g} mispredictions, {last} cycles by {step}\n"
             "  help: write a positive requirement, a share of 0 to 1, and a step of 1 up to the last cycle"
         )
     rows = []
@@ -67,13 +68,13 @@ def cycle(
 
 
 def lifetimes(lives: polars.DataFrame, requirement: float) -> dict[str, float | None]:
-    """The P/E cycles at which each scheme's mean M_RBER passes a requirement, on a line between the cycles looked at; None
-    where it does not."""
+    """The P/E cycles at which each scheme's mean M_RBER passes a requirement, on a line between the cycles looked at;
+    None where it does not."""
     found: dict[str, float | None] = {}
     for (name,), of in lives.group_by("scheme", maintain_order=True):
         found[str(name)] = None
         points = list(of.select("pec", "m_rber").iter_rows())
-        for (low, below), (high, above) in zip(points, points[1:], strict=False):
+        for (low, below), (high, above) in pairwise(points):
             if below < requirement <= above:
                 found[str(name)] = low + (requirement - below) / (above - below) * (high - low)
                 break

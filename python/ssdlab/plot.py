@@ -1,5 +1,5 @@
 """Figures, on matplotlib: latency distributions, normalised bars, usage, heat maps, time series,
-frame errors.
+frame errors, lives of blocks.
 
 Every function draws on ``ax``, or on a figure of its own, and returns the figure; labels and units are those of the
 statistics. :func:`save` writes PNG, SVG or PDF, the same bytes for the same figure.
@@ -213,3 +213,20 @@ def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:
 
 def _cycle(count: int) -> Sequence[str]:
     return [COLOURS[index % len(COLOURS)] for index in range(count)]
+
+
+def lives(table: polars.DataFrame, requirement: float, *, ax: Axes | None = None) -> Figure:
+    """Mean M_RBER over P/E cycles under erase schemes (electronics25 Fig. 21), of a table of
+    :func:`ssdlab.lifetime.cycle`."""
+    figure, ax = _axes(ax)
+    names = list(table["scheme"].unique(maintain_order=True))
+    for colour, name in zip(_cycle(len(names)), names, strict=True):
+        of = table.filter(scheme=name)
+        ax.plot(of["pec"].to_list(), of["m_rber"].to_list(), color=colour, label=name)
+    ax.axhline(requirement, color=INK, lw=0.8, ls=":")
+    ax.set_ylim(0, 1.6 * requirement)
+    ax.set_xlabel("P/E cycles")
+    ax.set_ylabel("M_RBER [errors per KiB]")
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False)
+    return figure

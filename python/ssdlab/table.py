@@ -373,3 +373,28 @@ def of_ecc(found: polars.DataFrame) -> Table:
 
 def _share(share: float) -> str:
     return f"{share:.3f}" if share >= 0.1 else f"{share:.2g}"
+
+
+def of_lives(lives: polars.DataFrame, requirement: float) -> Table:
+    """Lifetimes under erase schemes, and what erases are like at some ages."""
+    from .lifetime import lifetimes
+
+    cycles = lifetimes(lives, requirement)
+    first = next(iter(cycles.values()), None)
+    rows: list[tuple[str, ...]] = []
+    for name, life in cycles.items():
+        of = {row["pec"]: row for row in lives.filter(scheme=name).iter_rows(named=True)}
+        at = min(of, key=lambda pec: abs(pec - 2500))
+        rows.append(
+            (
+                name,
+                "beyond" if life is None else f"{life:,.0f}",
+                "" if life is None or first is None else f"{100 * (life / first - 1):+.1f}",
+                f"{of[0]['m_rber']:.1f}",
+                f"{of[at]['m_rber']:.1f}",
+                f"{of[0]['erase_ms']:.2f}",
+                f"{of[at]['erase_ms']:.2f}",
+            )
+        )
+    heads = ("", "P/E cycles", "%", "errors, fresh", f"at {at:,}", "ms an erase, fresh", f"at {at:,}")
+    return Table(f"cycles to {requirement:g} errors per KiB, mean over blocks", heads, rows)

@@ -75,7 +75,7 @@ pub fn erase(
             None if scheme.pulses == Pulses::Felp && draw < scheme.mispredictions => {
                 let index = last.map_or(0, |last| last.index);
                 wear += stress * erasing.pulse_stress(index, 1.0);
-                pulses.push(Pulse { index, grains: 1 });
+                pulses.push(Pulse { index, grains: 1, last: true });
                 return Erase { pulses, left: left.max(0.0), wear: wear / 1e3 };
             }
             None => return Erase { pulses, left: left.max(0.0), wear: wear / 1e3 },

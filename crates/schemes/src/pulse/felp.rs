@@ -6,12 +6,18 @@ use nand::ept::FIRST;
 use super::{Pulse, Verified};
 
 pub(super) fn next(seen: Verified<'_>) -> Option<Pulse> {
-    let Some(last) = seen.last else { return Some(Pulse { index: 0, grains: FIRST.min(seen.grains) }) };
+    let Some(last) = seen.last else {
+        return Some(Pulse { index: 0, grains: FIRST.min(seen.grains), last: false });
+    };
+    if last.last && seen.margin {
+        return None; // What it has left was chosen.
+    }
     // The rest of the first loop, or the next loop.
     let rest = last.index == 0 && last.grains == FIRST && FIRST < seen.grains;
     let index = if rest { 0 } else { last.index + 1 };
     let full = if rest { seen.grains - FIRST } else { seen.grains };
-    // Above the last range there is nothing to shorten (F_HIGH).
-    let grains = seen.range.map_or(full, |range| seen.ept.grains(index, range, seen.margin).min(full));
-    Some(Pulse { index, grains })
+    // Above the last range, and where the loop cannot end the erase, there is nothing to shorten (F_HIGH).
+    let range = seen.range.filter(|range| *range < full as usize);
+    let grains = range.map_or(full, |range| seen.ept.grains(index, range, seen.margin));
+    Some(Pulse { index, grains, last: range.is_some() })
 }

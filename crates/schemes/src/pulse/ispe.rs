@@ -3,5 +3,5 @@
 use super::{Pulse, Verified};
 
 pub(super) fn next(seen: Verified<'_>) -> Option<Pulse> {
-    Some(Pulse { index: seen.last.map_or(0, |last| last.index + 1), grains: seen.grains })
+    Some(Pulse { index: seen.last.map_or(0, |last| last.index + 1), grains: seen.grains, last: false })
 }

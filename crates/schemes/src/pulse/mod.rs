@@ -16,6 +16,8 @@ pub struct Pulse {
     pub index: u32,
     /// The grains.
     pub grains: u32,
+    /// It is chosen to be the last.
+    pub last: bool,
 }
 
 /// Where an erase has got to.

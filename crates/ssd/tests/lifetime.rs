@@ -1,0 +1,137 @@
+//! Erases: what each scheme's pulses take and leave, and what must hold of any.
+
+use nand::VirtualChip;
+use nand::ept::{Ept, FIRST};
+use nand::model::erasing::Erasing;
+use schemes::{Margin, Pulse, Pulses, Voltage};
+use ssd::lifetime::{Erase, EraseScheme, cycle, erase};
+use units::Span;
+
+fn chip() -> Erasing {
+    VirtualChip::preset("tlc48-reo").unwrap().erasing
+}
+
+const ISPE: EraseScheme =
+    EraseScheme { pulses: Pulses::Ispe, margin: Margin::None, voltage: Voltage::Nominal, mispredictions: 0.0 };
+const I_ISPE: EraseScheme = EraseScheme { pulses: Pulses::IIspe, ..ISPE };
+const DPES: EraseScheme = EraseScheme { voltage: Voltage::Scaled, ..ISPE };
+const REO_MINUS: EraseScheme = EraseScheme { pulses: Pulses::Felp, ..ISPE };
+const REO: EraseScheme = EraseScheme { margin: Margin::Ecc, ..REO_MINUS };
+
+fn once(scheme: &EraseScheme, needed: f64) -> Erase {
+    let erasing = chip();
+    erase(&erasing, &Ept::profile(&erasing, erasing.requirement), scheme, needed, 500, 0, 1.0)
+}
+
+fn pulse(index: u32, grains: u32) -> Pulse {
+    Pulse { index, grains, last: false }
+}
+
+/// Everything from a fresh block to one that five loops just erase, in fiftieths of a grain.
+fn needs() -> impl Iterator<Item = f64> {
+    (1..=35 * 50).map(|n| f64::from(n) / 50.0)
+}
+
+#[test]
+fn ispe_takes_equation_2() {
+    let erasing = chip();
+    for needed in needs() {
+        let found = once(&ISPE, needed);
+        let loops = (needed / 7.0 - 1e-9).ceil() as u64;
+        // electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE.
+        assert_eq!(found.time(&erasing), Span::from_us(3_600) * loops, "{needed}");
+        assert_eq!(u64::from(found.loops()), loops);
+        assert_eq!(found.left, 0.0);
+        let stress: f64 = (0..loops as u32).map(|index| erasing.pulse_stress(index, 7.0)).sum();
+        assert!((found.wear - (erasing.program_stress + stress) / 1e3).abs() < 1e-12, "stress adds up over pulses");
+        // m-ISPE's formulas (section 5.1): n grains are ceil(n / 7) loops, the last of 0.5 (1 + (n - 1) mod 7) ms.
+        let least = erasing.least_grains(needed);
+        assert_eq!(u64::from(erasing.loops_for(least)), loops);
+        assert_eq!(least, 7 * (loops as u32 - 1) + 1 + (least - 1) % 7);
+    }
+}
+
+#[test]
+fn felp_takes_equation_3_and_erases_as_completely() {
+    let erasing = chip();
+    for needed in needs() {
+        let (full, found) = (once(&ISPE, needed), once(&REO_MINUS, needed));
+        assert_eq!(found.left, 0.0, "{needed}: REO- leaves nothing that ISPE erases");
+        assert!(found.wear <= full.wear + 1e-12, "{needed}");
+        // Eq. 3: less what the last loop's pulse is shorter, more the verify read after the short first pulse.
+        let spared = full.time(&erasing).0 as i64 - found.time(&erasing).0 as i64;
+        let grains = |of: &Erase| of.pulses.iter().map(|pulse| i64::from(pulse.grains)).sum::<i64>();
+        assert_eq!(spared, 500_000 * (grains(&full) - grains(&found)) - if needed > 2.0 { 100_000 } else { 0 });
+        assert_eq!(found.pulses[0], pulse(0, FIRST));
+        // Just long enough: half a grain less in the last loop would not do, but for the range's width.
+        let last = found.pulses.last().unwrap().grains;
+        assert!(f64::from(grains(&found) as u32) - needed < 2.0 || last <= 5, "{needed}: {:?}", found.pulses);
+    }
+}
+
+#[test]
+fn what_the_margin_leaves_the_ecc_has_room_for() {
+    let erasing = chip();
+    for requirement in [40.0, 50.0, 63.0] {
+        let ept = Ept::profile(&erasing, requirement);
+        for needed in needs() {
+            let found = erase(&erasing, &ept, &REO, needed, 500, 0, 1.0);
+            let full = erase(&erasing, &ept, &REO_MINUS, needed, 500, 0, 1.0);
+            assert!(found.wear <= full.wear + 1e-12);
+            // The block needs its last loop's last grain at worst.
+            let worst = erasing.rber(f64::from(7 * erasing.loops_for(erasing.least_grains(needed))) - erasing.fresh);
+            assert!(
+                found.left == 0.0 || worst + erasing.incomplete(found.left) <= requirement,
+                "{needed} {requirement}"
+            );
+        }
+    }
+    // C1 and C2 of section 5.3: the last loop is skipped.
+    assert_eq!(once(&REO, 14.0 + 1.5).pulses.len(), once(&REO_MINUS, 14.0 + 1.5).pulses.len() - 1);
+    assert_eq!(once(&REO, 21.0 + 0.5).loops(), 3);
+}
+
+#[test]
+fn i_ispe_begins_where_the_last_erase_ended() {
+    let erasing = chip();
+    let ept = Ept::profile(&erasing, erasing.requirement);
+    let found = erase(&erasing, &ept, &I_ISPE, 8.0, 500, 1, 1.0);
+    assert_eq!(found.pulses, [pulse(1, 7)]);
+    // A skipped loop is made up for in part: 7 + 0.36 x 7 grains.
+    let failed = erase(&erasing, &ept, &I_ISPE, 10.0, 500, 1, 1.0);
+    assert_eq!(failed.pulses, [pulse(1, 7), pulse(2, 7)]);
+    assert_eq!(failed.time(&erasing), Span::from_us(7_200));
+}
+
+#[test]
+fn a_lower_voltage_stresses_less_until_it_no_longer_can() {
+    let erasing = chip();
+    let ept = Ept::profile(&erasing, erasing.requirement);
+    let wear = |scheme: &EraseScheme, pec| erase(&erasing, &ept, scheme, 5.0, pec, 0, 1.0).wear * 1e3;
+    assert!((wear(&DPES, 2_999) - (0.25 + 0.41)).abs() < 1e-12);
+    assert_eq!(wear(&DPES, 3_000), wear(&ISPE, 3_000));
+}
+
+#[test]
+fn a_misprediction_costs_one_more_grain() {
+    let erasing = chip();
+    let ept = Ept::profile(&erasing, erasing.requirement);
+    let wrong = EraseScheme { mispredictions: 0.2, ..REO_MINUS };
+    let time = |scheme, draw| erase(&erasing, &ept, scheme, 12.0, 500, 0, draw).time(&erasing);
+    assert_eq!(time(&wrong, 0.1), time(&REO_MINUS, 0.1) + Span::from_us(600));
+    assert_eq!(time(&wrong, 0.3), time(&REO_MINUS, 0.3));
+}
+
+#[test]
+fn lives_depend_on_nothing_but_their_seed_and_wear_never_heals() {
+    let erasing = chip();
+    let blocks: Vec<_> = (0..60).map(|block| erasing.block(1, block, 0)).collect();
+    for scheme in [ISPE, I_ISPE, DPES, REO_MINUS] {
+        let found = cycle(&erasing, &scheme, 63.0, &blocks, (100, 6_000), 1);
+        assert_eq!(found, cycle(&erasing, &scheme, 63.0, &blocks, (100, 6_000), 1));
+        let scaled = |pec| if scheme.voltage.is_scaled(pec) { erasing.scaled_errors } else { 0.0 };
+        let rising =
+            found.windows(2).all(|pair| pair[0].mean - scaled(pair[0].pec) <= pair[1].mean - scaled(pair[1].pec));
+        assert!(rising, "{scheme:?}");
+    }
+}

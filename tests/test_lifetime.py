@@ -1,0 +1,57 @@
+"""Lives of blocks under erase schemes, from Python and the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab import lifetime
+from ssdlab.characterize import ept, load
+
+
+def test_shorter_erases_make_longer_lives() -> None:
+    chip = load("tlc48-reo", chips=60, blocks=1)
+    lives = lifetime.cycle(chip)
+    found = lifetime.lifetimes(lives, 63.0)
+    cycles = {name: value or 0.0 for name, value in found.items()}
+    assert cycles["i-ispe"] < cycles["ispe"] < cycles["dpes"] < cycles["reo"]
+    assert cycles["ispe"] < cycles["reo-minus"] < cycles["reo"] == cycles["reo-plus"]
+    wrong = lifetime.lifetimes(lifetime.cycle(chip, mispredictions=0.2), 63.0)
+    assert cycles["ispe"] == wrong["ispe"]
+    assert cycles["ispe"] < (wrong["reo"] or 0.0) < cycles["reo"]
+    # Fewer errors allowed, a shorter life, and less for the margin to give.
+    weak = lifetime.lifetimes(lifetime.cycle(chip, requirement=40.0), 40.0)
+    assert all((weak[name] or 0.0) < cycles[name] for name in cycles)
+    # A life that does not end within what was cycled has no length.
+    short = lifetime.cycle(chip, ["reo"], last=1000)
+    assert lifetime.lifetimes(short, 63.0) == {"reo": None}
+
+
+def test_the_table_of_the_procedures_is_that_of_the_schemes() -> None:
+    chip = load("tlc48-reo", chips=8, blocks=8)
+    for requirement in (40.0, 63.0):
+        rows = ept(chip, requirement=requirement).select("loops", "range", "t1_ms", "t2_ms").rows()
+        assert [(loops, index, 0.5 * t1, 0.5 * t2) for loops, index, t1, t2 in chip.ept(requirement)] == rows
+
+
+def test_the_command_tells_and_writes_lifetimes(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "lives.json"
+    done = cli("lifetime", "--scheme", "ispe", "--scheme", "reo", "--chips", "20", "--step", "100", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "reo" in done.stdout
+    assert "63 errors" in done.stdout
+    rows = json.loads(out.read_text())
+    assert {row["scheme"] for row in rows} == {"ispe", "reo"}
+    for words, said in (
+        (["--scheme", "rio"], "the schemes are"),
+        (["--requirement", "-1"], "positive requirement"),
+        (["--mispredictions", "2"], "a share of 0 to 1"),
+        (["absent.toml"], "absent.toml"),
+    ):
+        failed = cli("lifetime", *words)
+        assert failed.returncode == 2, words
+        assert said in failed.stderr
+    with pytest.raises(ssdlab.InputError, match="no erase scheme"):
+        lifetime.cycle(load("tlc48-reo", chips=1, blocks=1), ["isp"])
