@@ -37,7 +37,8 @@ mod tests {
     fn programs_are_slower_while_the_voltage_is_lower() {
         // electronics25 Table 2: 385 and 455 us for 350.
         let factors = [0, 500, 1500, 2500, 2999, 3000, 4500].map(|pec| Voltage::Scaled.program_factor(pec));
-        assert_eq!(factors, [1.1, 1.1, 1.2, 1.3, 1.3, 1.0, 1.0]);
+        let expected = [1.1, 1.1, 1.2, 1.3, 1.3, 1.0, 1.0];
+        assert!(factors.iter().zip(expected).all(|(found, wanted)| (found - wanted).abs() < 1e-12), "{factors:?}");
         assert_eq!(Voltage::PerWordline.program_factor(500), 1.0);
     }
 }
