@@ -8,6 +8,7 @@ RPT_PEC: list[int]
 RPT_MONTHS: list[float]
 RPT_MARGIN: int
 ECC_ITERATIONS: int
+ECC_BITS: int
 
 _Stretch = tuple[str, int, int, int, list[tuple[str, int]]]
 

@@ -197,7 +197,9 @@ def _life_claims(tables: Tables) -> dict[str, Measured]:
         "reo.life.reo": Measured(cycles("reo")),
         "reo.life.dpes": gain("dpes"),
         "reo.life.i_ispe": gain("i-ispe"),
-        "reo.life.reo_plus": Measured(cycles("reo-plus") / cycles("reo"), note="the worst wordline decides"),
+        "reo.life.reo_plus": Measured(
+            cycles("reo-plus") / cycles("reo"), note="by construction: the worst wordline decides"
+        ),
         "reo.life.reo_over_minus": gain("reo", "reo-minus"),
         "reo.life.over_dpes": gain("reo", "dpes"),
         "reo.mrber.0": Measured(at("reo", 0, "m_rber")),

@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RPT_MONTHS", nand::rpt::MONTHS)?;
     module.add("RPT_MARGIN", nand::rpt::MARGIN)?;
     module.add("ECC_ITERATIONS", ::ecc::decoder::ITERATIONS)?;
+    module.add("ECC_BITS", ::ecc::code::BITS)?;
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
     module.add_class::<simulation::Simulation>()?;

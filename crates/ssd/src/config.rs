@@ -304,6 +304,20 @@ impl Config {
         }
         let suspends = programs != SuspendProgram::None || erases != SuspendErase::None;
         let cells = self.cells(&layout)?;
+        // Of reads that can fail each sense and each decoding is kept in 32 bits of nanoseconds.
+        let senses = ("chip", "t_read", timings.slowest_read());
+        for (section, key, span) in [
+            senses,
+            ("ecc", "t_decode", self.ecc.t_decode),
+            ("ecc", "t_failed", self.ecc.t_failed.unwrap_or_default()),
+            ("ecc", "t_retried", self.ecc.t_retried.unwrap_or_default()),
+            ("read", "t_pred", self.read.t_pred),
+        ] {
+            if cells.is_some() && span > Span::from_us(200_000) {
+                let problem = format!("makes {:.3} s", span.as_s());
+                return refuse(section, key, problem, "with chip.model it may be 0.2 s at most");
+            }
+        }
         let faster = self.faster(cells.as_deref())?;
         let code = self.code(cells.as_deref())?;
         Ok(Plan {

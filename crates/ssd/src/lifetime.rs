@@ -71,8 +71,9 @@ pub fn erase(
         };
         let next = match scheme.pulses.next(seen) {
             Some(pulse) => pulse,
-            // The last pulse was a predicted one, and wrong: half a millisecond more at its voltage.
-            None if scheme.pulses == Pulses::Felp && draw < scheme.mispredictions => {
+            // The last pulse was a predicted one, and wrong: half a millisecond more at its voltage. So was the prediction that
+            // none is needed after a whole loop.
+            None if predicted(erasing, scheme, last, left) && draw < scheme.mispredictions => {
                 let index = last.map_or(0, |last| last.index);
                 wear += stress * erasing.pulse_stress(index, 1.0);
                 pulses.push(Pulse { index, grains: 1, last: true });
@@ -84,6 +85,13 @@ pub fn erase(
         wear += stress * erasing.pulse_stress(next.index, f64::from(next.grains));
         pulses.push(next);
     }
+}
+
+/// Whether an erase that has `left` so many grains has ended by a prediction: by a pulse that was to be the last, or before a
+/// loop that could have followed.
+fn predicted(erasing: &Erasing, scheme: &EraseScheme, last: Option<Pulse>, left: f64) -> bool {
+    let skips = |last: Pulse| left > 0.0 && scheme.margin.spares() && last.index + 1 < erasing.loops;
+    scheme.pulses == Pulses::Felp && last.is_some_and(|last| last.last || skips(last))
 }
 
 /// Blocks of a population after so many cycles.
@@ -126,7 +134,8 @@ pub fn cycle(
             let erase = erase(erasing, &ept, scheme, needed, pec, *before, draw);
             let scaled = if scheme.voltage.is_scaled(pec) { erasing.scaled_errors } else { 0.0 };
             // A block that all loops do not erase is out of service: what counts is how it would be if they did.
-            let failed = erase.left > 0.0 && erase.loops() == erasing.loops;
+            let chosen = predicted(erasing, scheme, erase.pulses.last().copied(), erase.left);
+            let failed = erase.left > 0.0 && erase.loops() == erasing.loops && !chosen;
             let left = if failed { 0.0 } else { erase.left };
             let rber = erasing.rber(needed - block.fresh) + erasing.incomplete(left) + scaled;
             let share = 1.0 / blocks.len() as f64;

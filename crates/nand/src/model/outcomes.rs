@@ -272,6 +272,7 @@ impl Outcomes {
         }
         if self.chunks + self.bins.len() >= CHUNKS {
             (self.index, self.bins, self.chunks) = (HashMap::new(), Vec::new(), 0);
+            self.last = ((u32::MAX, u32::MAX), 0);
         }
         let x = (f64::from(key.0) + if key.0 == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
         let age_ns = age_of(key.1) * self.unit;

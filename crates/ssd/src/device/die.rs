@@ -495,6 +495,10 @@ impl<P: Probe> Device<P> {
             }
             self.ops[id].sense.took = took.0 as u32;
         }
+        let first = self.ops[self.dies[die].queues[lead].head].sense;
+        if self.outcomes.is_some() && self.plan.config.read.predictor.looks_on_die(first.is_repeat()) {
+            self.counters.predicting_ns += self.plan.config.read.t_pred.0;
+        }
         if shorter != u32::MAX {
             start = start + self.set_timing(die, shorter);
         }

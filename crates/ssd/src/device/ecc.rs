@@ -43,6 +43,7 @@ impl<P: Probe> Device<P> {
                 return self.ops.release(op);
             }
             // The sentinel's cells hold a known pattern: there is nothing to decode.
+            self.counters.sentinel_bytes += u64::from(self.ops[op].bus_bytes);
             let read = self.corrected(op);
             debug_assert!(read.is_none(), "Invariant: the page is read after its sentinel cells");
             return;

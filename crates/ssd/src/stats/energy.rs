@@ -32,12 +32,13 @@ impl Energy {
         let kib = |bytes: u64| bytes as f64 / 1024.0;
         let programmed = counters.pages_transferred_in * plan.layout.page_size.0;
         Energy {
-            sense: array(die::READ, energy.sense_mw),
+            // While a die predicts its array rests.
+            sense: (array(die::READ, energy.sense_mw) - counters.predicting_ns as f64 * energy.sense_mw / 1e3).max(0.0),
             transfer: kib(counters.bytes_read + programmed) * energy.transfer_nj,
             transfer_out: kib(counters.bytes_read) * energy.transfer_nj,
             program: array(die::PROGRAM, energy.program_mw),
             erase: array(die::ERASE, energy.erase_mw),
-            decode: kib(counters.bytes_read) * energy.decode_nj,
+            decode: kib(counters.bytes_read - counters.sentinel_bytes) * energy.decode_nj,
             predict: counters.predictions as f64 * energy.prediction_nj,
         }
     }

@@ -127,7 +127,11 @@ pub struct Counters {
     pub uncorrectable_transfers: u64,
     /// Pages for which it was predicted whether they can be corrected.
     pub predictions: u64,
-    /// Of these, pages predicted not to be.
+    /// Bytes out of the dies with sentinel cells, which are not decoded.
+    pub sentinel_bytes: u64,
+    /// Time that dies spent on predictions [ns].
+    pub predicting_ns: u64,
+    /// Of the predictions, pages predicted not to be.
     pub predicted_failures: u64,
     /// Of the predictions, those that were right.
     pub predictions_right: u64,
@@ -237,6 +241,8 @@ impl Counters {
             blocks_retired: self.blocks_retired - before.blocks_retired,
             uncorrectable_transfers: self.uncorrectable_transfers - before.uncorrectable_transfers,
             predictions: self.predictions - before.predictions,
+            sentinel_bytes: self.sentinel_bytes - before.sentinel_bytes,
+            predicting_ns: self.predicting_ns - before.predicting_ns,
             predicted_failures: self.predicted_failures - before.predicted_failures,
             predictions_right: self.predictions_right - before.predictions_right,
             map_lookups: self.map_lookups - before.map_lookups,
