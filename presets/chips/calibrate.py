@@ -101,7 +101,7 @@ ERASING = {
     "knots_grains": ([0.0, 0.45, 1.493, 4.098, 8.429, 18.255, 25.141, 29.817, 42.306], LIFE),
     "program_stress": (0.25, "fitted (reo.stress.erase: 80 % of the stress of a cycle of one loop)"),
     "loop_stress": (1.1345, LIFE),
-    "skip_loss": (0.64, "fitted (reo.life.i_ispe)"),
+    "skip_loss": (0.64, "assumed (fitted to reo.life.i_ispe under another procedure; under this one that claim fails)"),
     "scaled_stress": (0.41, "fitted (reo.life.dpes)"),
     "scaled_errors": (
         20,

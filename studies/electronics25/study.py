@@ -110,13 +110,6 @@ def _deviation_ms(of: pl.DataFrame) -> float:
     return float((((times - mean) ** 2 * blocks).sum() / blocks.sum()) ** 0.5)
 
 
-def _crossing(life: pl.DataFrame, column: str, level: float) -> float:
-    before = life.filter(pl.col(column) < level).tail(1)
-    after = life.filter(pl.col(column) >= level).head(1)
-    (x0, y0), (x1, y1) = (part.select("pec", column).row(0) for part in (before, after))
-    return float(x0 + (level - y0) / (y1 - y0) * (x1 - x0))
-
-
 def _chip_claims(tables: Tables) -> dict[str, Measured]:
     chip = load(CHIP)
     times, ranges, ept = tables["erase_times"], tables["fail_ranges"], tables["ept"]

@@ -120,12 +120,6 @@ impl Profile {
         (low, high, if width > 0.0 { (rber - low.rber) / width } else { 0.0 })
     }
 
-    /// The share of words of an RBER that fail.
-    pub fn failed(&self, rber: f64) -> f64 {
-        let (low, high, part) = self.beside(rber);
-        low.failed + part * (high.failed - low.failed)
-    }
-
     /// What a page of codewords of some RBERs comes to; `draws` decide.
     pub fn page(&self, rbers: impl Iterator<Item = f64>, draws: Stream) -> Page {
         let mut page = Page { predicted: false, corrected: true, iterations: 0 };

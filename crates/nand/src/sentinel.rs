@@ -29,7 +29,7 @@ pub struct Retried {
 
 /// The share of upper sentinels that read as lower, minus that of lower ones that read as upper.
 fn difference(cells: &Cells, shape: Shape, offset: f64) -> f64 {
-    let (down, up) = cells.crossings(shape, cells.states() / 2 - 1, offset);
+    let (down, up) = cells.crossings(shape, cells.sentinel_boundary(), offset);
     down - up
 }
 
@@ -73,7 +73,7 @@ pub fn read_all(chip: &VirtualChip, population: Population, condition: Condition
                     let (mut offset, mut failures) = (0.0, 0);
                     let draw = noise.entity(chip_index).entity(block).entity(u64::from(wordline * cells.bits + page));
                     while failures < MOST && fails(offset) {
-                        let (down, up) = cells.crossings(shape, cells.states() / 2 - 1, offset);
+                        let (down, up) = cells.crossings(shape, cells.sentinel_boundary(), offset);
                         // Cells one by one: each is on the wrong side or not.
                         let counted = |share: f64, first: u64| {
                             (0..u64::from(half)).filter(|cell| draw.uniform(first + cell) < share).count() as i64

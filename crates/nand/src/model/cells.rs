@@ -125,6 +125,12 @@ impl Cells {
         2.0 * f64::from(boundary) + 1.0 - self.share(f64::from(boundary)) * offset
     }
 
+    /// The middle boundary, which sentinel cells lie beside (`assumed`: hpca24 section III-B says only that some kinds of page
+    /// are not read at it).
+    pub fn sentinel_boundary(&self) -> u32 {
+        self.states() / 2 - 1
+    }
+
     /// The share of the cells just above a boundary that read as below it, and of those just below that read as above.
     pub fn crossings(&self, shape: Shape, boundary: u32, offset: f64) -> (f64, f64) {
         let reference = self.reference(boundary, offset);

@@ -237,8 +237,8 @@ impl Outcomes {
         {
             self.pages[archetype] = self.draw(chip, archetype);
         }
-        let at = self.find((pec / CYCLES, age_bin(retention.0 as f64 / self.unit)));
-        let (ladder, added) = self.bins[at].ladders.get((page % self.bits) as usize)?;
+        // The bins of the read that was just looked up.
+        let (ladder, added) = self.bins[self.last.1].ladders.get((page % self.bits) as usize)?;
         let (log_factor, _) = self.pages[archetype][page as usize];
         let errors = match sensed {
             Sensed::Best => ladder.least(log_factor),
@@ -256,11 +256,10 @@ impl Outcomes {
         chip.variation.chunk_rate(&self.draws, place, page % self.bits, index, kib)
     }
 
-    /// Whether the boundaries of a page include the sentinel's, the middle one (`assumed`: hpca24 section III-B says only
-    /// that some kinds of page do not include it).
+    /// Whether the boundaries of a page include the sentinel's.
     pub fn has_sentinel(&self, page: u32) -> bool {
         match &self.reading {
-            Reading::Virtual(chip) => chip.cells.boundaries(page % self.bits).contains(&(chip.cells.states() / 2 - 1)),
+            Reading::Virtual(chip) => chip.cells.boundaries(page % self.bits).contains(&chip.cells.sentinel_boundary()),
             Reading::Measured(_) => page.is_multiple_of(self.bits),
         }
     }
