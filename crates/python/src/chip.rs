@@ -7,7 +7,7 @@ use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
 use nand::{VirtualChip, model};
 use pyo3::prelude::*;
-use ssd::lifetime::{After, EraseScheme, cycle};
+use ssd::lifetime::{After, EraseScheme, Eraser, cycle};
 
 use crate::refuse;
 
@@ -186,7 +186,8 @@ impl Chip {
         let erasing = &self.chip.erasing;
         let places = (0..chips).flat_map(|chip| (0..blocks).map(move |block| (chip, block)));
         let blocks: Vec<BlockErase> = places.map(|(chip, block)| erasing.block(seed, chip, block)).collect();
-        let found = py.detach(|| cycle(erasing, &scheme, requirement, &blocks, (step, last), seed));
+        let eraser = Eraser::new(erasing, scheme, requirement);
+        let found = py.detach(|| cycle(&eraser, &blocks, (step, last), seed));
         let row = |a: After| (a.pec, a.mean, a.most, a.loops, a.within_two, a.time, a.failed);
         Ok(found.into_iter().map(row).collect())
     }

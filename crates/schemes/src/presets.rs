@@ -25,6 +25,9 @@ pub const AXES: &[(&str, &str)] = &[
     ("order", "schedule.order"),
     ("suspend-program", "schedule.suspend_program"),
     ("suspend-erase", "schedule.suspend_erase"),
+    ("pulse", "erase.pulse"),
+    ("margin", "erase.margin"),
+    ("voltage", "erase.voltage"),
 ];
 
 /// Every named scheme, in the order in which they are listed.
@@ -194,6 +197,42 @@ pub const ALL: &[Scheme] = &[
             ("sensing", "default"),
             ("predictor", "on-die"),
         ],
+        overrides: &[],
+    },
+    Scheme {
+        name: "ispe",
+        about: "incremental-step pulse erasing, loop after loop (electronics25 section 3.2)",
+        choices: &[("pulse", "ispe"), ("margin", "none"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "i-ispe",
+        about: "straight to the loop that last succeeded (electronics25 section 3.4)",
+        choices: &[("pulse", "i-ispe"), ("margin", "none"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "dpes",
+        about: "a lower erase voltage and slower programs until 3,000 P/E cycles (electronics25 section 7.1)",
+        choices: &[("pulse", "ispe"), ("margin", "none"), ("voltage", "scaled")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "reo-minus",
+        about: "the last pulse just long enough, by fail bits (electronics25 section 7.1)",
+        choices: &[("pulse", "felp"), ("margin", "none"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "reo",
+        about: "reo-minus whose pulses also use the ECC's margin (electronics25 section 7.1)",
+        choices: &[("pulse", "felp"), ("margin", "ecc"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "reo-plus",
+        about: "reo with erase voltages by wordline (electronics25 section 7.1)",
+        choices: &[("pulse", "felp"), ("margin", "ecc"), ("voltage", "per-wordline")],
         overrides: &[],
     },
 ];

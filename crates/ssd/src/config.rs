@@ -9,12 +9,13 @@ use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::{Faster, Reading};
 use nand::rpt::Rpt;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings, VirtualChip};
-use schemes::{Next, Predictor, Sensing, SuspendErase, SuspendProgram};
+use schemes::{Margin, Next, Predictor, Pulses, Sensing, SuspendErase, SuspendProgram, Voltage};
 use units::document::{Document, apply_word};
 use units::section::Section;
 use units::{Bytes, ConfigError, Rate, Span};
 
 use crate::device::Phases;
+use crate::lifetime::{EraseScheme, Eraser};
 pub use crate::sections::*;
 use crate::space::Space;
 
@@ -47,6 +48,8 @@ pub struct Config {
     pub read: Read,
     /// Scheduling.
     pub schedule: Schedule,
+    /// Erasing.
+    pub erase: Erase,
     /// Energy.
     pub energy: Energy,
     /// Initial state.
@@ -55,7 +58,7 @@ pub struct Config {
 
 impl Config {
     /// The sections, in the order in which they are documented.
-    pub fn sections(&self) -> [&dyn Section; 15] {
+    pub fn sections(&self) -> [&dyn Section; 16] {
         [
             &self.geometry,
             &self.chip,
@@ -70,13 +73,14 @@ impl Config {
             &self.refresh,
             &self.read,
             &self.schedule,
+            &self.erase,
             &self.energy,
             &self.age,
         ]
     }
 
     /// The sections, to be changed.
-    pub fn sections_mut(&mut self) -> [&mut dyn Section; 15] {
+    pub fn sections_mut(&mut self) -> [&mut dyn Section; 16] {
         [
             &mut self.geometry,
             &mut self.chip,
@@ -91,6 +95,7 @@ impl Config {
             &mut self.refresh,
             &mut self.read,
             &mut self.schedule,
+            &mut self.erase,
             &mut self.energy,
             &mut self.age,
         ]
@@ -275,7 +280,7 @@ impl Config {
             }
         }
         let chip = &self.chip;
-        let phases = |loops: Option<u32>, pulse, verify| loops.map(|loops| Phases { pulse, verify, loops });
+        let phases = |loops: Option<u32>, pulse, verify| loops.map(|loops| Phases::even(loops, pulse, verify));
         let program_phases = phases(chip.program_loops, chip.t_program_pulse, chip.t_program_verify);
         let erase_phases = phases(chip.erase_loops, chip.t_erase_pulse, chip.t_erase_verify);
         let (programs, erases) = (self.schedule.suspend_program, self.schedule.suspend_erase);
@@ -283,8 +288,8 @@ impl Config {
             ("suspend_program", programs != SuspendProgram::None, &program_phases, "chip.program_loops"),
             ("suspend_erase", erases != SuspendErase::None, &erase_phases, "chip.erase_loops"),
         ] {
-            let empty = phases.is_none_or(|phases| phases.pulse.0 + phases.verify.0 == 0 || phases.loops == 0);
-            if wanted && empty {
+            let empty = phases.as_ref().is_none_or(|phases| phases.total() == Span::ZERO);
+            if wanted && empty && !(key == "suspend_erase" && self.erase.pulse.is_some()) {
                 let problem = "is set, and the chip's phases are not known".to_owned();
                 return refuse(
                     "schedule",
@@ -318,6 +323,7 @@ impl Config {
                 return refuse(section, key, problem, "with chip.model it may be 0.2 s at most");
             }
         }
+        let eraser = self.eraser(cells.as_deref())?;
         let faster = self.faster(cells.as_deref())?;
         let code = self.code(cells.as_deref())?;
         Ok(Plan {
@@ -326,6 +332,7 @@ impl Config {
             erase_phases,
             suspends,
             cells,
+            eraser,
             faster,
             code,
             logical_pages,
@@ -374,6 +381,45 @@ impl Config {
             return Err(refuse(problem, "choose a chip of the same cells".into()));
         }
         Ok(Some(Arc::new(Reading::Virtual(Box::new(chip)))))
+    }
+}
+
+impl Config {
+    /// How blocks are erased, where it goes pulse by pulse.
+    fn eraser(&self, cells: Option<&Reading>) -> Result<Option<Eraser>, ConfigError> {
+        let Erase { pulse, margin, voltage, mispredictions, requirement, .. } = self.erase;
+        let refuse = |key: &str, problem: &str, remedy: &str| {
+            Err(ConfigError {
+                origin: "device".into(),
+                line: None,
+                key: Some(format!("erase.{key}")),
+                problem: problem.into(),
+                remedy: remedy.into(),
+            })
+        };
+        if margin == Margin::Ecc && pulse != Some(Pulses::Felp) {
+            return refuse(
+                "margin",
+                "is ecc, and only felp uses it",
+                "set erase.pulse to \"felp\", or this to \"none\"",
+            );
+        }
+        if requirement.is_some_and(|errors| !(errors > 0.0 && errors < 1e6)) {
+            return refuse("requirement", "is no number of errors", "write errors per KiB, such as 63");
+        }
+        let Some(pulses) = pulse else {
+            if voltage != Voltage::Nominal {
+                return refuse("voltage", "is set, and erase.pulse is not", "set erase.pulse, to \"ispe\" say");
+            }
+            return Ok(None);
+        };
+        let Some(Reading::Virtual(chip)) = cells else {
+            let remedy = "set chip.model to a virtual chip such as \"tlc48-reo\", or this to \"none\"";
+            return refuse("pulse", "is set, and chip.model says nothing about erasing", remedy);
+        };
+        let erasing = &chip.erasing;
+        let scheme = EraseScheme { pulses, margin, voltage, mispredictions: mispredictions.0 };
+        Ok(Some(Eraser::new(erasing, scheme, requirement.unwrap_or(erasing.requirement))))
     }
 }
 
@@ -511,6 +557,8 @@ pub struct Plan {
     pub(crate) suspends: bool,
     /// What decides which errors reads meet.
     pub(crate) cells: Option<Arc<Reading>>,
+    /// How blocks are erased, where it goes pulse by pulse.
+    pub(crate) eraser: Option<Eraser>,
     /// How retries are sensed faster, if they are.
     pub(crate) faster: Option<Faster>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.

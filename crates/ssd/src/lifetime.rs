@@ -18,13 +18,23 @@ pub struct EraseScheme {
     pub mispredictions: f64,
 }
 
+impl EraseScheme {
+    /// The conventional scheme.
+    pub const ISPE: EraseScheme =
+        EraseScheme { pulses: Pulses::Ispe, margin: Margin::None, voltage: Voltage::Nominal, mispredictions: 0.0 };
+}
+
 /// One erase of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Erase {
     /// Its pulses; a verify read follows each.
     pub pulses: Vec<Pulse>,
-    /// Grains that are still to go.
+    /// Grains that are still to go: left to the ECC, or for want of loops.
     pub left: f64,
+    /// All loops did not suffice.
+    pub exhausted: bool,
+    /// A predicted pulse was too short.
+    pub mispredicted: bool,
     /// The wear that it has left, the programs of a cycle included.
     pub wear: f64,
 }
@@ -43,55 +53,94 @@ impl Erase {
     }
 }
 
-/// Erases a block that needs `needed` grains after so many cycles. `before` is the loop, from 0, that ended its last erase; `draw`
-/// decides about a misprediction.
-pub fn erase(
-    erasing: &Erasing,
-    ept: &Ept,
-    scheme: &EraseScheme,
-    needed: f64,
-    pec: u32,
-    before: u32,
-    draw: f64,
-) -> Erase {
-    let (mut pulses, mut done): (Vec<Pulse>, f64) = (Vec::new(), 0.0);
-    let stress = if scheme.voltage.is_scaled(pec) { erasing.scaled_stress } else { 1.0 };
-    let mut wear = erasing.program_stress;
-    loop {
-        let (last, left) = (pulses.last().copied(), needed - done);
-        let seen = Verified {
-            last,
-            erased: left <= 1e-9,
-            range: Ept::range(erasing, erasing.fail_bits(left)),
-            before,
-            grains: erasing.grains,
-            loops: erasing.loops,
-            ept,
-            margin: scheme.margin.spares(),
-        };
-        let next = match scheme.pulses.next(seen) {
-            Some(pulse) => pulse,
-            // The last pulse was a predicted one, and wrong: half a millisecond more at its voltage. So was the prediction that
-            // none is needed after a whole loop.
-            None if predicted(erasing, scheme, last, left) && draw < scheme.mispredictions => {
-                let index = last.map_or(0, |last| last.index);
-                wear += stress * erasing.pulse_stress(index, 1.0);
-                pulses.push(Pulse { index, grains: 1, last: true });
-                return Erase { pulses, left: left.max(0.0), wear: wear / 1e3 };
-            }
-            None => return Erase { pulses, left: left.max(0.0), wear: wear / 1e3 },
-        };
-        done += erasing.work(last.map(|last| last.index), next.index, next.grains);
-        wear += stress * erasing.pulse_stress(next.index, f64::from(next.grains));
-        pulses.push(next);
-    }
+/// What a block's erases have made of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Life {
+    /// The stress that they have left.
+    pub wear: f64,
+    /// The loop, from 0, that ended the last one.
+    pub before: u32,
 }
 
-/// Whether an erase that has `left` so many grains has ended by a prediction: by a pulse that was to be the last, or before a
-/// loop that could have followed.
-fn predicted(erasing: &Erasing, scheme: &EraseScheme, last: Option<Pulse>, left: f64) -> bool {
-    let skips = |last: Pulse| left > 0.0 && scheme.margin.spares() && last.index + 1 < erasing.loops;
-    scheme.pulses == Pulses::Felp && last.is_some_and(|last| last.last || skips(last))
+/// A chip, and how its blocks are erased.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Eraser {
+    /// The chip's constants.
+    pub erasing: Erasing,
+    /// The scheme.
+    pub scheme: EraseScheme,
+    /// The profiled table.
+    ept: Ept,
+}
+
+impl Eraser {
+    /// Profiles the table for a requirement in errors per KiB.
+    pub fn new(erasing: &Erasing, scheme: EraseScheme, requirement: f64) -> Eraser {
+        Eraser { erasing: erasing.clone(), scheme, ept: Ept::profile(erasing, requirement) }
+    }
+
+    /// Erases a block that needs `needed` grains after so many cycles. `before` is the loop, from 0, that ended its last erase;
+    /// `draw` decides about a misprediction.
+    pub fn erase(&self, needed: f64, pec: u32, before: u32, draw: f64) -> Erase {
+        let (erasing, scheme) = (&self.erasing, &self.scheme);
+        let (mut pulses, mut done): (Vec<Pulse>, f64) = (Vec::new(), 0.0);
+        let stress = if scheme.voltage.is_scaled(pec) { erasing.scaled_stress } else { 1.0 };
+        let mut wear = erasing.program_stress;
+        loop {
+            let (last, left) = (pulses.last().copied(), needed - done);
+            let next = scheme.pulses.next(Verified {
+                last,
+                erased: left <= 1e-9,
+                range: Ept::range(erasing, erasing.fail_bits(left)),
+                before,
+                grains: erasing.grains,
+                loops: erasing.loops,
+                ept: &self.ept,
+                margin: scheme.margin.spares(),
+            });
+            let predicted = next.is_none() && self.predicted(last, left);
+            let mispredicted = predicted && draw < scheme.mispredictions;
+            let pulse = match (next, mispredicted) {
+                (Some(pulse), _) => pulse,
+                // The last pulse was a predicted one, and wrong: half a millisecond more at its voltage. So was the
+                // prediction that none is needed after a whole loop.
+                (None, true) => Pulse { index: last.map_or(0, |last| last.index), grains: 1, last: true },
+                (None, false) => {
+                    let exhausted = left > 1e-9 && !predicted;
+                    return Erase { pulses, left: left.max(0.0), exhausted, mispredicted, wear: wear / 1e3 };
+                }
+            };
+            wear += stress * erasing.pulse_stress(pulse.index, f64::from(pulse.grains));
+            pulses.push(pulse);
+            if mispredicted {
+                return Erase { pulses, left: left.max(0.0), exhausted: false, mispredicted, wear: wear / 1e3 };
+            }
+            done += erasing.work(last.map(|last| last.index), pulse.index, pulse.grains);
+        }
+    }
+
+    /// Whether an erase that has `left` so many grains has ended by a prediction: by a pulse that was to be the last, or before
+    /// a loop that could have followed.
+    fn predicted(&self, last: Option<Pulse>, left: f64) -> bool {
+        let skips = |last: Pulse| left > 0.0 && self.scheme.margin.spares() && last.index + 1 < self.erasing.loops;
+        self.scheme.pulses == Pulses::Felp && last.is_some_and(|last| last.last || skips(last))
+    }
+
+    /// Erases a block after `pec` cycles; its life goes on by `cycles` of them.
+    pub fn cycle(&self, block: &BlockErase, life: &mut Life, pec: u32, cycles: u32, draw: f64) -> Erase {
+        let erase = self.erase(self.erasing.needed(block, life.wear), pec, life.before, draw);
+        life.wear += erase.wear * f64::from(cycles);
+        life.before = erase.loops().saturating_sub(1);
+        erase
+    }
+
+    /// Errors per KiB that an erase after `pec` cycles adds to the worst page programmed next. A block that all loops did not
+    /// erase is taken as if they had: either it is out of service, or the last loop did it.
+    pub fn added_errors(&self, erase: &Erase, pec: u32) -> f64 {
+        let left = if erase.exhausted { 0.0 } else { erase.left };
+        let scaled = if self.scheme.voltage.is_scaled(pec) { self.erasing.scaled_errors } else { 0.0 };
+        self.erasing.incomplete(left) + scaled
+    }
 }
 
 /// Blocks of a population after so many cycles.
@@ -114,39 +163,24 @@ pub struct After {
 }
 
 /// Cycles blocks in steps of `step` cycles up to `last` and looks at all of them after each.
-pub fn cycle(
-    erasing: &Erasing,
-    scheme: &EraseScheme,
-    requirement: f64,
-    blocks: &[BlockErase],
-    (step, last): (u32, u32),
-    seed: u64,
-) -> Vec<After> {
-    let ept = Ept::profile(erasing, requirement);
+pub fn cycle(eraser: &Eraser, blocks: &[BlockErase], (step, last): (u32, u32), seed: u64) -> Vec<After> {
+    let erasing = &eraser.erasing;
     let draws = Stream::new(seed, "mispredictions");
-    let mut lives: Vec<(f64, u32)> = vec![(0.0, 0); blocks.len()];
+    let mut lives = vec![Life::default(); blocks.len()];
     let mut found = Vec::new();
     for pec in (0..=last).step_by(step.max(1) as usize) {
         let mut after = After { pec, ..After::default() };
-        for (number, (block, (wear, before))) in (0..).zip(blocks.iter().zip(&mut lives)) {
-            let needed = erasing.needed(block, *wear);
-            let draw = draws.entity(number).uniform(pec.into());
-            let erase = erase(erasing, &ept, scheme, needed, pec, *before, draw);
-            let scaled = if scheme.voltage.is_scaled(pec) { erasing.scaled_errors } else { 0.0 };
-            // A block that all loops do not erase is out of service: what counts is how it would be if they did.
-            let chosen = predicted(erasing, scheme, erase.pulses.last().copied(), erase.left);
-            let failed = erase.left > 0.0 && erase.loops() == erasing.loops && !chosen;
-            let left = if failed { 0.0 } else { erase.left };
-            let rber = erasing.rber(needed - block.fresh) + erasing.incomplete(left) + scaled;
+        for (number, (block, life)) in (0..).zip(blocks.iter().zip(&mut lives)) {
+            let needed = erasing.needed(block, life.wear);
+            let erase = eraser.cycle(block, life, pec, step, draws.entity(number).uniform(pec.into()));
+            let rber = erasing.rber(needed - block.fresh) + eraser.added_errors(&erase, pec);
             let share = 1.0 / blocks.len() as f64;
             after.mean += rber * share;
             after.most = after.most.max(rber);
             after.loops += f64::from(erase.loops()) * share;
             after.within_two += f64::from(u8::from(erase.loops() <= 2)) * share;
             after.time += erase.time(erasing).0 as f64 * share;
-            after.failed += f64::from(u8::from(failed)) * share;
-            *wear += erase.wear * f64::from(step);
-            *before = erase.loops().saturating_sub(1);
+            after.failed += f64::from(u8::from(erase.exhausted)) * share;
         }
         found.push(after);
     }

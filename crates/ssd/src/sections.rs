@@ -1,7 +1,9 @@
 //! The sections of the configuration that belong to the drive: their keys, what they mean, their defaults.
 
 use nand::Layout;
-use schemes::{Next, Order, Pipeline, Predictor, Sensing, Start, SuspendErase, SuspendProgram, Victim};
+use schemes::{
+    Margin, Next, Order, Pipeline, Predictor, Pulses, Sensing, Start, SuspendErase, SuspendProgram, Victim, Voltage,
+};
 use units::value::{Scalar, Value};
 use units::{Bandwidth, Bytes, Fraction, PeCycles, Retention, Span, Temperature};
 
@@ -370,6 +372,24 @@ units::section! {
 }
 
 units::section! {
+    /// How blocks are erased: pulse by pulse, by what the chip model says of each block and of the stress that its erases have left.
+    pub struct Erase in "erase" {
+        /// The pulses of an erase: ispe, i-ispe or felp; "none" erases every block in chip.t_bers, or in chip.erase_loops.
+        pulse: Option<Pulses> = None,
+        /// What felp may leave to the ECC: none, or ecc where it has room.
+        margin: Margin = Margin::None,
+        /// The erase voltages: nominal, scaled (DPES) or per-wordline (SEVA).
+        voltage: Voltage = Voltage::Nominal,
+        /// Share of felp's pulses that prove too short and are followed by one more grain (electronics25 section 7.4).
+        mispredictions: Fraction = Fraction(0.0),
+        /// Errors per KiB up to which a block may be used, from which the ECC's margin follows; "none" takes the chip model's.
+        requirement: Option<f64> = None,
+        /// A block that all loops do not erase goes out of service; otherwise it is used as if they had, as electronics25 does at 4,500 P/E cycles.
+        retire: bool = false,
+    }
+}
+
+units::section! {
     /// What flash, buses and ECC engines use. The array draws its power for as long as a die senses, programs or erases.
     pub struct Energy in "energy" {
         /// Power of a die that senses [mW]: 25 mA at 3.3 V, a usual figure of datasheets (assumed).
@@ -405,5 +425,7 @@ units::section! {
         /// How the drive was brought into its state: none (written once, in order, with `invalid` spread evenly),
         /// closed-form (as after long uniform overwriting) or write:N (really overwritten N times before the run).
         precondition: Precondition = Precondition::None,
+        /// Every die starts at a place of its own in its open blocks, as in a drive that has been written for long; otherwise all planes open their first block at their first write.
+        staggered: bool = false,
     }
 }

@@ -141,8 +141,13 @@ impl Space {
     /// Blocks of a plane that the initial state may take, of `usable` ones.
     pub fn initial_blocks(&self, config: &Config, usable: u32) -> u32 {
         match config.age.precondition {
+            // The planes have what collection keeps free, and their open blocks.
+            Precondition::ClosedForm if config.age.staggered => usable - config.gc.stop - self.open,
             // The first block that is opened makes collection start.
             Precondition::ClosedForm => usable - config.gc.start,
+            Precondition::None | Precondition::Write(_) if config.age.staggered => {
+                usable.saturating_sub(self.reserve + 2 * self.open)
+            }
             Precondition::None | Precondition::Write(_) => usable - self.reserve - self.open,
         }
     }

@@ -85,6 +85,10 @@ const CODED: &[&str] = &[
     "read.next=swift",
     "read.predictor=on-die",
 ];
+/// Blocks that are erased pulse by pulse.
+const PULSED: &[&str] =
+    &["chip.model=tlc48-reo", "age.precondition=closed-form", "age.pec=2500", "erase.pulse=felp", "erase.margin=ecc"];
+const SPENT: &[&str] = &["chip.model=tlc48-reo", "age.precondition=closed-form", "age.pec=9000", "erase.pulse=ispe"];
 const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
@@ -201,6 +205,12 @@ const ROWS: &[Row] = &[
     ("schedule.order", PAGES, "fifo", Mixed, 0),
     ("schedule.suspend_program", SUSPENDED, "none", Overwrites, 0),
     ("schedule.suspend_erase", PHASES, "pulse-boundary", Overwrites, 0),
+    ("erase.pulse", SPENT, "felp", Overwrites, 0),
+    ("erase.margin", PULSED, "none", Overwrites, 0),
+    ("erase.voltage", PULSED, "scaled", Overwrites, 0),
+    ("erase.mispredictions", PULSED, "0.5", Overwrites, 0),
+    ("erase.requirement", PULSED, "40", Overwrites, 0),
+    ("erase.retire", SPENT, "true", Overwrites, 0),
     ("schedule.suspensions", SUSPENDED, "1", Overwrites, 0),
     ("schedule.write_queue", PAGES, "4", Mixed, 0),
     ("chip.t_voltage_reset", SUSPENDED, "1us", Overwrites, 0),
@@ -211,6 +221,7 @@ const ROWS: &[Row] = &[
     ("age.map_retention", OLD_MAP, "6mo", Reads, 1),
     ("age.temperature", &[], "85C", Writes, 0),
     ("age.fill", &[], "0.1", Reads, -1),
+    ("age.staggered", WORN, "true", Overwrites, 0),
     ("age.precondition", &[], "closed-form", Mixed, 0),
     ("age.invalid", &["chip.t_read=[40us,60us,50us]"], "0.3", Reads, 0),
 ];

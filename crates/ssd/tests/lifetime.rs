@@ -1,10 +1,10 @@
 //! Erases: what each scheme's pulses take and leave, and what must hold of any.
 
 use nand::VirtualChip;
-use nand::ept::{Ept, FIRST};
+use nand::ept::FIRST;
 use nand::model::erasing::Erasing;
 use schemes::{Margin, Pulse, Pulses, Voltage};
-use ssd::lifetime::{Erase, EraseScheme, cycle, erase};
+use ssd::lifetime::{Erase, EraseScheme, Eraser, cycle};
 use units::Span;
 
 fn chip() -> Erasing {
@@ -18,9 +18,12 @@ const DPES: EraseScheme = EraseScheme { voltage: Voltage::Scaled, ..ISPE };
 const REO_MINUS: EraseScheme = EraseScheme { pulses: Pulses::Felp, ..ISPE };
 const REO: EraseScheme = EraseScheme { margin: Margin::Ecc, ..REO_MINUS };
 
+fn eraser(scheme: &EraseScheme) -> Eraser {
+    Eraser::new(&chip(), *scheme, chip().requirement)
+}
+
 fn once(scheme: &EraseScheme, needed: f64) -> Erase {
-    let erasing = chip();
-    erase(&erasing, &Ept::profile(&erasing, erasing.requirement), scheme, needed, 500, 0, 1.0)
+    eraser(scheme).erase(needed, 500, 0, 1.0)
 }
 
 fn pulse(index: u32, grains: u32) -> Pulse {
@@ -73,10 +76,10 @@ fn felp_takes_equation_3_and_erases_as_completely() {
 fn what_the_margin_leaves_the_ecc_has_room_for() {
     let erasing = chip();
     for requirement in [40.0, 50.0, 63.0] {
-        let ept = Ept::profile(&erasing, requirement);
+        let (with, without) = (Eraser::new(&erasing, REO, requirement), Eraser::new(&erasing, REO_MINUS, requirement));
         for needed in needs() {
-            let found = erase(&erasing, &ept, &REO, needed, 500, 0, 1.0);
-            let full = erase(&erasing, &ept, &REO_MINUS, needed, 500, 0, 1.0);
+            let found = with.erase(needed, 500, 0, 1.0);
+            let full = without.erase(needed, 500, 0, 1.0);
             assert!(found.wear <= full.wear + 1e-12);
             // The block needs its last loop's last grain at worst.
             let worst = erasing.rber(f64::from(7 * erasing.loops_for(erasing.least_grains(needed))) - erasing.fresh);
@@ -94,20 +97,17 @@ fn what_the_margin_leaves_the_ecc_has_room_for() {
 #[test]
 fn i_ispe_begins_where_the_last_erase_ended() {
     let erasing = chip();
-    let ept = Ept::profile(&erasing, erasing.requirement);
-    let found = erase(&erasing, &ept, &I_ISPE, 8.0, 500, 1, 1.0);
+    let found = eraser(&I_ISPE).erase(8.0, 500, 1, 1.0);
     assert_eq!(found.pulses, [pulse(1, 7)]);
     // A skipped loop is made up for in part: 7 + 0.36 x 7 grains.
-    let failed = erase(&erasing, &ept, &I_ISPE, 10.0, 500, 1, 1.0);
+    let failed = eraser(&I_ISPE).erase(10.0, 500, 1, 1.0);
     assert_eq!(failed.pulses, [pulse(1, 7), pulse(2, 7)]);
     assert_eq!(failed.time(&erasing), Span::from_us(7_200));
 }
 
 #[test]
 fn a_lower_voltage_stresses_less_until_it_no_longer_can() {
-    let erasing = chip();
-    let ept = Ept::profile(&erasing, erasing.requirement);
-    let wear = |scheme: &EraseScheme, pec| erase(&erasing, &ept, scheme, 5.0, pec, 0, 1.0).wear * 1e3;
+    let wear = |scheme: &EraseScheme, pec| eraser(scheme).erase(5.0, pec, 0, 1.0).wear * 1e3;
     assert!((wear(&DPES, 2_999) - (0.25 + 0.41)).abs() < 1e-12);
     assert_eq!(wear(&DPES, 3_000), wear(&ISPE, 3_000));
 }
@@ -115,9 +115,8 @@ fn a_lower_voltage_stresses_less_until_it_no_longer_can() {
 #[test]
 fn a_misprediction_costs_one_more_grain() {
     let erasing = chip();
-    let ept = Ept::profile(&erasing, erasing.requirement);
     let wrong = EraseScheme { mispredictions: 0.2, ..REO_MINUS };
-    let time = |scheme, needed, draw| erase(&erasing, &ept, scheme, needed, 500, 0, draw).time(&erasing);
+    let time = |scheme, needed, draw| eraser(scheme).erase(needed, 500, 0, draw).time(&erasing);
     assert_eq!(time(&wrong, 12.0, 0.1), time(&REO_MINUS, 12.0, 0.1) + Span::from_us(600));
     assert_eq!(time(&wrong, 12.0, 0.3), time(&REO_MINUS, 12.0, 0.3));
     // Where nothing was predicted nothing was predicted wrongly: a first pulse that suffices, a whole last loop.
@@ -131,8 +130,8 @@ fn lives_depend_on_nothing_but_their_seed_and_wear_never_heals() {
     let erasing = chip();
     let blocks: Vec<_> = (0..60).map(|block| erasing.block(1, block, 0)).collect();
     for scheme in [ISPE, I_ISPE, DPES, REO_MINUS] {
-        let found = cycle(&erasing, &scheme, 63.0, &blocks, (100, 6_000), 1);
-        assert_eq!(found, cycle(&erasing, &scheme, 63.0, &blocks, (100, 6_000), 1));
+        let found = cycle(&eraser(&scheme), &blocks, (100, 6_000), 1);
+        assert_eq!(found, cycle(&eraser(&scheme), &blocks, (100, 6_000), 1));
         let scaled = |pec| if scheme.voltage.is_scaled(pec) { erasing.scaled_errors } else { 0.0 };
         let rising =
             found.windows(2).all(|pair| pair[0].mean - scaled(pair[0].pec) <= pair[1].mean - scaled(pair[1].pec));

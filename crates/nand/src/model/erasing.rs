@@ -62,6 +62,10 @@ units::section! {
         wordline_speed: f64 = 0.4,
         /// Log of the factor by which the erase shift falls per volt of V_WG.
         gate_shift: f64 = 2.36,
+        /// Log of the factor by which the stress of an erase falls per volt of V_WG.
+        gate_stress: f64 = 2.36,
+        /// Grain of V_WG [V].
+        gate_grain: f64 = 0.05,
     }
 }
 
@@ -185,6 +189,19 @@ impl Erasing {
         libm::exp(-self.gate_shift * volts)
     }
 
+    /// V_WG of a wordline by its layer's profile: the most that leaves it erased as far as the slowest one, in whole grains
+    /// (electronics25 sections 4 and 5.4: 0 to 1 V by 0.05 V).
+    pub fn gate_volts(&self, profile: f64) -> f64 {
+        let volts = libm::log(self.wordline_shift(profile)) / self.gate_shift.max(1e-9);
+        (volts / self.gate_grain.max(1e-9) + 1e-9).floor().min(1.0 / self.gate_grain.max(1e-9)) * self.gate_grain
+    }
+
+    /// The stress of an erase under a wordline gate voltage, relative to that at 0 V: damage to the oxide grows exponentially
+    /// with the voltage (electronics25 section 3.1).
+    pub fn gate_stress(&self, volts: f64) -> f64 {
+        libm::exp(-self.gate_stress * volts)
+    }
+
     /// What is wrong with the constants: key, problem, remedy.
     pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
         let (xs, ys) = (&self.knots_wear, &self.knots_grains);
@@ -235,6 +252,8 @@ impl Erasing {
             ("incomplete_power", self.incomplete_power),
             ("wordline_speed", self.wordline_speed),
             ("gate_shift", self.gate_shift),
+            ("gate_stress", self.gate_stress),
+            ("gate_grain", self.gate_grain),
         ];
         not_negative
             .into_iter()

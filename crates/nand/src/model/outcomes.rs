@@ -19,7 +19,7 @@ use crate::characterize::CODEWORDS;
 use crate::rpt::Rpt;
 
 /// Blocks drawn from the population.
-const ARCHETYPES: u64 = 256;
+pub const ARCHETYPES: u64 = 256;
 /// Cycles of a bin of wear: a quarter of a retry step at most on the chips of asplos21.
 const CYCLES: u32 = 50;
 /// Bins of age to each doubling of 1 + age / shift_time: a seventh of a step.
@@ -32,6 +32,39 @@ const WORST: f64 = 8.0;
 pub const UNCORRECTABLE: u8 = u8::MAX;
 /// Layers of a block where nothing says how many it has: those of asplos21's chips (`assumed` of measured ones).
 const LAYERS: u32 = 48;
+
+/// Which of the blocks drawn from the population the blocks of a drive stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Archetypes(Stream);
+
+impl Archetypes {
+    /// Those of `seed`.
+    pub fn new(seed: u64) -> Archetypes {
+        Archetypes(Stream::new(seed, "archetypes"))
+    }
+
+    /// The archetype of block `block` of plane `plane`: the first block of the chip of that number in the population.
+    #[inline]
+    pub fn of(&self, plane: u32, block: u32) -> usize {
+        (self.0.bits(Archetypes::name(plane, block)) % ARCHETYPES) as usize
+    }
+
+    /// A block of the drive, as [`Outcomes`] names it.
+    pub fn name(plane: u32, block: u32) -> u64 {
+        u64::from(plane) << 32 | u64::from(block)
+    }
+}
+
+/// The state in which a page is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// Wear, as P/E cycles.
+    pub pec: u32,
+    /// Age of its data, as if kept at 30 °C.
+    pub retention: Span,
+    /// Errors per KiB that incomplete erasure or narrower states add in its worst codeword.
+    pub extra: f64,
+}
 
 /// What reading a page comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +138,7 @@ pub struct Outcomes {
     /// The age that bins are counted in [ns].
     unit: f64,
     draws: Draws,
-    archetypes: Stream,
+    archetypes: Archetypes,
     celsius: f64,
     /// Wordlines of the drive's blocks.
     wordlines: u32,
@@ -145,7 +178,7 @@ impl Outcomes {
             Reading::Virtual(chip) => chip.cells.shift_time.0 as f64,
             Reading::Measured(_) => MONTH_NS / 2.0,
         };
-        let (draws, archetypes) = (Draws::new(seed), Stream::new(seed, "archetypes"));
+        let (draws, archetypes) = (Draws::new(seed), Archetypes::new(seed));
         let (index, bins, last) = (HashMap::new(), Vec::new(), ((u32::MAX, u32::MAX), 0));
         let pages = vec![Box::default(); ARCHETYPES as usize];
         Outcomes {
@@ -167,7 +200,7 @@ impl Outcomes {
 
     /// The archetype of a block of the drive.
     fn archetype(&self, block: u64) -> usize {
-        (self.archetypes.bits(block) % ARCHETYPES) as usize
+        self.archetypes.of((block >> 32) as u32, block as u32)
     }
 
     /// The last step of the retry table.
@@ -201,36 +234,48 @@ impl Outcomes {
 
     /// What reading page `page` of a block comes to.
     #[inline]
-    pub fn read(&mut self, block: u64, page: u32, pec: u32, retention: Span) -> PageRead {
-        let key = (pec / CYCLES, age_bin(retention.0 as f64 / self.unit));
+    pub fn read(&mut self, block: u64, page: u32, at: Condition) -> PageRead {
+        let key = (at.pec / CYCLES, age_bin(at.retention.0 as f64 / self.unit));
         if key != self.last.0 {
             self.last = (key, self.find(key));
         }
         let bin = &self.bins[self.last.1];
-        if bin.easy {
+        if bin.easy && at.extra == 0.0 {
             return PageRead::EASY;
         }
         let archetype = self.archetype(block);
-        match &bin.reads[archetype] {
+        let read = match &bin.reads[archetype] {
             Some(reads) => reads[page as usize],
             None => self.first_of(key, archetype, page),
+        };
+        if at.extra == 0.0 { read } else { self.with_extra(read, archetype, page, at.extra) }
+    }
+
+    /// What is left of a page's steps when its worst codeword has `extra` errors more, whatever the references: the first step
+    /// that leaves room for them beside its own errors; or the one next to the best references where these do (see [`Ladder`]).
+    fn with_extra(&self, read: PageRead, archetype: usize, page: u32, extra: f64) -> PageRead {
+        let (Reading::Virtual(chip), false) = (&self.reading, read.first == UNCORRECTABLE) else { return read };
+        let (ladder, added) = &self.bins[self.last.1].ladders[(page % self.bits) as usize];
+        let (log_factor, worst) = self.pages[archetype][page as usize];
+        let limit = f64::from(chip.cells.capability) + 0.5 - extra;
+        let fits = |errors: f64| errors + worst * libm::sqrt(errors.max(0.0)) <= limit;
+        let least = ladder.least(log_factor);
+        if !fits(least) {
+            return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
         }
+        let passes = |step: &u8| fits(ladder.errors(log_factor, u32::from(*step)));
+        let best = (ladder.best(log_factor) as u8).clamp(read.first, read.last);
+        let first = (read.first..=read.last).find(passes).unwrap_or(best);
+        let last = (first..=read.last).take_while(passes).last().unwrap_or(first);
+        PageRead { first, last, weak: read.weak || !fits(least + added) }
     }
 
     /// The raw bit error rate of page `page` of a block, sensed with some references and the RPT's tPRE or the default one;
     /// and the step of the table next to the page's best references. None where nothing but steps has been measured.
     ///
     /// A retry that passes leaves the errors of the best references (see [`Ladder`]).
-    pub fn rber(
-        &mut self,
-        block: u64,
-        page: u32,
-        pec: u32,
-        retention: Span,
-        sensed: Sensed,
-        reduced: bool,
-    ) -> Option<(f64, u8)> {
-        let read = self.read(block, page, pec, retention);
+    pub fn rber(&mut self, block: u64, page: u32, at: Condition, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
+        let read = self.read(block, page, at);
         let archetype = self.archetype(block);
         if self.pages[archetype].is_empty()
             && let Reading::Virtual(chip) = &self.reading
@@ -246,7 +291,7 @@ impl Outcomes {
             Sensed::Retry(step) | Sensed::First(step) => ladder.errors(log_factor, step.into()),
         };
         let added = if reduced { *added } else { 0.0 };
-        Some(((errors + added) / KIB_BITS, ladder.best(log_factor) as u8))
+        Some(((errors + added + at.extra) / KIB_BITS, ladder.best(log_factor) as u8))
     }
 
     /// The error rate of codeword `index`, of `kib` KiB, of a page, relative to the page's.
@@ -310,7 +355,7 @@ impl Outcomes {
             Reading::Measured(steps) => {
                 let retention = Span((age_of(key.1) * self.unit) as u64);
                 let pages = self.wordlines * self.bits;
-                steps.of_archetype(self.archetypes.entity(1), archetype as u64, pages, key.0 * CYCLES, retention)
+                steps.of_archetype(self.archetypes.0.entity(1), archetype as u64, pages, key.0 * CYCLES, retention)
             }
         };
         let read = chunk[page as usize];

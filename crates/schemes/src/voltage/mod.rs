@@ -1,8 +1,9 @@
 //! The erase voltage and the voltages at the wordlines' gates.
 //!
-//! Contract: a policy sees the P/E cycles of the block and nothing else. How much less stress a lower voltage leaves is the
-//! chip's.
+//! Contract: a policy sees the P/E cycles of the block, and of a wordline the profiled V_WG at which it is still erased; nothing
+//! else. How much less stress a lower voltage leaves is the chip's.
 
+mod per_wordline;
 mod scaled;
 
 units::choices! {
@@ -21,6 +22,11 @@ impl Voltage {
     /// Whether V_ERASE is lower.
     pub fn is_scaled(self, pec: u32) -> bool {
         self == Voltage::Scaled && scaled::holds(pec)
+    }
+
+    /// V_WG of a wordline that is still erased at up to `most` [V].
+    pub fn at_gate(self, most: f64) -> f64 {
+        if self == Voltage::PerWordline { per_wordline::volts(most) } else { 0.0 }
     }
 
     /// tPROG over the nominal one.

@@ -355,7 +355,10 @@ impl<P: Probe> Device<P> {
             self.level(plane, erases, spread);
         }
         let wear = &self.plan.config.wear;
-        let worn = wear.endurance.is_some_and(|limit| self.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
+        let exhausted =
+            self.plan.config.erase.retire && self.ftl.lives.as_ref().is_some_and(|lives| lives.exhausted(plane, block));
+        let worn = exhausted
+            || wear.endurance.is_some_and(|limit| self.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
         worn || (wear.erase_fail.0 > 0.0 && {
             self.failures.erases_drawn += 1;
             self.failures.erases.uniform(self.failures.erases_drawn) < wear.erase_fail.0

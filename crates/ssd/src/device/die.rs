@@ -7,11 +7,12 @@
 //! A program takes its data into empty registers: into the cache registers while another program or erase
 //! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
+mod erase;
 mod pick;
 mod retry;
 mod suspend;
 
-use nand::{DieId, PlanePrograms, PlaneReads};
+use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Order};
 use units::{Lpn, Ppn, Span, Time};
 
@@ -118,6 +119,8 @@ pub(super) struct DieState {
     suspended: Option<Active>,
     /// How far the active or suspended operation has come.
     work: Work,
+    /// Its phases, where they are not those of every operation of its kind.
+    phases: Option<Phases>,
     /// The reads whose retries it is held for.
     held: Held,
     /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
@@ -178,6 +181,7 @@ impl DieState {
             begins: None,
             suspended: None,
             work: Work::default(),
+            phases: None,
             held: Held::default(),
             begun: Vec::new(),
             loaded: None,
@@ -532,50 +536,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Erases the blocks that a lane's stream opens.
-    fn start_erase_opened(&mut self, die: usize, lead: usize) {
-        let set = self.company(die, lead, true);
-        let lane = lane_of(lead);
-        self.make_room(die, set, lane);
-        self.run_erase(die, Active::EraseOpened(lane, set), set);
-    }
-
-    /// Erases blocks that were reclaimed.
-    fn start_erase(&mut self, die: usize, lead: usize) {
-        let mut ops = NONE;
-        let mut set = 0;
-        let row = ERASE_ROW * PLANES;
-        for plane in 0..self.plan.layout.planes_per_die as usize {
-            let queue = row + plane;
-            let along = self.plan.programs == PlanePrograms::Lockstep
-                && self.dies[die].ready >> queue & 1 != 0
-                && self.may_erase(die, queue);
-            if queue == lead || along {
-                let op = self.dies[die].queues[queue].pop(&mut self.ops);
-                if self.dies[die].queues[queue].is_empty() {
-                    self.dies[die].ready &= !(1 << queue);
-                }
-                self.progress -= 1;
-                self.ops[op].next = ops;
-                ops = op;
-                set |= 1 << plane;
-            }
-        }
-        self.run_erase(die, Active::Erase(ops), set);
-    }
-
-    fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
-        let channel = usize::from(self.dies[die].channel);
-        let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
-        let end = start + self.plan.timings.erase;
-        let state = &mut self.dies[die];
-        state.active = Some((erase, end));
-        state.work = Work { begun: start, runs_from: start, ..Work::default() };
-        state.meter.enter(self.now, die::ERASE);
-        self.progress += 1;
-        self.probe.erase(start, end, DieId(die as u16), set);
-    }
-
     /// Starts to move the data of the program that the die picks. The bus is free.
     pub(super) fn start_program(&mut self, die: usize) {
         if self.dies[die].picked == Pick::Resume {
@@ -657,11 +617,29 @@ impl<P: Probe> Device<P> {
         (head, pages, sensing)
     }
 
+    /// tPROG of a program over the nominal one: of the slowest of its blocks.
+    fn program_factor(&self, program: Program) -> f64 {
+        let mut factor: f64 = 1.0;
+        let Some(lives) = &self.ftl.lives else { return factor };
+        let mut op = program.ops;
+        while op != NONE {
+            let Address { plane, block, .. } = self.plan.layout.unpack(self.ops[op].ppn);
+            let pec = self.ftl.blocks.cycles(plane, block, &self.plan);
+            factor = factor.max(lives.eraser().scheme.voltage.program_factor(pec));
+            op = self.ops[op].next;
+        }
+        factor
+    }
+
     #[inline]
     fn run_program(&mut self, die: usize, program: Program) {
         let start = program.ready.max(self.now);
-        let end = start + program.sensing + self.plan.timings.program;
+        let factor = self.program_factor(program);
+        let t_prog = suspend::slower(self.plan.timings.program, factor);
+        let phases = self.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
+        let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
         let state = &mut self.dies[die];
+        state.phases = phases;
         state.active = Some((Active::Program(program), end));
         let runs_from = start + program.sensing;
         state.work = Work { begun: runs_from, runs_from, ..Work::default() };
@@ -724,23 +702,6 @@ impl<P: Probe> Device<P> {
         }
         for plane in planes(program.planes) {
             self.collect(self.plan.layout.plane(DieId(die as u16), plane as u8));
-        }
-    }
-
-    fn reclaimed_erased(&mut self, ops: u32) {
-        let mut op = ops;
-        while op != NONE {
-            let (next, ppn) = (self.ops[op].next, self.ops[op].ppn);
-            self.ops.release(op);
-            self.block_erased(ppn);
-            op = next;
-        }
-    }
-
-    fn opened_erased(&mut self, die: usize, lane: usize, set: u8) {
-        let stream = usize::from(self.plan.space.stream[lane]);
-        for plane in planes(set) {
-            self.open_block_erased(self.plan.layout.plane(DieId(die as u16), plane as u8), stream);
         }
     }
 

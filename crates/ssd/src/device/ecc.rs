@@ -108,7 +108,7 @@ impl<P: Probe> Device<P> {
     fn read_done(&mut self, id: u32, corrected: bool) {
         let PageOp { owner, kind, host_bytes, ppn, .. } = self.ops[id];
         self.counters.pages_read += 1;
-        let (conditions, cold) = self.ftl.conditions(ppn, self.now, &self.plan);
+        let (conditions, cold, _) = self.ftl.conditions(ppn, self.now, &self.plan);
         self.counters.cold_reads += u64::from(cold);
         self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.counters.read_pec += u64::from(conditions.pec.0);

@@ -41,6 +41,7 @@ use crate::agenda::{Agenda, FifoServer};
 use crate::buffer::Buffer;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
+use crate::ftl::lived::Lives;
 use crate::ftl::{Ftl, Location};
 use crate::meter::Meter;
 use crate::probe::{Probe, Unwatched};
@@ -510,6 +511,12 @@ impl<P: Probe> Device<P> {
             link_out: self.link_out.busy_until(now),
             dram: self.dram.busy_until(now),
         }
+    }
+
+    /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases go pulse by
+    /// pulse.
+    pub fn lived_cycles(&self) -> Option<impl Iterator<Item = f64>> {
+        self.ftl.lives.as_ref().map(Lives::cycles)
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.

@@ -111,7 +111,7 @@ impl Blocks {
             live: aged.live_in_plane(plane),
             candidates: None,
         };
-        Blocks {
+        let mut blocks = Blocks {
             layout,
             planes: (0..layout.planes).map(|number| plane(PlaneId(number))).collect(),
             blocks: vec![Block { written: INITIAL, stale: 0, erases: 0, reads: 0 }; count],
@@ -127,6 +127,32 @@ impl Blocks {
             acceleration: plan.config.age.temperature.acceleration(),
             releases: 0,
             pages_programmed: 0,
+        };
+        if plan.config.age.staggered {
+            blocks.stagger(plan, Stream::new(seed, "open-blocks"));
+        }
+        blocks
+    }
+
+    /// Opens a block for every stream and takes it as written up to some place, the same on all planes of a die; nothing in it
+    /// is live.
+    fn stagger(&mut self, plan: &Plan, draws: Stream) {
+        let units = u64::from(self.layout.pages / plan.unit_pages);
+        let mut streams = plan.space.stream.to_vec();
+        streams.truncate(if plan.space.map_pages > 0 { lane::COUNT } else { lane::MAP });
+        streams.dedup();
+        for plane in (0..self.layout.planes).map(PlaneId) {
+            let die = u64::from(plane.0 / self.layout.planes_per_die);
+            for stream in &streams {
+                let used = draws.entity(die).below(u64::from(*stream), units) as u32 * plan.unit_pages;
+                self.make_room(plane, usize::from(*stream));
+                let open = &mut self.planes[plane.0 as usize].open[usize::from(*stream)];
+                (open.next_page, open.erased) = (used, true);
+                let record = self.blocks[self.layout.block_index(plane, open.block)].written;
+                let written = &mut self.written[record as usize];
+                written.lpns.resize(used as usize, STALE);
+                written.programmed.resize(used as usize, 0);
+            }
         }
     }
 
@@ -239,6 +265,11 @@ impl Blocks {
         self.blocks[index].erases += 1;
         self.blocks[index].reads = 0;
         self.blocks[index].erases
+    }
+
+    /// P/E cycles of a block, those before the run included.
+    pub fn cycles(&self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
+        plan.config.age.pec.0 + self.block(plane, block).erases
     }
 
     /// Gives the stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.

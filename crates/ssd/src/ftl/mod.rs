@@ -10,16 +10,19 @@ pub(crate) mod aged;
 pub(crate) mod blocks;
 pub(crate) mod cache;
 pub(crate) mod candidates;
+pub(crate) mod lived;
 pub(crate) mod map;
 
-use nand::PlaneId;
+use nand::{Address, PlaneId};
 use schemes::Candidates as _;
-use units::{Conditions, ConfigError, Lpn, Ppn, Stream, Time};
+use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
 
 use crate::config::Plan;
+use crate::lifetime::Erase;
 use aged::Aged;
 use blocks::Blocks;
 use cache::MapCache;
+use lived::Lives;
 pub use map::Location;
 use map::Map;
 
@@ -28,6 +31,8 @@ pub(crate) struct Ftl {
     map: Map,
     aged: Aged,
     pub blocks: Blocks,
+    /// What erases have made of the blocks, where they go pulse by pulse.
+    pub lives: Option<Lives>,
     /// The cached mapping table, where the map is on flash.
     pub cache: Option<MapCache>,
     draws: Stream,
@@ -42,6 +47,7 @@ impl Ftl {
         Ok(Ftl {
             map: Map::new(plan.logical_pages + plan.space.map_pages),
             blocks: Blocks::new(plan, &aged, &usable, seed),
+            lives: Lives::new(plan, seed),
             cache: MapCache::new(plan),
             aged,
             draws: Stream::new(seed, "victims"),
@@ -71,10 +77,22 @@ impl Ftl {
         self.aged.plane_of(lpn)
     }
 
-    /// The conditions under which a page is read, and whether its data is from before the run.
+    /// The conditions under which a page is read, its wear as it was lived; whether its data is from before the run; and the
+    /// errors per KiB that the last erase of its block adds.
     #[inline]
-    pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool) {
-        self.blocks.conditions(ppn, now, plan)
+    pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
+        let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
+        let Some(lives) = &self.lives else { return (conditions, cold, 0.0) };
+        let Address { plane, block, page } = plan.layout.unpack(ppn);
+        let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
+        conditions.pec = PeCycles(cycles);
+        (conditions, cold, added)
+    }
+
+    /// Erases a block; the pulses that it takes, where erases go pulse by pulse.
+    pub fn erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> Option<Erase> {
+        let pec = self.blocks.cycles(plane, block, plan);
+        self.lives.as_mut().map(|lives| lives.erase(plane, block, pec))
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -126,7 +144,7 @@ impl Ftl {
     ) -> Option<(u32, Lpn, Ppn)> {
         let mut from = page;
         while let Some((page, held)) = self.blocks.next_held(plane, block, from) {
-            let address = nand::Address { plane, block, page };
+            let address = Address { plane, block, page };
             let ppn = plan.layout.pack(address);
             let lpn = held.or_else(|| self.aged.logical(address).filter(|lpn| flash_version(*lpn) == Some(ppn)));
             if let Some(lpn) = lpn {

@@ -151,6 +151,18 @@ pub struct Counters {
     pub suspended_ns: u64,
     /// What they would have taken without.
     pub suspended_nominal_ns: u64,
+    /// Blocks that were erased pulse by pulse (`erase.pulse`).
+    pub pulsed_erases: u64,
+    /// Loops of these erases, summed.
+    pub erase_loops: u64,
+    /// Time that they took, each block for itself, suspensions left out [ns].
+    pub erase_ns: u64,
+    /// Of these, those that left something to the ECC.
+    pub erases_incomplete: u64,
+    /// Of these, those that a misprediction made longer.
+    pub erases_mispredicted: u64,
+    /// Of these, those for which all loops did not suffice.
+    pub erases_exhausted: u64,
     /// Bytes out of the dies.
     pub bytes_read: u64,
     /// Pages programmed, padding included.
@@ -227,6 +239,12 @@ impl Counters {
             operations: self.operations - before.operations,
             suspended_ns: self.suspended_ns - before.suspended_ns,
             suspended_nominal_ns: self.suspended_nominal_ns - before.suspended_nominal_ns,
+            pulsed_erases: self.pulsed_erases - before.pulsed_erases,
+            erase_loops: self.erase_loops - before.erase_loops,
+            erase_ns: self.erase_ns - before.erase_ns,
+            erases_incomplete: self.erases_incomplete - before.erases_incomplete,
+            erases_mispredicted: self.erases_mispredicted - before.erases_mispredicted,
+            erases_exhausted: self.erases_exhausted - before.erases_exhausted,
             bytes_read: self.bytes_read - before.bytes_read,
             pages_programmed: self.pages_programmed - before.pages_programmed,
             user_pages_programmed: self.user_pages_programmed - before.user_pages_programmed,

@@ -172,10 +172,25 @@ fn flash(report: &mut Report, outcome: &Outcome) {
         counters.pages_failed,
     );
     retries(report, outcome);
+    erases(report, counters);
     suspension(report, counters);
     ftl(report, outcome);
     wear(report, outcome);
     map(report, counters);
+}
+
+/// Erases that go pulse by pulse.
+fn erases(report: &mut Report, counters: &Counters) {
+    let count = counters.pulsed_erases;
+    let mean = |sum: u64| (count > 0).then(|| sum as f64 / count as f64);
+    let time = "mean time of a block's erase without suspensions (erase.pulse)";
+    report.add("flash.erase.latency_ns.mean", "ns", time, mean(counters.erase_ns));
+    report.add("flash.erase.loops.mean", "loops", "mean loops of a block's erase", mean(counters.erase_loops));
+    let left = "blocks whose erase left fail bits to the ECC";
+    report.add("flash.erase.incomplete", "blocks", left, counters.erases_incomplete);
+    let wrong = "blocks whose last pulse was predicted too short and was followed by another";
+    report.add("flash.erase.mispredicted", "blocks", wrong, counters.erases_mispredicted);
+    report.add("flash.erase.exhausted", "blocks", "blocks that all loops did not erase", counters.erases_exhausted);
 }
 
 /// Programs and erases that let reads go first.
@@ -362,6 +377,12 @@ fn wear(report: &mut Report, outcome: &Outcome) {
     ] {
         report.add(format!("ftl.wear.erases.{name}"), "cycles", format!("{what}, from the start of the run"), value);
     }
+    let lived: Option<Vec<f64>> = outcome.device.lived_cycles().map(Iterator::collect);
+    let mean = lived.as_ref().map(|of| of.iter().sum::<f64>() / of.len().max(1) as f64);
+    let what = "of a block at the end, as P/E cycles of conventional erases that leave as much stress (erase.pulse)";
+    report.add("ftl.wear.lived.mean", "cycles", format!("mean wear {what}"), mean);
+    let most = lived.as_ref().map(|of| of.iter().copied().fold(0.0, f64::max));
+    report.add("ftl.wear.lived.max", "cycles", format!("largest wear {what}"), most);
     report.add("ftl.wear.retired", "blocks", "blocks that went out of service", outcome.counters.blocks_retired);
 }
 

@@ -148,7 +148,8 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
         1..5u32,
         1..4u32,
     );
-    let state = (prop::sample::select(vec!["none", "closed-form"]), prop::sample::select(vec!["1.0", "0.8"]));
+    let state =
+        (prop::sample::select(vec!["none", "closed-form"]), prop::sample::select(vec!["1.0", "0.8"]), any::<bool>());
     let suspension = (
         prop::sample::select(vec!["none", "inter-phase", "intra-phase"]),
         prop::sample::select(vec!["none", "reset-and-resume", "pulse-boundary"]),
@@ -156,8 +157,14 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
         any::<bool>(),
         prop::sample::select(vec!["none", "0", "5", "40"]),
     );
-    (devices(), collection, wear, map, state, suspension, 1..4u32).prop_map(
-        |(mut settings, collection, wear, map, state, suspension, planes)| {
+    let erasing = (
+        prop_oneof![9 => Just("none"), 1 => Just("ispe"), 1 => Just("i-ispe"), 2 => Just("felp")],
+        prop::sample::select(vec!["nominal", "scaled", "per-wordline"]),
+        any::<bool>(),
+        prop::sample::select(vec!["0", "400", "2500", "8000"]),
+    );
+    (devices(), collection, wear, map, state, suspension, erasing, 1..4u32).prop_map(
+        |(mut settings, collection, wear, map, state, suspension, erasing, planes)| {
             let (victim, streams, copyback, preemptible, moves, idle, start) = collection;
             let (free_block, spread, period, reads) = wear;
             let (table, sharing, line, lines, writes) = map;
@@ -184,6 +191,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                 "age.invalid=0.0".into(),
                 format!("age.fill={}", state.1),
                 format!("age.precondition={}", state.0),
+                format!("age.staggered={}", state.2),
                 format!("gc.victim={victim}"),
                 "gc.choices=3".into(),
                 format!("ftl.streams={streams}"),
@@ -205,6 +213,18 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                 "mapping.entry=64B".into(),
                 format!("mapping.writes={writes}"),
             ]);
+            let (pulse, voltage, flag, pec) = erasing;
+            if pulse != "none" {
+                settings.extend([
+                    "chip.model=tlc48-reo".into(),
+                    format!("age.pec={pec}"),
+                    format!("erase.pulse={pulse}"),
+                    format!("erase.margin={}", if pulse == "felp" && flag { "ecc" } else { "none" }),
+                    format!("erase.voltage={voltage}"),
+                    "erase.mispredictions=0.3".into(),
+                    format!("erase.retire={}", flag && pec == "0"),
+                ]);
+            }
             settings
         },
     )

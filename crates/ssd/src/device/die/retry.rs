@@ -14,10 +14,10 @@
 //! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
 //! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
-use nand::model::outcomes::{Sensed, UNCORRECTABLE};
+use nand::model::outcomes::{Archetypes, Condition, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Failed, Predictor, References, Sensing};
-use units::{Conditions, Span};
+use units::Span;
 
 use super::super::Device;
 use super::{INTERNAL, PLANES, READS, planes};
@@ -136,7 +136,7 @@ impl<P: Probe> Device<P> {
             return (full, 0);
         }
         let conditions = self.conditions_of(id);
-        let t_pre = self.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec.0, conditions.retention));
+        let t_pre = self.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec, conditions.retention));
         let (Some(t_pre), Some(senses)) = (t_pre, &self.plan.config.chip.senses) else { return (full, 0) };
         let less = (self.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
         (self.plan.timings.shorter(kind, senses, Span(less.into())), less)
@@ -218,13 +218,12 @@ impl<P: Probe> Device<P> {
     }
 
     /// The conditions under which an operation reads its page.
-    fn conditions_of(&self, id: u32) -> Conditions {
+    fn conditions_of(&self, id: u32) -> Condition {
         let PageOp { ppn, lpn, .. } = self.ops[id];
-        let (mut conditions, cold) = self.ftl.conditions(ppn, self.now, &self.plan);
-        if cold && lpn.0 >= self.plan.logical_pages {
-            conditions.retention = self.plan.config.age.map_retention;
-        }
-        conditions
+        let (conditions, cold, extra) = self.ftl.conditions(ppn, self.now, &self.plan);
+        let map = cold && lpn.0 >= self.plan.logical_pages;
+        let retention = if map { self.plan.config.age.map_retention } else { conditions.retention };
+        Condition { pec: conditions.pec.0, retention, extra }
     }
 
     /// Finds out what reading a page comes to.
@@ -232,7 +231,7 @@ impl<P: Probe> Device<P> {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
         if let Some(outcomes) = &mut self.outcomes {
-            self.ops[id].sense.read = outcomes.read(block, page, conditions.pec.0, conditions.retention);
+            self.ops[id].sense.read = outcomes.read(block, page, conditions);
         }
     }
 
@@ -322,13 +321,13 @@ impl<P: Probe> Device<P> {
     fn rber(&mut self, id: u32, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
-        self.outcomes.as_mut()?.rber(block, page, conditions.pec.0, conditions.retention, sensed, reduced)
+        self.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
     }
 
     /// An operation's block and page as the outcomes name them.
     fn place_of(&self, id: u32) -> (u64, u32) {
         let Address { plane, block, page } = self.plan.layout.unpack(self.ops[id].ppn);
-        (u64::from(plane.0) << 32 | u64::from(block), page)
+        (Archetypes::name(plane.0, block), page)
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.

@@ -15,29 +15,60 @@ use crate::stats::channel;
 /// The user reads among a die's queues.
 pub(super) const USER_READS: u64 = 0xFF;
 
-/// The phases of an operation: `loops` times a pulse and a verify.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The phases of an operation: pulses, each followed by a verify.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Phases {
-    pub pulse: Span,
+    pub pulses: Vec<Span>,
     pub verify: Span,
-    pub loops: u32,
 }
 
 impl Phases {
-    fn total(&self) -> u64 {
-        (self.pulse.0 + self.verify.0) * u64::from(self.loops)
+    /// `loops` equal pulses.
+    pub fn even(loops: u32, pulse: Span, verify: Span) -> Phases {
+        Phases { pulses: vec![pulse; loops as usize], verify }
+    }
+
+    /// All of them.
+    pub fn total(&self) -> Span {
+        self.pulses.iter().fold(Span::ZERO, |sum, pulse| sum + *pulse + self.verify)
+    }
+
+    /// The same on a plane beside: a pulse lasts until both planes' have ended, and planes that are done wait.
+    pub fn join(&mut self, other: &Phases) {
+        let most = self.pulses.len().max(other.pulses.len());
+        self.pulses.resize(most, Span::ZERO);
+        for (pulse, beside) in self.pulses.iter_mut().zip(&other.pulses) {
+            *pulse = (*pulse).max(*beside);
+        }
+    }
+
+    /// Phases that take `factor` as long.
+    pub fn slower(&self, factor: f64) -> Phases {
+        let pulses = self.pulses.iter().map(|pulse| slower(*pulse, factor)).collect();
+        Phases { pulses, verify: slower(self.verify, factor) }
     }
 
     /// Whether `position` is in a pulse, where its phase began and where it ends.
     fn phase(&self, position: u64) -> (bool, u64, u64) {
-        let cycle = self.pulse.0 + self.verify.0;
-        let begun = position / cycle * cycle;
-        if position - begun < self.pulse.0 {
-            (true, begun, begun + self.pulse.0)
-        } else {
-            (false, begun + self.pulse.0, begun + cycle)
+        let mut begun = 0;
+        for pulse in &self.pulses {
+            let verify = begun + pulse.0;
+            let end = verify + self.verify.0;
+            if position < verify {
+                return (true, begun, verify);
+            }
+            if position < end {
+                return (false, verify, end);
+            }
+            begun = end;
         }
+        (false, begun, begun)
     }
+}
+
+/// A time that is `factor` as long.
+pub(super) fn slower(span: Span, factor: f64) -> Span {
+    Span((span.0 as f64 * factor).round() as u64)
 }
 
 /// How far the active or suspended operation of a die has come.
@@ -57,10 +88,13 @@ pub(in crate::device) struct Work {
 
 impl<P: Probe> Device<P> {
     /// The phases of what a die does, and its class; none where it is not to be suspended.
-    fn suspendable(&self, active: Active) -> Option<(Phases, Class)> {
+    fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
+        let own = self.dies[die].phases.as_ref();
         match active {
-            Active::Program(program) => Some((self.plan.program_phases?, self.ops[program.ops].class)),
-            Active::Erase(_) | Active::EraseOpened(..) => Some((self.plan.erase_phases?, Class::Erase)),
+            Active::Program(program) => Some((own.or(self.plan.program_phases.as_ref())?, self.ops[program.ops].class)),
+            Active::Erase(_) | Active::EraseOpened(..) => {
+                Some((own.or(self.plan.erase_phases.as_ref())?, Class::Erase))
+            }
         }
     }
 
@@ -73,11 +107,11 @@ impl<P: Probe> Device<P> {
         if !self.plan.suspends || !free || state.ready & USER_READS == 0 {
             return;
         }
-        let Some((phases, class)) = self.suspendable(active) else { return };
+        let Some((phases, class)) = self.suspendable(die, active) else { return };
         if self.ranks[Class::UserRead as usize] >= self.ranks[class as usize] {
             return;
         }
-        let work = state.work;
+        let (work, total, verify) = (state.work, phases.total().0, phases.verify);
         if self.plan.config.schedule.suspensions.is_some_and(|most| work.suspensions >= most) {
             return;
         }
@@ -98,11 +132,11 @@ impl<P: Probe> Device<P> {
             match goes {
                 Goes::On => (after, ends, Span::ZERO),
                 Goes::Again => (after, begun, Span::ZERO),
-                Goes::AgainAfterVerify => (after, begun, phases.verify),
+                Goes::AgainAfterVerify => (after, begun, verify),
                 Goes::OnWithTheRest => (after, position, reset),
             }
         };
-        if self.now + after >= end || position >= phases.total() {
+        if self.now + after >= end || position >= total {
             return; // It ends before it could be suspended.
         }
         let state = &mut self.dies[die];
@@ -156,10 +190,11 @@ impl<P: Probe> Device<P> {
 
     fn go_on(&mut self, die: usize, setup: Span) {
         let Some(active) = self.dies[die].suspended.take() else { return };
-        let Some((phases, _)) = self.suspendable(active) else { return };
+        let Some((phases, _)) = self.suspendable(die, active) else { return };
+        let total = phases.total();
         let state = &mut self.dies[die];
         state.work.runs_from = self.now + setup + state.work.before;
-        let end = state.work.runs_from + Span(phases.total() - state.work.position);
+        let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
         let cause =
             if matches!(active, Active::Program(_)) { crate::stats::die::PROGRAM } else { crate::stats::die::ERASE };
@@ -200,9 +235,10 @@ impl<P: Probe> Device<P> {
         if work.suspensions == 0 {
             return;
         }
-        let nominal = match active {
-            Active::Program(_) => self.plan.timings.program,
-            Active::Erase(_) | Active::EraseOpened(..) => self.plan.timings.erase,
+        let nominal = match (&self.dies[die].phases, active) {
+            (Some(phases), _) => phases.total(),
+            (None, Active::Program(_)) => self.plan.timings.program,
+            (None, Active::Erase(_) | Active::EraseOpened(..)) => self.plan.timings.erase,
         };
         self.counters.suspended_nominal_ns += nominal.0;
         self.counters.suspended_ns += self.now.since(work.begun).0;

@@ -1,0 +1,117 @@
+//! Erases: of blocks that were reclaimed or that a stream opens, on all planes of a die that go together. Where the chip says
+//! how each block is erased (`erase.pulse`), planes go on with the next pulse together: each lasts until the longest has ended.
+
+use nand::{Address, DieId, PlaneId, PlanePrograms};
+
+use super::super::Device;
+use super::{Active, ERASE_ROW, PLANES, Phases, Work, lane_of, planes};
+use crate::probe::Probe;
+use crate::slab::NONE;
+use crate::stats::{channel, die};
+
+impl<P: Probe> Device<P> {
+    /// Erases the blocks that a lane's stream opens.
+    pub(super) fn start_erase_opened(&mut self, die: usize, lead: usize) {
+        let set = self.company(die, lead, true);
+        let lane = lane_of(lead);
+        self.make_room(die, set, lane);
+        self.run_erase(die, Active::EraseOpened(lane, set), set);
+    }
+
+    /// Erases blocks that were reclaimed.
+    pub(super) fn start_erase(&mut self, die: usize, lead: usize) {
+        let mut ops = NONE;
+        let mut set = 0;
+        let row = ERASE_ROW * PLANES;
+        for plane in 0..self.plan.layout.planes_per_die as usize {
+            let queue = row + plane;
+            let along = self.plan.programs == PlanePrograms::Lockstep
+                && self.dies[die].ready >> queue & 1 != 0
+                && self.may_erase(die, queue);
+            if queue == lead || along {
+                let op = self.dies[die].queues[queue].pop(&mut self.ops);
+                if self.dies[die].queues[queue].is_empty() {
+                    self.dies[die].ready &= !(1 << queue);
+                }
+                self.progress -= 1;
+                self.ops[op].next = ops;
+                ops = op;
+                set |= 1 << plane;
+            }
+        }
+        self.run_erase(die, Active::Erase(ops), set);
+    }
+
+    fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
+        let channel = usize::from(self.dies[die].channel);
+        let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
+        let phases = self.erase_phases(die, erase);
+        let end = start + phases.as_ref().map_or(self.plan.timings.erase, Phases::total);
+        let state = &mut self.dies[die];
+        state.phases = phases;
+        state.active = Some((erase, end));
+        state.work = Work { begun: start, runs_from: start, ..Work::default() };
+        state.meter.enter(self.now, die::ERASE);
+        self.progress += 1;
+        self.probe.erase(start, end, DieId(die as u16), set);
+    }
+
+    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own.
+    fn erase_phases(&mut self, die: usize, erase: Active) -> Option<Phases> {
+        let erasing = &self.ftl.lives.as_ref()?.eraser().erasing;
+        let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
+        let mut all: Option<Phases> = None;
+        let mut blocks = [(0, 0); PLANES];
+        let mut count = 0;
+        match erase {
+            Active::Erase(mut op) => {
+                while op != NONE {
+                    let Address { plane, block, .. } = self.plan.layout.unpack(self.ops[op].ppn);
+                    (blocks[count], op, count) = ((plane.0, block), self.ops[op].next, count + 1);
+                }
+            }
+            Active::EraseOpened(lane, set) => {
+                let stream = usize::from(self.plan.space.stream[lane]);
+                for plane in planes(set) {
+                    let plane = self.plan.layout.plane(DieId(die as u16), plane as u8);
+                    (blocks[count], count) = ((plane.0, self.ftl.blocks.open_block(plane, stream)), count + 1);
+                }
+            }
+            Active::Program(_) => {}
+        }
+        for (plane, block) in &blocks[..count] {
+            let erase = self.ftl.erase(PlaneId(*plane), *block, &self.plan)?;
+            let counters = &mut self.counters;
+            counters.pulsed_erases += 1;
+            counters.erase_loops += u64::from(erase.loops());
+            counters.erases_exhausted += u64::from(erase.exhausted);
+            counters.erases_mispredicted += u64::from(erase.mispredicted);
+            counters.erases_incomplete += u64::from(!erase.exhausted && erase.left > 0.0);
+            let pulses = erase.pulses.iter().map(|pulse| t_grain * u64::from(pulse.grains)).collect();
+            let phases = Phases { pulses, verify: t_verify };
+            counters.erase_ns += phases.total().0;
+            match &mut all {
+                Some(joined) => joined.join(&phases),
+                None => all = Some(phases),
+            }
+        }
+        all
+    }
+
+    pub(super) fn reclaimed_erased(&mut self, ops: u32) {
+        let mut op = ops;
+        while op != NONE {
+            let (next, ppn) = (self.ops[op].next, self.ops[op].ppn);
+            self.ops.release(op);
+            self.block_erased(ppn);
+            op = next;
+        }
+    }
+
+    pub(super) fn opened_erased(&mut self, die: usize, lane: usize, set: u8) {
+        let stream = usize::from(self.plan.space.stream[lane]);
+        for plane in planes(set) {
+            self.open_block_erased(self.plan.layout.plane(DieId(die as u16), plane as u8), stream);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Wear that is lived: what their erases have made of the blocks. A block's wear is the stress that its erases have left, not
+//! a cycle count; how it is erased next, and what reads of its pages meet, follow from that.
+
+use nand::model::erasing::BlockErase;
+use nand::model::outcomes::{ARCHETYPES, Archetypes, Reading};
+use nand::{Layout, PlaneId};
+use units::Stream;
+
+use crate::config::Plan;
+use crate::lifetime::{Erase, EraseScheme, Eraser, Life};
+
+/// Cycles in which lives before the run are stepped.
+const STEP: u32 = 50;
+
+/// What a block's erases have made of it.
+#[derive(Clone, Copy, Debug)]
+struct Lived {
+    life: Life,
+    /// The cycles of the conventional scheme that would have left as much wear.
+    cycles: f32,
+    /// Errors per KiB that its last erase adds to the worst of its pages.
+    added: f32,
+    /// All loops did not suffice for its last erase.
+    exhausted: bool,
+}
+
+const _: () = assert!(size_of::<Lived>() == 32, "the stated memory of a block's lived wear");
+
+/// The blocks' lives. Memory: 32 bytes a block.
+pub(crate) struct Lives {
+    layout: Layout,
+    eraser: Eraser,
+    archetypes: Archetypes,
+    blocks: Vec<BlockErase>,
+    /// By archetype: wear after every [`STEP`] cycles of the conventional scheme.
+    conventional: Vec<Vec<f64>>,
+    lived: Vec<Lived>,
+    /// By wordline: the share of the erases' stress that reaches it.
+    shares: Vec<f64>,
+    draws: Stream,
+    erases: u64,
+}
+
+impl Lives {
+    /// Where erases go pulse by pulse, blocks that have lived under the same scheme for `age.pec` cycles.
+    pub fn new(plan: &Plan, seed: u64) -> Option<Lives> {
+        let (eraser, layout) = (plan.eraser.clone()?, plan.layout);
+        let Some(Reading::Virtual(chip)) = plan.reading() else { return None };
+        let pec = plan.config.age.pec.0;
+        let erasing = &eraser.erasing;
+        let archetypes = Archetypes::new(seed);
+        let blocks: Vec<BlockErase> = (0..ARCHETYPES).map(|chip| erasing.block(seed, chip, 0)).collect();
+        let draws = Stream::new(seed, "mispredictions");
+        let usual = Eraser::new(erasing, EraseScheme::ISPE, erasing.requirement);
+        // As far as any scheme may get; beyond it goes on as at the end.
+        let steps = 2 * (pec / STEP) + 40;
+        let conventional: Vec<Vec<f64>> = blocks
+            .iter()
+            .map(|block| {
+                let mut life = Life::default();
+                let step = |step: u32| {
+                    let wear = life.wear;
+                    usual.cycle(block, &mut life, step * STEP, STEP, 1.0);
+                    wear
+                };
+                (0..steps).map(step).collect()
+            })
+            .collect();
+        let before = |(number, block): (u64, &BlockErase)| {
+            let (mut life, draws) = (Life::default(), draws.entity(number));
+            for at in (0..pec).step_by(STEP as usize) {
+                eraser.cycle(block, &mut life, at, STEP.min(pec - at), draws.uniform(at.into()));
+            }
+            // The erase before the data was written.
+            let last = eraser.cycle(block, &mut life, pec, 0, draws.uniform(pec.into()));
+            let cycles = cycles(&conventional[number as usize], life.wear) as f32;
+            Lived { life, cycles, added: eraser.added_errors(&last, pec) as f32, exhausted: false }
+        };
+        let start: Vec<Lived> = (0..).zip(&blocks).map(before).collect();
+        let all = (0..layout.planes).flat_map(|plane| (0..layout.blocks).map(move |block| (plane, block)));
+        let lived = all.map(|(plane, block)| start[archetypes.of(plane, block)]).collect();
+        let wordlines = layout.pages.div_ceil(layout.bits);
+        let share = |wordline: u32| {
+            let own = u64::from(wordline) * u64::from(chip.variation.block_wordlines()) / u64::from(wordlines);
+            let profile = chip.variation.profile(own as u32);
+            erasing.gate_stress(eraser.scheme.voltage.at_gate(erasing.gate_volts(profile)))
+        };
+        let shares = (0..wordlines).map(share).collect();
+        let draws = draws.entity(ARCHETYPES);
+        Some(Lives { layout, archetypes, blocks, conventional, lived, shares, draws, erases: 0, eraser })
+    }
+
+    /// Erases a block that has been through `pec` cycles.
+    pub fn erase(&mut self, plane: PlaneId, block: u32, pec: u32) -> Erase {
+        self.erases += 1;
+        let draw = self.draws.uniform(self.erases);
+        let archetype = self.archetypes.of(plane.0, block);
+        let lived = &mut self.lived[self.layout.block_index(plane, block)];
+        let erase = self.eraser.cycle(&self.blocks[archetype], &mut lived.life, pec, 1, draw);
+        lived.cycles = cycles(&self.conventional[archetype], lived.life.wear) as f32;
+        lived.added = self.eraser.added_errors(&erase, pec) as f32;
+        lived.exhausted = erase.exhausted;
+        erase
+    }
+
+    /// Whether all loops did not suffice for the last erase of a block.
+    pub fn exhausted(&self, plane: PlaneId, block: u32) -> bool {
+        self.lived[self.layout.block_index(plane, block)].exhausted
+    }
+
+    /// How blocks are erased.
+    pub fn eraser(&self) -> &Eraser {
+        &self.eraser
+    }
+
+    /// The wear of a page of a block that has been through `pec` cycles, as cycles of the conventional scheme; and the errors
+    /// per KiB that the block's last erase adds to it.
+    #[inline]
+    pub fn of_page(&self, plane: PlaneId, block: u32, page: u32, pec: u32) -> (u32, f64) {
+        let lived = self.lived[self.layout.block_index(plane, block)];
+        let share = self.shares[(page / self.layout.bits) as usize];
+        let cycles = if share == 1.0 {
+            f64::from(lived.cycles)
+        } else {
+            // Programs stress all wordlines alike.
+            let programs = self.eraser.erasing.program_stress / 1e3 * f64::from(pec);
+            let wear = programs + share * (lived.life.wear - programs).max(0.0);
+            cycles(&self.conventional[self.archetypes.of(plane.0, block)], wear)
+        };
+        (cycles.round() as u32, f64::from(lived.added))
+    }
+
+    /// The wear of every block, as cycles of the conventional scheme.
+    pub fn cycles(&self) -> impl Iterator<Item = f64> {
+        self.lived.iter().map(|lived| f64::from(lived.cycles))
+    }
+}
+
+/// After how many cycles wear has reached so much, by the wear at every [`STEP`].
+fn cycles(wear: &[f64], reached: f64) -> f64 {
+    let after = wear.partition_point(|wear| *wear <= reached).clamp(1, wear.len() - 1);
+    let (low, high) = (wear[after - 1], wear[after]);
+    f64::from(STEP) * ((after - 1) as f64 + (reached - low) / (high - low).max(1e-12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_are_read_off_between_and_beyond_the_steps() {
+        let wear = [0.0, 1.0, 4.0];
+        for (reached, wanted) in [(0.0, 0.0), (0.5, 25.0), (1.0, 50.0), (2.5, 75.0), (4.0, 100.0), (7.0, 150.0)] {
+            assert!((cycles(&wear, reached) - wanted).abs() < 1e-9, "{reached}");
+        }
+    }
+}
