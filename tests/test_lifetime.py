@@ -36,6 +36,16 @@ def test_the_table_of_the_procedures_is_that_of_the_schemes() -> None:
         assert [(loops, index, 0.5 * t1, 0.5 * t2) for loops, index, t1, t2 in chip.ept(requirement)] == rows
 
 
+def test_lives_become_terabytes_and_years() -> None:
+    drive = ssdlab.Device("electronics25")
+    assert drive.raw_capacity == 8 * 2 * 4 * 497 * 2112 * 16384
+    found = lifetime.endurance(5000, "electronics25", waf=2.5, dwpd=2.0)
+    assert found.terabytes == pytest.approx(5000 * drive.raw_capacity / 2.5 / 1e12)
+    assert found.years == pytest.approx(found.terabytes * 1e12 / (2 * drive.capacity) / 365.25)
+    with pytest.raises(ssdlab.InputError, match="at least 1"):
+        lifetime.endurance(5000, "electronics25", waf=0.5)
+
+
 def test_the_command_tells_and_writes_lifetimes(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "lives.json"
     done = cli("lifetime", "--scheme", "ispe", "--scheme", "reo", "--chips", "20", "--step", "100", "--out", str(out))
@@ -43,6 +53,11 @@ def test_the_command_tells_and_writes_lifetimes(cli: Cli, tmp_path: Path) -> Non
     assert "reo" in done.stdout
     assert "63 errors" in done.stdout
     rows = json.loads(out.read_text())
+    drives = cli(
+        "lifetime", "--scheme", "reo", "--chips", "5", "--device", "electronics25", "--waf", "3", "--dwpd", "2"
+    )
+    assert "TB written" in drives.stdout
+    assert "years" in drives.stdout
     assert {row["scheme"] for row in rows} == {"ispe", "reo"}
     for words, said in (
         (["--scheme", "rio"], "the schemes are"),

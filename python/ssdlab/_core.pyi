@@ -114,6 +114,9 @@ class Device:
     @property
     def capacity(self) -> int:
         """Logical capacity [B]."""
+    @property
+    def raw_capacity(self) -> int:
+        """Capacity of the flash, spare blocks included [B]."""
 
     @property
     def outstanding(self) -> int:

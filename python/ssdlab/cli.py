@@ -689,6 +689,13 @@ def characterize(
 @click.option("--step", type=Whole(1), default=50, show_default=True, metavar="N", help="Cycles between two looks.")
 @click.option("--last", type=Whole(1), default=10_000, show_default=True, metavar="N", help="P/E cycles at the end.")
 @click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
+@click.option("--device", metavar="NAME|FILE", help="Also tell what a device's host may write, and for how many years.")
+@click.option(
+    "--waf", type=float, metavar="X", default=1.0, show_default=True, help="The device's write amplification (ftl.waf)."
+)
+@click.option(
+    "--dwpd", type=float, metavar="X", default=1.0, show_default=True, help="Its load: capacities written a day."
+)
 @click.option("--out", metavar="FILE", help="Write what was seen at every look (.csv, .parquet or .json).")
 @click.option("--plot", metavar="FILE", help="Draw M_RBER over P/E cycles (PNG, SVG or PDF; needs matplotlib).")
 def lifetime(
@@ -702,6 +709,9 @@ def lifetime(
     step: int,
     last: int,
     seed: int,
+    device: str | None,
+    waf: float,
+    dwpd: float,
     out: str | None,
     plot: str | None,
 ) -> None:
@@ -713,6 +723,7 @@ def lifetime(
     \b
     ssdlab lifetime
     ssdlab lifetime tlc48-reo --scheme ispe --scheme reo --requirement 40 --out lives.csv --plot lives.png
+    ssdlab lifetime --device electronics25 --waf 2.6 --dwpd 3
     """
     from . import characterize, table
     from . import lifetime as module
@@ -723,7 +734,11 @@ def lifetime(
     if requirement is None:
         requirement = characterize.constant(found, "erasing", "requirement")
     lives = module.cycle(found, names, requirement=requirement, mispredictions=mispredictions, step=step, last=last)
-    table.show([table.of_lives(lives, requirement)])
+    drives = None
+    if device is not None:
+        cycles = module.lifetimes(lives, requirement)
+        drives = {n: None if life is None else module.endurance(life, device, waf, dwpd) for n, life in cycles.items()}
+    table.show([table.of_lives(lives, requirement, drives)])
     if out is not None:
         write_table(lives, out)
         click.echo(f"wrote {out}")

@@ -110,6 +110,11 @@ class Device:
         return self._core.capacity
 
     @property
+    def raw_capacity(self) -> int:
+        """Capacity of the flash, spare blocks included [B]."""
+        return self._core.raw_capacity
+
+    @property
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
         return self._core.outstanding

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import _core
 from ._core import Chip, InputError
 from .characterize import constant
 
@@ -22,14 +23,11 @@ class EraseScheme(NamedTuple):
 
 
 SCHEMES = {
-    "ispe": EraseScheme("ispe", "none", "nominal"),
-    "i-ispe": EraseScheme("i-ispe", "none", "nominal"),
-    "dpes": EraseScheme("ispe", "none", "scaled"),
-    "reo-minus": EraseScheme("felp", "none", "nominal"),
-    "reo": EraseScheme("felp", "ecc", "nominal"),
-    "reo-plus": EraseScheme("felp", "ecc", "per-wordline"),
+    name: EraseScheme(**choices)
+    for name, choices in ((name, dict(chosen)) for name, _, chosen in _core.schemes())
+    if choices.keys() == set(EraseScheme._fields)
 }
-"""The schemes of electronics25 section 7.1; ``ispe`` is its Baseline."""
+"""The named schemes that say how blocks are erased; ``ispe`` is electronics25's Baseline."""
 
 
 def cycle(
@@ -65,6 +63,30 @@ def cycle(
         rows += [(name, pec, *rest, time / 1e6, failed) for pec, *rest, time, failed in found]
     columns = ["scheme", "pec", "m_rber", "m_rber_max", "loops", "within_two", "erase_ms", "failed"]
     return polars.DataFrame(rows, schema=columns, orient="row")
+
+
+class Endurance(NamedTuple):
+    """What a drive's host may write before its blocks have lived."""
+
+    terabytes: float
+    """TBW: what the host writes [TB]."""
+    years: float
+    """How long that lasts at the daily load."""
+
+
+def endurance(cycles: float, device: str, waf: float, dwpd: float = 1.0) -> Endurance:
+    """What blocks that live for so many P/E cycles make of a device: wear is spread evenly, every byte of the host
+    costs ``waf`` programmed ones (``ftl.waf`` of a run), and a day brings ``dwpd`` times the logical capacity."""
+    from .device import Device
+
+    if waf < 1 or dwpd <= 0:
+        raise InputError(
+            f"a write amplification of {waf:g} and {dwpd:g} drive writes a day\n"
+            "  help: write at least 1, such as a run's ftl.waf, and a positive load"
+        )
+    drive = Device(device)
+    written = cycles * drive.raw_capacity / waf
+    return Endurance(written / 1e12, written / (dwpd * drive.capacity * 365.25))
 
 
 def lifetimes(lives: polars.DataFrame, requirement: float) -> dict[str, float | None]:

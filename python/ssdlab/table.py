@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import polars
 
     from .comparison import Comparison
+    from .lifetime import Endurance
     from .result import Requests, Result, Runs, Section
     from .study import Verdict
 
@@ -375,8 +376,10 @@ def _share(share: float) -> str:
     return f"{share:.3f}" if share >= 0.1 else f"{share:.2g}"
 
 
-def of_lives(lives: polars.DataFrame, requirement: float) -> Table:
-    """Lifetimes under erase schemes, and what erases are like at some ages."""
+def of_lives(
+    lives: polars.DataFrame, requirement: float, drives: Mapping[str, Endurance | None] | None = None
+) -> Table:
+    """Lifetimes under erase schemes, what erases are like at some ages, and what a drive makes of it."""
     from .lifetime import lifetimes
 
     cycles = lifetimes(lives, requirement)
@@ -396,5 +399,10 @@ def of_lives(lives: polars.DataFrame, requirement: float) -> Table:
                 f"{of[at]['erase_ms']:.2f}",
             )
         )
-    heads = ("", "P/E cycles", "%", "errors, fresh", f"at {at:,}", "ms an erase, fresh", f"at {at:,}")
-    return Table(f"cycles to {requirement:g} errors per KiB, mean over blocks", heads, rows)
+        if drives is not None:
+            drive = drives[name]
+            rows[-1] += ("", "") if drive is None else (f"{drive.terabytes:,.0f}", f"{drive.years:.1f}")
+    heads = ["", "P/E cycles", "%", "errors, fresh", f"at {at:,}", "ms an erase, fresh", f"at {at:,}"]
+    if drives is not None:
+        heads += ["TB written", "years"]
+    return Table(f"cycles to {requirement:g} errors per KiB, mean over blocks", tuple(heads), rows)

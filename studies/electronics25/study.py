@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import ssdlab
 from ssdlab import characterize, chip_figures, lifetime, plot, trace
 from ssdlab._core import Chip
 from ssdlab.characterize import GRAINS, RANGES, constant, load
+from ssdlab.confidence import mean_and_half_width
 from ssdlab.study import Measured, Tables, number
 
 CHIP = "tlc48-reo"
+Settings = dict[str, str | int | bool]
 REQUIREMENT = 63.0
 TWINS = {
     "ali_32": (0.07, 54, 16.3),
@@ -42,6 +48,12 @@ T2 = {
     5: ROW,
 }
 
+PEC = (0, 500, 1500, 2500, 3500, 4500)
+T_EP, T_VR = 3.5, 0.1
+"""Of a loop [ms] (section 3.2)."""
+FIRST_MS = 1.0
+"""The short first pulse (Table 1, row 1: at most 2.5 of 3.5 ms are left to choose)."""
+
 TABLES: dict[str, Callable[[Any], pl.DataFrame]] = {
     "erase_times": lambda progress: characterize.erase_times(load(CHIP), pec=characterize.LIFE_PEC),
     "life": lambda progress: characterize.life(load(CHIP)),
@@ -53,8 +65,13 @@ TABLES: dict[str, Callable[[Any], pl.DataFrame]] = {
     "ept_unsafe": lambda progress: _unsafe(),
     "wordlines": lambda progress: characterize.wordline_speeds(load(CHIP)),
     "gate": lambda progress: characterize.gate_voltages(load(CHIP)),
+    "erases": lambda progress: _erases(),
+    "endurance": lambda progress: _endurance(),
     "twins": lambda progress: trace.twins([f"electronics25/{name}" for name in TWINS]),
 }
+
+QUICK = {"endurance": lambda progress: _endurance(["random"])}
+"""In CI some rows only."""
 
 
 def _population() -> Chip:
@@ -76,6 +93,49 @@ def _lifetimes() -> pl.DataFrame:
             lives = lifetime.cycle(_population(), requirement=requirement, mispredictions=wrong)
             rows += [(requirement, wrong, *found) for found in lifetime.lifetimes(lives, requirement).items()]
     return pl.DataFrame(rows, schema=["requirement", "mispredictions", "scheme", "cycles"], orient="row")
+
+
+def _erases() -> pl.DataFrame:
+    """One erase on an idle die: scheme, pec, loops, took_ns (the time that the die erased), equation_ns (Eq. 2, and
+    Eq. 3 with Table 1 where the block's need is known without its life)."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        requests = Path(folder) / "write.trace"
+        requests.write_text("0 0 0 32 0\n")  # MQSim's format: a page is written.
+        one: Settings = {"geometry.channels": 1, "geometry.chips": 1, "geometry.planes": 1}
+        one |= {"ftl.erase_when": "opened", "bus.t_command": "0us"}
+        for scheme, ages in (("ispe", PEC), ("reo-minus", (0,)), ("reo", (0,))):
+            for pec in ages:
+                found = ssdlab.run("electronics25", requests, scheme=scheme, age=f"pec={pec},fill=0.5", settings=one)
+                loops = found.flash.erase.loops.mean
+                took = round(found.usage.die.erase / 100 * found.host.elapsed_s * 1e9)
+                # A fresh block needs 3.5 to 3.7 pulses of 0.5 ms: after the first 1 ms its fail bits are below delta.
+                last = {"reo-minus": T1[1][1], "reo": T2[1][1]}.get(scheme)
+                saved = 0.0 if last is None else T_EP - (FIRST_MS + last) - (T_VR if last else 0.0)
+                rows.append((scheme, pec, loops, took, round(((T_EP + T_VR) * loops - saved) * 1e6)))
+    return pl.DataFrame(rows, schema=["scheme", "pec", "loops", "took_ns", "equation_ns"], orient="row")
+
+
+def _endurance(loads: Sequence[str] = ("random", "zipf:0.9")) -> pl.DataFrame:
+    """What the lives of blocks make of the SSD of Table 2: load, waf (of a steady state), scheme, cycles, tbw [TB],
+    years at one drive write a day."""
+    lives = lifetime.lifetimes(lifetime.cycle(_population()), REQUIREMENT)
+    rows = []
+    for words in loads:
+        # One channel of the eight with shorter blocks: a plane's amplification is that of its share of spare blocks.
+        settings: Settings = {"geometry.channels": 1, "geometry.pages": 528, "age.staggered": True}
+        settings |= {"workload.rw": "randwrite", "workload.random_distribution": words, "workload.footprint": "none"}
+        settings |= {"workload.bs": "16KiB", "workload.blockalign": "16KiB"}
+        settings |= {"workload.requests": 3_000_000, "workload.rate_iops": 100_000}
+        found = ssdlab.run(
+            "electronics25", precondition="closed-form", settings=settings, replay="closed:256", warmup=1_500_000
+        )
+        waf = number(found.ftl.waf)
+        for scheme, cycles in lives.items():
+            if cycles is not None:
+                drive = lifetime.endurance(cycles, "electronics25", waf)
+                rows.append((words, waf, scheme, cycles, drive.terabytes, drive.years))
+    return pl.DataFrame(rows, schema=["load", "waf", "scheme", "cycles", "tbw", "years"], orient="row")
 
 
 def _unsafe() -> pl.DataFrame:
@@ -211,12 +271,177 @@ def _life_claims(tables: Tables) -> dict[str, Measured]:
     }
 
 
+READ, WRITE, IOPS = "host.read.latency_ns.mean", "host.write.latency_ns.mean", "host.all.iops"
+P4, P6 = "host.read.latency_ns.p99_99", "host.read.latency_ns.p99_9999"
+AGES = ("0.5K", "2.5K", "4.5K")
+
+
+def _geomean(table: pl.DataFrame, value: str, scheme: str, age: str) -> Measured:
+    """The geometric mean over the workloads of a scheme's mean over the Baseline's [%], seed by seed."""
+    each = table.filter(age=age).pivot(on="scheme", index=["workload", "seed"], values=value)
+    ratio = each.with_columns(r=(pl.col(scheme) / pl.col("ispe")).log())
+    seeds = ratio.group_by("seed").agg(pl.col("r").mean().exp()).sort("seed")["r"]
+    mean, half = mean_and_half_width([100 * r for r in seeds.to_list()])
+    return Measured(mean, half)
+
+
+def _reductions(of: pl.DataFrame, over: pl.DataFrame, value: str) -> list[float]:
+    """By how much each workload's percentile is lower in one table than in another [%]."""
+    both = of.join(over, on="workload", suffix="_over", maintain_order="left")
+    return [100 * (1 - row[value] / row[f"{value}_over"]) for row in both.iter_rows(named=True)]
+
+
+def _over(values: Sequence[float], note: str = "") -> Measured:
+    """The mean over workloads, with its interval."""
+    mean, half = mean_and_half_width(list(values))
+    return Measured(mean, half, note)
+
+
+def _means(tables: Tables) -> dict[str, Measured]:
+    """Table 4."""
+    systems, iops = tables["systems"], tables["iops"]
+
+    def cell(value: str, scheme: str, age: str) -> Measured:
+        return _geomean(iops if value == IOPS else systems, value, scheme, age)
+
+    flat = {
+        f"{scheme} {age} {value.split('.')[1]}": number(cell(value, scheme, age).value)
+        for value in (READ, WRITE, IOPS)
+        for scheme, ages in (("i-ispe", AGES[:2]), ("reo-minus", AGES), ("reo", AGES), ("dpes", AGES[2:]))
+        for age in ages
+    } | {f"reo-plus {age} write": number(cell(WRITE, "reo-plus", age).value) for age in AGES}
+    furthest = max(flat, key=lambda name: abs(flat[name] - 100))
+    reo = {age: number(cell(READ, "reo", age).value) for age in AGES}
+    lived = "wear is lived: what spares a block spares its reads retries"
+    names = {"0.5K": "0k5", "2.5K": "2k5", "4.5K": "4k5"}
+    return {
+        **{f"reo.read.reo_plus.{names[age]}": cell(READ, "reo-plus", age) for age in AGES},
+        **{f"reo.iops.reo_plus.{names[age]}": cell(IOPS, "reo-plus", age) for age in AGES},
+        **{f"reo.write.dpes.{names[age]}": cell(WRITE, "dpes", age) for age in AGES[:2]},
+        **{f"reo.iops.dpes.{names[age]}": cell(IOPS, "dpes", age) for age in AGES[:2]},
+        "reo.read.dpes.2k5": cell(READ, "dpes", "2.5K")._replace(note=lived),
+        "reo.read.reo": Measured(max(reo.values()), note=", ".join(f"{v:.1f} at {a}" for a, v in reo.items())),
+        "reo.table4.flat": Measured(abs(flat[furthest] - 100), note=f"{furthest}; {lived}"),
+    }
+
+
+def _tails(tables: Tables) -> dict[str, Measured]:
+    """Fig. 24 and 25. Intervals are over the workloads."""
+    tails, wrong = tables["tails"], tables["mispredict"]
+
+    def at(scheme: str, age: str, table: pl.DataFrame = tails) -> pl.DataFrame:
+        return table.filter(scheme=scheme, age=age)
+
+    def less(scheme: str, over: str, age: str, value: str) -> list[float]:
+        return _reductions(at(scheme, age), at(over, age), value)
+
+    def mean(scheme: str, over: str, value: str, ages: Sequence[str] = AGES) -> Measured:
+        of = [less(scheme, over, age, value) for age in ages]
+        return _over([sum(column) / len(column) for column in zip(*of, strict=True)])
+
+    def cost(scheme: str, age: str) -> Measured:
+        return _over([-value for value in _reductions(at(scheme, age, wrong), at(scheme, age), P6)])
+
+    names = dict(zip(("0k5", "2k5", "4k5"), AGES, strict=True))
+    both = [(a + b) / 2 for a, b in zip(*(less("reo", "reo-minus", "2.5K", value) for value in (P4, P6)), strict=True)]
+    costs = [cost(scheme, "4.5K") for scheme in ("reo", "reo-minus")]
+    measured = {
+        f"reo.tail{digits}.{scheme.replace('-', '_')}{'' if name is None else '.' + name}": mean(
+            scheme, "ispe", value, AGES if name is None else [names[name]]
+        )
+        for digits, value in ((4, P4), (6, P6))
+        for scheme in ("reo", "reo-minus")
+        for name in (None, *names)
+    }
+    return measured | {
+        "reo.tail.reo_over_minus.2k5": _over(both),
+        "reo.tail4.reo_over_minus.max": Measured(max(less("reo", "reo-minus", "2.5K", P4))),
+        "reo.tail6.reo_over_minus.max": Measured(max(less("reo", "reo-minus", "2.5K", P6))),
+        **{
+            f"reo.tail{digits}.i_ispe.{name}": mean("reo", "i-ispe", value, [names[name]])
+            for digits, value in ((4, P4), (6, P6))
+            for name in ("0k5", "2k5")
+        },
+        "reo.tail4.dpes": mean("reo", "dpes", P4),
+        "reo.tail6.dpes": mean("reo", "dpes", P6),
+        "reo.tail4.dpes.2k5": _over([-value for value in less("dpes", "ispe", "2.5K", P4)]),
+        "reo.tail4.reo_plus": mean("reo-plus", "reo", P4),
+        "reo.tail6.reo_plus": mean("reo-plus", "reo", P6),
+        "reo.mispredict.tail6.reo": _over(_reductions(at("reo", "0.5K", wrong), at("ispe", "0.5K"), P6)),
+        "reo.mispredict.tail6.reo_minus": _over(_reductions(at("reo-minus", "0.5K", wrong), at("ispe", "0.5K"), P6)),
+        "reo.mispredict.cost.reo.0k5": cost("reo", "0.5K"),
+        "reo.mispredict.cost.reo_minus.0k5": cost("reo-minus", "0.5K"),
+        "reo.mispredict.cost.4k5": max(costs, key=lambda found: number(found.value)),
+    }
+
+
+def _us(text: str) -> float:
+    scale = {"us": 1.0, "ms": 1e3, "ns": 1e-3}[text[-2:]]
+    return float(text[:-2]) * scale
+
+
+def _mechanisms(tables: Tables) -> dict[str, Measured]:
+    """Table 2, Eq. 2 and 3, and m-ISPE's formulas."""
+    device = ssdlab.run("electronics25", "random-read-8k", requests=1).manifest.device.config
+    chip, geometry = device.chip, device.geometry
+    spans = {name: value.strip('"') for _, name, value, _, _ in load(CHIP).constants if value.endswith('s"')}
+    factors = {pec: _program_us(pec) for pec in (500, 2500)}
+    shortest = min(value for row in T1.values() for value in row)
+    raw = ssdlab.Device("electronics25").raw_capacity
+    entries = [
+        raw >= 1024e9,
+        device.host.link_bandwidth == "8GB/s",
+        device.gc.victim == "greedy",
+        device.ftl.over_provisioning == 0.2,
+        geometry.channels == 8,
+        geometry.chips * geometry.dies == 2,
+        geometry.planes == 4,
+        geometry.blocks == 497,
+        geometry.pages == 2112,
+        geometry.page_size == "16KiB",
+        geometry.cell == "TLC",
+        _us(chip.t_read) == 40,
+        _us(chip.t_prog) == 350,
+        factors[500] == 385,
+        factors[2500] == 455,
+        GRAINS * _us(spans["t_grain"]) == 3500,
+        (shortest, max(T1[5])) == (0.5, 3.5) and tables["ept"].filter(pl.col("t1_ms") < 0.5).is_empty(),
+        _us(spans["t_verify"]) == 100,
+    ]
+    erases = tables["erases"]
+    times = tables["erase_times"].filter(pl.col("loops") <= 5)
+    wrong = times.filter((pl.col("grains") + GRAINS - 1) // GRAINS != pl.col("loops"))
+    return {
+        "reo.device.table2": Measured(sum(entries), note=f"{raw / 1e9:.0f} GB of flash"),
+        "reo.tbers.equation": Measured(
+            number((erases["took_ns"] - erases["equation_ns"]).abs().max()),
+            note="REO at other P/E counts: crates/ssd/tests/erasing.rs",
+        ),
+        "reo.m_ispe.formula": Measured(int(wrong["blocks"].sum())),
+        "reo.dpes.limit": Measured(3000, note="by construction: given to the scheme, as section 7.1 gives it"),
+        "reo.stress.3d_over_2d": Measured(None, note="no 2D chip is modelled"),
+    }
+
+
+def _program_us(pec: int) -> float:
+    """How long a die programs one page under DPES after so many cycles [us]."""
+    with tempfile.TemporaryDirectory() as folder:
+        requests = Path(folder) / "write.trace"
+        requests.write_text("0 0 0 32 0\n")
+        found = ssdlab.run("electronics25", requests, scheme="dpes", age=f"pec={pec},fill=0.5")
+        time = number(found.usage.die.program) / 100 * number(found.host.elapsed_s) * 1e6
+        return round(16 * time)  # The mean of sixteen dies, one of which programs.
+
+
 def measure(tables: Tables) -> dict[str, Measured]:
-    """What can be measured so far: the chip, the lives of its blocks under every scheme, and the twins."""
+    """The chip, the lives of its blocks, the twins, and the drives."""
     twins = {row["workload"]: row for row in tables["twins"].iter_rows(named=True)}
     return {
         **_chip_claims(tables),
         **_life_claims(tables),
+        **_mechanisms(tables),
+        **_means(tables),
+        **_tails(tables),
         "reo.traces.read": Measured(100.0 * max(abs(twins[n]["read_ratio"] - row[0]) for n, row in TWINS.items())),
         "reo.traces.size": Measured(
             100.0 * max(abs(twins[n]["size_bytes"] / 1024 / row[1] - 1) for n, row in TWINS.items())
@@ -226,5 +451,201 @@ def measure(tables: Tables) -> dict[str, Measured]:
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Fig. 9, 11, 15, 16, 17, 18a, 21, and Table 1."""
-    return {**chip_figures.erasing(tables, REQUIREMENT), "fig21": plot.lives(tables["lives"], REQUIREMENT)}
+    """Fig. 9, 11, 15 to 18, 21 to 26, and Table 1; the age of the data, suspension and read schemes, endurance."""
+    return {
+        **chip_figures.erasing(tables, REQUIREMENT),
+        "fig21": plot.lives(tables["lives"], REQUIREMENT),
+        "fig22": _fig22(tables),
+        "fig23": _fig23(tables["systems"]),
+        "fig24": _fig24(tables["tails"]),
+        "fig25": _fig25(tables),
+        "fig26": _fig26(tables),
+        "retention": _retention(tables["retention"]),
+        "beyond": _beyond(tables["beyond"]),
+        "endurance": _endurance_figure(tables["endurance"]),
+    }
+
+
+def _groups(axes: Axes, groups: Sequence[str], bars: dict[str, list[float]]) -> None:
+    """Bars side by side in each group."""
+    width = 0.8 / len(bars)
+    for index, (name, values) in enumerate(bars.items()):
+        places = [place - 0.4 + width * (index + 0.5) for place in range(len(groups))]
+        axes.bar(places, values, width, label=name, color=plot.COLOURS[index % len(plot.COLOURS)])
+    axes.set_xticks(range(len(groups)), groups)
+    axes.grid(axis="y", alpha=0.3)
+    axes.set_axisbelow(True)
+
+
+def _fig22(tables: Tables) -> Figure:
+    """Table 4 and Fig. 22: means over the Baseline's."""
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, (value, title) in zip(
+        panels, ((READ, "read latency"), (WRITE, "write latency"), (IOPS, "IOPS")), strict=True
+    ):
+        table = tables["iops" if value == IOPS else "systems"]
+        rows = {
+            s: [number(_geomean(table, value, s, age).value) for age in AGES] for s in lifetime.SCHEMES if s != "ispe"
+        }
+        _groups(axes, AGES, rows)
+        axes.axhline(100, color=plot.INK, lw=0.8)
+        axes.set_title(f"{title}, % of ispe's")
+        axes.set_xlabel("P/E cycles")
+    panels[0].set_ylim(60, 130)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    return figure
+
+
+def _fig23(systems: pl.DataFrame) -> Figure:
+    """Retry steps of reads at 4.5K: mean, half and the worst hundredth."""
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    axes = figure.subplots()
+    of = systems.filter(age="4.5K").group_by("scheme", maintain_order=True).agg(pl.col("^flash.retry.steps.*$").mean())
+    names = {"mean": "mean", "p50": "50 %", "p99": "99 %"}
+    _groups(
+        axes, of["scheme"].to_list(), {name: of[f"flash.retry.steps.{key}"].to_list() for key, name in names.items()}
+    )
+    axes.set_ylabel("retry steps at 4.5K P/E cycles")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _fig24(tails: pl.DataFrame) -> Figure:
+    """Tails over the Baseline's, by workload."""
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    panels = figure.subplots(3, 2, sharex=True, sharey=True)
+    for row, age in zip(panels, AGES, strict=True):
+        for axes, (value, title) in zip(row, ((P4, "p99.99"), (P6, "p99.9999")), strict=True):
+            each = tails.filter(age=age).pivot(on="scheme", index="workload", values=value, maintain_order=True)
+            bars = {
+                scheme: (100 * each[scheme] / each["ispe"]).to_list() for scheme in lifetime.SCHEMES if scheme != "ispe"
+            }
+            _groups(axes, each["workload"].to_list(), bars)
+            axes.axhline(100, color=plot.INK, lw=0.8)
+            axes.set_title(f"{title} of reads at {age} P/E cycles, % of ispe's")
+            axes.tick_params(axis="x", rotation=45)
+    panels[0, 0].set_ylim(0, 160)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    return figure
+
+
+def _fig25(tables: Tables) -> Figure:
+    """Wrong predictions: lives, and tails at 20 %."""
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    lives = tables["lifetimes"].filter(requirement=REQUIREMENT)
+    base = number(lives.filter(scheme="ispe", mispredictions=0.0)["cycles"].item())
+    for index, scheme in enumerate(("reo-minus", "reo")):
+        of = lives.filter(scheme=scheme).sort("mispredictions")
+        shares, cycles = (100 * of["mispredictions"]).to_list(), (100 * of["cycles"] / base).to_list()
+        left.plot(shares, cycles, marker="o", color=plot.COLOURS[index], label=scheme)
+    left.set_xlabel("wrong predictions [%]")
+    left.set_ylabel("life, % of ispe's")
+    left.grid(alpha=0.3)
+    left.legend(frameon=False)
+    tails, wrong = tables["tails"], tables["mispredict"]
+    ages = ("0.5K", "4.5K")
+
+    def reduction(of: pl.DataFrame, scheme: str, age: str) -> float:
+        found = _reductions(of.filter(scheme=scheme, age=age), tails.filter(scheme="ispe", age=age), P6)
+        return sum(found) / len(found)
+
+    bars = {
+        f"{scheme}, {share}": [reduction(of, scheme, age) for age in ages]
+        for scheme in ("reo-minus", "reo")
+        for share, of in (("0 %", tails), ("20 %", wrong))
+    }
+    _groups(right, ages, bars)
+    right.set_xlabel("P/E cycles")
+    right.set_ylabel("p99.9999 reduction over ispe [%]")
+    right.legend(frameon=False)
+    return figure
+
+
+def _fig26(tables: Tables) -> Figure:
+    """Weaker ECC: lives, and tails."""
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    lives = tables["lifetimes"].filter(mispredictions=0.0)
+    groups = [f"{errors:g}" for errors in (40.0, 50.0, 63.0)]
+
+    def life(scheme: str) -> list[float]:
+        return lives.filter(scheme=scheme).sort("requirement")["cycles"].to_list()
+
+    _groups(left, groups, {scheme: life(scheme) for scheme in ("ispe", "reo-minus", "reo")})
+    left.set_ylabel("P/E cycles of life")
+    table = tables["requirement"]
+    base = table.filter(scheme="ispe")
+    bars = {}
+    for age in AGES:
+        of = table.filter(scheme="reo", age=age)
+        both = of.join(base.filter(age=age), on=["erase.requirement", "workload"], suffix="_over")
+        mean = both.group_by("erase.requirement").agg((100 * (1 - pl.col(P6) / pl.col(f"{P6}_over"))).mean())
+        bars[f"reo at {age}"] = mean.sort("erase.requirement")[P6].to_list()
+    _groups(right, groups, bars)
+    right.set_ylabel("p99.9999 reduction over ispe [%]")
+    for axes in (left, right):
+        axes.set_xlabel("errors per KiB that a block may have")
+        axes.legend(frameon=False)
+    return figure
+
+
+def _retention(table: pl.DataFrame) -> Figure:
+    """What the age of the data does to the means."""
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    ages = ["0d", "1mo", "3mo", "12mo"]
+    for axes, pec in zip(panels, (500, 2500), strict=True):
+        bars = {}
+        for scheme in ("dpes", "reo", "reo-plus"):
+            of = table.filter(pl.col("age.pec") == pec).pivot(
+                on="scheme", index=["age.retention", "workload", "seed"], values=READ
+            )
+            ratio = of.with_columns(r=(pl.col(scheme) / pl.col("ispe")).log()).group_by("age.retention")
+            found = dict(ratio.agg(100 * pl.col("r").mean().exp()).iter_rows())
+            bars[scheme] = [number(found[age]) for age in ages]
+        _groups(axes, ages, bars)
+        axes.axhline(100, color=plot.INK, lw=0.8)
+        axes.set_title(f"{pec:,} P/E cycles")
+        axes.set_xlabel("age of the data")
+    panels[0].set_ylim(60, 110)
+    panels[0].set_ylabel("mean read latency, % of ispe's")
+    panels[0].legend(frameon=False)
+    return figure
+
+
+def _beyond(table: pl.DataFrame) -> Figure:
+    """The tail under erase, suspension and read schemes."""
+    figure = Figure(figsize=(10, 5.5), layout="constrained")
+    panels = figure.subplots(2, 3, sharey="row", sharex=True)
+    names = table["suspension"].unique(maintain_order=True).to_list()
+    for row, age in zip(panels, AGES[:2], strict=True):
+        for axes, reads in zip(row, table["reads"].unique(maintain_order=True).to_list(), strict=True):
+            of = table.filter(age=age, reads=reads)
+            bars = {
+                scheme: [number(of.filter(scheme=scheme, suspension=name)[P6].item()) / 1e6 for name in names]
+                for scheme in of["scheme"].unique(maintain_order=True).to_list()
+            }
+            _groups(axes, names, bars)
+            axes.set_title(f"{reads} reads, {age} P/E cycles")
+        row[0].set_ylabel("p99.9999 of reads [ms]")
+    panels[1, 1].set_xlabel("suspension of erases")
+    handles = panels[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def _endurance_figure(table: pl.DataFrame) -> Figure:
+    """Terabytes written by scheme."""
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    axes = figure.subplots()
+    schemes = table["scheme"].unique(maintain_order=True).to_list()
+    bars = {
+        f"{load_name} writes, WAF {number(of['waf'][0]):.2f}": of["tbw"].to_list()
+        for (load_name,), of in table.group_by("load", maintain_order=True)
+    }
+    _groups(axes, schemes, bars)
+    axes.set_ylabel("TB that the host may write")
+    axes.legend(frameon=False)
+    return figure

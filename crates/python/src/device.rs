@@ -100,6 +100,12 @@ impl Device {
         self.lock().capacity().0
     }
 
+    /// Capacity of the flash, spare blocks included [B].
+    #[getter]
+    fn raw_capacity(&self) -> u64 {
+        self.lock().plan().layout.raw_bytes().0
+    }
+
     /// Requests that were submitted and have not completed.
     #[getter]
     fn outstanding(&self) -> u64 {

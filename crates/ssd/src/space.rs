@@ -141,8 +141,8 @@ impl Space {
     /// Blocks of a plane that the initial state may take, of `usable` ones.
     pub fn initial_blocks(&self, config: &Config, usable: u32) -> u32 {
         match config.age.precondition {
-            // The planes have what collection keeps free, and their open blocks.
-            Precondition::ClosedForm if config.age.staggered => usable - config.gc.stop - self.open,
+            // The next block that is opened beside those that are open makes collection start.
+            Precondition::ClosedForm if config.age.staggered => usable - config.gc.start - self.open,
             // The first block that is opened makes collection start.
             Precondition::ClosedForm => usable - config.gc.start,
             Precondition::None | Precondition::Write(_) if config.age.staggered => {

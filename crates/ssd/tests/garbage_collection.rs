@@ -276,3 +276,34 @@ fn an_idle_die_collects_and_a_busy_drive_finds_free_blocks() {
     assert_eq!(device.free_blocks().1, 9);
     assert!(device.counters().background_runs >= 7);
 }
+
+#[test]
+fn dies_of_a_staggered_drive_collect_one_after_another() {
+    let settings = [
+        "geometry.chips=16",
+        "geometry.blocks=60",
+        "geometry.pages=256",
+        "age.precondition=closed-form",
+        "ftl.streams=2",
+    ];
+    let spare = ["gc.start=3", "gc.stop=3", "ftl.over_provisioning=0.25"];
+    let run = |staggered: &str| {
+        let config = config(&[&settings[..], &spare, &[staggered]].concat());
+        let mut device = Device::new(&config, 1).unwrap();
+        device.check_mapping().unwrap();
+        let pages = u64::from(device.plan().logical_pages);
+        // So much that a die opens a block and no more: the share of what is collected in the busiest eighth of it.
+        let eighths: Vec<u64> = (0..8)
+            .map(|_| {
+                let before = device.counters().blocks_moved.iter().sum::<u64>();
+                write(&mut device, 16 * 32, uniform(pages, "eighth"));
+                device.counters().blocks_moved.iter().sum::<u64>() - before
+            })
+            .collect();
+        let most = *eighths.iter().max().unwrap() as f64 / eighths.iter().sum::<u64>() as f64;
+        (most, amplification(&mut device, pages, uniform(pages, "measured")))
+    };
+    let ((together, one), (apart, other)) = (run("age.staggered=false"), run("age.staggered=true"));
+    assert!(together > 1.5 * apart, "{together} {apart}");
+    assert!((one / other - 1.0).abs() < 0.03, "{one} {other}");
+}

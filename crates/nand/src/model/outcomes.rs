@@ -444,4 +444,31 @@ mod tests {
         }
         assert_eq!(age_bin(0.0), 0);
     }
+
+    #[test]
+    fn what_an_erase_has_left_costs_steps_and_the_margin_of_reduced_timing() {
+        let chip = VirtualChip::preset("tlc48").unwrap();
+        let rpt = Rpt::of(&chip);
+        let faster = Faster { rpt, t_pre: 24_000, error: 0.0, age_error: 1.0 };
+        let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip)), Some(faster), 3, 64, 30.0, 1);
+        let mut sums = [0u32; 3];
+        let mut weak = [0u32; 3];
+        for (place, extra) in [0.0, 20.0, 40.0].into_iter().enumerate() {
+            for page in 0..192 {
+                for days in [0, 1, 10, 30, 200] {
+                    let retention = Span(days * 86_400_000_000_000);
+                    let at = |extra| Condition { pec: 1_000, retention, extra };
+                    let (plain, read) = (outcomes.read(3, page, at(0.0)), outcomes.read(3, page, at(extra)));
+                    assert!(read.first >= plain.first && read.weak >= plain.weak, "{plain:?} {read:?}");
+                    assert!(read.first == UNCORRECTABLE || read.first <= read.last);
+                    sums[place] += u32::from(read.first);
+                    weak[place] += u32::from(read.weak);
+                    // No errors fit beside so many.
+                    assert_eq!(outcomes.read(3, page, at(73.0)).first, UNCORRECTABLE);
+                }
+            }
+        }
+        assert!(sums[0] < sums[1] && sums[1] < sums[2], "{sums:?}");
+        assert!(weak[0] == 0 && weak[2] > weak[1], "{weak:?}");
+    }
 }
