@@ -101,7 +101,7 @@ ERASING = {
     "knots_grains": ([0.0, 0.45, 1.493, 4.098, 8.429, 18.255, 25.141, 29.817, 42.306], LIFE),
     "program_stress": (0.25, "fitted (reo.stress.erase: 80 % of the stress of a cycle of one loop)"),
     "loop_stress": (1.1345, LIFE),
-    "skip_loss": (0.64, "assumed (fitted to reo.life.i_ispe under another procedure; under this one that claim fails)"),
+    "skip_loss": (0.29, "fitted (reo.life.i_ispe)"),
     "scaled_stress": (0.41, "fitted (reo.life.dpes)"),
     "scaled_errors": (
         20,
@@ -115,7 +115,7 @@ ERASING = {
     "requirement": (63.0, "electronics25 section 5.3"),
     "wordline_speed": (0.4, "electronics25 section 3.3: the best wordline is erased 40 % faster than the worst"),
     "gate_shift": (2.36, "electronics25 section 5.4: 21 % of the shift lost per 0.1 V"),
-    "gate_stress": (2.36, "assumed (in proportion to the shift)"),
+    "gate_stress": (30.0, "fitted (reo.read.reo_plus.*)"),
     "gate_grain": (0.05, "electronics25 sections 4 and 6: 0 to 1 V by 0.05 V"),
 }
 

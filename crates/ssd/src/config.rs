@@ -387,7 +387,7 @@ impl Config {
 impl Config {
     /// How blocks are erased, where it goes pulse by pulse.
     fn eraser(&self, cells: Option<&Reading>) -> Result<Option<Eraser>, ConfigError> {
-        let Erase { pulse, margin, voltage, mispredictions, requirement, .. } = self.erase;
+        let Erase { pulse, margin, voltage, mispredictions, requirement, retire } = self.erase;
         let refuse = |key: &str, problem: &str, remedy: &str| {
             Err(ConfigError {
                 origin: "device".into(),
@@ -404,6 +404,13 @@ impl Config {
                 "set erase.pulse to \"felp\", or this to \"none\"",
             );
         }
+        if mispredictions.0 > 0.0 && pulse != Some(Pulses::Felp) {
+            return refuse(
+                "mispredictions",
+                "is set, and only felp predicts",
+                "set erase.pulse to \"felp\", or this to 0",
+            );
+        }
         if requirement.is_some_and(|errors| !(errors > 0.0 && errors < 1e6)) {
             return refuse("requirement", "is no number of errors", "write errors per KiB, such as 63");
         }
@@ -411,8 +418,20 @@ impl Config {
             if voltage != Voltage::Nominal {
                 return refuse("voltage", "is set, and erase.pulse is not", "set erase.pulse, to \"ispe\" say");
             }
+            if retire {
+                return refuse("retire", "is set, and erase.pulse is not", "set erase.pulse, to \"ispe\" say");
+            }
             return Ok(None);
         };
+        if self.age.pec.0 > 100_000 {
+            return Err(ConfigError {
+                origin: "device".into(),
+                line: None,
+                key: Some("age.pec".into()),
+                problem: format!("is {}, and with erase.pulse every cycle is lived", self.age.pec.0),
+                remedy: "write at most 100000".into(),
+            });
+        }
         let Some(Reading::Virtual(chip)) = cells else {
             let remedy = "set chip.model to a virtual chip such as \"tlc48-reo\", or this to \"none\"";
             return refuse("pulse", "is set, and chip.model says nothing about erasing", remedy);

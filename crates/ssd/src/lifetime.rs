@@ -29,6 +29,8 @@ impl EraseScheme {
 pub struct Erase {
     /// Its pulses; a verify read follows each.
     pub pulses: Vec<Pulse>,
+    /// Loops that it took, skipped ones left out.
+    pub loops: u32,
     /// Grains that are still to go: left to the ECC, or for want of loops.
     pub left: f64,
     /// All loops did not suffice.
@@ -45,11 +47,6 @@ impl Erase {
         self.pulses
             .iter()
             .fold(Span::ZERO, |sum, pulse| sum + erasing.t_grain * u64::from(pulse.grains) + erasing.t_verify)
-    }
-
-    /// Loops that it took.
-    pub fn loops(&self) -> u32 {
-        self.pulses.last().map_or(0, |pulse| pulse.index + 1)
     }
 }
 
@@ -76,7 +73,9 @@ pub struct Eraser {
 impl Eraser {
     /// Profiles the table for a requirement in errors per KiB.
     pub fn new(erasing: &Erasing, scheme: EraseScheme, requirement: f64) -> Eraser {
-        Eraser { erasing: erasing.clone(), scheme, ept: Ept::profile(erasing, requirement) }
+        // What a lower voltage adds is no room for incomplete erasure.
+        let taken = if scheme.voltage == Voltage::Scaled { erasing.scaled_errors } else { 0.0 };
+        Eraser { erasing: erasing.clone(), scheme, ept: Ept::profile(erasing, requirement - taken) }
     }
 
     /// Erases a block that needs `needed` grains after so many cycles. `before` is the loop, from 0, that ended its last erase;
@@ -85,11 +84,12 @@ impl Eraser {
         let (erasing, scheme) = (&self.erasing, &self.scheme);
         let (mut pulses, mut done): (Vec<Pulse>, f64) = (Vec::new(), 0.0);
         let stress = if scheme.voltage.is_scaled(pec) { erasing.scaled_stress } else { 1.0 };
-        let mut wear = erasing.program_stress;
+        let (mut wear, mut loops) = (erasing.program_stress, 0);
         loop {
             let (last, left) = (pulses.last().copied(), needed - done);
             let next = scheme.pulses.next(Verified {
                 last,
+                pulses: pulses.len() as u32,
                 erased: left <= 1e-9,
                 range: Ept::range(erasing, erasing.fail_bits(left)),
                 before,
@@ -107,13 +107,16 @@ impl Eraser {
                 (None, true) => Pulse { index: last.map_or(0, |last| last.index), grains: 1, last: true },
                 (None, false) => {
                     let exhausted = left > 1e-9 && !predicted;
-                    return Erase { pulses, left: left.max(0.0), exhausted, mispredicted, wear: wear / 1e3 };
+                    return Erase { pulses, loops, left: left.max(0.0), exhausted, mispredicted, wear: wear / 1e3 };
                 }
             };
             wear += stress * erasing.pulse_stress(pulse.index, f64::from(pulse.grains));
+            // The rest of the first loop, and the grain after a misprediction, are no loops of their own.
+            loops += u32::from(last.is_none_or(|last| last.index != pulse.index || pulse.grains == erasing.grains));
             pulses.push(pulse);
             if mispredicted {
-                return Erase { pulses, left: left.max(0.0), exhausted: false, mispredicted, wear: wear / 1e3 };
+                let left = left.max(0.0);
+                return Erase { pulses, loops, left, exhausted: false, mispredicted, wear: wear / 1e3 };
             }
             done += erasing.work(last.map(|last| last.index), pulse.index, pulse.grains);
         }
@@ -130,7 +133,7 @@ impl Eraser {
     pub fn cycle(&self, block: &BlockErase, life: &mut Life, pec: u32, cycles: u32, draw: f64) -> Erase {
         let erase = self.erase(self.erasing.needed(block, life.wear), pec, life.before, draw);
         life.wear += erase.wear * f64::from(cycles);
-        life.before = erase.loops().saturating_sub(1);
+        life.before = erase.pulses.last().map_or(0, |pulse| pulse.index);
         erase
     }
 
@@ -177,8 +180,8 @@ pub fn cycle(eraser: &Eraser, blocks: &[BlockErase], (step, last): (u32, u32), s
             let share = 1.0 / blocks.len() as f64;
             after.mean += rber * share;
             after.most = after.most.max(rber);
-            after.loops += f64::from(erase.loops()) * share;
-            after.within_two += f64::from(u8::from(erase.loops() <= 2)) * share;
+            after.loops += f64::from(erase.loops) * share;
+            after.within_two += f64::from(u8::from(erase.loops <= 2)) * share;
             after.time += erase.time(erasing).0 as f64 * share;
             after.failed += f64::from(u8::from(erase.exhausted)) * share;
         }

@@ -407,11 +407,23 @@ units::section! {
     }
 }
 
+units::choices! {
+    /// How blocks were erased before the run.
+    pub enum LivedUnder {
+        /// As in the run, from their first cycle on.
+        Scheme = "scheme",
+        /// Conventionally: the records of blocks that electronics25's simulations look up by P/E count are of such (sections 5.1 and 7.1).
+        Ispe = "ispe",
+    }
+}
+
 units::section! {
     /// The state that a run starts from: a drive that has been written and has aged.
     pub struct Age in "age" {
         /// Program/erase cycles of every block.
         pec: PeCycles = PeCycles(0),
+        /// How blocks were erased in these cycles, where erases go pulse by pulse (erase.pulse): by the run's own scheme, or by ispe.
+        lived: LivedUnder = LivedUnder::Scheme,
         /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
         retention: Retention = Retention::Fixed(Span::ZERO),
         /// Age of the mapping pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).

@@ -68,6 +68,7 @@ impl Space {
         // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
         let wear = &config.wear;
         let failing = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0 || wear.endurance.is_some();
+        let failing = failing || config.erase.retire;
         let reserve = moved + u32::from(moved > 1 && unit_pages > 1) + u32::from(failing);
         let gc = &config.gc;
         if gc.start <= reserve {
@@ -167,7 +168,7 @@ impl Space {
                 "{} and age.invalid = {} need {need} pages a plane, and it has {room} beside the {} free blocks that writing needs",
                 age.fill.0,
                 age.invalid.0,
-                self.reserve + self.open
+                layout.blocks - self.initial_blocks(config, layout.blocks)
             );
             let remedy = "lower age.fill or age.invalid, or raise ftl.over_provisioning";
             return Err(("age.fill", problem, remedy.into()));

@@ -117,7 +117,10 @@ fn expected(scheme: EraseScheme, planes: u64, block: u32, pec: u32, seed: u64) -
         let of = chip.block(seed, archetypes.of(plane, block) as u64, 0);
         let mut life = Life::default();
         (0..pec).step_by(50).for_each(|at| drop(eraser.cycle(&of, &mut life, at, 50, 1.0)));
-        let before = eraser.cycle(&of, &mut life, pec, 0, 1.0).loops() - 1;
+        let before = {
+            eraser.cycle(&of, &mut life, pec, 0, 1.0);
+            life.before
+        };
         eraser.erase(chip.needed(&of, life.wear), pec, before, 1.0).pulses
     };
     let all: Vec<Vec<Pulse>> = (0..8).filter(|plane| planes >> plane & 1 != 0).map(pulses).collect();

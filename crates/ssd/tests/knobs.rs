@@ -221,6 +221,7 @@ const ROWS: &[Row] = &[
     ("age.map_retention", OLD_MAP, "6mo", Reads, 1),
     ("age.temperature", &[], "85C", Writes, 0),
     ("age.fill", &[], "0.1", Reads, -1),
+    ("age.lived", PULSED, "ispe", Overwrites, 0),
     ("age.staggered", WORN, "true", Overwrites, 0),
     ("age.precondition", &[], "closed-form", Mixed, 0),
     ("age.invalid", &["chip.t_read=[40us,60us,50us]"], "0.3", Reads, 0),

@@ -41,7 +41,7 @@ units::section! {
         /// Log of the factor by which each loop's higher voltage multiplies its stress.
         loop_stress: f64 = 1.13,
         /// Share of a skipped loop's work that the next loop's higher voltage does not make up for.
-        skip_loss: f64 = 0.64,
+        skip_loss: f64 = 0.29,
         /// Stress of a pulse whose V_ERASE is 8 to 10 % lower, over the nominal one's.
         scaled_stress: f64 = 0.41,
         /// Errors per KiB that the lower V_ERASE adds: program states have less room.
@@ -63,7 +63,7 @@ units::section! {
         /// Log of the factor by which the erase shift falls per volt of V_WG.
         gate_shift: f64 = 2.36,
         /// Log of the factor by which the stress of an erase falls per volt of V_WG.
-        gate_stress: f64 = 2.36,
+        gate_stress: f64 = 30.0,
         /// Grain of V_WG [V].
         gate_grain: f64 = 0.05,
     }
@@ -179,7 +179,7 @@ impl Erasing {
         if bits <= 0.0 { 0.0 } else { self.rber_incomplete * libm::pow(bits / self.delta, self.incomplete_power) }
     }
 
-    /// The erase shift of a wordline relative to the slowest, by its layer's profile (-1 the slowest).
+    /// The erase shift of a wordline relative to the slowest, by its layer's profile (1 the slowest).
     pub fn wordline_shift(&self, profile: f64) -> f64 {
         1.0 + self.wordline_speed * (1.0 - profile) / 2.0
     }

@@ -13,11 +13,10 @@ pub(super) fn next(seen: Verified<'_>) -> Option<Pulse> {
         return None; // What it has left was chosen.
     }
     // The rest of the first loop, or the next loop.
-    let rest = last.index == 0 && last.grains == FIRST && FIRST < seen.grains;
+    let rest = seen.pulses == 1 && FIRST < seen.grains;
     let index = if rest { 0 } else { last.index + 1 };
     let full = if rest { seen.grains - FIRST } else { seen.grains };
     // Above the last range, and where the loop cannot end the erase, there is nothing to shorten (F_HIGH).
-    let range = seen.range.filter(|range| *range < full as usize);
-    let grains = range.map_or(full, |range| seen.ept.grains(index, range, seen.margin));
-    Some(Pulse { index, grains, last: range.is_some() })
+    let grains = seen.range.map(|range| seen.ept.grains(index, range, seen.margin)).filter(|grains| *grains < full);
+    Some(Pulse { index, grains: grains.unwrap_or(full), last: grains.is_some() })
 }

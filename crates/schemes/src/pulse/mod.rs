@@ -25,6 +25,8 @@ pub struct Pulse {
 pub struct Verified<'a> {
     /// The pulse that has just been verified; None before the first.
     pub last: Option<Pulse>,
+    /// Pulses so far.
+    pub pulses: u32,
     /// Whether all cells are erased.
     pub erased: bool,
     /// The range of the fail bits (see [`Ept::range`]); None above the last.

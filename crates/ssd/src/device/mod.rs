@@ -41,7 +41,6 @@ use crate::agenda::{Agenda, FifoServer};
 use crate::buffer::Buffer;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
-use crate::ftl::lived::Lives;
 use crate::ftl::{Ftl, Location};
 use crate::meter::Meter;
 use crate::probe::{Probe, Unwatched};
@@ -516,7 +515,13 @@ impl<P: Probe> Device<P> {
     /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases go pulse by
     /// pulse.
     pub fn lived_cycles(&self) -> Option<impl Iterator<Item = f64>> {
-        self.ftl.lives.as_ref().map(Lives::cycles)
+        let usable = |plane| {
+            let (in_service, retired) = self.ftl.blocks.in_service(plane);
+            (in_service + retired) as usize
+        };
+        let planes = (0..self.plan.layout.planes).map(PlaneId);
+        let lives = self.ftl.lives.as_ref()?;
+        Some(planes.flat_map(move |plane| lives.cycles(plane).take(usable(plane))))
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.

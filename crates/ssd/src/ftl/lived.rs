@@ -1,16 +1,18 @@
 //! Wear that is lived: what their erases have made of the blocks. A block's wear is the stress that its erases have left, not
 //! a cycle count; how it is erased next, and what reads of its pages meet, follow from that.
 
-use nand::model::erasing::BlockErase;
+use nand::model::erasing::{BlockErase, Erasing};
 use nand::model::outcomes::{ARCHETYPES, Archetypes, Reading};
 use nand::{Layout, PlaneId};
 use units::Stream;
 
-use crate::config::Plan;
-use crate::lifetime::{Erase, EraseScheme, Eraser, Life};
+use crate::config::{LivedUnder, Plan};
+use crate::lifetime::{Erase, Eraser, Life};
 
 /// Cycles in which lives before the run are stepped.
 const STEP: u32 = 50;
+/// Steps at most, on chips that never come to their last loop.
+const LONGEST: usize = 2_000;
 
 /// What a block's erases have made of it.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +40,10 @@ pub(crate) struct Lives {
     /// By wordline: the share of the erases' stress that reaches it.
     shares: Vec<f64>,
     draws: Stream,
-    erases: u64,
 }
 
 impl Lives {
-    /// Where erases go pulse by pulse, blocks that have lived under the same scheme for `age.pec` cycles.
+    /// Where erases go pulse by pulse, blocks that have lived for `age.pec` cycles.
     pub fn new(plan: &Plan, seed: u64) -> Option<Lives> {
         let (eraser, layout) = (plan.eraser.clone()?, plan.layout);
         let Some(Reading::Virtual(chip)) = plan.reading() else { return None };
@@ -51,25 +52,18 @@ impl Lives {
         let archetypes = Archetypes::new(seed);
         let blocks: Vec<BlockErase> = (0..ARCHETYPES).map(|chip| erasing.block(seed, chip, 0)).collect();
         let draws = Stream::new(seed, "mispredictions");
-        let usual = Eraser::new(erasing, EraseScheme::ISPE, erasing.requirement);
-        // As far as any scheme may get; beyond it goes on as at the end.
-        let steps = 2 * (pec / STEP) + 40;
-        let conventional: Vec<Vec<f64>> = blocks
-            .iter()
-            .map(|block| {
-                let mut life = Life::default();
-                let step = |step: u32| {
-                    let wear = life.wear;
-                    usual.cycle(block, &mut life, step * STEP, STEP, 1.0);
-                    wear
-                };
-                (0..steps).map(step).collect()
-            })
-            .collect();
+        let conventional: Vec<Vec<f64>> = blocks.iter().map(|block| conventional(erasing, block)).collect();
         let before = |(number, block): (u64, &BlockErase)| {
             let (mut life, draws) = (Life::default(), draws.entity(number));
-            for at in (0..pec).step_by(STEP as usize) {
-                eraser.cycle(block, &mut life, at, STEP.min(pec - at), draws.uniform(at.into()));
+            match plan.config.age.lived {
+                LivedUnder::Scheme => (0..pec).step_by(STEP as usize).for_each(|at| {
+                    eraser.cycle(block, &mut life, at, STEP.min(pec - at), draws.uniform(at.into()));
+                }),
+                LivedUnder::Ispe => {
+                    life.wear = wear_of(&conventional[number as usize], pec);
+                    let loops = erasing.loops_for(erasing.least_grains(erasing.needed(block, life.wear)));
+                    life.before = loops.min(erasing.loops) - 1;
+                }
             }
             // The erase before the data was written.
             let last = eraser.cycle(block, &mut life, pec, 0, draws.uniform(pec.into()));
@@ -87,15 +81,15 @@ impl Lives {
         };
         let shares = (0..wordlines).map(share).collect();
         let draws = draws.entity(ARCHETYPES);
-        Some(Lives { layout, archetypes, blocks, conventional, lived, shares, draws, erases: 0, eraser })
+        Some(Lives { layout, archetypes, blocks, conventional, lived, shares, draws, eraser })
     }
 
-    /// Erases a block that has been through `pec` cycles.
+    /// Erases a block for the cycle `pec`.
     pub fn erase(&mut self, plane: PlaneId, block: u32, pec: u32) -> Erase {
-        self.erases += 1;
-        let draw = self.draws.uniform(self.erases);
+        let index = self.layout.block_index(plane, block);
+        let draw = self.draws.entity(index as u64).uniform(pec.into());
         let archetype = self.archetypes.of(plane.0, block);
-        let lived = &mut self.lived[self.layout.block_index(plane, block)];
+        let lived = &mut self.lived[index];
         let erase = self.eraser.cycle(&self.blocks[archetype], &mut lived.life, pec, 1, draw);
         lived.cycles = cycles(&self.conventional[archetype], lived.life.wear) as f32;
         lived.added = self.eraser.added_errors(&erase, pec) as f32;
@@ -130,10 +124,32 @@ impl Lives {
         (cycles.round() as u32, f64::from(lived.added))
     }
 
-    /// The wear of every block, as cycles of the conventional scheme.
-    pub fn cycles(&self) -> impl Iterator<Item = f64> {
-        self.lived.iter().map(|lived| f64::from(lived.cycles))
+    /// The wear of the blocks of a plane, as cycles of the conventional scheme.
+    pub fn cycles(&self, plane: PlaneId) -> impl Iterator<Item = f64> {
+        let first = self.layout.block_index(plane, 0);
+        self.lived[first..first + self.layout.blocks as usize].iter().map(|lived| f64::from(lived.cycles))
     }
+}
+
+/// A block's wear after every [`STEP`] cycles of the conventional scheme, up to where it takes all loops: from there each adds
+/// the same.
+fn conventional(erasing: &Erasing, block: &BlockErase) -> Vec<f64> {
+    let mut all = vec![0.0];
+    loop {
+        let wear = all[all.len() - 1];
+        let least = erasing.least_grains(erasing.needed(block, wear));
+        all.push(wear + f64::from(STEP) * erasing.cycle_wear(least));
+        if erasing.loops_for(least) >= erasing.loops || all.len() > LONGEST {
+            return all;
+        }
+    }
+}
+
+/// The wear after so many cycles, by the wear at every [`STEP`].
+fn wear_of(wear: &[f64], pec: u32) -> f64 {
+    let after = ((pec / STEP) as usize + 1).min(wear.len() - 1);
+    let (low, high) = (wear[after - 1], wear[after]);
+    low + (high - low) * (f64::from(pec) / f64::from(STEP) - (after - 1) as f64)
 }
 
 /// After how many cycles wear has reached so much, by the wear at every [`STEP`].
@@ -152,6 +168,7 @@ mod tests {
         let wear = [0.0, 1.0, 4.0];
         for (reached, wanted) in [(0.0, 0.0), (0.5, 25.0), (1.0, 50.0), (2.5, 75.0), (4.0, 100.0), (7.0, 150.0)] {
             assert!((cycles(&wear, reached) - wanted).abs() < 1e-9, "{reached}");
+            assert!((wear_of(&wear, wanted as u32) - reached).abs() < 1e-9, "{wanted}");
         }
     }
 }

@@ -91,7 +91,7 @@ impl Ftl {
 
     /// Erases a block; the pulses that it takes, where erases go pulse by pulse.
     pub fn erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> Option<Erase> {
-        let pec = self.blocks.cycles(plane, block, plan);
+        let pec = self.blocks.cycles(plane, block, plan) + 1;
         self.lives.as_mut().map(|lives| lives.erase(plane, block, pec))
     }
 

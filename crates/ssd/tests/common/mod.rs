@@ -221,7 +221,8 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                     format!("erase.pulse={pulse}"),
                     format!("erase.margin={}", if pulse == "felp" && flag { "ecc" } else { "none" }),
                     format!("erase.voltage={voltage}"),
-                    "erase.mispredictions=0.3".into(),
+                    format!("erase.mispredictions={}", if pulse == "felp" { "0.3" } else { "0" }),
+                    format!("age.lived={}", if flag { "ispe" } else { "scheme" }),
                     format!("erase.retire={}", flag && pec == "0"),
                 ]);
             }

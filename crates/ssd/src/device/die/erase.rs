@@ -83,7 +83,7 @@ impl<P: Probe> Device<P> {
             let erase = self.ftl.erase(PlaneId(*plane), *block, &self.plan)?;
             let counters = &mut self.counters;
             counters.pulsed_erases += 1;
-            counters.erase_loops += u64::from(erase.loops());
+            counters.erase_loops += u64::from(erase.loops);
             counters.erases_exhausted += u64::from(erase.exhausted);
             counters.erases_mispredicted += u64::from(erase.mispredicted);
             counters.erases_incomplete += u64::from(!erase.exhausted && erase.left > 0.0);
