@@ -63,7 +63,7 @@ units::section! {
         /// Log of the factor by which the erase shift falls per volt of V_WG.
         gate_shift: f64 = 2.36,
         /// Log of the factor by which the stress of an erase falls per volt of V_WG.
-        gate_stress: f64 = 30.0,
+        gate_stress: f64 = 45.0,
         /// Grain of V_WG [V].
         gate_grain: f64 = 0.05,
     }
