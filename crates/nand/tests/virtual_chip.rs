@@ -9,11 +9,16 @@ use nand::model::ladder::Ladder;
 use nand::model::measured::MeasuredSteps;
 use nand::model::names;
 use nand::model::normal::quantile;
-use nand::model::outcomes::{Outcomes, Reading};
+use nand::model::outcomes::{Outcomes, PageState, Reading};
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
 use proptest::prelude::*;
 use units::{Span, Stream};
+
+/// Pages of completely erased blocks.
+fn state(pec: u32, retention: Span) -> PageState {
+    PageState { pec, retention, extra: 0.0 }
+}
 
 const SMALL: Population = Population { chips: 3, blocks: 2, seed: 1 };
 
@@ -270,7 +275,7 @@ fn bench_characterization() {
     let month = 30 * 86_400_000_000_000u64;
     let mut read = |i: u64| {
         let bits = stream.bits(i);
-        u64::from(outcomes.read(bits >> 40, (bits & 511) as u32, 1500, Span(6 * month)).first)
+        u64::from(outcomes.read(bits >> 40, (bits & 511) as u32, state(1500, Span(6 * month))).first)
     };
     let warm: u64 = (0..1_000_000).map(&mut read).sum();
     assert!(warm > 0);
@@ -288,7 +293,7 @@ fn a_drives_reads_come_to_what_the_population_says() {
         let (mut sum, mut count) = (0.0, 0.0);
         for block in 0..400u64 {
             for page in 0..576 {
-                sum += f64::from(outcomes.read(block, page, pec, retention).first);
+                sum += f64::from(outcomes.read(block, page, state(pec, retention)).first);
                 count += 1.0;
             }
         }
@@ -296,16 +301,19 @@ fn a_drives_reads_come_to_what_the_population_says() {
         let expected = retry_steps(&chip, population, &[Condition { x, months, celsius: 85.0 }], 1, &|_| ())[0].mean();
         assert!((sum / count - expected).abs() < 0.25, "{pec} cycles, {months} months: {} for {expected}", sum / count);
     }
-    assert_eq!(outcomes.read(7, 3, 0, Span(0)).first, 0);
+    assert_eq!(outcomes.read(7, 3, state(0, Span(0))).first, 0);
     // 256 archetypes, three conditions and the last: however many blocks the drive has.
     assert!(outcomes.memory() <= 3 * 256 * 4 * 576, "{}", outcomes.memory());
     let again = Outcomes::new(Reading::Virtual(Box::new(chip)), None, 3, 192, 85.0, 1).read(
         99,
         100,
-        2000,
-        Span::from_ms(1 << 40),
+        state(2000, Span::from_ms(1 << 40)),
     );
-    assert_eq!(outcomes.read(99, 100, 2000, Span::from_ms(1 << 40)), again, "the order of reads changes nothing");
+    assert_eq!(
+        outcomes.read(99, 100, state(2000, Span::from_ms(1 << 40))),
+        again,
+        "the order of reads changes nothing"
+    );
 }
 
 #[test]
@@ -318,7 +326,7 @@ fn measured_steps_take_the_place_of_the_model() {
     let mut mean = |pec: u32, months: u64| {
         let all = (0..40).flat_map(|block| (0..576).map(move |page| (block, page)));
         let steps: Vec<u8> =
-            all.map(|(block, page)| outcomes.read(block, page, pec, Span(months * month)).first).collect();
+            all.map(|(block, page)| outcomes.read(block, page, state(pec, Span(months * month))).first).collect();
         (steps.iter().map(|steps| f64::from(*steps)).sum::<f64>() / steps.len() as f64, *steps.iter().max().unwrap())
     };
     assert_eq!(mean(0, 0), (0.0, 0));

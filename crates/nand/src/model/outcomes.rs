@@ -57,7 +57,7 @@ impl Archetypes {
 
 /// The state in which a page is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Condition {
+pub struct PageState {
     /// Wear, as P/E cycles.
     pub pec: u32,
     /// Age of its data, as if kept at 30 °C.
@@ -234,7 +234,7 @@ impl Outcomes {
 
     /// What reading page `page` of a block comes to.
     #[inline]
-    pub fn read(&mut self, block: u64, page: u32, at: Condition) -> PageRead {
+    pub fn read(&mut self, block: u64, page: u32, at: PageState) -> PageRead {
         let key = (at.pec / CYCLES, age_bin(at.retention.0 as f64 / self.unit));
         if key != self.last.0 {
             self.last = (key, self.find(key));
@@ -272,7 +272,7 @@ impl Outcomes {
     /// and the step of the table next to the page's best references. None where nothing but steps has been measured.
     ///
     /// A retry that passes leaves the errors of the best references (see [`Ladder`]).
-    pub fn rber(&mut self, block: u64, page: u32, at: Condition, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
+    pub fn rber(&mut self, block: u64, page: u32, at: PageState, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let read = self.read(block, page, at);
         let archetype = self.archetype(block);
         if self.pages[archetype].is_empty()
@@ -455,7 +455,7 @@ mod tests {
             for page in 0..192 {
                 for days in [0, 1, 10, 30, 200] {
                     let retention = Span(days * 86_400_000_000_000);
-                    let at = |extra| Condition { pec: 1_000, retention, extra };
+                    let at = |extra| PageState { pec: 1_000, retention, extra };
                     let (plain, read) = (outcomes.read(3, page, at(0.0)), outcomes.read(3, page, at(extra)));
                     assert!(read.first >= plain.first && read.weak >= plain.weak, "{plain:?} {read:?}");
                     assert!(read.first == UNCORRECTABLE || read.first <= read.last);

@@ -14,7 +14,7 @@
 //! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
 //! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
-use nand::model::outcomes::{Archetypes, Condition, Sensed, UNCORRECTABLE};
+use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Failed, Predictor, References, Sensing};
 use units::Span;
@@ -218,12 +218,12 @@ impl<P: Probe> Device<P> {
     }
 
     /// The conditions under which an operation reads its page.
-    fn conditions_of(&self, id: u32) -> Condition {
+    fn conditions_of(&self, id: u32) -> PageState {
         let PageOp { ppn, lpn, .. } = self.ops[id];
         let (conditions, cold, extra) = self.ftl.conditions(ppn, self.now, &self.plan);
         let map = cold && lpn.0 >= self.plan.logical_pages;
         let retention = if map { self.plan.config.age.map_retention } else { conditions.retention };
-        Condition { pec: conditions.pec.0, retention, extra }
+        PageState { pec: conditions.pec.0, retention, extra }
     }
 
     /// Finds out what reading a page comes to.
