@@ -508,7 +508,7 @@ def _fig23(systems: pl.DataFrame) -> Figure:
         axes, of["scheme"].to_list(), {name: of[f"flash.retry.steps.{key}"].to_list() for key, name in names.items()}
     )
     axes.set_ylabel("retry steps at 4.5K P/E cycles")
-    axes.legend(frameon=False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
@@ -582,13 +582,14 @@ def _fig26(tables: Tables) -> Figure:
     for age in AGES:
         of = table.filter(scheme="reo", age=age)
         both = of.join(base.filter(age=age), on="workload", suffix="_over")
-        mean = both.group_by("erase.requirement").agg((100 * (1 - pl.col(P6) / pl.col(f"{P6}_over"))).mean())
-        bars[f"reo at {age}"] = mean.sort("erase.requirement")[P6].to_list()
+        mean = both.group_by("erase.requirement").agg((100 * (1 - pl.col(P6) / pl.col(f"{P6}_over"))).mean().alias("r"))
+        bars[f"reo at {age}"] = mean.sort("erase.requirement")["r"].to_list()
     _groups(right, groups, bars)
     right.set_ylabel("p99.9999 reduction over ispe [%]")
+    right.set_ylim(top=100)
     for axes in (left, right):
         axes.set_xlabel("errors per KiB that a block may have")
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="upper left")
     return figure
 
 
@@ -610,7 +611,7 @@ def _retention(table: pl.DataFrame) -> Figure:
         axes.axhline(100, color=plot.INK, lw=0.8)
         axes.set_title(f"{pec:,} P/E cycles")
         axes.set_xlabel("age of the data")
-    panels[0].set_ylim(60, 110)
+    panels[0].set_ylim(60, 120)
     panels[0].set_ylabel("mean read latency, % of ispe's")
     panels[0].legend(frameon=False)
     return figure
@@ -628,7 +629,7 @@ def _lived(table: pl.DataFrame) -> Figure:
         axes.axhline(100, color=plot.INK, lw=0.8)
         axes.set_title(title)
         axes.set_xlabel("P/E cycles")
-    panels[0].set_ylim(60, 130)
+    panels[0].set_ylim(40, 130)
     panels[0].set_ylabel("mean read latency, % of ispe's")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return figure
