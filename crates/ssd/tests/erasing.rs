@@ -1,40 +1,14 @@
 //! Erases of a drive, to the nanosecond: electronics25 sections 3.2 and 4 with Table 1, and what its schemes leave for reads.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+mod common;
 
-use nand::DieId;
+use common::{Entry, Watch};
 use nand::model::outcomes::Archetypes;
 use schemes::{Margin, Pulse, Pulses};
 use ssd::lifetime::{EraseScheme, Eraser, Life};
-use ssd::{Config, Device, Probe};
-use units::{Bytes, Lpn, Ppn, Time};
+use ssd::{Config, Device};
+use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
-
-/// What happens on the die: kind, and two times [ns].
-type Entry = (&'static str, u64, u64);
-
-#[derive(Clone, Default)]
-struct Watch(Rc<RefCell<Vec<Entry>>>);
-
-impl Probe for Watch {
-    fn sense(&mut self, start: Time, end: Time, _: DieId, _: Ppn) {
-        self.0.borrow_mut().push(("sense", start.0, end.0));
-    }
-    fn program(&mut self, start: Time, end: Time, _: DieId, _: u8) {
-        self.0.borrow_mut().push(("program", start.0, end.0));
-    }
-    fn erase(&mut self, start: Time, end: Time, _: DieId, planes: u8) {
-        self.0.borrow_mut().push(("planes", planes.into(), 0));
-        self.0.borrow_mut().push(("erase", start.0, end.0));
-    }
-    fn suspend(&mut self, now: Time, _: DieId) {
-        self.0.borrow_mut().push(("suspend", now.0, 0));
-    }
-    fn resume(&mut self, now: Time, end: Time, _: DieId) {
-        self.0.borrow_mut().push(("resume", now.0, end.0));
-    }
-}
 
 /// A half-full drive of one plane, in which a write opens a block that is erased first, and nothing but the array takes time.
 fn config(settings: &[&str]) -> Config {

@@ -4,34 +4,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+mod common;
+
+use common::{Entry, Watch};
 use nand::DieId;
 use ssd::{Config, Device, Probe};
 use units::{Bytes, Ppn, Stream, Time};
 use workload::{Op, Request};
-
-/// What happens on the die: kind, and two times [ns].
-type Entry = (&'static str, u64, u64);
-
-#[derive(Clone, Default)]
-struct Watch(Rc<RefCell<Vec<Entry>>>);
-
-impl Probe for Watch {
-    fn sense(&mut self, start: Time, end: Time, _: DieId, _: Ppn) {
-        self.0.borrow_mut().push(("sense", start.0, end.0));
-    }
-    fn program(&mut self, start: Time, end: Time, _: DieId, _: u8) {
-        self.0.borrow_mut().push(("program", start.0, end.0));
-    }
-    fn erase(&mut self, start: Time, end: Time, _: DieId, _: u8) {
-        self.0.borrow_mut().push(("erase", start.0, end.0));
-    }
-    fn suspend(&mut self, now: Time, _: DieId) {
-        self.0.borrow_mut().push(("suspend", now.0, 0));
-    }
-    fn resume(&mut self, now: Time, end: Time, _: DieId) {
-        self.0.borrow_mut().push(("resume", now.0, end.0));
-    }
-}
 
 const SLC: &[&str] = &[
     "chip.t_read=10us",

@@ -2,12 +2,41 @@
 // Each test file is a program of its own and uses a part of this.
 #![allow(dead_code)]
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
+use nand::DieId;
 use proptest::prelude::*;
-use ssd::Config;
-use units::{Bytes, Time};
+use ssd::{Config, Probe};
+use units::{Bytes, Ppn, Time};
 use workload::{Op, Request};
+
+/// What happens on the die: kind, and two times [ns].
+pub type Entry = (&'static str, u64, u64);
+
+/// Keeps what happens on the dies; an erase's planes come before it.
+#[derive(Clone, Default)]
+pub struct Watch(pub Rc<RefCell<Vec<Entry>>>);
+
+impl Probe for Watch {
+    fn sense(&mut self, start: Time, end: Time, _: DieId, _: Ppn) {
+        self.0.borrow_mut().push(("sense", start.0, end.0));
+    }
+    fn program(&mut self, start: Time, end: Time, _: DieId, _: u8) {
+        self.0.borrow_mut().push(("program", start.0, end.0));
+    }
+    fn erase(&mut self, start: Time, end: Time, _: DieId, planes: u8) {
+        self.0.borrow_mut().push(("planes", planes.into(), 0));
+        self.0.borrow_mut().push(("erase", start.0, end.0));
+    }
+    fn suspend(&mut self, now: Time, _: DieId) {
+        self.0.borrow_mut().push(("suspend", now.0, 0));
+    }
+    fn resume(&mut self, now: Time, end: Time, _: DieId) {
+        self.0.borrow_mut().push(("resume", now.0, end.0));
+    }
+}
 
 /// A file with some text, written once by each test program; its path.
 fn file(place: &'static OnceLock<String>, name: &str, text: &str) -> &'static str {

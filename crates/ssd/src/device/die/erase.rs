@@ -87,8 +87,8 @@ impl<P: Probe> Device<P> {
             counters.erases_exhausted += u64::from(erase.exhausted);
             counters.erases_mispredicted += u64::from(erase.mispredicted);
             counters.erases_incomplete += u64::from(!erase.exhausted && erase.left > 0.0);
-            let pulses = erase.pulses.iter().map(|pulse| t_grain * u64::from(pulse.grains)).collect();
-            let phases = Phases { pulses, verify: t_verify };
+            let pulses = erase.pulses.iter().map(|pulse| t_grain * u64::from(pulse.grains));
+            let phases = Phases::each(pulses, t_verify);
             counters.erase_ns += phases.total().0;
             match &mut all {
                 Some(joined) => joined.join(&phases),

@@ -18,49 +18,55 @@ pub(super) const USER_READS: u64 = 0xFF;
 /// The phases of an operation: pulses, each followed by a verify.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Phases {
-    pub pulses: Vec<Span>,
-    pub verify: Span,
+    /// Pulses, and how many of each follow one another.
+    pulses: Vec<(Span, u32)>,
+    verify: Span,
 }
 
 impl Phases {
     /// `loops` equal pulses.
     pub fn even(loops: u32, pulse: Span, verify: Span) -> Phases {
-        Phases { pulses: vec![pulse; loops as usize], verify }
+        Phases { pulses: vec![(pulse, loops)], verify }
+    }
+
+    /// Pulses of lengths of their own.
+    pub fn each(pulses: impl Iterator<Item = Span>, verify: Span) -> Phases {
+        Phases { pulses: pulses.map(|pulse| (pulse, 1)).collect(), verify }
     }
 
     /// All of them.
     pub fn total(&self) -> Span {
-        self.pulses.iter().fold(Span::ZERO, |sum, pulse| sum + *pulse + self.verify)
+        self.pulses.iter().fold(Span::ZERO, |sum, (pulse, loops)| sum + (*pulse + self.verify) * u64::from(*loops))
     }
 
-    /// The same on a plane beside: a pulse lasts until both planes' have ended, and planes that are done wait.
+    /// The same on a plane beside, both made by [`Phases::each`]: a pulse lasts until both planes' have ended, and planes that
+    /// are done wait.
     pub fn join(&mut self, other: &Phases) {
         let most = self.pulses.len().max(other.pulses.len());
-        self.pulses.resize(most, Span::ZERO);
+        self.pulses.resize(most, (Span::ZERO, 1));
         for (pulse, beside) in self.pulses.iter_mut().zip(&other.pulses) {
-            *pulse = (*pulse).max(*beside);
+            pulse.0 = pulse.0.max(beside.0);
         }
     }
 
     /// Phases that take `factor` as long.
     pub fn slower(&self, factor: f64) -> Phases {
-        let pulses = self.pulses.iter().map(|pulse| slower(*pulse, factor)).collect();
+        let pulses = self.pulses.iter().map(|(pulse, loops)| (slower(*pulse, factor), *loops)).collect();
         Phases { pulses, verify: slower(self.verify, factor) }
     }
 
     /// Whether `position` is in a pulse, where its phase began and where it ends.
     fn phase(&self, position: u64) -> (bool, u64, u64) {
         let mut begun = 0;
-        for pulse in &self.pulses {
-            let verify = begun + pulse.0;
-            let end = verify + self.verify.0;
-            if position < verify {
-                return (true, begun, verify);
+        for (pulse, loops) in &self.pulses {
+            let cycle = pulse.0 + self.verify.0;
+            let all = cycle * u64::from(*loops);
+            if position < begun + all {
+                begun += (position - begun) / cycle * cycle;
+                let verify = begun + pulse.0;
+                return if position < verify { (true, begun, verify) } else { (false, verify, begun + cycle) };
             }
-            if position < end {
-                return (false, verify, end);
-            }
-            begun = end;
+            begun += all;
         }
         (false, begun, begun)
     }
