@@ -1,0 +1,234 @@
+"""What the commands share: their group, the options of a run, progress, and how errors are told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from ssdlab import __version__
+
+if TYPE_CHECKING:
+    from ssdlab._runner import Options
+
+INTERNAL, BAD_INPUT, INTERRUPTED = 1, 2, 130
+"""Exit statuses: a run that could not go on, a user's mistake, Ctrl-C."""
+
+
+if TYPE_CHECKING:
+    _IntParam = click.ParamType[int]
+else:
+    _IntParam = click.ParamType
+
+
+class Whole(_IntParam):
+    """A whole number from ``least`` up, that the core can hold."""
+
+    name = "number"
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = -1
+        if not self.least <= number < 1 << 63:
+            self.fail(f"{value} is not accepted: write a whole number, {self.least} or more", param, ctx)
+        return number
+
+
+def main() -> NoReturn:
+    """The entry point of ``ssdlab``. Every failure is a line on standard error and an exit status, no traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        status = commands.main(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        say(error.format_message())
+        sys.exit(BAD_INPUT)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        name = context.command_path if context else "ssdlab"
+        say(f"error: {error.format_message()}\n  help: see `{name} --help`")
+        sys.exit(BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted; nothing was kept")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        _abandon_stdout()
+        sys.exit(INTERNAL)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        sys.exit(_fail(error))
+
+
+def _fail(error: BaseException) -> int:
+    from ssdlab._core import InputError, SimulationError
+
+    if isinstance(error, InputError | SimulationError):
+        say("\n  ".join([f"error: {error}", *(f"note: {note}" for note in getattr(error, "__notes__", []))]))
+        return BAD_INPUT if isinstance(error, InputError) else INTERNAL
+    if isinstance(error, OSError):
+        say(f"error: {error.filename or 'output'}: {error.strerror or error}")
+        return INTERNAL
+    # The core's own assertions arrive here too, as pyo3's PanicException.
+    import os
+
+    if os.environ.get("SSDLAB_DEBUG"):
+        raise error
+    say(
+        f"error: internal fault: {type(error).__name__}: {error}\n"
+        "  help: please report this with the command; SSDLAB_DEBUG=1 shows where it happened"
+    )
+    return INTERNAL
+
+
+def say(text: str) -> None:
+    # Where nobody reads it, the exit status still tells.
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def _abandon_stdout() -> None:
+    """Whoever read standard output has gone: keeps Python from complaining when it flushes at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="ssdlab")
+def commands() -> None:
+    """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and tells what happened."""
+
+
+INPUT = (
+    click.option(
+        "--device", metavar="NAME|FILE", default="tlc", show_default=True, help="Preset, or device file (TOML)."
+    ),
+    click.option(
+        "--workload",
+        "workloads",
+        metavar="NAME|FILE|TRACE",
+        multiple=True,
+        default=("default",),
+        show_default=True,
+        help="Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.",
+    ),
+    click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes."),
+    click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo."),
+    click.option(
+        "--replay", metavar="timed|timed:xN|closed:QD", help="Pace: trace times, N times faster, or QD at once."
+    ),
+    click.option("--requests", type=Whole(1), metavar="N", help="Stop after N requests."),
+    click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s."),
+    click.option("--warmup", type=Whole(0), default=0, metavar="N", help="Leave the first N out of the statistics."),
+    click.option(
+        "--precondition",
+        metavar="closed-form|write:N",
+        help="Start as after long overwriting: by formula, or by really writing N times the capacity.",
+    ),
+    click.option(
+        "--until-steady",
+        metavar="TIME",
+        help="Play until the state is steady by rounds of TIME (SNIA); the last five rounds are the result.",
+    ),
+    click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams."),
+    click.option(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
+    ),
+    click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B."),
+    click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N malformed lines."),
+    click.option(
+        "--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late  [default: 1024]"
+    ),
+    click.option(
+        "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
+    ),
+    click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are."),
+    click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]"),
+)
+"""What is run: the options that commands which run something share."""
+
+
+def of_a_run(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of :data:`INPUT`."""
+    for option in reversed(INPUT):
+        command = option(command)
+    return command
+
+
+def options_of(
+    *,
+    workloads: tuple[str, ...],
+    precondition: str | None,
+    settings: tuple[str, ...],
+    **given: Any,
+) -> Options:
+    """The run that the options of :data:`INPUT` ask for."""
+    from ssdlab._runner import Options
+    from ssdlab.api import precondition_words
+
+    settings = (*precondition_words(precondition), *settings)
+    return Options(workload=workloads[0], merge=workloads[1:], settings=settings, **given)
+
+
+def complain(failures: list[str], remedy: str) -> None:
+    """Tells which cases failed, and ends with status 1 if any did."""
+    if failures:
+        say(f"error: {len(failures)} cases failed\n  help: {remedy}")
+        for line in failures[:20]:
+            say("  " + line.replace("\n", "\n  "))
+        if len(failures) > 20:
+            say(f"  and {len(failures) - 20} more")
+        raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def listening(what: str) -> Iterator[Callable[[Any], None] | None]:
+    """A progress bar for cases on a terminal; Ctrl-C ends with a word on what is kept."""
+    try:
+        if sys.stderr.isatty():
+            from ssdlab.progress import cases
+
+            with cases(what) as progress:
+                yield progress
+        else:
+            yield None
+    except KeyboardInterrupt as error:
+        start = "\n" if sys.stderr.isatty() else ""
+        done = getattr(error, "kept", (0,))[0]
+        say(f"{start}interrupted: the results of {done} cases are kept; the same command goes on from there")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def make_folder(folder: str) -> None:
+    """Makes the folder that ``--out`` asks for."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        from ssdlab._core import InputError
+
+        raise InputError(f"--out {folder}: cannot be made: {error.strerror}\n  help: give another folder") from None
+
+
+@contextmanager
+def measuring() -> Iterator[Callable[[str, float], None]]:
+    """A progress bar for measurements on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda name, share: None
+        return
+    from ssdlab.progress import shares
+
+    with shares() as progress:
+        yield progress

@@ -1,0 +1,280 @@
+"""Commands that measure virtual chips and their error correction."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssdlab.cli.base import (
+    INTERRUPTED,
+    Whole,
+    commands,
+    make_folder,
+    measuring,
+    say,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def _failures(value: str) -> int:
+    """A number of failures; none is 0."""
+    if value != "none" and not (value.isdecimal() and len(value) < 19):
+        raise click.BadParameter(f"{value} is not accepted: write a whole number, or none")
+    return 0 if value == "none" else int(value)
+
+
+def _rates(value: str) -> tuple[float, ...]:
+    """Raw bit error rates."""
+    from ssdlab._core import InputError
+    from ssdlab.ecc import rates
+
+    try:
+        return rates(value)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _ending(*endings: str) -> Callable[[str], str]:
+    """A path that ends as its content asks."""
+
+    def check(value: str) -> str:
+        if not value.lower().endswith(endings):
+            raise click.BadParameter(f"{value} is not accepted: write a path that ends in {' or '.join(endings)}")
+        return value
+
+    return check
+
+
+@commands.command()
+@click.argument("chip", metavar="CHIP")
+@click.option("--out", default=None, metavar="DIR", help="Where tables go  [default: results/CHIP]")
+@click.option("--figures", is_flag=True, help="Draw the papers' figures too (PNG; needs matplotlib).")
+@click.option("--chips", type=Whole(1), default=160, show_default=True, metavar="N", help="Chips of the population.")
+@click.option("--blocks", type=Whole(1), default=120, show_default=True, metavar="N", help="Blocks of each chip.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
+@click.option("--only", "only", multiple=True, metavar="TABLE", help="One table; may be repeated.")
+@click.option("--constants", is_flag=True, help="Print the chip's constants with their sources, and measure nothing.")
+def characterize(
+    chip: str,
+    out: str | None,
+    figures: bool,
+    chips: int,
+    blocks: int,
+    seed: int,
+    only: tuple[str, ...],
+    constants: bool,
+) -> None:
+    """Measure a virtual CHIP (a preset or a TOML file) as the papers measured theirs, and profile its tables.
+
+    \b
+    ssdlab characterize tlc48 --figures
+    ssdlab characterize my-chip.toml --only rpt --only ept --out tables
+    """
+    from ssdlab import characterize as module
+    from ssdlab import table
+    from ssdlab.cases import write_table
+
+    unknown = [name for name in only if name not in module.TABLES]
+    if unknown:
+        raise click.UsageError(f"no table is called {unknown[0]}: there are {', '.join(module.TABLES)}")
+    found = module.load(chip, chips=chips, blocks=blocks, seed=seed)
+    if constants:
+        rows: list[tuple[str, ...]] = [(f"{part}.{key}", value, why) for part, key, value, _, why in found.constants]
+        table.show([table.Table(f"{chip}: {found.about}", ("constant", "value", "source"), rows, left=3)])
+        return
+    folder = out or os.path.join("results", os.path.splitext(os.path.basename(chip))[0])
+    make_folder(folder)
+    tables = {}
+    names = list(only) or list(module.TABLES)
+    with measuring() as progress:
+        for index, name in enumerate(names):
+
+            def tell(share: float, index: int = index, name: str = name) -> None:
+                progress(name, (index + share) / len(names))
+
+            tell(0.0)
+            tables[name] = module.TABLES[name](found, tell)
+            write_table(tables[name], os.path.join(folder, f"{name}.csv"))
+    click.echo(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
+    if figures:
+        from ssdlab import chip_figures, plot
+
+        drawn: dict[str, Any] = {}
+        if {"steps", "m_err", "cuts", "both", "rpt"} <= tables.keys():
+            drawn |= chip_figures.reading(tables)
+        if {"erase_times", "fail_ranges", "fail_bits", "life", "wordlines", "gate", "ept"} <= tables.keys():
+            drawn |= chip_figures.erasing(tables, module.constant(found, "erasing", "requirement"))
+        if "days" in tables:
+            drawn["fig4"] = chip_figures.first_days(tables["days"])
+        for name, figure in drawn.items():
+            plot.save(figure, os.path.join(folder, f"{name}.png"))
+        click.echo(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
+
+
+@commands.command()
+@click.argument("chip", metavar="CHIP", default="tlc48-reo")
+@click.option(
+    "--scheme", "schemes", multiple=True, metavar="NAME", help="An erase scheme; may be repeated  [default: all]"
+)
+@click.option(
+    "--requirement", type=float, metavar="ERRORS", help="Errors per KiB of a usable block  [default: the chip's]"
+)
+@click.option("--mispredictions", type=float, default=0.0, show_default=True, metavar="SHARE", help="Of REO's pulses.")
+@click.option("--chips", type=Whole(1), default=120, show_default=True, metavar="N", help="Chips of the population.")
+@click.option("--blocks", type=Whole(1), default=1, show_default=True, metavar="N", help="Blocks of each chip.")
+@click.option("--step", type=Whole(1), default=50, show_default=True, metavar="N", help="Cycles between two looks.")
+@click.option("--last", type=Whole(1), default=10_000, show_default=True, metavar="N", help="P/E cycles at the end.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
+@click.option("--device", metavar="NAME|FILE", help="Also tell what a device's host may write, and for how many years.")
+@click.option(
+    "--waf", type=float, metavar="X", default=1.0, show_default=True, help="The device's write amplification (ftl.waf)."
+)
+@click.option(
+    "--dwpd", type=float, metavar="X", default=1.0, show_default=True, help="Its load: capacities written a day."
+)
+@click.option("--out", metavar="FILE", help="Write what was seen at every look (.csv, .parquet or .json).")
+@click.option("--plot", metavar="FILE", help="Draw M_RBER over P/E cycles (PNG, SVG or PDF; needs matplotlib).")
+def lifetime(
+    *,
+    chip: str,
+    schemes: tuple[str, ...],
+    requirement: float | None,
+    mispredictions: float,
+    chips: int,
+    blocks: int,
+    step: int,
+    last: int,
+    seed: int,
+    device: str | None,
+    waf: float,
+    dwpd: float,
+    out: str | None,
+    plot: str | None,
+) -> None:
+    """Cycle the blocks of a virtual CHIP to the end of their lives under erase schemes.
+
+    A block's wear is the stress that its erases have really left. Its life ends when its worst page, after a year at
+    30 C, has more errors per KiB than the requirement; what is given is where the mean over blocks does.
+
+    \b
+    ssdlab lifetime
+    ssdlab lifetime tlc48-reo --scheme ispe --scheme reo --requirement 40 --out lives.csv --plot lives.png
+    ssdlab lifetime --device electronics25 --waf 2.6 --dwpd 3
+    """
+    from ssdlab import characterize, table
+    from ssdlab import lifetime as module
+    from ssdlab.cases import write_table
+
+    found = characterize.load(chip, chips=chips, blocks=blocks, seed=seed)
+    names = schemes or tuple(module.SCHEMES)
+    if requirement is None:
+        requirement = characterize.constant(found, "erasing", "requirement")
+    lives = module.cycle(found, names, requirement=requirement, mispredictions=mispredictions, step=step, last=last)
+    drives = None
+    if device is not None:
+        cycles = module.lifetimes(lives, requirement)
+        drives = {n: None if life is None else module.endurance(life, device, waf, dwpd) for n, life in cycles.items()}
+    table.show([table.of_lives(lives, requirement, drives)])
+    if out is not None:
+        write_table(lives, out)
+        click.echo(f"wrote {out}")
+    if plot is not None:
+        from ssdlab import plot as drawing
+
+        drawing.save(drawing.lives(lives, requirement), plot)
+        click.echo(f"wrote {plot}")
+
+
+@commands.group()
+def ecc() -> None:
+    """The QC-LDPC code of hpca24."""
+
+
+@ecc.command("simulate")
+@click.option(
+    "--rber", type=_rates, required=True, metavar="R|R,R,…|FROM:TO:STEP", help="Raw bit error rates, TO included."
+)
+@click.option("--words", type=Whole(1), default=10_000, show_default=True, metavar="N", help="Most words per RBER.")
+@click.option(
+    "--failures",
+    type=_failures,
+    default="none",
+    show_default=True,
+    metavar="N|none",
+    help="Leave an RBER once N words have failed (batches of 2,000 are finished).",
+)
+@click.option(
+    "--errors",
+    type=click.Choice(["exact", "independent"]),
+    default="exact",
+    show_default=True,
+    help="Exactly RBER x bits of a word, as hpca24's test pages, or every bit by itself.",
+)
+@click.option(
+    "--schedule",
+    type=click.Choice(["flooding", "layered"]),
+    default="flooding",
+    show_default=True,
+    help="Of the decoder; flooding is that of hpca24's figures.",
+)
+@click.option(
+    "--threshold",
+    type=Whole(0),
+    metavar="N",
+    help="A pruned syndrome weight above it predicts failure  [default: that expected at RBER 0.0085]",
+)
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams.")
+@click.option("--threads", type=Whole(1), metavar="N", help="Threads  [default: cores]")
+@click.option(
+    "--out",
+    type=_ending(".csv"),
+    default="results/ecc.csv",
+    show_default=True,
+    metavar="FILE",
+    help="Where the table is kept.",
+)
+@click.option(
+    "--plot",
+    type=_ending(".png", ".svg", ".pdf"),
+    metavar="FILE",
+    help="Draw frame-error rate and iterations (needs matplotlib).",
+)
+def simulate_ecc(
+    rber: tuple[float, ...], words: int, failures: int, threads: int | None, out: str, plot: str | None, **given: Any
+) -> None:
+    """Decode random words: frame-error rate, iterations, read-retry prediction by the pruned syndrome weight.
+
+    The table is kept after every 2,000 words: the same command goes on where it ends, and with more RBERs or words adds
+    them.
+
+    \b
+    ssdlab ecc simulate --rber 0.004:0.012:0.0005 --words 10000 --plot results/ecc.png
+    """
+    from ssdlab import ecc, table
+    from ssdlab._runner import check_outputs
+
+    make_folder(os.path.dirname(out) or ".")
+    check_outputs({"--out": out, "--plot": plot}, ())
+    try:
+        with measuring() as progress:
+            found = ecc.simulate(
+                rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given
+            )
+    except KeyboardInterrupt:
+        start = "\n" if sys.stderr.isatty() else ""
+        kept = f"{out} is kept; the same command goes on from there" if os.path.exists(out) else "nothing was kept"
+        say(f"{start}interrupted: {kept}")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    table.show([table.of_ecc(found)])
+    click.echo(f"wrote {out}")
+    if plot is not None:
+        from ssdlab import plot as drawing
+
+        drawing.save(drawing.frame_errors(found), plot)
+        click.echo(f"wrote {plot}")

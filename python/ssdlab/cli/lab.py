@@ -1,0 +1,225 @@
+"""Commands of the laboratory: sweeps, comparisons, studies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssdlab.cli.base import (
+    Whole,
+    commands,
+    complain,
+    listening,
+    say,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@commands.command()
+@click.argument("file", metavar="FILE")
+@click.option("--out", metavar="FILE", help="Write the table (.csv, .parquet or .json).")
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
+@click.option("--quick", is_flag=True, help="Only the cases of the file's [quick].")
+@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
+@click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
+@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
+@click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
+def sweep(
+    file: str,
+    out: str | None,
+    cache: str,
+    retry_failed: bool,
+    quick: bool,
+    traces: str | None,
+    files: str | None,
+    threads: int | None,
+    shown: tuple[str, ...],
+) -> None:
+    """Run the cases of FILE that are missing; show all of them, a row a case.
+
+    \b
+    ssdlab sweep sweep.toml --out sweep.csv --show host.read.latency_ns.p99
+    """
+    from ssdlab import cases, table
+    from ssdlab._runner import check_outputs
+
+    check_outputs({"--out": out}, (file,))
+    with listening(os.path.basename(file)) as progress:
+        outcome = cases.sweep(
+            file,
+            cache=cache,
+            threads=threads,
+            retry_failed=retry_failed,
+            quick=quick,
+            traces=traces,
+            files=files,
+            progress=progress,
+        )
+    if out is not None:
+        cases.write_table(outcome.table, out)
+    table.show([table.of_sweep(outcome.table, shown)])
+    total = outcome.table.height
+    click.echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
+    if out is not None:
+        click.echo(f"wrote {out}")
+    complain(
+        [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
+    )
+
+
+def _label(labels: dict[str, Any]) -> str:
+    from ssdlab.study import label_of
+
+    return label_of(labels)
+
+
+@commands.command()
+@click.argument("table_path", metavar="TABLE")
+@click.option("--by", default="scheme", show_default=True, metavar="AXIS", help="The axis whose labels are compared.")
+@click.option("--baseline", metavar="LABEL", help="The label that the others are compared with  [default: the first]")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="A statistic; may be repeated.")
+@click.option("--plot", metavar="FILE", help="Draw the first metric as bars (PNG, SVG or PDF; needs matplotlib).")
+@click.option("--out", metavar="FILE", help="Write the numbers of the first metric (.csv, .parquet or .json).")
+def compare(
+    table_path: str, by: str, baseline: str | None, metrics: tuple[str, ...], plot: str | None, out: str | None
+) -> None:
+    """Compare schemes with a baseline in a TABLE that `ssdlab sweep` wrote.
+
+    Cases of the same seed are paired; ± is the half width of a 95 % confidence interval over seeds.
+
+    \b
+    ssdlab compare sweep.csv --by scheme --baseline rps --metric host.read.latency_ns.p99_99
+    """
+    from ssdlab import cases, table
+    from ssdlab.comparison import compare as compared
+
+    found = cases.read_table(table_path)
+    comparisons = [compared(found, m, baseline=baseline, by=by) for m in metrics or ("host.read.latency_ns.mean",)]
+    for comparison in comparisons:
+        tables, footnotes = table.of_comparison(comparison)
+        table.show(tables, footnotes)
+    if out is not None:
+        cases.write_table(comparisons[0].frame(), out)
+        click.echo(f"wrote {out}")
+    if plot is not None:
+        from ssdlab import plot as drawing
+
+        drawing.save(drawing.bars(comparisons[0]), plot)
+        click.echo(f"wrote {plot}")
+
+
+@commands.group()
+def study() -> None:
+    """Run the studies and see which claims of the papers hold."""
+
+
+@study.command("list")
+def list_studies() -> None:
+    """List the studies, their claims and how many hold."""
+    from ssdlab import table
+    from ssdlab.study import studies
+
+    rows = []
+    for found in studies():
+        passed = [verdict.passed for verdict in found.verdicts()]
+        counts = (len(passed), passed.count(True), passed.count(False), passed.count(None))
+        rows.append((found.id, found.about, *(f"{count}" for count in counts)))
+    table.show([table.Table("Studies", ("study", "about", "claims", "hold", "fail", "not measured"), rows, left=2)])
+
+
+@study.command("run")
+@click.argument("id", metavar="STUDY")
+@click.option("--quick", is_flag=True, help="Run some of the cases and compare them exactly with the kept results.")
+@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
+@click.option(
+    "--results", metavar="DIR", help="Where tables go  [default: the study's folder; with --traces results/STUDY]"
+)
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
+@click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
+@click.option("--figures", metavar="DIR", help="Draw the study's figures into this folder (needs matplotlib).")
+def run_study(
+    id: str,
+    quick: bool,
+    traces: str | None,
+    results: str | None,
+    cache: str,
+    threads: int | None,
+    retry_failed: bool,
+    figures: str | None,
+) -> None:
+    """Run a study: its sweeps, tables and figures. What is in the cache is not run again."""
+    from pathlib import Path
+
+    from ssdlab.study import study as find
+
+    found = find(id)
+    if quick and (traces is not None or results is not None or figures is not None):
+        raise click.UsageError("--quick compares with the kept results: leave out --traces, --results and --figures")
+    with ExitStack() as stack:
+
+        def progress(name: str) -> Callable[[Any], None] | None:
+            stack.close()
+            return stack.enter_context(listening(f"{id} {name}"))
+
+        if quick:
+            compared, differences = found.check(cache=cache, threads=threads, progress=progress)
+        else:
+            folder = Path(results) if results else Path("results", id) if traces else found.folder / "results"
+            failures = found.run(
+                folder, cache=cache, threads=threads, traces=traces, retry_failed=retry_failed, progress=progress
+            )
+    if quick:
+        for line in differences[:20]:
+            say(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
+        click.echo(f"{compared} cases compared, {len(differences)} statistics differ")
+        if differences:
+            say("error: results are not those that are kept\n  help: if the model was meant to change, raise")
+            say("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
+            raise click.exceptions.Exit(1)
+        return
+    click.echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
+    if figures is not None:
+        from ssdlab import plot
+
+        os.makedirs(figures, exist_ok=True)
+        for name, figure in found.figures(folder).items():
+            plot.save(figure, os.path.join(figures, f"{name}.png"))
+            click.echo(f"wrote {os.path.join(figures, f'{name}.png')}")
+    complain(failures, "--retry-failed runs them again")
+
+
+@study.command()
+@click.argument("id", required=False, metavar="[STUDY]")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@click.option("--results", metavar="DIR", help="Tables other than those in the study's folder.")
+def claims(id: str | None, as_json: bool, results: str | None) -> None:
+    """What the papers published, what was measured, and whether it is within the accepted range."""
+    from pathlib import Path
+
+    from ssdlab import table
+    from ssdlab.study import studies
+    from ssdlab.study import study as find
+
+    if id is None and results is not None:
+        raise click.UsageError("--results belongs to one study: name it")
+    found = studies() if id is None else [find(id)]
+    verdicts = {each: each.verdicts(None if results is None else Path(results)) for each in found}
+    if as_json:
+        import json
+
+        print(json.dumps([verdict.to_dict() for part in verdicts.values() for verdict in part], indent=1))
+        return
+    table.show([table.of_claims(each.id, each.about, part) for each, part in verdicts.items()])
+    all_passed = [verdict.passed for part in verdicts.values() for verdict in part]
+    click.echo(
+        f"{len(all_passed)} claims: {all_passed.count(True)} hold, {all_passed.count(False)} fail, "
+        f"{all_passed.count(None)} not measured"
+    )

@@ -1,0 +1,218 @@
+"""Commands that play one workload, and those that list what can be chosen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssdlab.cli.base import (
+    BAD_INPUT,
+    INTERRUPTED,
+    Whole,
+    commands,
+    of_a_run,
+    options_of,
+    say,
+)
+
+if TYPE_CHECKING:
+    from ssdlab._runner import Options, Progress
+    from ssdlab.api import Key
+    from ssdlab.result import Result, Runs
+
+
+@commands.command()
+@of_a_run
+@click.option(
+    "--repeat",
+    type=Whole(1),
+    default=1,
+    metavar="N",
+    help="Run N times with seeds S, S+1, …; gives means with 95 % confidence intervals.",
+)
+@click.option("--threads", type=Whole(1), metavar="N", help="Threads for --repeat  [default: cores]")
+@click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
+@click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
+@click.option("--series-out", metavar="FILE", help="Write the time series (Parquet).")
+@click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
+def run(
+    *,
+    repeat: int,
+    threads: int | None,
+    json_out: str | None,
+    requests_out: str | None,
+    series_out: str | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Replay a workload on a device.
+
+    \b
+    ssdlab run --device mqsim --workload trace.csv.gz --replay closed:32 --json out.json
+    ssdlab run --age pec=2000,retention=6mo --set chip.t_read=60us --repeat 5
+    """
+    from ssdlab._runner import for_seed
+
+    for option, path in (("--json", json_out), ("--requests-out", requests_out), ("--series-out", series_out)):
+        if path == "":
+            raise click.UsageError(f"{option} is empty: give a path")
+    options = options_of(requests_out=requests_out, series_out=series_out, **given)
+    seed = options.seed
+    result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty())
+    if not quiet and json_out != "-":
+        _show(result)
+    if json_out is not None:
+        _write_json(json_out, result)
+    if not quiet:
+        seeds = range(seed, seed + repeat)
+        logs = [(requests_out, "a row a request"), (series_out, "time series")]
+        for path, what in [(json_out if json_out != "-" else None, "results"), *logs]:
+            if path is not None:
+                shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
+                click.echo(f"wrote {shown} ({what})", err=json_out == "-")
+
+
+@commands.command()
+@of_a_run
+@click.option("--slowest", type=Whole(0), metavar="N", help="The slowest N  [default: 3, or 0 with --request]")
+@click.option("--request", "numbers", type=Whole(0), multiple=True, metavar="N", help="Number N; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: every stage with its times.")
+def explain(*, slowest: int | None, numbers: tuple[int, ...], as_json: bool, **given: Any) -> None:
+    """Tell where the time of the slowest requests went.
+
+    Stages add up to a request's latency exactly; of a read they follow the part that arrived last.
+
+    \b
+    ssdlab explain --device asplos21 --workload asplos21/usr_1 --age pec=2000,retention=6mo --requests 20000
+    """
+    from ssdlab.explain import explain as explained
+    from ssdlab.explain import of_explanation
+
+    if slowest is None:
+        slowest = 0 if numbers else 3
+    found = explained(options_of(**given), slowest, numbers)
+    missing = set(numbers) - {of.request for of in found}
+    if missing:
+        raise click.UsageError(f"request {min(missing)} did not complete: the run has fewer requests")
+    if as_json:
+        import json
+
+        stages = [of._asdict() | {"stages": [stage._asdict() for stage in of.stages]} for of in found]
+        click.echo(json.dumps(stages))
+        return
+    from ssdlab.table import show
+
+    show(of_explanation(of) for of in found)
+
+
+def _play(options: Options, repeat: int, threads: int | None, json_out: str | None, bar: bool) -> Result | Runs:
+    from ssdlab.api import play_checked
+
+    try:
+        with _bar() if bar else nullcontext((None, say)) as (progress, note):
+            return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
+    except KeyboardInterrupt as error:
+        # The terminal has echoed "^C" at the start of the line.
+        start = "\n" if sys.stderr.isatty() else ""
+        say(f"{start}interrupted: {getattr(error, 'kept', 'nothing was kept')}")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _bar() -> AbstractContextManager[tuple[Progress, Callable[[str], None]]]:
+    from ssdlab.progress import bar
+
+    return bar()
+
+
+def _show(result: Result | Runs) -> None:
+    from ssdlab import table
+    from ssdlab.result import Result
+
+    tables, footnotes = table.of_result(result) if isinstance(result, Result) else table.of_runs(result)
+    table.show(tables, footnotes)
+
+
+def _write_json(path: str, result: Result | Runs) -> None:
+    from ssdlab._runner import write
+
+    text = result.to_json()
+    if path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write(path, text.encode())
+
+
+@commands.command()
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List devices, workloads, schemes and trace formats; with NAME, print what it stands for.
+
+    \b
+    ssdlab presets tlc > my.toml        # a device file to be edited
+    """
+    from ssdlab import table
+    from ssdlab.api import presets as all_presets
+
+    found = all_presets()
+    if name is not None:
+        _print_preset(name, [(preset.name, preset.text) for preset in found])
+        return
+    kinds = [
+        ("Devices (--device)", "device", ("name", "capacity", "what it is")),
+        ("Workloads (--workload)", "workload", ("name", "what it is")),
+        ("Schemes (--scheme)", "scheme", ("name", "choices", "what it is")),
+        ("Trace formats (--format)", "format", ("name", "title", "a line")),
+    ]
+    cells: dict[str, Callable[..., tuple[str, ...]]] = {
+        "device": lambda p: (p.name, table.size(p.capacity), p.about),
+        "workload": lambda p: (p.name, p.about),
+        "scheme": lambda p: (p.name, p.text, p.about),
+        "format": lambda p: (p.name, p.about, p.text),
+    }
+    table.show(
+        table.Table(title, columns, [cells[kind](preset) for preset in found if preset.kind == kind], left=3)
+        for title, kind, columns in kinds
+    )
+
+
+def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
+    texts = [text for other, text in known if other == name]
+    if not texts:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, [other for other, _ in known], 1)
+        hint = f"did you mean `{near[0]}`?" if near else "`ssdlab presets` lists them"
+        say(f"error: preset `{name}`: there is no such preset\n  help: {hint}")
+        raise click.exceptions.Exit(BAD_INPUT)
+    print(texts[0].rstrip())
+
+
+@commands.command()
+@click.argument("section", required=False)
+def schema(section: str | None) -> None:
+    """List every configuration key (of SECTION): meaning, accepted values, default of a bare device."""
+    keys = _keys(section)
+    shown = None
+    for key in keys:
+        if key.section != shown:
+            print(f"{'' if shown is None else chr(10)}[{key.section}]  {key.section_about}")
+            shown = key.section
+        print(f"  {key.key} = {key.default}")
+        print(f"      {key.about}")
+        print(f"      {key.accepts}")
+
+
+def _keys(section: str | None) -> list[Key]:
+    from ssdlab.api import schema as all_keys
+
+    keys = all_keys()
+    known = list(dict.fromkeys(key.section for key in keys))
+    if section is not None and section not in known:
+        say(f"error: section `{section}`: there is no such section\n  help: the sections are {', '.join(known)}")
+        raise click.exceptions.Exit(BAD_INPUT)
+    return [key for key in keys if section in (None, key.section)]

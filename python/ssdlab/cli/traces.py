@@ -1,0 +1,123 @@
+"""Commands for traces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssdlab.cli.base import (
+    Whole,
+    commands,
+    say,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@commands.group()
+def trace() -> None:
+    """Describe, convert and cut block traces."""
+
+
+def _reading(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of everything that reads traces."""
+    for option in (
+        click.option("--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late."),
+        click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N bad lines."),
+        click.option("--format", metavar="FORMAT", help="Of the traces, where it cannot be told."),
+    ):
+        command = option(command)
+    return command
+
+
+@trace.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
+@_reading
+@click.option("--page", type=Whole(1), default=4096, show_default=True, metavar="BYTES", help="What footprints count.")
+@click.option("--plot", metavar="FILE", help="Draw it (PNG, PDF or SVG; needs matplotlib).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(
+    traces: tuple[str, ...],
+    format: str | None,
+    skip_bad_lines: int,
+    sort_window: int | None,
+    page: int,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """What is in a trace: mix, sizes, gaps, footprint, sequentiality, skew. Several are merged by time."""
+    from ssdlab import table
+    from ssdlab import trace as module
+
+    frame = module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
+    found = module.info(frame, page)
+    if as_json:
+        import json
+
+        print(json.dumps(found, indent=2))
+    else:
+        table.show(table.of_trace(", ".join(os.path.basename(path) for path in traces), found))
+    if plot is not None:
+        module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
+        click.echo(f"wrote {plot}", err=as_json)
+
+
+def _bounds(command: Callable[..., None]) -> Callable[..., None]:
+    """The bounds of a part of a trace."""
+    for option in (
+        click.option("--range", nargs=2, metavar="FROM TO", help="Those that touch these bytes: 0B 1GiB."),
+        click.option("--device", type=Whole(0), metavar="N", help="Those of one device."),
+        click.option("--requests", type=Whole(1), metavar="N", help="N requests at most."),
+        click.option("--until", metavar="TIME", help="Requests before this time."),
+        click.option("--from", "start", metavar="TIME", help="Requests from this time on, such as 10s."),
+    ):
+        command = option(command)
+    return command
+
+
+@trace.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
+@click.argument("out", metavar="OUT")
+@click.option("--to", metavar="msr|mqsim|fio|parquet", help="By OUT's ending if not given.")
+@_bounds
+@_reading
+def convert(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -> None:
+    """Write a trace in another format; several are merged by time.
+
+    \b
+    ssdlab trace convert trace.csv.gz trace.parquet
+    """
+    _convert(traces, out, to, options)
+
+
+@trace.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
+@click.argument("out", metavar="OUT")
+@click.option("--to", metavar="msr|mqsim|fio|parquet", help="By OUT's ending if not given.")
+@_bounds
+@_reading
+def cut(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -> None:
+    """Write a part of a trace: by time, count, device or range; times count from its first request.
+
+    \b
+    ssdlab trace cut trace.csv.gz part.csv --from 10s --until 20s --device 0
+    """
+    if not any(options[name] is not None for name in ("start", "until", "requests", "device", "range")):
+        raise click.UsageError("nothing is cut: give --from, --until, --requests, --device or --range")
+    _convert(traces, out, to, options)
+
+
+def _convert(traces: tuple[str, ...], out: str, to: str | None, options: dict[str, Any]) -> None:
+    from ssdlab import trace as module
+
+    done = module.convert(traces, out, to=to, **options)
+    for note in done.notes:
+        say(note)
+    losses = [
+        f"{count:,} {name.replace('_', ' ')}" for name, count in done.counts.items() if count and name != "requests"
+    ]
+    click.echo(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
