@@ -60,6 +60,10 @@ class Simulation:
         """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], stages (what, step, from, to
         [ns], and what the die did [ns]), and those of each part of a read."""
 
+    def timeline(self, path: str, windows: list[str]) -> int:
+        """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
+        Perfetto trace of them; returns its size [B]."""
+
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
@@ -242,6 +243,17 @@ class Result:
         if self._options is None:
             raise InputError("this result was kept without its run\n  help: run it again with ssdlab.run")
         return explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
+
+    def timeline(self, path: str | os.PathLike[str], *windows: str, slowest: int | None = None) -> int:
+        """Writes what every die, plane, channel, ECC engine and host queue did as a trace for the Perfetto UI: in
+        ``windows`` such as ``"10ms:12ms"``, around the ``slowest`` so many requests, or all the time if neither is
+        given. The run is played again. Returns the file's size [B]."""
+        from ._core import InputError
+        from .timeline import write
+
+        if self._options is None:
+            raise InputError("this result was kept without its run\n  help: run it again with ssdlab.run")
+        return write(self._options, os.fspath(path), windows, slowest)
 
     def to_payload(self) -> dict[str, Any]:
         """The result without log and time series, as what :meth:`from_payload` takes: JSON, for caches."""

@@ -1,7 +1,8 @@
 //! A run in steps, so that Python can show progress and be interrupted.
 
 use std::collections::HashMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -15,13 +16,26 @@ use ssd::run::{Plan, Replay, Run};
 use ssd::stats::die;
 use ssd::stats::report;
 use ssd::{Config, DeviceSpec, RunError};
-use ssd::{Explainer, Stage};
+use ssd::{Explainer, Stage, Timeline};
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
-use units::{Bytes, ConfigError, Document, Span};
+use units::{Bytes, ConfigError, Document, Span, Time};
 use workload::{Apart, Beyond, Format, Merged, Source, TraceFile, Volumes, Workload};
 
 use crate::{SimulationError, raise, refuse};
+
+/// A window of a timeline, `FROM:TO`.
+fn window(word: &str) -> Result<(Time, Time), ConfigError> {
+    let remedy = "write two times with their units, such as 10ms:12ms";
+    let (from, to) =
+        word.split_once(':').ok_or_else(|| fail(&format!("--window {word}"), "is not accepted", remedy))?;
+    let from: Span = parse("--window", from)?;
+    let to: Span = parse("--window", to)?;
+    if from >= to {
+        return Err(fail(&format!("--window {word}"), "ends before it begins", remedy));
+    }
+    Ok((Time(from.0), Time(to.0)))
+}
 
 /// A device with its scheme, age and settings applied, in this order.
 pub fn device_config(
@@ -414,6 +428,35 @@ impl Simulation {
                 (of.request, op, of.bytes, of.arrival.0, of.finish.0, stages(&of.stages), parts)
             })
             .collect())
+    }
+
+    /// Plays the run and writes a timeline of what happened in some windows, `FROM:TO` each, or in all of it if there are none;
+    /// returns the file's size [B]. The run is not played on when no window shows what is to come.
+    fn timeline(&self, py: Python<'_>, path: PathBuf, windows: Vec<String>) -> PyResult<u64> {
+        let mut shown = windows.iter().map(|word| window(word)).collect::<Result<Vec<_>, _>>().map_err(refuse)?;
+        if shown.is_empty() {
+            shown.push((Time::ZERO, Time::NEVER));
+        }
+        let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let State::Ready(prepared) = std::mem::replace(&mut *state, State::Finished) else {
+            return Err(SimulationError::new_err("the run has been begun already"));
+        };
+        let Prepared { config, source, plan, log } = *prepared;
+        let unwritable = |error: io::Error| {
+            SimulationError::new_err(format!(
+                "{}: cannot be written: {error}\n  help: make room, or choose a shorter --window",
+                path.display()
+            ))
+        };
+        let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
+        let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
+        let mut run = Run::watched(&config, source, plan, log, timeline).map_err(refuse)?;
+        while !py.detach(|| run.step(1000)).map_err(raise)? && !run.device().probe().done() {
+            py.check_signals()?;
+        }
+        let device = run.into_device();
+        let now = device.now();
+        device.into_probe().finish(now).map_err(unwritable)
     }
 
     /// What is run, as JSON: everything that decides the result.

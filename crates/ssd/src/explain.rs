@@ -132,6 +132,7 @@ impl Path {
 
 #[derive(Default)]
 struct Tracked {
+    queue: u16,
     op: Option<Op>,
     bytes: u64,
     arrival: Time,
@@ -199,31 +200,54 @@ impl Explainer {
 
     fn completed(&mut self, now: Time, request: u64) {
         let Some(mut tracked) = self.requests.remove(&request) else { return };
-        let Some(request) = request.checked_sub(self.origin.0) else { return };
+        if let Some(number) = request.checked_sub(self.origin.0) {
+            self.consider(now, number, &tracked);
+        }
+        for part in tracked.parts.drain(..) {
+            self.parts.remove(&part);
+        }
+    }
+
+    /// Keeps a completed request if it was asked for or is among the slowest.
+    fn consider(&mut self, now: Time, request: u64, tracked: &Tracked) {
         let latency = now.since(tracked.arrival);
         let wanted = self.wanted.contains(&request);
         let least = (0..self.slow.len()).min_by_key(|place| self.slow[*place].latency());
         let room = self.slow.len() < self.slowest;
         let slow = request >= self.first && (room || least.is_some_and(|place| self.slow[place].latency() < latency));
         if wanted || slow {
-            let op = tracked.op.unwrap_or(Op::Flush);
-            let since = |time: Time| Time(time.0 - self.origin.1.0);
-            let mut stages = self.stages(&tracked, now);
-            let mut parts = self.parts_of(&tracked);
-            for stage in stages.iter_mut().chain(parts.iter_mut().flatten()) {
-                (stage.from, stage.to) = (since(stage.from), since(stage.to));
-            }
-            let (bytes, arrival, finish) = (tracked.bytes, since(tracked.arrival), since(now));
-            let explanation = Explanation { request, op, bytes, arrival, finish, stages, parts };
+            let explanation = self.explanation(now, request, tracked);
             match least {
                 _ if wanted => self.asked.push(explanation),
                 Some(place) if !room => self.slow[place] = explanation,
                 _ => self.slow.push(explanation),
             }
         }
-        for part in tracked.parts.drain(..) {
-            self.parts.remove(&part);
+    }
+
+    /// Where the time of a request went that completes now.
+    fn explanation(&self, now: Time, request: u64, tracked: &Tracked) -> Explanation {
+        let op = tracked.op.unwrap_or(Op::Flush);
+        let since = |time: Time| Time(time.0 - self.origin.1.0);
+        let mut stages = self.stages(tracked, now);
+        let mut parts = self.parts_of(tracked);
+        for stage in stages.iter_mut().chain(parts.iter_mut().flatten()) {
+            (stage.from, stage.to) = (since(stage.from), since(stage.to));
         }
+        let (bytes, arrival, finish) = (tracked.bytes, since(tracked.arrival), since(now));
+        Explanation { request, op, bytes, arrival, finish, stages, parts }
+    }
+
+    /// Where the time of a request of the workload went that completes now, its queue, and the operations that read its pages.
+    pub(crate) fn completing(&self, now: Time, request: u64) -> Option<(Explanation, u16, &[u64])> {
+        let tracked = self.requests.get(&request)?;
+        let number = request.checked_sub(self.origin.0)?;
+        Some((self.explanation(now, number, tracked), tracked.queue, &tracked.parts))
+    }
+
+    /// The workload's first request, and when it began.
+    pub(crate) fn origin(&self) -> (u64, Time) {
+        self.origin
     }
 
     fn stages(&self, tracked: &Tracked, finish: Time) -> Vec<Stage> {
@@ -263,37 +287,37 @@ impl Probe for Explainer {
 
     fn explain(&mut self, now: Time, event: Event) {
         match event {
-            Event::Started { request, op, bytes, arrival } => {
-                let tracked = Tracked { op: Some(op), bytes, arrival, started: now, ..Tracked::default() };
+            Event::Started { request, op, bytes, arrival, queue } => {
+                let tracked = Tracked { queue, op: Some(op), bytes, arrival, started: now, ..Tracked::default() };
                 self.requests.insert(request, tracked);
             }
-            Event::Waits { request, part, tries, die } => {
+            Event::Waits { request, part, tries, spent } => {
                 if tries == 0
                     && let Some(tracked) = self.requests.get_mut(&request)
                 {
                     tracked.parts.push(part);
                 }
-                let step = Step { queued: now, queued_die: die, ..Step::default() };
+                let step = Step { queued: now, queued_die: spent, ..Step::default() };
                 let steps = self.parts.entry(part).or_default();
                 steps.truncate(tries.into());
                 steps.push(step);
             }
-            Event::Senses { part, tries, begins, ends, die } => {
+            Event::Senses { part, tries, begins, ends, spent, .. } => {
                 if let Some(step) = self.step(part, tries) {
-                    (step.granted, step.granted_die, step.senses, step.sensed) = (now, die, begins, ends);
+                    (step.granted, step.granted_die, step.senses, step.sensed) = (now, spent, begins, ends);
                 }
             }
-            Event::SensesAgain { part, tries, ends } => {
+            Event::SensesAgain { part, tries, ends, .. } => {
                 if let Some(step) = self.step(part, tries) {
                     step.sensed = ends;
                 }
             }
-            Event::Leaves { part, tries, end } => {
+            Event::Leaves { part, tries, end, .. } => {
                 if let Some(step) = self.step(part, tries) {
                     (step.leaves, step.left) = (now, end);
                 }
             }
-            Event::Decodes { part, tries, end } => {
+            Event::Decodes { part, tries, end, .. } => {
                 if let Some(step) = self.step(part, tries) {
                     (step.decodes, step.decoded) = (now, end);
                 }
@@ -319,6 +343,14 @@ impl Probe for Explainer {
             }
             Event::Completed { request } => self.completed(now, request),
             Event::Begins { first } => self.begin(now, first),
+            Event::Arrives { .. }
+            | Event::Die { .. }
+            | Event::Bus { .. }
+            | Event::Serves { .. }
+            | Event::Programs { .. }
+            | Event::Phase { .. }
+            | Event::Resets { .. }
+            | Event::State { .. } => {}
         }
     }
 }

@@ -26,6 +26,7 @@ mod sections;
 mod slab;
 mod space;
 pub mod stats;
+pub mod timeline;
 
 /// The version of what runs compute: raised when a change to the model changes results, and only then. Results that are
 /// kept carry it, and those of another version are computed again. `tests/golden` holds results that must not change
@@ -37,5 +38,6 @@ pub use device::{Completion, Device};
 pub use error::RunError;
 pub use explain::{Explainer, Explanation, Stage};
 pub use presets::DeviceSpec;
-pub use probe::{DataFrom, Event, Probe, Unwatched};
+pub use probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use run::{Outcome, Replay, Run};
+pub use timeline::Timeline;

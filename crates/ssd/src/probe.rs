@@ -20,23 +20,40 @@ pub enum DataFrom {
     Merged(Ppn, u32),
 }
 
-/// What happens to a request on its way, for those that explain where its time goes. Parts of reads are named by their
-/// operation's number; `tries` counts their senses before.
+/// What serves requests one after the other, outside the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names say it.
+pub enum Server {
+    LinkIn,
+    LinkOut,
+    Dram,
+}
+
+/// What happens to a request on its way and to the resources, for those that explain where time goes. Parts of reads are
+/// named by their operation's number; `tries` counts their senses before.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // The fields' names say what they are.
 pub enum Event {
     /// The device works on a request that the host sent at `arrival`.
-    Started { request: u64, op: Op, bytes: u64, arrival: Time },
+    Started { request: u64, op: Op, bytes: u64, arrival: Time, queue: u16 },
     /// A part waits for its die; where that one's time has gone so far.
-    Waits { request: u64, part: u64, tries: u16, die: [Span; CAUSES.len()] },
-    /// The die takes it.
-    Senses { part: u64, tries: u16, begins: Time, ends: Time, die: [Span; CAUSES.len()] },
+    Waits { request: u64, part: u64, tries: u16, spent: [Span; CAUSES.len()] },
+    /// The die takes it. `what` says what the page is read for, where that is not a host's read.
+    Senses {
+        part: u64,
+        tries: u16,
+        begins: Time,
+        ends: Time,
+        spent: [Span; CAUSES.len()],
+        ppn: Ppn,
+        what: &'static str,
+    },
     /// The die has predicted a failure and senses it again.
-    SensesAgain { part: u64, tries: u16, ends: Time },
+    SensesAgain { part: u64, tries: u16, ends: Time, ppn: Ppn },
     /// The page has the bus.
-    Leaves { part: u64, tries: u16, end: Time },
+    Leaves { part: u64, tries: u16, end: Time, channel: u16 },
     /// It has a decoder.
-    Decodes { part: u64, tries: u16, end: Time },
+    Decodes { part: u64, tries: u16, end: Time, channel: u16, ppn: Ppn },
     /// A part is on its way to the host: the operation that read it, if one did.
     Sent { request: u64, part: Option<(u64, u16)>, arrives: Time },
     /// Written data crosses the link.
@@ -45,6 +62,22 @@ pub enum Event {
     Stored { request: u64, at: Time },
     /// The host sees the request complete.
     Completed { request: u64 },
+    /// A request reaches the device, in the order of arrivals.
+    Arrives { arrival: Time },
+    /// A die's time goes into a cause of [`CAUSES`] from now on; from `until.0` on into `until.1`.
+    Die { die: DieId, cause: usize, until: Option<(Time, usize)> },
+    /// The same of a channel's bus and its causes.
+    Bus { channel: u16, cause: usize, until: Option<(Time, usize)> },
+    /// A server serves.
+    Serves { server: Server, from: Time, to: Time },
+    /// What the die programs next is so many pages, for something else than the host if `what` says so.
+    Programs { pages: u32, what: &'static str },
+    /// The program or erase of a die has a phase ahead: a pulse, from 1 on, or the verify after it.
+    Phase { die: DieId, pulse: bool, number: u64, from: Time, to: Time },
+    /// A plane's senses are void: RESET until `reset`, then SET FEATURE until `end`, either of no length where it is not needed.
+    Resets { die: DieId, plane: u8, reset: Time, end: Time },
+    /// Something has happened: requests in the device, pages in its write buffer.
+    State { requests: u32, buffered: u32 },
     /// The workload begins with this request: what came before brought the drive into its state.
     Begins { first: u64 },
 }

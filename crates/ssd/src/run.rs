@@ -171,14 +171,18 @@ impl<P: Probe> Run<P> {
                 remedy: "leave it out, or set workload.iodepth to \"none\"".into(),
             });
         }
-        let device = Device::watched(config, plan.seed, probe)?;
+        let mut device = Device::watched(config, plan.seed, probe)?;
         let queues = config.host.queues;
         let device_plan = device.plan().clone();
+        let preconditioning = Overwriting::new(&device_plan, plan.seed);
+        if preconditioning.is_none() {
+            device.workload_begins();
+        }
         Ok(Run {
             device,
             source,
             baseline: None,
-            preconditioning: Overwriting::new(&device_plan, plan.seed),
+            preconditioning,
             origin: Time::ZERO,
             first_id: 0,
             steady: plan.until_steady.map(|round| Steady::new(round, usize::from(queues))),
@@ -195,6 +199,11 @@ impl<P: Probe> Run<P> {
             queues,
             closed_loop,
         })
+    }
+
+    /// The device as it stands.
+    pub fn into_device(self) -> Device<P> {
+        self.device
     }
 
     /// The device.

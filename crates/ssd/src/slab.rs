@@ -101,6 +101,23 @@ pub(crate) struct PageOp {
     pub sense: Sense,
 }
 
+impl PageOp {
+    /// What it is for, where that is not a host's request.
+    pub fn purpose(&self) -> &'static str {
+        if self.sense.references == References::Sentinel {
+            return "sentinel cells";
+        }
+        match self.kind {
+            Kind::Host => "",
+            Kind::Slot if matches!(self.class, Class::UserProgram) => "",
+            Kind::Slot => "partial write",
+            Kind::Move => "move",
+            Kind::MapFetch | Kind::MapRewrite => "map",
+            Kind::Erase => "erase",
+        }
+    }
+}
+
 /// What becomes of a sensed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {

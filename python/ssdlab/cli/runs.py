@@ -38,6 +38,15 @@ if TYPE_CHECKING:
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
 @click.option("--series-out", metavar="FILE", help="Write the time series (Parquet).")
+@click.option(
+    "--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI (ui.perfetto.dev)."
+)
+@click.option(
+    "--window", "windows", multiple=True, metavar="FROM:TO", help="Of the timeline, such as 10ms:12ms; may be repeated."
+)
+@click.option(
+    "--slowest", type=Whole(1), metavar="N", help="The surroundings of the N slowest requests in the timeline."
+)
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
 def run(
     *,
@@ -46,6 +55,9 @@ def run(
     json_out: str | None,
     requests_out: str | None,
     series_out: str | None,
+    timeline: str | None,
+    windows: tuple[str, ...],
+    slowest: int | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -54,13 +66,20 @@ def run(
     \b
     ssdlab run --device mqsim --workload trace.csv.gz --replay closed:32 --json out.json
     ssdlab run --age pec=2000,retention=6mo --set chip.t_read=60us --repeat 5
+    ssdlab run --device asplos21 --timeline slow.pftrace --slowest 3
     """
-    from ssdlab._runner import for_seed
+    from ssdlab._runner import check_outputs, for_seed
 
-    for option, path in (("--json", json_out), ("--requests-out", requests_out), ("--series-out", series_out)):
+    outputs = {"--json": json_out, "--requests-out": requests_out, "--series-out": series_out, "--timeline": timeline}
+    for option, path in outputs.items():
         if path == "":
             raise click.UsageError(f"{option} is empty: give a path")
     options = options_of(requests_out=requests_out, series_out=series_out, **given)
+    if timeline is None and (windows or slowest is not None):
+        raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
+    if timeline is not None and repeat > 1:
+        raise click.UsageError("--timeline shows one run: leave out --repeat")
+    check_outputs({"--timeline": timeline}, (options.device, options.workload, *options.merge))
     seed = options.seed
     result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty())
     if not quiet and json_out != "-":
@@ -74,6 +93,14 @@ def run(
             if path is not None:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
                 click.echo(f"wrote {shown} ({what})", err=json_out == "-")
+    if timeline is not None:
+        from ssdlab import timeline as module
+
+        size = module.write(options, timeline, windows, slowest)
+        if not quiet:
+            click.echo(
+                f"wrote {timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)", err=json_out == "-"
+            )
 
 
 @commands.command()

@@ -98,7 +98,7 @@ impl<P: Probe> Device<P> {
                 return self.schedule_bus(index, event);
             }
             if !wanted {
-                channel.meter.enter(self.now, if waiting { channel::ECC_WAIT } else { channel::IDLE });
+                self.bus_enters(index, if waiting { channel::ECC_WAIT } else { channel::IDLE }, None);
                 return self.schedule_bus(index, None);
             }
             self.grant(index, out_ready);
@@ -142,13 +142,13 @@ impl<P: Probe> Device<P> {
         channel.free_at = end;
         let corrected = self.ops[op].sense.fate == Fate::Corrected;
         let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
-        channel.meter.enter_until(self.now, cause, end, channel::IDLE);
         channel.ecc.held += 1;
+        self.bus_enters(index, cause, Some((end, channel::IDLE)));
         self.counters.uncorrectable_transfers += u64::from(!corrected);
         self.counters.bytes_read += u64::from(bytes);
         if P::EXPLAINS {
             let (part, tries) = (self.ops[op].seq, self.ops[op].sense.tries);
-            self.probe.explain(self.now, Event::Leaves { part, tries, end });
+            self.probe.explain(self.now, Event::Leaves { part, tries, end, channel: index as u16 });
         }
     }
 
@@ -156,10 +156,22 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(super) fn occupy(&mut self, channel: usize, span: units::Span, cause: usize) -> Time {
         let end = self.now + span;
-        let channel = &mut self.channels[channel];
-        channel.free_at = end;
-        channel.meter.enter_until(self.now, cause, end, channel::IDLE);
+        self.channels[channel].free_at = end;
+        self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         end
+    }
+
+    /// A bus's time goes into `cause` from now on; with `until`, from then on into another.
+    #[inline]
+    fn bus_enters(&mut self, channel: usize, cause: usize, until: Option<(Time, usize)>) {
+        let meter = &mut self.channels[channel].meter;
+        match until {
+            None => meter.enter(self.now, cause),
+            Some((end, next)) => meter.enter_until(self.now, cause, end, next),
+        }
+        if P::EXPLAINS {
+            self.probe.explain(self.now, Event::Bus { channel: channel as u16, cause, until });
+        }
     }
 
     /// A die says what it would use the bus for.

@@ -289,9 +289,9 @@ impl<P: Probe> Device<P> {
     fn waits(&mut self, op: u32) {
         let PageOp { owner, kind, seq, sense, die, .. } = self.ops[op];
         if P::EXPLAINS && kind == Kind::Host {
-            let die = self.dies[usize::from(die.0)].meter.at(self.now);
+            let spent = self.dies[usize::from(die.0)].meter.at(self.now);
             let request = self.commands[owner].id;
-            self.probe.explain(self.now, Event::Waits { request, part: seq, tries: sense.tries, die });
+            self.probe.explain(self.now, Event::Waits { request, part: seq, tries: sense.tries, spent });
         }
     }
 
@@ -365,11 +365,10 @@ impl<P: Probe> Device<P> {
             Pick::Program(_) | Pick::Resume => Choice::Data,
         };
         self.want(die, choice);
-        let now = self.now;
         if self.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
-        let state = &mut self.dies[die];
+        let state = &self.dies[die];
         let next = state.next_end();
         if state.active.is_none() {
             let cause = if state.sensing != 0 {
@@ -379,10 +378,10 @@ impl<P: Probe> Device<P> {
             } else {
                 die::IDLE
             };
-            state.meter.enter(now, cause);
+            self.die_enters(die, cause, None);
         }
-        if state.event != next {
-            state.event = next;
+        if self.dies[die].event != next {
+            self.dies[die].event = next;
             self.schedule(self.slots.die + die, next);
         }
     }
@@ -518,8 +517,10 @@ impl<P: Probe> Device<P> {
             state.page_op[plane] = op;
             state.sensed_at[plane] = end;
             if P::EXPLAINS {
-                let (part, tries, die) = (self.ops[op].seq, self.ops[op].sense.tries, state.meter.at(self.now));
-                self.probe.explain(self.now, Event::Senses { part, tries, begins: start, ends: end, die });
+                let PageOp { seq: part, ppn, sense, .. } = self.ops[op];
+                let (tries, spent, what) = (sense.tries, state.meter.at(self.now), self.ops[op].purpose());
+                let event = Event::Senses { part, tries, begins: start, ends: end, spent, ppn, what };
+                self.probe.explain(self.now, event);
             }
             self.probe.sense(start, end, DieId(die as u16), self.ops[op].ppn);
         }
@@ -643,8 +644,26 @@ impl<P: Probe> Device<P> {
         state.active = Some((Active::Program(program), end));
         let runs_from = start + program.sensing;
         state.work = Work { begun: runs_from, runs_from, ..Work::default() };
-        state.meter.enter_until(self.now, die::LOAD, start, die::PROGRAM);
+        self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
+        if P::EXPLAINS {
+            let (pages, what) = (self.plan.unit_pages * program.planes.count_ones(), self.ops[program.ops].purpose());
+            self.probe.explain(self.now, Event::Programs { pages, what });
+        }
         self.probe.program(start, end, DieId(die as u16), program.planes);
+        self.tell_phases(die);
+    }
+
+    /// A die's time goes into `cause` from now on; with `until`, from then on into another.
+    #[inline]
+    fn die_enters(&mut self, die: usize, cause: usize, until: Option<(Time, usize)>) {
+        let meter = &mut self.dies[die].meter;
+        match until {
+            None => meter.enter(self.now, cause),
+            Some((end, next)) => meter.enter_until(self.now, cause, end, next),
+        }
+        if P::EXPLAINS {
+            self.probe.explain(self.now, Event::Die { die: DieId(die as u16), cause, until });
+        }
     }
 
     /// Something in the array has ended, or the die has been idle for long.

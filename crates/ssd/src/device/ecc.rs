@@ -71,8 +71,9 @@ impl<P: Probe> Device<P> {
             self.agenda.set(channel, end);
         }
         if P::EXPLAINS {
-            let (part, tries) = (self.ops[op].seq, self.ops[op].sense.tries);
-            self.probe.explain(self.now, Event::Decodes { part, tries, end });
+            let PageOp { seq: part, sense, ppn, .. } = self.ops[op];
+            let event = Event::Decodes { part, tries: sense.tries, end, channel: channel as u16, ppn };
+            self.probe.explain(self.now, event);
         }
     }
 

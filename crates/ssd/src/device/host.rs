@@ -1,12 +1,12 @@
 //! The host side: arrivals, submission queues with round-robin arbitration, the link, completions.
 
-use units::{Bytes, Lpn, Time};
+use units::{Bytes, Lpn, Span, Time};
 use workload::{Op, Request};
 
 use super::{Completion, Device, part, parts};
 use crate::config::Transfer;
 use crate::ftl::Location;
-use crate::probe::{DataFrom, Event, Probe};
+use crate::probe::{DataFrom, Event, Probe, Server};
 use crate::slab::{Kind, NONE};
 
 /// A request that the device has taken from the host.
@@ -53,6 +53,9 @@ impl<P: Probe> Device<P> {
             return;
         }
         self.arrivals.pop_front();
+        if P::EXPLAINS {
+            self.probe.explain(self.now, Event::Arrives { arrival: request.time });
+        }
         let next = self.arrivals.front().map(|(_, next)| self.now.max(next.time + self.plan.config.host.t_submit));
         self.schedule(self.slots.arrival, next);
         self.queues[queue].outstanding += 1;
@@ -114,9 +117,9 @@ impl<P: Probe> Device<P> {
     /// Works on a fetched command.
     fn start(&mut self, command: u32) {
         if P::EXPLAINS {
-            let Command { id, request, .. } = self.commands[command];
+            let Command { id, request, queue, .. } = self.commands[command];
             let (op, bytes, arrival) = (request.op, request.bytes.0, request.time);
-            self.probe.explain(self.now, Event::Started { request: id, op, bytes, arrival });
+            self.probe.explain(self.now, Event::Started { request: id, op, bytes, arrival, queue });
         }
         match self.commands[command].request.op {
             Op::Read => self.start_read(command),
@@ -189,8 +192,27 @@ impl<P: Probe> Device<P> {
     /// Moves read data to the host, through the DRAM if it was there; returns when it has arrived.
     pub(super) fn send(&mut self, bytes: u32, through_dram: bool) -> Time {
         let bytes = Bytes(u64::from(bytes));
-        let ready = if through_dram { self.dram.serve(self.now, self.plan.dram.time_for(bytes)) } else { self.now };
-        self.link_out.serve_later(self.now, ready, self.plan.link.time_for(bytes))
+        let ready = if through_dram { self.through_dram(bytes) } else { self.now };
+        let service = self.plan.link.time_for(bytes);
+        let end = self.link_out.serve_later(self.now, ready, service);
+        self.tell_service(Server::LinkOut, service, end);
+        end
+    }
+
+    /// Moves data through the DRAM; returns when it has.
+    pub(super) fn through_dram(&mut self, bytes: Bytes) -> Time {
+        let service = self.plan.dram.time_for(bytes);
+        let end = self.dram.serve(self.now, service);
+        self.tell_service(Server::Dram, service, end);
+        end
+    }
+
+    /// Tells the probe that a server serves until `end`.
+    #[inline]
+    pub(super) fn tell_service(&mut self, server: Server, service: Span, end: Time) {
+        if P::EXPLAINS {
+            self.probe.explain(self.now, Event::Serves { server, from: Time(end.0 - service.0), to: end });
+        }
     }
 
     /// A part of a read has been sent, to arrive at `sent`. Parts arrive in the order in which they are

@@ -43,7 +43,7 @@ use crate::config::{Config, Plan};
 use crate::error::RunError;
 use crate::ftl::{Ftl, Location};
 use crate::meter::Meter;
-use crate::probe::{Probe, Unwatched};
+use crate::probe::{Event, Probe, Unwatched};
 use crate::slab::{NONE, PageOp, Queue, Slab};
 use crate::stats::{Counters, Steps, Usage, Victims};
 use bus::Channel;
@@ -300,15 +300,20 @@ impl<P: Probe> Device<P> {
         self.now
     }
 
+    /// Gives the probe back.
+    pub fn into_probe(self) -> P {
+        self.probe
+    }
+
     /// The probe.
     pub fn probe(&self) -> &P {
         &self.probe
     }
 
     /// Tells the probe that the workload begins: what was submitted before brought the drive into its state.
-    pub(crate) fn workload_begins(&mut self) {
+    pub fn workload_begins(&mut self) {
         if P::EXPLAINS {
-            self.probe.explain(self.now, crate::probe::Event::Begins { first: self.next_id });
+            self.probe.explain(self.now, Event::Begins { first: self.next_id });
         }
     }
 
@@ -407,6 +412,10 @@ impl<P: Probe> Device<P> {
                 self.on_acked();
             } else {
                 self.on_patrol();
+            }
+            if P::EXPLAINS {
+                let (requests, buffered) = (self.commands.len() as u32, self.buffer.in_use());
+                self.probe.explain(time, Event::State { requests, buffered });
             }
             if self.stops(stop) {
                 break;

@@ -16,7 +16,7 @@ use super::{Device, part, parts};
 use crate::buffer::State;
 use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
-use crate::probe::{Event, Probe};
+use crate::probe::{Event, Probe, Server};
 use crate::slab::{Kind, NONE, PageOp, Sense};
 use crate::space::lane;
 
@@ -56,7 +56,9 @@ impl<P: Probe> Device<P> {
                 .map(|index| part(&request, page_size, index))
                 .map(|(_, from, to)| u64::from(to - from))
                 .sum();
-            let time = self.link_in.serve(self.now, self.plan.link.time_for(Bytes(bytes)));
+            let service = self.plan.link.time_for(Bytes(bytes));
+            let time = self.link_in.serve(self.now, service);
+            self.tell_service(Server::LinkIn, service, time);
             if P::EXPLAINS {
                 let id = self.commands[command].id;
                 self.probe.explain(self.now, Event::Received { request: id, from: self.now, to: time });
@@ -89,7 +91,7 @@ impl<P: Probe> Device<P> {
                 self.wait_for(slot, arrived.command);
             }
         }
-        let stored = self.dram.serve(self.now, self.plan.dram.time_for(Bytes(bytes)));
+        let stored = self.through_dram(Bytes(bytes));
         if P::EXPLAINS {
             self.probe.explain(self.now, Event::Stored { request: id, at: stored });
         }

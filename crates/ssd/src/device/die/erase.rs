@@ -51,9 +51,10 @@ impl<P: Probe> Device<P> {
         state.phases = phases;
         state.active = Some((erase, end));
         state.work = Work { begun: start, runs_from: start, ..Work::default() };
-        state.meter.enter(self.now, die::ERASE);
+        self.die_enters(die, die::ERASE, None);
         self.progress += 1;
         self.probe.erase(start, end, DieId(die as u16), set);
+        self.tell_phases(die);
     }
 
     /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own.

@@ -264,7 +264,7 @@ impl<P: Probe> Device<P> {
             let end = self.now + took;
             self.probe.sense(self.now, end, die, ppn);
             if P::EXPLAINS {
-                self.probe.explain(self.now, Event::SensesAgain { part: seq, tries: sense.tries, ends: end });
+                self.probe.explain(self.now, Event::SensesAgain { part: seq, tries: sense.tries, ends: end, ppn });
             }
             return Some(took);
         }
@@ -412,9 +412,14 @@ impl<P: Probe> Device<P> {
         state.page_op[plane] = NONE;
         state.sensed_at[plane] = self.now + reset + set;
         let now = self.now;
-        state.meter.enter(now, crate::stats::die::READ);
+        self.die_enters(die, crate::stats::die::READ, None);
         self.take_chip(die);
-        self.probe.reset(now, now + reset + set, DieId(die as u16));
+        let end = now + reset + set;
+        self.probe.reset(now, end, DieId(die as u16));
+        if P::EXPLAINS {
+            let (die, plane) = (DieId(die as u16), plane as u8);
+            self.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
+        }
     }
 
     /// Takes back the steps that follow a corrected one; returns what resetting the die takes.

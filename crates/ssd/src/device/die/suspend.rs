@@ -9,11 +9,14 @@ use units::{Span, Time};
 
 use super::super::Device;
 use super::{Active, Pick};
-use crate::probe::Probe;
+use crate::probe::{Event, Probe};
 use crate::stats::channel;
 
 /// The user reads among a die's queues.
 pub(super) const USER_READS: u64 = 0xFF;
+
+/// The most phases of an operation that a probe is told.
+const MOST_TOLD: usize = 1000;
 
 /// The phases of an operation: pulses, each followed by a verify.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,20 +58,24 @@ impl Phases {
         Phases { pulses, verify: slower(self.verify, factor) }
     }
 
-    /// Whether `position` is in a pulse, where its phase began and where it ends.
-    fn phase(&self, position: u64) -> (bool, u64, u64) {
-        let mut begun = 0;
+    /// Whether `position` is in a pulse, where its phase began and where it ends, and the number of the pulse.
+    fn phase(&self, position: u64) -> (bool, u64, u64, u64) {
+        let (mut begun, mut number) = (0, 1);
         for (pulse, loops) in &self.pulses {
             let cycle = pulse.0 + self.verify.0;
             let all = cycle * u64::from(*loops);
             if position < begun + all {
+                number += (position - begun) / cycle;
                 begun += (position - begun) / cycle * cycle;
                 let verify = begun + pulse.0;
-                return if position < verify { (true, begun, verify) } else { (false, verify, begun + cycle) };
+                let pulses = position < verify;
+                let (from, to) = if pulses { (begun, verify) } else { (verify, begun + cycle) };
+                return (pulses, from, to, number);
             }
             begun += all;
+            number += u64::from(*loops);
         }
-        (false, begun, begun)
+        (false, begun, begun, number)
     }
 }
 
@@ -93,15 +100,22 @@ pub(in crate::device) struct Work {
 }
 
 impl<P: Probe> Device<P> {
+    /// The phases of what a die does, where they are known.
+    fn phases_of(&self, die: usize, active: Active) -> Option<&Phases> {
+        let planned = match active {
+            Active::Program(_) => self.plan.program_phases.as_ref(),
+            Active::Erase(_) | Active::EraseOpened(..) => self.plan.erase_phases.as_ref(),
+        };
+        self.dies[die].phases.as_ref().or(planned)
+    }
+
     /// The phases of what a die does, and its class; none where it is not to be suspended.
     fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
-        let own = self.dies[die].phases.as_ref();
-        match active {
-            Active::Program(program) => Some((own.or(self.plan.program_phases.as_ref())?, self.ops[program.ops].class)),
-            Active::Erase(_) | Active::EraseOpened(..) => {
-                Some((own.or(self.plan.erase_phases.as_ref())?, Class::Erase))
-            }
-        }
+        let class = match active {
+            Active::Program(program) => self.ops[program.ops].class,
+            Active::Erase(_) | Active::EraseOpened(..) => Class::Erase,
+        };
+        Some((self.phases_of(die, active)?, class))
     }
 
     /// Lets a user read go before the operation under way, if there is one to.
@@ -132,7 +146,7 @@ impl<P: Probe> Device<P> {
             (reset, work.position, work.before)
         } else {
             let position = work.position + self.now.since(work.runs_from).0;
-            let (pulse, begun, ends) = phases.phase(position);
+            let (pulse, begun, ends, _) = phases.phase(position);
             let at = InPhase { pulse, left: Span(ends - position), reset };
             let Some((after, goes)) = self.lets_go(class, at) else { return };
             match goes {
@@ -204,8 +218,32 @@ impl<P: Probe> Device<P> {
         state.active = Some((active, end));
         let cause =
             if matches!(active, Active::Program(_)) { crate::stats::die::PROGRAM } else { crate::stats::die::ERASE };
-        state.meter.enter(self.now, cause);
+        self.die_enters(die, cause, None);
         self.probe.resume(self.now, end, DieId(die as u16));
+        self.tell_phases(die);
+    }
+
+    /// Tells the probe which phases the active operation of a die has ahead.
+    #[inline]
+    pub(super) fn tell_phases(&mut self, die: usize) {
+        let state = &self.dies[die];
+        if !P::EXPLAINS {
+            return;
+        }
+        let Some((active, _)) = state.active else { return };
+        let Some(phases) = self.phases_of(die, active).cloned() else { return };
+        let (die, Work { runs_from, mut position, .. }) = (DieId(die as u16), state.work);
+        let origin = Time(runs_from.0 - position);
+        let total = phases.total().0;
+        for _ in 0..MOST_TOLD {
+            if position >= total {
+                break;
+            }
+            let (pulse, _, ends, number) = phases.phase(position);
+            let (from, to) = (origin + Span(position), origin + Span(ends));
+            self.probe.explain(self.now, Event::Phase { die, pulse, number, from, to });
+            position = ends;
+        }
     }
 
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.

@@ -1,0 +1,521 @@
+//! A timeline of a run for the Perfetto UI: what every die, plane, channel, decoder, link and host queue did.
+//!
+//! A track a resource. Those of dies, channels, decoders, link and DRAM are what the usage statistics sum up, to the nanosecond;
+//! planes show each sense, retry, program and erase by itself, with its pulses and suspensions; host queues show each request with
+//! the stages of its time ([`crate::explain`]). Arrows lead from a request to the operations on its pages.
+
+pub mod perfetto;
+mod writer;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+
+use nand::{DieId, Layout};
+use units::{Lpn, Ppn, Span, Time};
+use workload::Op;
+
+use crate::config::Plan;
+use crate::explain::Explainer;
+use crate::probe::{Event, Probe, Server};
+use crate::stats::{channel, die};
+use writer::{Slice, Writer};
+
+/// The causes by which a resource's time is told, as a meter keeps it, and what it does now.
+struct Track {
+    id: u64,
+    causes: &'static [(&'static str, &'static str)],
+    /// Slices of the same cause that follow one another are one.
+    joins: bool,
+    state: usize,
+    since: Time,
+    until: Option<(Time, usize)>,
+    /// What more is known of the present state.
+    detail: Option<Slice>,
+    last: Option<Slice>,
+}
+
+impl Track {
+    fn new(id: u64, causes: &'static [(&'static str, &'static str)], joins: bool) -> Track {
+        Track { id, causes, joins, state: 0, since: Time::ZERO, until: None, detail: None, last: None }
+    }
+
+    fn enter(&mut self, now: Time, state: usize, until: Option<(Time, usize)>, out: &mut Writer) {
+        if self.state != state || self.until.is_some() || until.is_some() {
+            self.settle(now, out);
+            (self.state, self.until) = (state, until);
+        }
+    }
+
+    fn settle(&mut self, now: Time, out: &mut Writer) {
+        if let Some((end, next)) = self.until
+            && now >= end
+        {
+            self.book(end, out);
+            (self.state, self.until) = (next, None);
+        }
+        self.book(now, out);
+    }
+
+    /// The present state has lasted until `to`.
+    fn book(&mut self, to: Time, out: &mut Writer) {
+        let from = std::mem::replace(&mut self.since, to);
+        let detail = self.detail.take();
+        if self.state == 0 || from == to {
+            return;
+        }
+        let name = self.causes[self.state].0;
+        if self.joins
+            && let Some(last) = &mut self.last
+            && last.to == from
+            && last.name == name
+        {
+            last.to = to;
+            return;
+        }
+        self.flush(out);
+        self.last = Some(Slice { from, to, name: name.into(), ..detail.unwrap_or_default() });
+    }
+
+    fn flush(&mut self, out: &mut Writer) {
+        if let Some(last) = self.last.take() {
+            out.slice(self.id, &last);
+        }
+    }
+}
+
+/// What stands in a plane, or is on its way into it.
+struct Open {
+    slice: Slice,
+    /// The part that it senses, and its senses before.
+    part: Option<(u64, u16)>,
+}
+
+struct Plane {
+    track: u64,
+    open: Option<Open>,
+    /// The latest pages of the plane to be decoded: part, senses before, and when they are; the latest last.
+    decoded: VecDeque<(u64, u16, Time)>,
+}
+
+/// How many of these are kept: more than reads of a plane that go on at once.
+const DECODED: usize = 16;
+
+impl Plane {
+    /// Begins a slice; the one before has ended.
+    fn begin(&mut self, slice: Slice, part: Option<(u64, u16)>, out: &mut Writer) {
+        self.end(slice.from, out);
+        self.open = Some(Open { slice, part });
+    }
+
+    /// Ends what is open, at `at` at the latest.
+    fn end(&mut self, at: Time, out: &mut Writer) {
+        if let Some(Open { mut slice, .. }) = self.open.take() {
+            slice.to = slice.to.min(at);
+            if slice.from < slice.to {
+                out.slice(self.track, &slice);
+            }
+        }
+    }
+}
+
+/// The program or erase of a die.
+#[derive(Default)]
+struct Work {
+    planes: Vec<usize>,
+    name: String,
+    suspended: Option<Time>,
+}
+
+struct Die {
+    track: Track,
+    suspensions: u64,
+    work: Work,
+}
+
+/// Tracks beside each other for slices that overlap.
+struct Lanes {
+    parent: u64,
+    name: &'static str,
+    /// Each with the end of its last slice.
+    lanes: Vec<(u64, Time)>,
+}
+
+impl Lanes {
+    fn slice(&mut self, slice: &Slice, out: &mut Writer) {
+        if !out.shows(slice.from, slice.to) {
+            return;
+        }
+        let free = self.lanes.iter().position(|(_, end)| *end <= slice.from);
+        let lane = free.unwrap_or_else(|| {
+            self.lanes.push((out.track(Some(self.parent), self.name), Time::ZERO));
+            self.lanes.len() - 1
+        });
+        self.lanes[lane].1 = slice.to;
+        out.slice(self.lanes[lane].0, slice);
+    }
+}
+
+/// A number over time.
+struct Counter {
+    track: u64,
+    value: u32,
+    shown: bool,
+}
+
+impl Counter {
+    fn set(&mut self, now: Time, value: u32, out: &mut Writer) {
+        let shows = out.shows(now, now + Span(1));
+        if shows && (value != self.value || !self.shown) {
+            out.count(self.track, now, value);
+        }
+        (self.value, self.shown) = (value, shows);
+    }
+}
+
+/// A probe that writes a timeline.
+pub struct Timeline {
+    out: Writer,
+    layout: Layout,
+    explainer: Explainer,
+    begun: bool,
+    requests: Counter,
+    buffered: Counter,
+    queues: Vec<Lanes>,
+    servers: [u64; 3],
+    buses: Vec<Track>,
+    decoders: Vec<Lanes>,
+    dies: Vec<Die>,
+    planes: Vec<Plane>,
+    /// Of each part that is under way: its request, and its plane.
+    parts: HashMap<u64, (u64, usize)>,
+    /// The requests whose data is in each slot of the write buffer.
+    written: HashMap<u32, Vec<u64>>,
+    /// What the next program is: pages, and what for.
+    programs: (u32, &'static str),
+    /// The latest arrival, and requests that have arrived before the end of the last window and have not completed.
+    arrived: Time,
+    outstanding: u64,
+}
+
+impl Timeline {
+    /// Writes to `out` what the windows show of a device, in time from the beginning of the workload on; an operation or
+    /// request that a window shows a part of is shown whole.
+    pub fn new(plan: &Plan, windows: Vec<(Time, Time)>, out: Box<dyn io::Write + Send>) -> Timeline {
+        let mut out = Writer::new(out, windows);
+        let layout = plan.layout;
+        let drive = out.track(None, "drive");
+        let counter = |track| Counter { track, value: 0, shown: false };
+        let requests = counter(out.counter(drive, "requests in the device", "requests"));
+        let buffered = counter(out.counter(drive, "write buffer", "pages"));
+        let lanes = |parent, name| Lanes { parent, name, lanes: Vec::new() };
+        let queues = (0..plan.config.host.queues)
+            .map(|queue| lanes(out.track(Some(drive), &format!("queue {queue}")), "requests"))
+            .collect();
+        let servers = ["link in", "link out", "DRAM"].map(|name| out.track(Some(drive), name));
+        let (mut buses, mut decoders, mut dies, mut planes) = (vec![], vec![], vec![], vec![]);
+        for channel in 0..layout.channels {
+            let id = out.track(Some(drive), &format!("channel {channel}"));
+            buses.push(Track::new(id, &channel::CAUSES, false));
+            let engine = out.track(Some(id), &format!("ECC engine {channel}"));
+            decoders.push(lanes(engine, "decoder"));
+            let per_channel = layout.chips * layout.dies_per_chip;
+            for die in channel * per_channel..(channel + 1) * per_channel {
+                let track = out.track(Some(id), &format!("die {die}"));
+                let suspensions = out.track(Some(track), "suspended");
+                dies.push(Die { track: Track::new(track, &die::CAUSES, true), suspensions, work: Work::default() });
+                for plane in 0..layout.planes_per_die {
+                    planes.push(Plane {
+                        track: out.track(Some(track), &format!("plane {plane}")),
+                        open: None,
+                        decoded: VecDeque::new(),
+                    });
+                }
+            }
+        }
+        Timeline {
+            out,
+            layout,
+            explainer: Explainer::new(0, Vec::new(), 0),
+            begun: false,
+            requests,
+            buffered,
+            queues,
+            servers,
+            buses,
+            decoders,
+            dies,
+            planes,
+            parts: HashMap::new(),
+            written: HashMap::new(),
+            programs: (0, ""),
+            arrived: Time::ZERO,
+            outstanding: 0,
+        }
+    }
+
+    /// Whether nothing that is still to come is shown.
+    pub fn done(&self) -> bool {
+        self.begun && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
+    }
+
+    /// Ends the file; returns its size [B].
+    pub fn finish(mut self, now: Time) -> io::Result<u64> {
+        for track in self.buses.iter_mut().chain(self.dies.iter_mut().map(|die| &mut die.track)) {
+            track.settle(now, &mut self.out);
+            track.flush(&mut self.out);
+        }
+        self.planes.iter_mut().for_each(|plane| plane.end(Time::NEVER, &mut self.out));
+        for die in &mut self.dies {
+            if let Some(since) = die.work.suspended {
+                self.out.slice(die.suspensions, &Slice::new(since, now, format!("{} suspended", die.work.name)));
+            }
+        }
+        self.out.finish()
+    }
+
+    fn since(&self, time: Time) -> Time {
+        Time(time.0.saturating_sub(self.explainer.origin().1.0))
+    }
+
+    fn place(&self, ppn: Ppn) -> usize {
+        self.layout.plane_of(ppn).0 as usize
+    }
+
+    /// A request's number in the workload.
+    fn number(&self, request: u64) -> Option<u64> {
+        request.checked_sub(self.explainer.origin().0)
+    }
+
+    /// What is told of a part's sense wherever it goes.
+    fn of_part(&self, part: u64, tries: u16) -> Slice {
+        let mut slice = Slice { flows: vec![flow_of_part(part)], ..Slice::default() };
+        if let Some(number) = self.parts.get(&part).and_then(|(request, _)| self.number(*request)) {
+            slice.request = Some(number);
+            slice = slice.note("request", number);
+        }
+        slice.note("step", u64::from(tries))
+    }
+
+    /// A plane senses a page.
+    fn senses(&mut self, slice: Slice, part: u64, tries: u16, ppn: Ppn) {
+        let place = self.place(ppn);
+        if let Some(of) = self.parts.get_mut(&part) {
+            of.1 = place;
+        }
+        let address = self.layout.unpack(ppn);
+        let slice = slice.note("block", u64::from(address.block)).note("page", u64::from(address.page));
+        self.planes[place].begin(slice, Some((part, tries)), &mut self.out);
+    }
+
+    /// A program or erase of planes begins, or goes on.
+    fn works(&mut self, start: Time, end: Time, die: usize, name: &str, pages: Option<u64>) {
+        for plane in &self.dies[die].work.planes {
+            let slice = Slice::new(start, end, name);
+            let slice = pages.map_or(slice.clone(), |pages| slice.note("pages", pages));
+            self.planes[*plane].begin(slice, None, &mut self.out);
+        }
+    }
+
+    fn new_work(&mut self, die: DieId, planes: u8, name: String) -> usize {
+        let index = usize::from(die.0);
+        let places = (0..self.layout.planes_per_die as u8).filter(|plane| planes >> plane & 1 != 0);
+        let planes = places.map(|plane| self.layout.plane(die, plane).0 as usize).collect();
+        self.dies[index].work = Work { planes, name, suspended: None };
+        index
+    }
+
+    fn completed(&mut self, now: Time, request: u64) {
+        let Some((explanation, queue, parts)) = self.explainer.completing(now, request) else { return };
+        let origin = self.explainer.origin().1;
+        let absolute = |time: Time| Time(time.0 + origin.0);
+        self.outstanding = self.outstanding.saturating_sub(u64::from(explanation.arrival < self.out.end()));
+        let mut flows: Vec<u64> = parts.iter().map(|part| flow_of_part(*part)).collect();
+        for part in parts {
+            self.parts.remove(part);
+        }
+        if explanation.op == Op::Write {
+            flows.push(flow_of_write(explanation.request));
+        }
+        let name = format!("{} {}", format!("{:?}", explanation.op).to_lowercase(), units::Bytes(explanation.bytes));
+        let inner = explanation.stages.iter().map(|stage| {
+            let name =
+                if stage.step == 0 { stage.what.into() } else { format!("{}, retry {}", stage.what, stage.step) };
+            Slice::new(absolute(stage.from), absolute(stage.to), name)
+        });
+        let slice = Slice {
+            inner: inner.collect(),
+            flows,
+            request: Some(explanation.request),
+            ..Slice::new(absolute(explanation.arrival), now, name)
+        };
+        let slice = slice.note("request", explanation.request).note("latency_ns", explanation.latency().0);
+        self.queues[usize::from(queue)].slice(&slice, &mut self.out);
+    }
+}
+
+/// The arrows of a read's page and of a written request.
+fn flow_of_part(part: u64) -> u64 {
+    part * 2
+}
+
+fn flow_of_write(request: u64) -> u64 {
+    request * 2 + 1
+}
+
+fn suffixed(name: String, what: &str) -> String {
+    if what.is_empty() { name } else { format!("{name} ({what})") }
+}
+
+impl Probe for Timeline {
+    const EXPLAINS: bool = true;
+
+    fn explain(&mut self, now: Time, event: Event) {
+        if let Event::Completed { request } = event {
+            self.completed(now, request);
+        }
+        self.explainer.explain(now, event);
+        match event {
+            Event::Begins { .. } => {
+                self.out.begin(now);
+                self.begun = true;
+                (self.arrived, self.outstanding) = (now, 0);
+            }
+            Event::Arrives { arrival } => {
+                self.arrived = arrival;
+                self.outstanding += u64::from(self.since(arrival) < self.out.end());
+            }
+            Event::Waits { request, part, .. } => {
+                self.parts.entry(part).or_insert((request, 0));
+            }
+            Event::Senses { part, tries, begins, ends, ppn, what, .. } => {
+                let before = |of: &&(u64, u16, Time)| of.0 == part && of.1 + 1 == tries;
+                let known = self.planes[self.place(ppn)].decoded.iter().find(before).is_some_and(|of| of.2 <= begins);
+                let name = match tries {
+                    0 => "sense".to_owned(),
+                    _ if known => format!("retry {tries}"),
+                    _ => format!("speculative retry {tries}"),
+                };
+                let slice = Slice { from: begins, to: ends, name: suffixed(name, what), ..self.of_part(part, tries) };
+                self.senses(slice, part, tries, ppn);
+            }
+            Event::SensesAgain { part, tries, ends, ppn } => {
+                let slice = Slice { from: now, to: ends, name: "retry in flash".into(), ..self.of_part(part, tries) };
+                self.senses(slice, part, tries, ppn);
+            }
+            Event::Sent { part: Some((part, tries)), .. } => {
+                let plane = self.parts.get(&part).map(|(_, plane)| *plane);
+                if let Some(Open { slice, part: Some((other, after)) }) =
+                    plane.and_then(|plane| self.planes[plane].open.as_mut())
+                    && *other == part
+                    && *after > tries
+                {
+                    slice.name += ", in vain";
+                }
+            }
+            Event::Resets { die, plane, reset, end } => {
+                let plane = &mut self.planes[self.layout.plane(die, plane).0 as usize];
+                if let Some(Open { slice, part: Some(_) }) = &mut plane.open
+                    && slice.to > now
+                {
+                    slice.name += ", in vain";
+                }
+                plane.end(now, &mut self.out);
+                if now < reset {
+                    plane.begin(Slice::new(now, reset, "RESET"), None, &mut self.out);
+                }
+                if reset < end {
+                    plane.begin(Slice::new(reset, end, "SET FEATURE"), None, &mut self.out);
+                }
+            }
+            Event::Die { die, cause, until } => {
+                self.dies[usize::from(die.0)].track.enter(now, cause, until, &mut self.out);
+            }
+            Event::Bus { channel, cause, until } => {
+                self.buses[usize::from(channel)].enter(now, cause, until, &mut self.out);
+            }
+            Event::Leaves { part, tries, channel, .. } => {
+                self.buses[usize::from(channel)].detail = Some(self.of_part(part, tries));
+            }
+            Event::Decodes { part, tries, end, channel, ppn } => {
+                let place = self.place(ppn);
+                let decoded = &mut self.planes[place].decoded;
+                if decoded.len() == DECODED {
+                    decoded.pop_front();
+                }
+                decoded.push_back((part, tries, end));
+                let slice = Slice { from: now, to: end, name: "decode".into(), ..self.of_part(part, tries) };
+                self.decoders[usize::from(channel)].slice(&slice, &mut self.out);
+            }
+            Event::Serves { server, from, to } => {
+                let track = self.servers[match server {
+                    Server::LinkIn => 0,
+                    Server::LinkOut => 1,
+                    Server::Dram => 2,
+                }];
+                self.out.slice(track, &Slice::new(from, to, "transfer"));
+            }
+            Event::Programs { pages, what } => self.programs = (pages, what),
+            Event::Phase { die, pulse, number, from, to } => {
+                let what = if pulse { "pulse" } else { "verify" };
+                for plane in &self.dies[usize::from(die.0)].work.planes {
+                    if let Some(Open { slice, .. }) = &mut self.planes[*plane].open {
+                        slice.inner.push(Slice::new(from, to, format!("{what} {number}")));
+                    }
+                }
+            }
+            Event::State { requests, buffered } => {
+                self.requests.set(now, requests, &mut self.out);
+                self.buffered.set(now, buffered, &mut self.out);
+            }
+            Event::Started { .. }
+            | Event::Sent { .. }
+            | Event::Received { .. }
+            | Event::Stored { .. }
+            | Event::Completed { .. } => {}
+        }
+    }
+
+    fn buffered(&mut self, _: Time, request: u64, _: Lpn, slot: u32, _: Option<u32>) {
+        if let Some(number) = self.number(request) {
+            self.written.entry(slot).or_default().push(number);
+        }
+    }
+
+    fn programmed(&mut self, _: Time, _: Lpn, slot: u32, ppn: Ppn) {
+        let requests = self.written.remove(&slot).unwrap_or_default();
+        let place = self.place(ppn);
+        if let Some(Open { slice, .. }) = &mut self.planes[place].open {
+            slice.flows.extend(requests.into_iter().map(flow_of_write));
+        }
+    }
+
+    fn program(&mut self, start: Time, end: Time, die: DieId, planes: u8) {
+        let (pages, what) = self.programs;
+        let name = suffixed("program".into(), what);
+        let die = self.new_work(die, planes, name.clone());
+        self.works(start, end, die, &name, Some(pages.into()));
+    }
+
+    fn erase(&mut self, start: Time, end: Time, die: DieId, planes: u8) {
+        let die = self.new_work(die, planes, "erase".into());
+        self.works(start, end, die, "erase", None);
+    }
+
+    fn suspend(&mut self, now: Time, die: DieId) {
+        let work = &mut self.dies[usize::from(die.0)].work;
+        work.suspended = Some(now);
+        for plane in &work.planes {
+            self.planes[*plane].end(now, &mut self.out);
+        }
+    }
+
+    fn resume(&mut self, now: Time, end: Time, die: DieId) {
+        let die = usize::from(die.0);
+        let Die { suspensions, work, .. } = &mut self.dies[die];
+        let name = work.name.clone();
+        if let Some(since) = work.suspended.take() {
+            self.out.slice(*suspensions, &Slice::new(since, now, format!("{name} suspended")));
+        }
+        self.works(now, end, die, &format!("{name}, resumed"), None);
+    }
+}
