@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cli
 
 import ssdlab
+from conftest import Cli
 
 schema = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed")
 
@@ -51,7 +51,7 @@ def read(path: Path) -> dict[str, list[Slice]]:
 
 
 def test_a_timeline_adds_up_to_the_statistics(tmp_path: Path) -> None:
-    result = ssdlab.run(**AGED, requests=300)
+    result = ssdlab.run("asplos21", AGED["workload"], scheme="pnar2", age=AGED["age"], requests=300)
     path = tmp_path / "run.pftrace"
     assert result.timeline(path) == path.stat().st_size
     found = read(path)
@@ -63,7 +63,8 @@ def test_a_timeline_adds_up_to_the_statistics(tmp_path: Path) -> None:
             assert 100 * spent / elapsed == pytest.approx(die[cause], abs=1e-9), (number, cause)
     requests = [s for name, slices in found.items() if name.endswith("/requests") for s in slices if s.depth == 0]
     assert len(requests) == 300
-    assert max(s.end - s.begin for s in requests) == max(result.host.read.latency_ns.max, result.host.write.latency_ns.max)
+    longest = max(result.host[kind].latency_ns.max for kind in ("read", "write"))
+    assert max(s.end - s.begin for s in requests) == longest
     assert any(s.name.startswith("speculative retry") for slices in found.values() for s in slices)
 
 
