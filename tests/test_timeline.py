@@ -26,7 +26,7 @@ class Slice:
 
 def read(path: Path) -> dict[str, list[Slice]]:
     """The slices of every track, by the names on the way to it."""
-    from google.protobuf.unknown_fields import UnknownFieldSet
+    from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]
 
     trace = schema.Trace()
     trace.ParseFromString(path.read_bytes())
