@@ -12,7 +12,7 @@ BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench clean
+.PHONY: help build run test lint docs wheel bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -24,16 +24,24 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 	$(BIN)/ssdlab sweep examples/read-retry.toml --out results/read-retry.csv
 	$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --plot results/read-retry.png
 
-test: $(BUILT) $(TOOLS) ## run every test: the crates', then the Python package's
+test: wheel $(TOOLS) ## run every test: the crates', then the Python package's and the wheel's
 	$(CARGO) test --workspace --quiet
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --wheel target/wheels/*.whl
 
 lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests studies
-	$(BIN)/ruff format --check python tests studies
+	$(BIN)/ruff check python tests studies docs
+	$(BIN)/ruff format --check python tests studies docs
 	$(BIN)/mypy
+
+docs: $(BUILT) $(TOOLS) ## build the documentation into target/docs; warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs
+
+# The same profile and interpreter as above: nothing is compiled again.
+wheel: $(BUILT) ## build a wheel into target/wheels, for any Python from 3.11 on, without Rust
+	rm -rf target/wheels
+	$(BIN)/maturin build --release --interpreter $(BIN)/python --out target/wheels
 
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves
 	$(CARGO) run --quiet --release --package ssd --example bench
@@ -54,9 +62,10 @@ $(BUILT): $(CORE) pyproject.toml | $(BIN)/python
 	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release --extras plot
 	@touch $@
 
-# The extra `dev` of pyproject.toml.
+# The extras `dev` and `docs` of pyproject.toml.
 $(TOOLS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -c 'import tomllib; \
-	print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' > $@.txt
+	extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+	print(*extras["dev"], *extras["docs"], sep="\n")' > $@.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $@.txt
 	@touch $@

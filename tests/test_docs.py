@@ -1,0 +1,131 @@
+"""The documentation: its examples run and say what they print, its tutorial compiles, its site builds."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from pages import ROOT, blocks, edit, play, steps
+from ssdlab import cli
+
+DOCS = ROOT / "docs"
+TOLD = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+"""Pages whose commands must be valid."""
+QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "0"}
+
+
+def test_the_python_example_of_the_readme_runs_and_its_device_answers_as_written() -> None:
+    (block,) = blocks(ROOT / "README.md", "python")
+    scope: dict[str, object] = {}
+    exec(block.text.replace("device.advance(1_000_000)", "completions = device.advance(1_000_000)"), scope)
+    promised = re.search(r"→ \[(.*)\]", block.text)
+    assert promised is not None
+    completions = scope["completions"]
+    assert isinstance(completions, list)
+    assert [str(completion) for completion in completions] == [promised.group(1)]
+
+
+def test_commands_have_valid_options() -> None:
+    checked = 0
+    for page in TOLD:
+        for step in (step for block in blocks(page, "console") for step in steps(block)):
+            words = shlex.split(step.command.removeprefix(".venv/bin/").replace("\\\n", " "), comments=True)
+            if words[0] != "ssdlab":
+                continue
+            words = words[1 : words.index("|")] if "|" in words else words[1:]
+            command: click.Command = cli.commands
+            while isinstance(command, click.Group):
+                assert words[0] in command.commands, f"{page.name}: {step.command}"
+                command = command.commands[words.pop(0)]
+            command.make_context(step.command, words, resilient_parsing=False)
+            checked += 1
+    assert checked >= 40
+
+
+@pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25)])
+def test_a_page_runs_and_prints_what_it_shows(
+    name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """``--update-golden`` writes the output of commands anew."""
+    monkeypatch.chdir(tmp_path)
+    assert play(DOCS / name, tmp_path, update=request.config.getoption("--update-golden")) >= least
+
+
+def test_the_tutorials_policies_compile_and_keep_their_promises(tmp_path: Path) -> None:
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("there is no cargo")
+    for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "rustfmt.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("crates", "presets"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("target"))
+    changed = edit(DOCS / "policies.md", tmp_path)
+    assert "crates/schemes/src/order/host_reads_first.rs" in changed
+    # Warnings, such as of code that nothing uses, are errors.
+    settings = {"CARGO_TARGET_DIR": str(tmp_path / "target"), "RUSTFLAGS": "-D warnings"} | QUICK
+    done = subprocess.run(
+        [cargo, "test", "--quiet", "--locked", "--package", "schemes", "--lib", "--", "--format=pretty"],
+        cwd=tmp_path,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for test in ("order::host_reads_first::tests::only_host_reads_pass_others", "each_policy_takes_its_block"):
+        assert re.search(rf"{test} \.\.\. ok", done.stdout), done.stdout
+    done = subprocess.run(
+        ["rustfmt", "--check", "--edition", "2024", *(name for name in changed if name.endswith(".rs"))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_site_builds_without_a_warning_and_runs_the_notebook(tmp_path: Path) -> None:
+    for extra in ("sphinx", "furo", "myst_nb", "ipykernel"):
+        pytest.importorskip(extra, reason="needs the extra `docs`")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-W",
+            "--keep-going",
+            "-q",
+            "-b",
+            "html",
+            "-d",
+            tmp_path / "trees",
+            DOCS,
+            tmp_path,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    # Seven cells show something, three of them a picture. Keys and statistics are there; keys in the text lead to them.
+    notebook = (tmp_path / "notebook.html").read_text()
+    assert notebook.count('class="cell_output') == 7
+    assert notebook.count('src="_images/') == 3
+    assert 'id="confval-gc.victim"' in (tmp_path / "keys.html").read_text()
+    statistics = (tmp_path / "statistics.html").read_text()
+    assert all(name in statistics for name in ("host.trim.requests", "host.steady.reached", "host.queue.N.iops"))
+    assert 'href="keys.html#confval-gc.victim"' in (tmp_path / "model.html").read_text()
+
+
+def test_the_notebook_is_kept_without_outputs() -> None:
+    text = (DOCS / "notebook.ipynb").read_text()
+    assert text.count('"outputs": []') == text.count('"cell_type": "code"') > 5
+    assert text.count('"execution_count": null') == text.count('"cell_type": "code"')
