@@ -67,8 +67,9 @@ def play(page: Path, folder: Path, update: bool = False) -> int:
             for step in steps(block):
                 printed = _run(step, folder, f"{page.name}:{line}")
                 ran += 1
-                if not update:
-                    assert COSTS.sub("~", printed) == COSTS.sub("~", step.shown), f"{page.name}:{line}: {step.command}"
+                if COSTS.sub("~", printed) == COSTS.sub("~", step.shown):
+                    printed = step.shown
+                assert update or printed == step.shown, f"{page.name}:{line}: {step.command}"
                 new += [f"$ {step.command}\n", printed]
         elif block.language == "python":
             exec(compile("\n" * (line - 1) + block.text, str(page), "exec"), scope)
