@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -96,6 +97,20 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     device = tmp_path / "mine.toml"
     device.write_text('base = "tlc"\n')
     assert key(device=str(device)) == base
+    # Files that keys name count by what they hold. All others are under the names that presets have.
+    presets = Path(__file__).parents[1] / "presets"
+    rpt = "pec,months,cut\n0,12,30\n3000,12,20\n"
+    for setting, text, changed_text in (
+        ("chip.model", (tlc48 := (presets / "chips" / "tlc48.toml").read_text()), re.sub("(?m)^about.*", "", tlc48)),
+        ("ecc.code", (code := (presets / "ecc" / "qc-ldpc.csv").read_text()), code.replace("\n", "\n\n", 1)),
+        ("read.rpt", rpt, rpt.replace("20", "19")),
+    ):
+        files = [tmp_path / f"{name}{'.toml' if setting == 'chip.model' else '.csv'}" for name in ("one", "two", "new")]
+        for file, content in zip(files, (text, text, changed_text), strict=True):
+            file.write_text(content)
+        keys = [key(device="hpca24", scheme="ar2", settings=(f"{setting}={file}",)) for file in files]
+        assert keys[0] == keys[1], setting
+        assert (keys[0] == keys[2]) == (setting == "chip.model"), setting
     trace.write_text(other.read_text())
     os.utime(trace, ns=(1, 1))
     assert key(workload=str(trace)) == key(workload=str(other)), "a trace that has changed is read again"

@@ -11,7 +11,7 @@ from ._core import InputError, Simulation, SimulationError
 from .result import Result, Runs
 
 if TYPE_CHECKING:
-    from threading import Event
+    from .task import Stop
 
 Progress = Callable[["float | None", int, int], None]
 """Called with the share played (None where it cannot be known), the requests submitted and those completed."""
@@ -86,11 +86,13 @@ def play(
     *,
     progress: Progress | None = None,
     note: Callable[[str], None] | None = None,
-    stop: Event | None = None,
+    stop: Stop | None = None,
+    simulation: Simulation | None = None,
 ) -> Result:
-    """Plays one run to its end. Errors carry ``kept`` (a :class:`Kept`) and say it in their notes."""
+    """Plays one run to its end. Errors carry ``kept`` (a :class:`Kept`) and say it in their notes. ``simulation`` is
+    what ``options`` open, where that has been done."""
     started = time.perf_counter()
-    simulation = _open(options)
+    simulation = simulation or _open(options)
     completed = 0
     try:
         if note is not None and simulation.note:

@@ -21,8 +21,23 @@ def key_of(manifest: dict[str, Any]) -> str:
     files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
     input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
-    input |= {"device": device["config"], "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
+    input |= {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
     return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+FILE_KEYS = (("chip", "model", (".toml", ".csv")), ("read", "rpt", ("",)), ("ecc", "code", (".csv",)))
+"""Section and key of the keys that may name a file, and the endings that tell files from presets."""
+
+
+def _nameless(device: dict[str, Any]) -> dict[str, Any]:
+    """The configuration without names of files: what ``chip.model`` and ``read.rpt`` hold stands under ``cells`` and
+    ``rpt``, and the hash of ``ecc.code`` takes its place."""
+    config = {section: dict(keys) for section, keys in device["config"].items()}
+    for section, key, endings in FILE_KEYS:
+        value = config[section][key]
+        if value != "none" and value.endswith(endings):
+            config[section][key] = device["code"] if section == "ecc" else "file"
+    return config
 
 
 class Cache:

@@ -23,18 +23,21 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ._core import InputError, SimulationError
-from ._runner import Interrupted, Kept, Options, _open, cpus, play, write
-from .cache import Cache, Payload, key_of
+from ._runner import Interrupted, Kept, Options, _open, cpus, write
+from .cache import Cache, key_of
 from .result import Result
+from .task import Answer, Task, build, execute, files_of, placed
 
 if TYPE_CHECKING:
     import polars
+    from distributed import Client
 
 WORDS = {
     "device": str,
@@ -200,11 +203,6 @@ def _options(words: dict[str, Value]) -> Options:
     return Options(**options, settings=(*first, *setting_words(settings)))
 
 
-def execute(options: Options, stop: Event | None = None) -> Payload:
-    """Plays one case; what an :class:`concurrent.futures.Executor` calls, here or on another machine."""
-    return play(options, stop=stop).to_payload()
-
-
 class Progress(NamedTuple):
     """How far a sweep has come."""
 
@@ -241,6 +239,7 @@ def sweep(
     cache: str | os.PathLike[str] = "results/cache",
     threads: int | None = None,
     executor: Executor | None = None,
+    dask: str | Client | None = None,
     retry_failed: bool = False,
     quick: bool = False,
     traces: str | os.PathLike[str] | None = None,
@@ -255,6 +254,9 @@ def sweep(
         cache: the folder that keeps results, each under the hash of everything that decides it. It may be shared.
         threads: how many cases run at once; None is one a core. The table does not depend on it.
         executor: runs the cases instead of threads of this process: any :class:`concurrent.futures.Executor`.
+            Its workers need the same ssdlab, and the same files under the same paths; both are checked.
+        dask: runs the cases on a Dask cluster: the address of its scheduler, a scheduler file, or a
+            ``distributed.Client``. Files that a worker has not got are shipped. Needs ``pip install 'ssdlab[dask]'``.
         retry_failed: run again the cases that failed before.
         quick: only the cases of ``[quick]``.
         traces: a folder of real traces that take the place of twins, as in :func:`ssdlab.run`.
@@ -263,7 +265,8 @@ def sweep(
         progress: called when cases are done.
 
     Raises:
-        InputError: the sweep itself is wrong, or every case of it.
+        InputError: the sweep itself is wrong, or every case of it; no Dask scheduler answers.
+        SimulationError: a worker has another ssdlab, or the cluster is lost; what was done is in the cache.
         Interrupted: Ctrl-C; what was done is in the cache.
     """
     found = Sweep.read(source)
@@ -272,17 +275,89 @@ def sweep(
         cases = [case._replace(options=case.options._replace(traces=os.fspath(traces))) for case in cases]
     run = _Run(cases, Cache(cache), progress)
     run.look_up(retry_failed)
-    local = None
-    if executor is None:
-        local = executor = ThreadPoolExecutor(max_workers=threads or cpus())
-    try:
-        run.play(
-            executor, (threads or cpus()) * 2 if local is not None else 1024, run.stop if local is not None else None
-        )
-    finally:
-        if local is not None:
-            local.shutdown()
+    if run.missing:
+        place: Place
+        if dask is not None:
+            from .cluster import Cluster
+
+            place = Cluster(dask)
+        elif executor is not None:
+            place = Elsewhere(executor)
+        else:
+            place = Here(threads or cpus())
+        try:
+            run.play(place)
+        finally:
+            place.close()
     return run.outcome(found.statistics, files, keep_results)
+
+
+class Place(Protocol):
+    """Where cases are played."""
+
+    @property
+    def ahead(self) -> int:
+        """How many cases may be under way."""
+
+    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
+        """Gives it a case."""
+
+    def supply(self, missing: Iterable[tuple[Future[Answer], tuple[str, list[str]]]]) -> dict[str, str]:
+        """Ships what cases were missing, before they are submitted again. Returns what cannot be had, and why."""
+
+    def refused(self, *workers: str) -> SimulationError:
+        """The error for workers with another ssdlab."""
+
+    def lost(self) -> SimulationError:
+        """The error for cases that were cancelled by nobody here."""
+
+    def close(self) -> None:
+        """Ends what is still being played."""
+
+
+class Elsewhere:
+    """Any executor: its workers find files where they are here."""
+
+    ahead = 1024
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
+        places = files_of(options, manifest)
+        return self._executor.submit(execute, Task(placed(options, places), key, build()))
+
+    def supply(self, missing: Iterable[tuple[Future[Answer], tuple[str, list[str]]]]) -> dict[str, str]:
+        """Nothing is ever missing: no task names files."""
+        return {}
+
+    def refused(self, *workers: str) -> SimulationError:
+        return SimulationError(
+            f"another ssdlab: {', '.join(workers)}; here is {build()}\n  help: install the same build on all machines"
+        )
+
+    def lost(self) -> SimulationError:
+        return SimulationError("the executor was shut down\n  help: keep it until the sweep has ended")
+
+    def close(self) -> None:
+        pass
+
+
+class Here(Elsewhere):
+    """Threads of this process."""
+
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=threads)
+        self._stop = Event()
+        super().__init__(self._pool)
+        self.ahead = 2 * threads
+
+    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
+        return self._pool.submit(execute, Task(options, key), self._stop)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._pool.shutdown(cancel_futures=True)
 
 
 class _Run:
@@ -292,11 +367,11 @@ class _Run:
         self.cases = cases
         self.cache = cache
         self.progress = progress
-        self.stop = Event()
         self.keys: list[str | None] = []
         self.manifests: list[dict[str, Any]] = []
         self.missing: dict[str, int] = {}
         self.errors: dict[int, str] = {}
+        self.changed: dict[str, str] = {}
         self.kept = 0
         self.failed = 0
         self.done = 0
@@ -334,48 +409,61 @@ class _Run:
             raise InputError(self.errors[0])
         self.tell()
 
-    def play(self, executor: Executor, ahead: int, stop: Event | None) -> None:
+    def play(self, place: Place) -> None:
         """Runs what is missing; every result is kept as soon as it is there."""
-        waiting: Iterator[tuple[str, int]] = iter(self.missing.items())
-        running: dict[Future[Payload], str] = {}
+        waiting = deque(self.missing)
+        running: dict[Future[Answer], str] = {}
         try:
-            while True:
-                for key, index in itertools.islice(waiting, ahead - len(running)):
-                    options = self.cases[index].options
-                    future = executor.submit(execute, options, stop) if stop else executor.submit(execute, options)
-                    running[future] = key
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    self.keep(running.pop(future), future)
-        except KeyboardInterrupt:
-            self.stop.set()
+            while waiting or running:
+                for _ in range(min(place.ahead - len(running), len(waiting))):
+                    key = waiting.popleft()
+                    index = self.missing[key]
+                    try:
+                        running[place.submit(self.cases[index].options, key, self.manifests[index])] = key
+                    except InputError as error:
+                        self.keep(key, Answer("changed", str(error)))
+                missing = {}
+                for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+                    key = running.pop(future)
+                    answer = _answer(future)
+                    if answer.kind == "refused":
+                        raise place.refused(answer.value)
+                    if answer.kind == "missing":
+                        missing[key] = (future, answer.value)
+                    else:
+                        self.keep(key, answer)
+                changed = place.supply(missing.values()) if missing else {}
+                for key, (_, (_, ids)) in missing.items():
+                    problems = [changed[id] for id in ids if id in changed]
+                    if problems:
+                        self.keep(key, Answer("changed", problems[0]))
+                    else:
+                        waiting.appendleft(key)
+        except (KeyboardInterrupt, CancelledError, SimulationError) as error:
             for future in running:
                 future.cancel()
             for future, key in running.items():
-                if future.done() and not future.cancelled() and future.exception() is None:
-                    self.cache.put(key, future.result())
-            raise Interrupted(Kept(self.done)) from None
+                if future.done() and not future.cancelled() and (answer := _answer(future)).kind == "done":
+                    self.cache.put(key, answer.value)
+                    self.done += 1
+            if isinstance(error, KeyboardInterrupt):
+                raise Interrupted(Kept(self.done)) from None
+            raise (place.lost() if isinstance(error, CancelledError) else error) from None
 
-    def keep(self, key: str, future: Future[Payload]) -> None:
+    def keep(self, key: str, answer: Answer) -> None:
+        """Keeps what came of a case. That its input has changed says nothing of the case: it is not kept."""
         try:
-            payload, error = future.result(), None
-        except (KeyboardInterrupt, CancelledError):
-            raise
-        except (InputError, SimulationError) as failure:
-            error = str(failure)
-        except Exception as failure:  # one case stops nothing else, whatever is wrong with it
-            error = f"{type(failure).__name__}: {failure}"
-        try:
-            if error is None:
-                self.cache.put(key, payload)
+            if answer.kind == "done":
+                self.cache.put(key, answer.value)
+            elif answer.kind == "changed":
+                self.changed[key] = answer.value
             else:
-                self.cache.fail(key, error)
-                self.failed += 1
+                self.cache.fail(key, answer.value)
         except OSError as failure:
             raise SimulationError(
                 f"{self.cache.folder}: cannot be written: {failure.strerror}\n  help: make room, or give another cache"
             ) from None
+        self.failed += answer.kind != "done"
         self.done += 1
         self.played += 1
         self.tell()
@@ -397,7 +485,9 @@ class _Run:
             row: dict[str, Any] = {**case.labels, "case": None if key is None else key[:12]}
             payload = None if key is None else self.cache.get(key)
             if payload is None:
-                why = self.errors.get(index) or (self.cache.failure(key) if key else None)
+                why = self.errors.get(index)
+                if key is not None:
+                    why = self.changed.get(key) or self.cache.failure(key)
                 failed.append(Failed(case.labels, why or "its result was lost while the sweep ran: run it again"))
             else:
                 payload["data"]["manifest"] = self.manifests[index]
@@ -413,6 +503,16 @@ class _Run:
         return Outcome(
             _frame(rows, list(self.cases[0].labels) if self.cases else []), tuple(failed), results, self.played
         )
+
+
+def _answer(future: Future[Answer]) -> Answer:
+    """What came of a case; an exception is its failure: one case stops nothing else, whatever is wrong with it."""
+    try:
+        return Answer(*future.result())
+    except (KeyboardInterrupt, CancelledError):
+        raise
+    except Exception as failure:
+        return Answer("failed", f"{type(failure).__name__}: {failure}")
 
 
 def _frame(rows: list[dict[str, Any]], axes: list[str]) -> polars.DataFrame:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     import polars
+    from distributed import Client
     from matplotlib.figure import Figure
 
     from .cases import Progress
@@ -149,12 +150,14 @@ class Study:
         *,
         cache: str | os.PathLike[str] = "results/cache",
         threads: int | None = None,
+        dask: str | Client | None = None,
         traces: str | os.PathLike[str] | None = None,
         retry_failed: bool = False,
         progress: Callable[[str], Callable[[Progress], None] | None] = lambda name: None,
     ) -> list[str]:
         """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given); returns what
-        failed, a line each. ``progress`` gives a listener for the sweep that begins."""
+        failed, a line each. ``dask``: where the cases of sweeps are played, as for :func:`ssdlab.sweep`. ``progress``
+        gives a listener for the sweep that begins."""
         from .cases import sweep, write_table
 
         folder = results or self.folder / "results"
@@ -164,7 +167,13 @@ class Study:
             write_table(compute(None), str(folder / f"{name}.csv"))
         for name, path in self.sweeps.items():
             outcome = sweep(
-                path, cache=cache, threads=threads, traces=traces, retry_failed=retry_failed, progress=progress(name)
+                path,
+                cache=cache,
+                threads=threads,
+                dask=dask,
+                traces=traces,
+                retry_failed=retry_failed,
+                progress=progress(name),
             )
             write_table(outcome.table, str(folder / f"{name}.csv"))
             failures += [f"{name} {label_of(failed.labels)}: {failed.error}" for failed in outcome.failed]
@@ -175,6 +184,7 @@ class Study:
         *,
         cache: str | os.PathLike[str],
         threads: int | None = None,
+        dask: str | Client | None = None,
         progress: Callable[[str], Callable[[Progress], None] | None] = lambda name: None,
     ) -> tuple[int, list[Difference]]:
         """Runs the quick cases again and compares them with the kept tables, exactly. Returns how many cases were
@@ -194,7 +204,8 @@ class Study:
             differences += differing
         for name, path in self.sweeps.items():
             kept = Tables(self.folder / "results", [name])[name]
-            now = sweep(path, cache=cache, threads=threads, quick=True, progress=progress(name)).table
+            outcome = sweep(path, cache=cache, threads=threads, dask=dask, quick=True, progress=progress(name))
+            now = outcome.table
             axes, statistics = axes_of(now), statistics_of(now)
             by_label = {label_of({axis: row[axis] for axis in axes}): row for row in kept.iter_rows(named=True)}
             for row in now.iter_rows(named=True):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
 @click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
+@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
 def sweep(
     file: str,
@@ -40,6 +41,7 @@ def sweep(
     traces: str | None,
     files: str | None,
     threads: int | None,
+    dask: str | None,
     shown: tuple[str, ...],
 ) -> None:
     """Run the cases of FILE that are missing; show all of them, a row a case.
@@ -51,11 +53,13 @@ def sweep(
     from ssdlab._runner import check_outputs
 
     check_outputs({"--out": out}, (file,))
+    _one_place(threads, dask)
     with listening(os.path.basename(file)) as progress:
         outcome = cases.sweep(
             file,
             cache=cache,
             threads=threads,
+            dask=dask,
             retry_failed=retry_failed,
             quick=quick,
             traces=traces,
@@ -72,6 +76,18 @@ def sweep(
     complain(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
     )
+
+
+def _one_place(threads: int | None, dask: str | None) -> None:
+    """Refuses threads of this machine for cases that are not played on it, and quietens Dask: what users are to know of
+    the cluster is told in errors."""
+    if dask is None:
+        return
+    if threads is not None:
+        raise click.UsageError("--threads is about this machine: leave it out with --dask (dask worker --nthreads)")
+    import logging
+
+    logging.disable()
 
 
 def _label(labels: dict[str, Any]) -> str:
@@ -143,6 +159,7 @@ def list_studies() -> None:
 )
 @click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
+@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
 @click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
 @click.option("--figures", metavar="DIR", help="Draw the study's figures into this folder (needs matplotlib).")
 def run_study(
@@ -152,6 +169,7 @@ def run_study(
     results: str | None,
     cache: str,
     threads: int | None,
+    dask: str | None,
     retry_failed: bool,
     figures: str | None,
 ) -> None:
@@ -161,6 +179,7 @@ def run_study(
     from ssdlab.study import study as find
 
     found = find(id)
+    _one_place(threads, dask)
     if quick and (traces is not None or results is not None or figures is not None):
         raise click.UsageError("--quick compares with the kept results: leave out --traces, --results and --figures")
     with ExitStack() as stack:
@@ -170,11 +189,17 @@ def run_study(
             return stack.enter_context(listening(f"{id} {name}"))
 
         if quick:
-            compared, differences = found.check(cache=cache, threads=threads, progress=progress)
+            compared, differences = found.check(cache=cache, threads=threads, dask=dask, progress=progress)
         else:
             folder = Path(results) if results else Path("results", id) if traces else found.folder / "results"
             failures = found.run(
-                folder, cache=cache, threads=threads, traces=traces, retry_failed=retry_failed, progress=progress
+                folder,
+                cache=cache,
+                threads=threads,
+                dask=dask,
+                traces=traces,
+                retry_failed=retry_failed,
+                progress=progress,
             )
     if quick:
         for line in differences[:20]:
