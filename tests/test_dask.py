@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from ssdlab import cluster
+from ssdlab import cluster, task
 from ssdlab.cases import write_table
 
 distributed = pytest.importorskip("distributed")
@@ -205,7 +205,7 @@ def test_another_ssdlab_is_refused_at_once_and_when_it_joins_later(machines: Mac
     assert "ssdlab 0.0.9" in failures[0]
     first, second = (failure.split("here is ")[1].split("\n")[0] for failure in failures)
     there = failures[1].split(" has ")[1].split("\n")[0]
-    assert first == second == ssdlab.task.build()
+    assert first == second == task.build()
     assert there != second
     assert there.split("digest")[0] == second.split("digest")[0]
     for failure in failures:
@@ -251,8 +251,6 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
     machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "CONNECT_S", 2.0)
-    machines.worker("a")
-    machines.wait_for(1)
     long = '[run]\n"workload.requests" = 100_000_000\n[axes]\nseed = [1, 2]\n'
     (tmp_path / "long.toml").write_text(long)
     process = subprocess.Popen(
@@ -262,11 +260,13 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
         stderr=subprocess.PIPE,
         text=True,
     )
+    machines.worker("a")
     with distributed.Client(machines.address, set_as_default=False) as client:
         until(lambda: any(client.processing().values()))
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
-        assert (process.returncode, errors.count("\n")) == (130, 1), errors
+        assert (process.returncode, errors.count("\n")) == (130, 2), errors
+        assert "has no workers yet: the sweep waits for the first\n" in errors
         assert "the results of 0 cases are kept; the same command goes on from there" in errors
         # The worker has let go of a case that would take minutes. A client is used as it is, and stays open.
         cache = tmp_path / "cache"
@@ -285,6 +285,27 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
     kept = len(list(cache.rglob("*.json.gz")))
     assert 8 <= kept < 99
     assert ssdlab.sweep(more, cache=cache).played == 99 - kept
+
+
+def test_files_in_pieces_and_copies_that_are_damaged(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CHUNK", 10_000)
+    monkeypatch.chdir(tmp_path)
+    near = trace(tmp_path / "near.csv", 1000)
+    (tmp_path / "empty.toml").write_text("")
+    sweep = {"run": {"workload": f"{MINE}/near.csv", "device": f"{MINE}/empty.toml"}, "axes": {"seed": [1, 2]}}
+    machines.worker("a")
+    machines.wait_for(1)
+    for seeds in ([1, 2], [3, 4]):
+        sweep["axes"] = {"seed": seeds}
+        away = ssdlab.sweep(sweep, cache=tmp_path / "away", dask=machines.address)
+        here = ssdlab.sweep(sweep, cache=tmp_path / "here")
+        assert bytes_of(away, tmp_path / "away.csv") == bytes_of(here, tmp_path / "here.csv")
+        (copy,) = tmp_path.glob("a/local/**/near.csv")
+        assert copy.read_bytes() == near.read_bytes()
+        copy.write_bytes(near.read_bytes().replace(b"Read", b"Rest"))
+    assert machines.shipped("a") == {"near.csv", "empty.toml"}
 
 
 def test_a_file_that_changes_while_a_sweep_runs_is_found_out(machines: Machines, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import polars as pl
 import pytest
 
 import ssdlab
-from ssdlab import plot
+from ssdlab import plot, task
 from ssdlab._runner import Options, _open
 from ssdlab.cache import Cache, key_of
 from ssdlab.cases import Sweep, read_table, write_table
@@ -97,20 +96,20 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     device = tmp_path / "mine.toml"
     device.write_text('base = "tlc"\n')
     assert key(device=str(device)) == base
-    # Files that keys name count by what they hold. All others are under the names that presets have.
+    # Files that keys name count by what they hold, not by their names.
     presets = Path(__file__).parents[1] / "presets"
-    rpt = "pec,months,cut\n0,12,30\n3000,12,20\n"
-    for setting, text, changed_text in (
-        ("chip.model", (tlc48 := (presets / "chips" / "tlc48.toml").read_text()), re.sub("(?m)^about.*", "", tlc48)),
-        ("ecc.code", (code := (presets / "ecc" / "qc-ldpc.csv").read_text()), code.replace("\n", "\n\n", 1)),
-        ("read.rpt", rpt, rpt.replace("20", "19")),
+    code = (presets / "ecc" / "qc-ldpc.csv").read_text()
+    chip = (presets / "chips" / "tlc48.toml").read_text()
+    for preset, scheme, setting, ending, text, other_text in (
+        ("asplos21", "ar2", "chip.model", ".toml", chip, chip.replace("capability = 72", "capability = 71")),
+        ("asplos21", "ar2", "read.rpt", ".csv", "pec,months,cut\n0,12,0.4\n", "pec,months,cut\n0,12,0.3\n"),
+        ("hpca24", "rif", "ecc.code", ".csv", code, code.replace("0.0005,", "0.0006,", 1)),
     ):
-        files = [tmp_path / f"{name}{'.toml' if setting == 'chip.model' else '.csv'}" for name in ("one", "two", "new")]
-        for file, content in zip(files, (text, text, changed_text), strict=True):
-            file.write_text(content)
-        keys = [key(device="hpca24", scheme="ar2", settings=(f"{setting}={file}",)) for file in files]
-        assert keys[0] == keys[1], setting
-        assert (keys[0] == keys[2]) == (setting == "chip.model"), setting
+        files = [tmp_path / f"{name}{ending}" for name in ("one", "two", "new")]
+        for path, content in zip(files, (text, text, other_text), strict=True):
+            path.write_text(content)
+        keys = [key(device=preset, scheme=scheme, settings=(f"{setting}={file}",)) for file in files]
+        assert keys[0] == keys[1] != keys[2], setting
     trace.write_text(other.read_text())
     os.utime(trace, ns=(1, 1))
     assert key(workload=str(trace)) == key(workload=str(other)), "a trace that has changed is read again"
@@ -221,6 +220,40 @@ def test_any_executor_runs_the_cases(tmp_path: Path) -> None:
         there = ssdlab.sweep(SWEEP, cache=tmp_path / "b", executor=pool)
     assert there.played == 16
     assert there.table.equals(here.table)
+
+
+def test_an_executor_with_another_ssdlab_or_other_files_is_refused(tmp_path: Path) -> None:
+    near = tmp_path / "near.csv"
+    near.write_text("10,web,0,Read,4096,4096,1\n")
+    sweep = {"axes": {"workload": {"near": str(near), "default": "default"}}, "run": {"requests": 100}}
+
+    def spoil() -> None:
+        near.write_text("10,web,0,Write,4096,4096,1\n")
+
+    class Late(ProcessPoolExecutor):
+        """A machine on which the trace is another."""
+
+        def submit(self, *words: Any) -> Any:  # type: ignore[override]
+            spoil()
+            return super().submit(*words)
+
+    with Late(1) as late:
+        outcome = ssdlab.sweep(sweep, cache=tmp_path / "cache", executor=late)
+    assert [failed.labels["workload"] for failed in outcome.failed] == ["near"]
+    assert "is not the input that the sweep began with" in outcome.failed[0].error
+    assert not list(tmp_path.rglob("*.failed.gz")), "what is wrong with a machine is wrong with no case"
+
+    with (
+        ProcessPoolExecutor(1, initializer=pretend_to_be_older) as pool,
+        pytest.raises(ssdlab.SimulationError, match=r"ssdlab 0\.0\.9 .*\n  help: install the same build"),
+    ):
+        ssdlab.sweep(SWEEP, cache=tmp_path / "cache", executor=pool)
+
+
+def pretend_to_be_older() -> None:
+    """Makes a process of a pool one with another release."""
+    ssdlab.__version__ = "0.0.9"
+    task.build.cache_clear()
 
 
 def test_two_sweeps_share_a_cache(tmp_path: Path) -> None:

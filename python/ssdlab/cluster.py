@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
@@ -64,6 +65,8 @@ class Cluster:
         others = {worker: found for worker, found in builds.items() if found != self._build}
         if others:
             raise self.refused(*(f"{worker} has {found}" for worker, found in sorted(others.items())))
+        if not builds:
+            warnings.warn(f"{self.name} has no workers yet: the sweep waits for the first", stacklevel=2)
 
     @property
     def ahead(self) -> int:

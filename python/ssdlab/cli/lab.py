@@ -79,15 +79,17 @@ def sweep(
 
 
 def _one_place(threads: int | None, dask: str | None) -> None:
-    """Refuses threads of this machine for cases that are not played on it, and quietens Dask: what users are to know of
-    the cluster is told in errors."""
+    """Refuses threads of this machine for cases that are not played on it. Dask's log is left out: what is to be known
+    of the cluster is told in errors, and in warnings of a line."""
     if dask is None:
         return
     if threads is not None:
         raise click.UsageError("--threads is about this machine: leave it out with --dask (dask worker --nthreads)")
     import logging
+    import warnings
 
     logging.disable()
+    warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
 
 
 def _label(labels: dict[str, Any]) -> str:
