@@ -38,7 +38,7 @@ class Machines:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}, "--port", "0")
-        until(self.file.exists)
+        until(lambda: self.file.exists() and self.file.read_text().endswith("}"))
         self.address: str = json.loads(self.file.read_text())["address"]
 
     def worker(self, name: str, packages: Path | None = None, *words: str) -> subprocess.Popen[bytes]:
@@ -66,7 +66,7 @@ class Machines:
     def wait_for(self, count: int) -> None:
         """Waits until so many workers are there."""
         with distributed.Client(self.address, set_as_default=False) as client:
-            client.wait_for_workers(count, timeout=20)
+            client.wait_for_workers(count, timeout=30)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
         process.wait(10)
 
 
-def until(true: Callable[[], object], seconds: float = 20.0) -> None:
+def until(true: Callable[[], object], seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -179,6 +179,7 @@ def other_ssdlab(folder: Path, name: str, old: str, new: str) -> Path:
 SMALL: dict[str, Any] = {"run": {"requests": 2000}, "axes": {"seed": [1, 2, 3, 4, 5, 6]}}
 
 
+@pytest.mark.filterwarnings("ignore:.*no workers yet")
 def test_another_ssdlab_is_refused_at_once_and_when_it_joins_later(machines: Machines, tmp_path: Path) -> None:
     older = other_ssdlab(tmp_path / "older", "__init__.py", '__version__ = "0.1.0"', '__version__ = "0.0.9"')
     # The same version of everything, and it computes something else.
@@ -238,12 +239,17 @@ def test_a_case_that_kills_its_workers_fails_and_the_others_do_not(machines: Mac
     (tmp_path / "far.csv").write_text("10,web,0,Read,9000000000000000,4096,1\n")
     away = ssdlab.sweep(sweep, cache=tmp_path / "away", dask=machines.address)
     failed = {(case.labels["seed"], case.labels["workload"]): case.error for case in away.failed}
-    assert set(failed) == {(seed, "far") for seed in range(1, 7)} | {(4, "near")}
+    expected = {(seed, "far") for seed in range(1, 7)} | {(4, "near")}
+    assert set(failed) >= expected
     assert "KilledWorker" in failed[4, "near"]
+    # Dask cannot tell which case has killed a worker: one that waited on both of them is suspected too.
+    beside = set(failed) - expected
+    assert len(beside) <= 1
+    assert all("KilledWorker" in failed[case] for case in beside)
     assert "does not lie within" in failed[1, "far"]
     here = ssdlab.sweep(sweep, cache=tmp_path / "here")
     ran = away.table.filter(away.table["host.read.requests"].is_not_null())
-    assert ran.height == 5
+    assert ran.height == 5 - len(beside)
     assert ran.equals(here.table.filter(here.table["case"].is_in(ran["case"].implode())))
 
 
@@ -260,13 +266,14 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
         stderr=subprocess.PIPE,
         text=True,
     )
+    assert process.stderr is not None
+    assert "has no workers yet: the sweep waits for the first\n" in process.stderr.readline()
     machines.worker("a")
     with distributed.Client(machines.address, set_as_default=False) as client:
         until(lambda: any(client.processing().values()))
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
-        assert (process.returncode, errors.count("\n")) == (130, 2), errors
-        assert "has no workers yet: the sweep waits for the first\n" in errors
+        _, errors = process.communicate(timeout=30)
+        assert (process.returncode, errors.count("\n")) == (130, 1), errors
         assert "the results of 0 cases are kept; the same command goes on from there" in errors
         # The worker has let go of a case that would take minutes. A client is used as it is, and stays open.
         cache = tmp_path / "cache"

@@ -66,7 +66,7 @@ class Cluster:
         if others:
             raise self.refused(*(f"{worker} has {found}" for worker, found in sorted(others.items())))
         if not builds:
-            warnings.warn(f"{self.name} has no workers yet: the sweep waits for the first", stacklevel=2)
+            warnings.warn(f"{self.name} has no workers yet: the sweep waits for the first", stacklevel=4)
 
     @property
     def ahead(self) -> int:
