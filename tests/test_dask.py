@@ -70,8 +70,10 @@ class Machines:
 
 
 @pytest.fixture
-def machines(tmp_path: Path) -> Iterator[Machines]:
+def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machines]:
     """A scheduler without workers."""
+    # A result that is lost with its worker is asked for so long before the case is played again; 30 s by default.
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "3s")
     found = Machines(tmp_path)
     yield found
     for process in found.processes:

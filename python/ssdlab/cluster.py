@@ -72,12 +72,17 @@ class Cluster:
     def ahead(self) -> int:
         """How many cases may be under way: four a thread."""
         if time.monotonic() > self._counted + 1.0:
-            try:
-                self._ahead = max(AHEAD, 4 * sum(self._client.nthreads().values()))
-            except OSError as error:
-                raise self.lost() from error
+            self._ahead = max(AHEAD, 4 * sum(self._there().values()))
             self._counted = time.monotonic()
         return self._ahead
+
+    def _there(self) -> dict[str, int]:
+        """The workers that there are now, and their threads."""
+        try:
+            threads: dict[str, int] = self._client.nthreads()
+        except OSError as error:
+            raise self.lost() from error
+        return threads
 
     def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
         """Gives a case to the cluster."""
@@ -150,7 +155,9 @@ class Cluster:
                 if shipped < self._submitted[future] and worker not in wanted.setdefault(id, []):
                     wanted[id].append(worker)
         changed = {}
+        there = self._there()
         for id, workers in wanted.items():
+            workers = [worker for worker in workers if worker in there]
             problem = self._ship(*self._files[id], workers) if workers else None
             if problem is not None:
                 changed[id] = problem
