@@ -162,7 +162,10 @@ def test_a_worker_is_killed_and_the_table_is_that_of_one_machine(machines: Machi
     subprocess.run([*sweep, "--out", "here.csv", "--cache", "here"], cwd=home, check=True, capture_output=True)
     assert (home / "away.csv").read_bytes() == (home / "here.csv").read_bytes()
     assert {path.name for path in home.glob("away/*/*")} == {path.name for path in home.glob("here/*/*")}
-    assert machines.shipped("a") == {"mine.toml", "older.toml", "chip.toml", "jobs.toml", "stg_0.csv"}
+    # Of the one that was killed: what it had got by then, for the case that it began at least.
+    got = {name for name in machines.shipped("a") if not name.endswith(".part")}
+    device = {"mine.toml", "older.toml", "chip.toml"}
+    assert device <= got <= device | {"jobs.toml", "stg_0.csv"}
     assert machines.shipped("b") == {"mine.toml", "older.toml", "jobs.toml", "stg_0.csv"}
 
 
