@@ -250,3 +250,25 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
         f"{len(all_passed)} claims: {all_passed.count(True)} hold, {all_passed.count(False)} fail, "
         f"{all_passed.count(None)} not measured"
     )
+
+
+@commands.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--out", metavar="FILE", help="The page  [default: DIR/report.html]")
+@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not tell.")
+def report(folder: str, out: str | None, study: str | None) -> None:
+    """Write DIR's results as one HTML page with charts and tables; it needs no network.
+
+    DIR is a study's folder, a folder of a study's tables, or one with results (`run --json`, `--requests-out`,
+    `--series-out`) or tables (`sweep --out`).
+
+    \b
+    ssdlab run --json out/result.json --requests-out out/requests.parquet --series-out out/series.parquet
+    ssdlab report out
+    """
+    from ssdlab.report import report as written
+
+    path, notes = written(folder, out, study=study)
+    for note in notes:
+        say(f"note: {note}")
+    click.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
