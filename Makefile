@@ -12,7 +12,7 @@ BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint docs wheel bench clean
+.PHONY: help build run test lint docs wheel browser bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -43,6 +43,14 @@ wheel: $(BUILT) ## build a wheel into target/wheels, for any Python from 3.11 on
 	rm -rf target/wheels
 	$(BIN)/maturin build --release --interpreter $(BIN)/python --out target/wheels
 
+browser: ## install headless Chromium for the tests of reports, where apt and root are; they are skipped without it
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -qq -y --no-install-recommends chromium chromium-driver) >/dev/null 2>&1 \
+		|| echo 'note: apt-get could not install chromium: the tests that need a browser will be skipped'; \
+	else echo 'note: no chromium here, and no root with apt: the tests that need a browser will be skipped'; fi
+
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves
 	$(CARGO) run --quiet --release --package ssd --example bench
 	$(CARGO) test --quiet --release --package ssd --lib -- --ignored --nocapture --test-threads=1 bench_
@@ -59,7 +67,7 @@ $(BIN)/python:
 
 $(BUILT): $(CORE) pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
-	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release --extras plot
+	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release --extras plot,report
 	@touch $@
 
 # The extras `dev` and `docs` of pyproject.toml.

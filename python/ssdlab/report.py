@@ -7,8 +7,8 @@ What a folder may be, and what is shown of it:
   ``--requests-out`` and ``--series-out``: latencies, time series, where time went, manifest;
 - tables of ``ssdlab sweep --out`` and of other commands: charts by metric, axis and group.
 
-The page is ``page/page.html``: Python collects the data, ``page/page.js`` shows them with plotly.js and DataTables, which
-the packages ``plotly`` and ``itables`` bring.
+The page is ``page/page.html``: Python collects the data, ``page/page.js`` shows them with plotly.js and DataTables,
+which the packages ``plotly`` and ``itables`` bring.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import math
 import os
 import shlex
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -167,7 +168,11 @@ def _collect_study(page: Json, folder: Path, study: Study) -> list[str]:
     ]
     if own:
         page["commands"].insert(
-            1, {"about": "compares some cases with the tables, exactly", "command": f"ssdlab study run {study.id} --quick"}
+            1,
+            {
+                "about": "compares some cases with the tables, exactly",
+                "command": f"ssdlab study run {study.id} --quick",
+            },
         )
     for path in sorted(results.glob("*.csv")) if results.is_dir() else ():
         name = path.stem
@@ -585,8 +590,9 @@ def _missing(package: str) -> InputError:
     return InputError(f'reports need {package}\n  help: pip install "ssdlab[report]"')
 
 
+@cache
 def _assets() -> dict[str, str]:
-    """The libraries' texts: plotly.js, DataTables' script and its style."""
+    """The libraries, packed: plotly.js, DataTables' script and its style."""
     wanted = {
         "plotly": ("plotly", "package_data/plotly.min.js"),
         "datatables": ("itables", "html/dt_bundle.js"),
@@ -599,13 +605,9 @@ def _assets() -> dict[str, str]:
         file = next((Path(place, path) for place in places if Path(place, path).is_file()), None)
         if file is None:
             raise _missing(package)
-        found[name] = file.read_text(encoding="utf-8")
+        # Base64 of gzip, which browsers unpack: a page of 2 MB in place of 6.
+        found[name] = base64.b64encode(gzip.compress(file.read_bytes(), mtime=0)).decode()
     return found
-
-
-def _packed(text: str) -> str:
-    """Text as base64 of gzip, which browsers unpack: a page of 2 MB in place of 6."""
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def _html(page: Json, assets: dict[str, str]) -> str:
@@ -618,5 +620,5 @@ def _html(page: Json, assets: dict[str, str]) -> str:
         style=(PAGE / "page.css").read_text(encoding="utf-8"),
         script=(PAGE / "page.js").read_text(encoding="utf-8"),
         data=data,
-        **{name: _packed(text) for name, text in assets.items()},
+        **assets,
     )

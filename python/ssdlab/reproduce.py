@@ -122,9 +122,7 @@ class Reproducer:
                 settings.append(f"{key}={word}")
         return options, age, settings
 
-    def _workload(
-        self, options: Options, workload: dict[str, Any]
-    ) -> tuple[Options, list[str], dict[str, str], str]:
+    def _workload(self, options: Options, workload: dict[str, Any]) -> tuple[Options, list[str], dict[str, str], str]:
         """Workload words, settings, files to be written, and why it cannot be played as it is."""
         if "trace" in workload or "traces" in workload:
             return self._traces(options, workload)
@@ -146,9 +144,7 @@ class Reproducer:
             return options._replace(workload=best[1]), best[2], {}, ""
         return options._replace(workload="workload.toml"), [], {"workload.toml": _workload_file(workload)}, ""
 
-    def _traces(
-        self, options: Options, workload: dict[str, Any]
-    ) -> tuple[Options, list[str], dict[str, str], str]:
+    def _traces(self, options: Options, workload: dict[str, Any]) -> tuple[Options, list[str], dict[str, str], str]:
         parts = workload.get("traces", [workload])
         places = [self._place(str(part["trace"])) for part in parts]
         formats = {str(part["format"]) for part in parts}

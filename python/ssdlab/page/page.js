@@ -187,8 +187,9 @@
         return value === null || shown.replaceAll(",", "") === String(value)
           ? shown : `<span title="${escaped(value)}">${shown}</span>`;
       }
-      if (type === "filter" && column.numeric) return value === null ? "" : `${value} ${number(value)}`;
-      return value;
+      if (type !== "filter") return value;
+      // DataTables reads what it filters by as markup.
+      return value === null ? "" : column.numeric ? `${value} ${number(value)}` : escaped(value);
     };
     // The table must be in the document when it is made: its widths are measured.
     const start = () => new DataTable(node, {
