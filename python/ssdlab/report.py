@@ -49,10 +49,7 @@ INTERVALS, IN_AN_INTERVAL = 300, 400
 """Intervals of the chart of latency over time, at most, and how many requests an interval should have on average."""
 
 FEW = 10
-"""A percentile beyond which fewer samples lie is not drawn."""
-
-AXIS_LABELS = 40
-"""A column of whole numbers with no more values than this is taken as an axis, in tables that do not tell."""
+"""A percentile beyond which fewer samples lie is not drawn; values of a fraction that make an axis."""
 
 
 def report(
@@ -503,10 +500,16 @@ def _table(
     source: Path | None = None,
     decided: Sequence[str] = (),
 ) -> Json:
-    """A table by columns. In that of a sweep the axes stand before ``case``; elsewhere texts and few whole numbers are
-    taken as axes."""
+    """A table by columns. In that of a sweep the axes stand before ``case``; elsewhere texts, and the first columns
+    as far as they look like axes."""
+    from itertools import takewhile
+
     swept = "case" in table.columns
-    axes = table.columns[: table.columns.index("case")] if swept else [n for n in table.columns if _like_axis(table[n])]
+    if swept:
+        axes = table.columns[: table.columns.index("case")]
+    else:
+        first = set(takewhile(lambda column: _like_axis(table[column]), table.columns))
+        axes = [column for column in table.columns if column in first or not table[column].dtype.is_numeric()]
     columns = []
     for column in table.columns:
         role = "axis" if column in axes else "key" if column == "case" else "statistic"
@@ -532,12 +535,11 @@ def _table(
 
 
 def _like_axis(column: polars.Series) -> bool:
+    """Whether a column holds texts, or numbers that come again: whole ones, or few."""
     if not column.dtype.is_numeric():
         return True
-    found = column.drop_nulls().unique()
-    if found.len() * 2 > column.len() or found.len() > AXIS_LABELS:
-        return False
-    return column.dtype.is_integer() or bool((found.cast(float) % 1 == 0).all())
+    found = column.drop_nulls().unique().cast(float)
+    return found.len() * 2 <= column.len() and (found.len() <= FEW or bool((found % 1 == 0).all()))
 
 
 def _values(column: polars.Series) -> Json:

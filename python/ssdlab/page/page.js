@@ -377,11 +377,11 @@
       const count = (axis) => labelsOf(values.get(axis)).length;
       const metric = SHOWN.find((each) => measured.includes(each)) ?? measured.at(table.swept ? 0 : -1) ?? names.metrics.at(-1) ?? null;
       const axes = free.filter((axis) => axis !== metric);
-      const by = axes.find((axis) => axis === "scheme") ?? [...axes].sort((a, b) => count(a) - count(b))[0] ?? "";
-      const others = axes.filter((axis) => axis !== by);
+      const fewest = [...axes].sort((a, b) => count(a) - count(b));
+      const by = axes.length < 2 ? "" : axes.find((axis) => axis === "scheme") ?? fewest[0];
       const numeric = names.metrics.filter((each) => each !== metric && !table.swept);
-      const x = [...others].sort((a, b) => count(b) - count(a))[0] ?? (table.swept ? by : numeric[0] ?? by);
-      chosen = { metric, x: x || names.key || "", by: x === by ? "" : by, baseline: "", kind: "auto", logY: null, filters: {} };
+      const x = fewest.filter((axis) => axis !== by).at(-1) ?? names.key ?? numeric[0] ?? "";
+      chosen = { metric, x, by, baseline: "", kind: "auto", logY: null, filters: {} };
       about.textContent = [table.about, `${number(table.rows)} rows, ${table.columns.length} columns: ${table.file}`]
         .filter(Boolean).join(". ");
       arrange();
@@ -502,16 +502,20 @@
       return { traces, layout };
     };
 
-    const fill = () => {
+    // Of a wide table the axes and some statistics, until all are asked for: hundreds of columns take seconds.
+    const MOST = 40;
+    const fill = (everything = false) => {
       const many = table.columns.length > 16;
       const usual = names.metrics.filter((metric) => SHOWN.includes(metric));
       const shown = new Set([...names.axes, ...(data.runs.length > 1 && names.key ? [names.key] : []), ...(usual.length ? usual : names.metrics.slice(0, 6))]);
+      const wide = table.columns.length > MOST;
       const columns = table.columns.map((column) => ({
         name: column.name, numeric: column.numeric, visible: !many || shown.has(column.name) || column.name === chosen.metric,
-      }));
-      const rows = [...Array(table.rows).keys()].map((row) => table.columns.map((column) => values.get(column.name)[row]));
-      const made = dataTable(columns, rows, { hide: true });
-      holder.replaceChildren(made.holder);
+      })).filter((column) => !wide || everything || column.visible);
+      const rows = [...Array(table.rows).keys()].map((row) => columns.map((column) => values.get(column.name)[row]));
+      const made = dataTable(columns, rows, { hide: !wide || everything });
+      holder.replaceChildren(wide ? el("div", { className: "controls" },
+        tick(`all ${table.columns.length} columns to choose from`, everything, fill)) : "", made.holder);
       made.start();
     };
 
