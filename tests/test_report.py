@@ -286,7 +286,9 @@ def drawn(chrome: Chrome, chart: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_run_is_shown(folders: Path, chrome: Chrome) -> None:
+def test_a_run_is_shown_with_the_command_that_gives_it_again(
+    folders: Path, chrome: Chrome, cli: Cli, tmp_path: Path
+) -> None:
     show(chrome, folders / "run" / "report.html")
     result = json.loads((folders / "run" / "result.json").read_text())
     log = polars.read_parquet(folders / "run" / "log.parquet").filter(polars.col("request") >= 500)
@@ -327,19 +329,15 @@ def test_a_run_is_shown(folders: Path, chrome: Chrome) -> None:
     search(chrome, "#keys", "t_rst")
     assert rows(chrome, "#keys") == [["device.config.chip.t_rst", "6us"]]
 
-
-def test_the_command_in_a_report_gives_the_same_result(folders: Path, chrome: Chrome, cli: Cli, tmp_path: Path) -> None:
-    show(chrome, folders / "run" / "report.html")
     command = do(chrome, "return document.querySelector('#reproduce pre').textContent")
     assert "Checked" in do(chrome, "return document.querySelector('#reproduce').textContent")
     assert cli(*shlex.split(command)[1:]).returncode == 0
-    before, now = (json.loads(path.read_text()) for path in (folders / "run" / "result.json", tmp_path / "result.json"))
-    del before["run"], now["run"]
-    assert now == before
+    again = json.loads((tmp_path / "result.json").read_text())
+    del again["run"], result["run"]
+    assert again == result
 
 
-def test_colours_follow_the_system(folders: Path, chrome: Chrome) -> None:
-    show(chrome, folders / "sweep" / "report.html")
+def colours_follow_the_system(chrome: Chrome) -> None:
     ground = "return getComputedStyle(document.body).backgroundColor"
     bar = "return document.querySelector('#explorer .trace .point path').style.fill"
     light = do(chrome, ground), do(chrome, bar)
@@ -353,6 +351,7 @@ def test_colours_follow_the_system(folders: Path, chrome: Chrome) -> None:
 
 def test_a_sweep_is_compared_as_the_command_compares_it(folders: Path, chrome: Chrome) -> None:
     show(chrome, folders / "sweep" / "report.html")
+    colours_follow_the_system(chrome)
     table = cases.read_table(folders / "sweep" / "table.csv")
     metric = "host.read.latency_ns.p99"
     choose(chrome, "metric", metric)
@@ -388,6 +387,22 @@ def test_a_sweep_is_compared_as_the_command_compares_it(folders: Path, chrome: C
     assert shown == pytest.approx(kept, rel=1e-4)
     commands = do(chrome, "return [...document.querySelectorAll('#reproduce pre')].map((one) => one.textContent)")
     assert commands[0] == f"ssdlab sweep {folders / 'sweep' / 'sweep.toml'} --out {folders / 'sweep' / 'table.csv'}"
+
+
+def test_cases_of_a_table_are_played_again_from_the_cache(
+    folders: Path, chrome: Chrome, cli: Cli, tmp_path: Path
+) -> None:
+    shutil.copy(folders / "sweep" / "table.csv", tmp_path / "table.csv")
+    shutil.copytree(folders / "cache", tmp_path / "cache")
+    show(chrome, report(tmp_path)[0])
+    table = cases.read_table(tmp_path / "table.csv")
+    row = table.with_row_index().filter(scheme="pnar2", age="old", seed=3).row(0, named=True)
+    choose(chrome, "case", str(row["index"]))
+    command = do(chrome, "return document.querySelector('#source pre').textContent")
+    assert "Checked" in do(chrome, "return document.getElementById('source').textContent")
+    assert cli(*shlex.split(command)[1:], "--json", "again.json", "-q").returncode == 0
+    again = json.loads((tmp_path / "again.json").read_text())
+    assert again["host"]["read"]["latency_ns"]["mean"] == row["host.read.latency_ns.mean"]
 
 
 def test_a_study_shows_its_claims_and_what_fails_first(folders: Path, chrome: Chrome) -> None:

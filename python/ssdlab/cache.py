@@ -50,6 +50,15 @@ class Cache:
         """The result of a case; None where there is none, or where it is damaged: it is computed again."""
         return self._read(self._path(key, ".json.gz"))
 
+    def find(self, start: str) -> Payload | None:
+        """The result of the case whose key begins with ``start``, two digits or more; None where there is none."""
+        folder = os.path.join(self.folder, start[:2])
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for name in sorted(os.listdir(folder)):
+                if name.startswith(start) and name.endswith(".json.gz"):
+                    return self._read(os.path.join(folder, name))
+        return None
+
     def put(self, key: str, payload: Payload) -> None:
         """Keeps the result of a case."""
         self._write(self._path(key, ".json.gz"), payload)

@@ -259,10 +259,38 @@ def _collect_files(page: Json, folder: Path) -> list[str]:
         source = sources.get(axes) if axes is not None else None
         command = f"ssdlab sweep {shlex.quote(str(source))} --out {shlex.quote(str(folder / name))}" if source else ""
         page["tables"].append(_table(name, table, name, command=command, source=source))
+        page["tables"][-1]["cases"] = _kept_cases(table, folder) if axes is not None else []
         if command:
             page["commands"].append({"about": f"the table {name}", "command": command, "note": ""})
     _share_manifests(page["runs"])
     return notes
+
+
+def _kept_cases(table: polars.DataFrame, folder: Path) -> list[Json]:
+    """Manifest and command of the cases of a sweep's table whose results are kept, here or in ``results/cache``."""
+    from .cache import Cache
+
+    finder = Reproducer((".", folder))
+    found = []
+    kept = [Cache(place) for place in (folder / "cache", Path("results/cache")) if place.is_dir()]
+    for row, case in enumerate(table["case"].to_list()):
+        for place in kept:
+            payload = place.find(str(case))
+            if payload is None:
+                continue
+            manifest = payload["data"]["manifest"]
+            found.append({"row": row, "manifest": manifest, "command": _command(finder, manifest)})
+            break
+    _share_manifests(found)
+    return found
+
+
+def _command(finder: Reproducer, manifest: Json) -> Json:
+    try:
+        command = finder.command_of(manifest)
+    except (KeyError, TypeError, AttributeError):
+        return {"command": "", "exact": False, "note": "the manifest lacks what today's have"}
+    return {"command": command.text, "exact": command.exact, "note": command.note}
 
 
 def _read_json(path: Path) -> Json | polars.DataFrame:
@@ -419,11 +447,7 @@ def _add_commands(page: Json, results: dict[str, Json], folder: Path) -> None:
     """Each run's command, and that of the whole where the runs are repeats of one."""
     finder = Reproducer((".", folder))
     for run in page["runs"]:
-        try:
-            found = finder.command_of(run["manifest"])
-            run["command"] = {"command": found.text, "exact": found.exact, "note": found.note}
-        except (KeyError, TypeError, AttributeError):
-            run["command"] = {"command": "", "exact": False, "note": "the manifest lacks what today's have"}
+        run["command"] = _command(finder, run["manifest"])
     for name, data in results.items():
         own = [run for run in page["runs"] if run["file"] == name]
         if "repeats" in data and own:
@@ -438,7 +462,7 @@ def _add_commands(page: Json, results: dict[str, Json], folder: Path) -> None:
 
 
 def _share_manifests(runs: list[Json]) -> None:
-    """Keeps of every manifest but the first only what differs: thousands of results fit into a page."""
+    """Flattens the manifests, and keeps of every one but the first what differs: thousands fit into a page."""
     first = flat(runs[0]["manifest"]) if runs else {}
     for index, run in enumerate(runs):
         mine = flat(run["manifest"])
@@ -531,6 +555,7 @@ def _table(
         "columns": columns,
         "command": command,
         "source": text,
+        "cases": [],
     }
 
 

@@ -212,12 +212,21 @@
     return { holder, start };
   };
 
+  const commandOf = ({ command, exact, note }) => [
+    command ? copyable(command) : null,
+    exact ? el("p", { className: "hint" }, "Checked: it resolves to the very input of the manifest.") : null,
+    note ? el("p", { className: "hint" }, note) : null,
+  ].filter(Boolean);
+  const manifestTable = (manifest) => dataTable([{ name: "key" }, { name: "value", prose: true }],
+    Object.entries(manifest).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : String(value)]));
+
   // ---------------------------------------------------------------- header
 
   const badges = el("div", { className: "badges" });
   document.getElementById("top").append(
     el("h1", {}, data.runs.length === 1 ? data.runs[0].title : data.title),
-    ...[data.about, data.conditions].filter(Boolean).map((text) => el("p", { className: "about" }, text)), badges);
+    ...[data.about, data.conditions].filter(Boolean).map((text) => el("p", { className: "about" }, text)), badges,
+    ...(data.runs.length === 1 && data.runs[0].command.command ? [copyable(data.runs[0].command.command)] : []));
   const badge = (text) => badges.append(el("span", { className: "badge" }, text));
   const tile = (value, what, state = "") => el("div", { className: `tile ${state}` }, el("b", {}, value), el("span", {}, what));
 
@@ -357,7 +366,7 @@
     const hint = el("p", { className: "hint" });
     const about = el("p", { className: "hint" });
     const holder = el("div", { id: "table" });
-    const source = el("div");
+    const source = el("div", { id: "source" });
     const role = (name) => table.columns.find((column) => column.name === name)?.role;
     const isNumber = (name) => table.columns.find((column) => column.name === name)?.numeric ?? false;
 
@@ -391,6 +400,25 @@
       if (table.source) {
         source.append(el("details", {}, el("summary", {}, "The sweep file"), el("pre", {}, table.source)));
       }
+      if (table.cases.length) source.append(...cases());
+      if (table.swept && !table.source && !data.runs.length) {
+        source.append(el("p", { className: "hint" }, "The sweep file is not here: where it lies beside its table, this page has it."));
+      }
+    };
+
+    // Manifest and command of the cases whose results are kept.
+    const cases = () => {
+      const place = el("div");
+      const label = ({ row }) => names.axes.map((axis) => `${axis}=${values.get(axis)[row]}`).join(" ");
+      const show = (index) => {
+        const { command, manifest } = table.cases[index];
+        const keys = manifestTable({ ...table.cases[0].manifest, ...(index ? manifest : {}) });
+        place.replaceChildren(...commandOf(command), el("details", {}, el("summary", {}, "Manifest"), keys.holder));
+        keys.start();
+      };
+      show(0);
+      return [el("h3", {}, "Play a case again"), el("div", { className: "controls" },
+        select("case", table.cases.map((each, index) => [label(each), String(index)]), "0", (value) => show(Number(value)))), place];
     };
 
     const arrange = () => {
@@ -713,15 +741,11 @@
       all.holder.id = "statistics";
       body.append(section("All statistics", data.runs.length > 1 ? "" : "all", all.holder));
       all.start();
-      const word = (value) => (Array.isArray(value) ? JSON.stringify(value) : String(value));
-      const keys = dataTable([{ name: "key" }, { name: "value", prose: true }],
-        Object.entries(manifest).map(([name, value]) => [name, word(value)]));
+      const keys = manifestTable(manifest);
       keys.holder.id = "keys";
-      const command = run.command;
       body.append(section("Manifest", data.runs.length > 1 ? "" : "manifest",
         el("p", { className: "hint" }, "Everything that decides the result, as the simulator resolved it."),
-        data.runs.length > 1 && command.command ? copyable(command.command) : null,
-        data.runs.length > 1 && command.note ? el("p", { className: "hint" }, command.note) : null, keys.holder));
+        ...(data.runs.length > 1 ? commandOf(run.command) : []), keys.holder));
       keys.start();
     };
 
@@ -773,11 +797,7 @@
     main.append(section("Figures", "figures", figures));
   }
   if (data.tables.length && data.runs.length <= 1) explorer();
-  main.append(section("Reproduce", "reproduce", ...data.commands.flatMap(({ about, command, exact, note }) => [
-    el("h3", {}, about), copyable(command),
-    exact ? el("p", { className: "hint" }, "Checked: it resolves to the very input of the manifest.") : null,
-    note ? el("p", { className: "hint" }, note) : null,
-  ].filter(Boolean))));
+  main.append(section("Reproduce", "reproduce", ...data.commands.flatMap((each) => [el("h3", {}, each.about), ...commandOf(each)])));
   badge(`report by ssdlab ${data.ssdlab}, results version ${data.results_version}`);
   const bar = el("nav", {}, el("div", {}, ...links.map(([title, name]) => el("a", { href: `#${name}` }, title))));
   document.getElementById("top").after(bar);
