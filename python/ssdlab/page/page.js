@@ -791,8 +791,7 @@
     const figures = el("div", { className: "figures" });
     for (const { name, svg } of data.figures) {
       const image = el("img", { src: URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })), alt: name });
-      const [, width, height] = svg.match(/viewBox="0 0 ([\d.]+) ([\d.]+)"/) ?? [0, 1, 1];
-      figures.append(el("figure", { className: width / height > 2.2 ? "wide" : "" }, el("figcaption", {}, name), image));
+      figures.append(el("figure", {}, el("figcaption", {}, name), image));
     }
     main.append(section("Figures", "figures", figures));
   }
