@@ -62,7 +62,7 @@ def test_it_is_this_checkout_with_all_it_needs_and_an_honest_name(wheel: Path) -
     assert (name, version, python, abi) == ("ssdlab", ssdlab.__version__, "cp311", "abi3")
     with zipfile.ZipFile(wheel) as archive:
         files = {file: archive.read(file) for file in archive.namelist()}
-    kinds = (".py", ".pyi", ".so", ".typed")
+    kinds = (".py", ".pyi", ".so", ".typed", ".html", ".css", ".js")
     here = {f"ssdlab/{p.relative_to(PACKAGE)}": p.read_bytes() for p in PACKAGE.rglob("*") if p.suffix in kinds}
     assert {file: text for file, text in files.items() if file.startswith("ssdlab/")} == here
     info = f"ssdlab-{version}.dist-info"
@@ -98,4 +98,5 @@ def test_its_library_works_and_comes_from_the_wheel(installed: Callable[..., str
 
 def test_what_is_not_in_it_is_told(installed: Callable[..., str]) -> None:
     assert "help: " in installed("ssdlab", "study", "list", status=2)
+    assert 'pip install "ssdlab[report]"' in installed("ssdlab", "report", ".", status=2)
     assert "pip install" in installed("ssdlab", "lifetime", "--last", "100", "--plot", "lives.png", status=2)
