@@ -294,6 +294,9 @@ def test_a_run_is_shown_with_the_command_that_gives_it_again(
     log = polars.read_parquet(folders / "run" / "log.parquet").filter(polars.col("request") >= 500)
 
     assert do(chrome, "return document.querySelector('h1').textContent") == "asplos21, pr2: randrw mean:49KiB, timed"
+    buttons = "return [...document.querySelectorAll('#cdf .modebar-btn')].map((one) => one.dataset.title)"
+    # None uploads.
+    assert do(chrome, buttons) == ["Download plot", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"]
     reads, writes = drawn(chrome, "cdf")
     assert (reads["name"], writes["name"]) == ("reads", "writes")
     latencies = log.filter(op=0)["latency_ns"].sort()

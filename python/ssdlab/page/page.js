@@ -105,7 +105,9 @@
       modebar: { bgcolor: "rgba(0,0,0,0)", color: ink("line"), activecolor: ink("accent") },
       hoverlabel: { bgcolor: ink("paper"), bordercolor: ink("dim"), font: { color: ink("ink") } },
     };
-    const options = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    // The buttons are named one by one: plotly's own choice has one that uploads the chart.
+    const options = { responsive: true, displaylogo: false, plotlyServerURL: "",
+      modeBarButtons: [["toImage"], ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
       toImageButtonOptions: { format: "svg", filename: "ssdlab" } };
     return Plotly.react(node, traces, merged(base, layout), options);
   };
