@@ -26,7 +26,7 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 
 test: wheel $(TOOLS) ## run every test: the crates', then the Python package's and the wheel's
 	$(CARGO) test --workspace --quiet
-	$(BIN)/python -m pytest --wheel target/wheels/*.whl
+	$(BIN)/python -m pytest --wheel="$$(ls target/wheels/*.whl)"
 
 lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
