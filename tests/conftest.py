@@ -32,3 +32,41 @@ def cli(tmp_path: Path) -> Cli:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden, and output shown in docs, anew")
     parser.addoption("--wheel", type=Path, metavar="FILE", help="also test this wheel of the checkout (make wheel)")
+
+
+@pytest.fixture
+def in_page(pytestconfig: pytest.Config) -> Callable[[str, str, str], None]:
+    """Checks that a page of docs/ holds a text between ``<!-- NAME -->`` and ``<!-- end -->``, to the letter;
+    --update-golden writes it there."""
+
+    def check(page: str, name: str, text: str) -> None:
+        path = Path(__file__).parent.parent / "docs" / page
+        before, marked, rest = path.read_text().partition(f"<!-- {name} -->\n")
+        assert marked, f"{page} has no place for {name}"
+        found, end, after = rest.partition("<!-- end -->")
+        if pytestconfig.getoption("--update-golden"):
+            path.write_text(before + marked + text + end + after)
+        else:
+            assert found == text, f"docs/{page}: write it anew with pytest --update-golden"
+
+    return check
+
+
+@pytest.fixture
+def named_statistics() -> Callable[[str], set[str]]:
+    """The statistics that a page's table of results names and no run reports."""
+
+    def missing(page: str) -> set[str]:
+        import re
+
+        import ssdlab
+
+        text = (Path(__file__).parent.parent / "docs" / page).read_text().partition("\n## Results\n")[2]
+        told = re.findall(r"`((?:host|flash|ftl|usage)\.[\w.]+)`", text)
+        assert len(told) > 5
+        result = ssdlab.run("mqsim", "two-tenants", requests=100)
+        known = {name for name, _, _ in result._described}
+        plain = {name.replace(".N", ".0") for name in told}
+        return {name for name in plain if not any(other == name or other.startswith(name + ".") for other in known)}
+
+    return missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -48,7 +48,23 @@ if TYPE_CHECKING:
     "--slowest", type=Whole(1), metavar="N", help="The surroundings of the N slowest requests in the timeline."
 )
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
+@click.option(
+    "--mqsim", nargs=2, metavar="CONFIG WORKLOAD", help="MQSim's ssdconfig.xml and workload.xml, as they are."
+)
+@click.option("--scenario", "scenarios", type=Whole(1), multiple=True, metavar="N", help="Of --mqsim; may be repeated.")
+@click.option("--fio", metavar="JOBFILE", help="fio's job file, as it is.")
+@click.option("--section", "sections", metavar="JOB", multiple=True, help="Of --fio; may be repeated.")
+@click.option("--write-toml", metavar="DIR", help="Of --mqsim, --fio: write TOML that runs alike, and run nothing.")
+@click.option(
+    "--output-format",
+    type=click.Choice(["table", "fio", "fio-json"]),
+    default="table",
+    help="What standard output gets: our tables, or fio's text or JSON.",
+)
+@click.pass_context
 def run(
+    context: click.Context,
+    /,
     *,
     repeat: int,
     threads: int | None,
@@ -59,6 +75,12 @@ def run(
     windows: tuple[str, ...],
     slowest: int | None,
     quiet: bool,
+    mqsim: tuple[str, str] | None,
+    scenarios: tuple[int, ...],
+    fio: str | None,
+    sections: tuple[str, ...],
+    write_toml: str | None,
+    output_format: str,
     **given: Any,
 ) -> None:
     """Replay a workload on a device.
@@ -67,20 +89,52 @@ def run(
     ssdlab run --device mqsim --workload trace.csv.gz --replay closed:32 --json out.json
     ssdlab run --age pec=2000,retention=6mo --set chip.t_read=60us --repeat 5
     ssdlab run --device asplos21 --timeline slow.pftrace --slowest 3
+    ssdlab run --mqsim ssdconfig.xml workload.xml
+    ssdlab run --fio jobs.fio --output-format fio-json
     """
-    from ssdlab._runner import check_outputs, for_seed
-
-    outputs = {"--json": json_out, "--requests-out": requests_out, "--series-out": series_out, "--timeline": timeline}
-    for option, path in outputs.items():
+    outputs = Outputs(json_out, requests_out, series_out, timeline, windows, slowest)
+    for option, path in outputs.paths().items():
         if path == "":
             raise click.UsageError(f"{option} is empty: give a path")
-    options = options_of(requests_out=requests_out, series_out=series_out, **given)
     if timeline is None and (windows or slowest is not None):
         raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
     if timeline is not None and repeat > 1:
         raise click.UsageError("--timeline shows one run: leave out --repeat")
-    check_outputs({"--timeline": timeline}, (options.device, options.workload, *options.merge))
-    seed = options.seed
+    if any((mqsim, scenarios, fio, sections, write_toml)) or output_format != "table":
+        from ssdlab.cli import switching
+
+        words = switching.Words(mqsim, scenarios, fio, sections, write_toml, output_format)
+        switching.run(context, words, given, outputs, repeat, threads, quiet)
+        return
+    carry_out(options_of(requests_out=requests_out, series_out=series_out, **given), outputs, repeat, threads, quiet)
+
+
+class Outputs(NamedTuple):
+    """Where a run's results go."""
+
+    json: str | None
+    requests: str | None
+    series: str | None
+    timeline: str | None
+    windows: tuple[str, ...]
+    slowest: int | None
+
+    def paths(self) -> dict[str, str | None]:
+        """The files by the options that name them."""
+        return {
+            "--json": self.json,
+            "--requests-out": self.requests,
+            "--series-out": self.series,
+            "--timeline": self.timeline,
+        }
+
+
+def carry_out(options: Options, outputs: Outputs, repeat: int, threads: int | None, quiet: bool) -> Result | Runs:
+    """Plays a run, shows its tables, and writes what is asked for."""
+    from ssdlab._runner import check_outputs, for_seed
+
+    check_outputs({"--timeline": outputs.timeline}, (options.device, options.workload, *options.merge))
+    seed, json_out = options.seed, outputs.json
     result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty())
     if not quiet and json_out != "-":
         _show(result)
@@ -88,19 +142,19 @@ def run(
         _write_json(json_out, result)
     if not quiet:
         seeds = range(seed, seed + repeat)
-        logs = [(requests_out, "a row a request"), (series_out, "time series")]
+        logs = [(outputs.requests, "a row a request"), (outputs.series, "time series")]
         for path, what in [(json_out if json_out != "-" else None, "results"), *logs]:
             if path is not None:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
                 click.echo(f"wrote {shown} ({what})", err=json_out == "-")
-    if timeline is not None:
+    if outputs.timeline is not None:
         from ssdlab import timeline as module
 
-        size = module.write(options, timeline, windows, slowest)
+        size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
         if not quiet:
-            click.echo(
-                f"wrote {timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)", err=json_out == "-"
-            )
+            told = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
+            click.echo(told, err=json_out == "-")
+    return result
 
 
 @commands.command()
