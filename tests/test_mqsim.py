@@ -403,7 +403,7 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
         ({"Ideal_Mapping_Table": "maybe"}, None, ("Ideal_Mapping_Table", "true or false")),
         ({"GC_Block_Selection_Policy": "BEST"}, None, ("GC_Block_Selection_Policy", "RGA")),
         ({"Plane_Allocation_Scheme": "CWD"}, None, ("Plane_Allocation_Scheme", "ftl.page_order", "CWDP")),
-        ({"GC_Exec_Threshold": 0.5}, None, ("Overprovisioning_Ratio", "ftl.over_provisioning", "gc.stop")),
+        ({"Overprovisioning_Ratio": 0.0005}, None, ("Overprovisioning_Ratio", "ftl.over_provisioning", "gc.stop")),
         ({}, flow(Channel_IDs="0,8"), ("workload.xml:", 'Channel_IDs: "0,8"', "from 0 to 7")),
         ({}, flow(Read_Percentage=101), ("Read_Percentage", "0 to 100")),
         ({}, flow(Total_Requests_To_Generate=0), ("Total_Requests_To_Generate", "Stop_Time is 0")),
@@ -582,6 +582,20 @@ def test_the_start_is_what_preconditioning_makes(load: Load) -> None:
         assert found == {key: pytest.approx(value, abs=1e-4) if key == "fill" else value for key, value in age.items()}
     # Reads of what MQSim serves from flash are served from flash.
     assert load([flow(Read_Percentage=100)]).parts[0].run().host.unmapped_reads == 0
+
+
+def test_what_does_not_fit_is_made_to(load: Load) -> None:
+    # 128 blocks a plane, of which 119.04 are data: no ten are left for collection.
+    small_planes = load(Block_No_Per_Plane=128, Data_Cache_Capacity=0)
+    found = device(small_planes.parts[0])
+    assert found["gc"]["start"] == found["gc"]["stop"] == 4
+    assert found["buffer"]["size"] == "8192B"
+    text = " ".join(small_planes.notes)
+    assert "GC_Exec_Threshold: a plane keeps 4 blocks free, not 10" in text
+    assert "Data_Cache_Capacity 0: a page" in text
+    assert small_planes.parts[0].run(requests=100).host.write.requests == 100
+    with pytest.raises(ssdlab.InputError, match=r"Overprovisioning_Ratio: ftl.over_provisioning"):
+        load(Block_No_Per_Plane=16)
 
 
 def test_a_part_of_the_drive_is_a_smaller_drive(load: Load) -> None:

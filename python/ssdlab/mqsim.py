@@ -541,7 +541,7 @@ class _Drive:
             },
             "bus": {"bandwidth": "none", "t_dma": f"{self._transfer(page)}ns", "t_command": f"{COMMAND_NS}ns"},
             "host": self._interface(),
-            "buffer": {"size": f"{device.whole('Data_Cache_Capacity')}B", "dirty_limit": 0.0 if simple else 1.0},
+            "buffer": {"size": f"{self._cache(page)}B", "dirty_limit": 0.0 if simple else 1.0},
             "ftl": {"over_provisioning": over / (1 - over), "page_order": order},
             "gc": {
                 **self._victim(blocks),
@@ -557,6 +557,12 @@ class _Drive:
             "mapping": self._mapping(),
             "schedule": {"order": "read-first"},
         }
+
+    def _cache(self, page: int) -> int:
+        size = self.device.whole("Data_Cache_Capacity")
+        if size < page:
+            self.file.notes.add("taken otherwise", f"Data_Cache_Capacity {size}: a page, the least that there can be")
+        return max(size, page)
 
     def _transfer(self, page: int) -> int:
         """tDMA of a page [ns], with MQSim's rounding: two bytes take twice the whole ns of a transfer."""
@@ -793,14 +799,43 @@ def _buffer(drive: _Drive, file: _File, flows: list[_Flow]) -> Document:
 
 
 def _capacity(device: Document, drive: _Drive) -> int:
-    """The logical capacity [B], as the core lays it out; also the check of the device."""
+    """The logical capacity [B], as the core lays it out; also the check of the device. Where the over-provisioning does
+    not leave the free blocks that collection is to keep, it keeps as many as there are."""
+    asked = device["gc"]["start"]
+    try:
+        return _laid_out(device, drive)
+    except InputError as error:
+        if "gc.stop" not in str(error):
+            raise
+        refused = error
+    kept, beyond = 0, asked
+    while beyond - kept > 1:
+        middle = (kept + beyond) // 2
+        device["gc"] |= {"start": middle, "stop": middle}
+        try:
+            _laid_out(device, drive)
+            kept = middle
+        except InputError:
+            beyond = middle
+    if kept == 0:
+        raise refused
+    device["gc"] |= {"start": kept, "stop": kept}
+    drive.file.notes.add(
+        "taken otherwise", f"GC_Exec_Threshold: a plane keeps {kept} blocks free, not {asked}: Overprovisioning_Ratio"
+    )
+    return _laid_out(device, drive)
+
+
+def _laid_out(device: Document, drive: _Drive) -> int:
     import json
+    from tempfile import TemporaryDirectory
 
     part = Part("", device, None, keys=drive.keys)
-    try:
-        manifest = json.loads(Simulation(part.placed()["device"], "default").manifest)
-    except InputError as error:
-        raise part.translated(error) from None
+    with TemporaryDirectory(prefix="ssdlab-") as folder:
+        try:
+            manifest = json.loads(Simulation(part.place(folder)["device"], "default").manifest)
+        except InputError as error:
+            raise part.translated(error) from None
     return int(manifest["device"]["capacity_bytes"])
 
 
