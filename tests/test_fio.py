@@ -130,8 +130,10 @@ def test_addresses_and_amounts(load: Load) -> None:
         assert one(load, *lines)["requests"] == requests
     clones = jobs(load("[a]\nfilename=/dev/x\nnumjobs=3\nsize=1g\noffset_increment=2g\n[b]\nfilename=/dev/x"))
     assert [clones[f"a-{n}"]["offset"] for n in (1, 2, 3)] == ["0B", f"{2 << 30}B", f"{4 << 30}B"]
-    shared = jobs(load("[global]\nsize=1g\nfilename=f\n[a]\nnumjobs=2\n[b]\nfilename=g\n[c]"))
-    assert [job["offset"] for job in shared.values()] == ["0B", "0B", f"{1 << 30}B", "0B"]
+    shared = jobs(load("[global]\nsize=1g\nfilename=f\n[a]\nnumjobs=2\noffset_increment=1g\n[b]\nfilename=g\n[c]"))
+    assert [job["offset"] for job in shared.values()] == ["0B", f"{1 << 30}B", f"{2 << 30}B", "0B"]
+    part = jobs(load("[a]\nfilename=f\nsize=1g\n[b]\nfilename=f\noffset=256m"))["b"]
+    assert (part["offset"], part["footprint"]) == (f"{256 << 20}B", f"{768 << 20}B")
 
 
 def test_rates(load: Load) -> None:

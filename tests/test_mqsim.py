@@ -470,6 +470,12 @@ def test_at_low_load_a_read_takes_as_long_as_in_mqsim(load: Load) -> None:
     assert idle.host.read.latency_ns.mean == pytest.approx(UNLOADED, abs=3)
 
 
+def test_a_write_through_takes_its_components(load: Load) -> None:
+    part = load([flow(Device_Level_Data_Caching_Mode="TURNED_OFF")], Ideal_Mapping_Table="true").parts[0]
+    idle = part.run(replay="closed:1", requests=100)
+    assert idle.host.write.latency_ns.mean == pytest.approx(UNLOADED - 75_000 + 750_000, abs=3)
+
+
 def test_the_presets_difference_is_its_assumed_components() -> None:
     settings = {"workload.rate_iops": "none"}
     result = ssdlab.run("mqsim-ideal", "random-read-8k", replay="closed:1", requests=1000, settings=settings)

@@ -374,26 +374,27 @@ class _Drive:
     queues: int
     words: dict[str, Any]
     """The words of :func:`ssdlab.run` that say which drive it is."""
-    regions: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Files: where they begin, and how large they are."""
-    end: int = 0
+    files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Where each file begins and how large it is: one behind another."""
 
-    def region(self, section: _Section, name: str, size: int) -> int:
-        """Where a file lies."""
-        if name in self.regions:
-            start, known = self.regions[name]
-            if size <= known:
-                return start
-        start = self.end
-        self.end += -(-size // MEBI) * MEBI
-        if start + size > self.capacity:
-            raise InputError(
-                f"{section.where('size')}: files of {self.end / 1e9:.4g} GB are more than the drive's "
-                f"{self.capacity / 1e9:.4g} GB\n  help: choose smaller ones, a larger --device, or filename=/dev/… for "
-                "all jobs"
-            )
-        self.regions[name] = (start, size)
-        return start
+    def lay_out(self, sections: list[_Section]) -> None:
+        """Finds a place for the files of all jobs, each as large as any job needs it."""
+        sizes: dict[str, tuple[int, _Section]] = {}
+        for section in sections:
+            for clone in range(section.whole("numjobs", 1, 1)):
+                name, offset, size = _file(section, clone, self)
+                if name and size and offset + size > sizes.get(name, (0, section))[0]:
+                    sizes[name] = offset + size, section
+        end = 0
+        for name, (size, section) in sizes.items():
+            self.files[name] = end, size
+            end += -(-size // MEBI) * MEBI
+            if end > self.capacity:
+                raise InputError(
+                    f"{section.where('size')}: files of {end / 1e9:.4g} GB are more than the drive's "
+                    f"{self.capacity / 1e9:.4g} GB\n  help: choose smaller ones, a larger --device, or "
+                    "filename=/dev/… for all jobs"
+                )
 
 
 def _import(path: str, sections: list[_Section], everywhere: dict[str, str], drive: _Drive) -> Imported:
@@ -413,6 +414,7 @@ def _import(path: str, sections: list[_Section], everywhere: dict[str, str], dri
         _note(section, notes)
     if len(walls) > 1:
         notes.add("taken otherwise", "stonewall: each group is a run of its own, on a drive in its first state")
+    drive.lay_out(sections)
     parts, jobs = [], []
     for number, (wall, ids) in enumerate(zip(walls, groups, strict=True)):
         part, members = _part(wall, ids, drive, notes, f"group {number}" if len(walls) > 1 else os.path.basename(path))
@@ -610,26 +612,31 @@ def _share(section: _Section, key: str, drive: _Drive) -> int:
     return _size(section, key, word)
 
 
-def _range(section: _Section, clone: int, drive: _Drive, most: int) -> tuple[int, int]:
-    """The addresses of a clone of a job: where they begin and how many there are."""
+def _file(section: _Section, clone: int, drive: _Drive) -> tuple[str, int, int]:
+    """A clone's file (empty for the drive itself), where it begins in it, and its size (0 if not given)."""
     offset = _share(section, "offset", drive) if section.has("offset") else 0
     if section.has("offset_increment"):
         offset += clone * _share(section, "offset_increment", drive)
     size = next((_share(section, key, drive) for key in ("size", "filesize") if section.has(key)), 0)
     name = section.text("filename")
-    unit = 4096
-    if name.startswith("/dev/") or not size:
-        room = min(size or drive.capacity, drive.capacity - offset)
-        if room < most:
-            raise InputError(
-                f"{section.where('offset')}: {offset} B leaves no room on the drive's {drive.capacity} B\n"
-                "  help: choose a smaller one, or a larger --device"
-            )
-        return offset, room
+    if name.startswith("/dev/"):
+        return "", offset, size
     # A file without a name is a clone's own.
-    own = f"{section.file}:{section.line}:{clone}" if not name else f"{section.text('directory')}/{name}"
-    start = drive.region(section, own, size + (offset if name else 0))
-    return start + (offset // unit * unit if name else 0), size
+    own = f"{section.file}:{section.line}:{clone}"
+    return f"{section.text('directory')}/{name}" if name else own, offset, size
+
+
+def _range(section: _Section, clone: int, drive: _Drive, most: int) -> tuple[int, int]:
+    """The addresses of a clone of a job: where they begin and how many there are."""
+    name, offset, size = _file(section, clone, drive)
+    start, whole = drive.files.get(name, (0, drive.capacity))
+    room = min(size or whole, whole - offset)
+    if room < min(most, whole):
+        raise InputError(
+            f"{section.where('offset')}: {offset} B leaves no room on the drive's {drive.capacity} B\n"
+            "  help: choose a smaller one, or a larger --device"
+        )
+    return start + offset, room
 
 
 def _read_ratio(section: _Section) -> float:

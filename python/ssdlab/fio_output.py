@@ -48,6 +48,8 @@ def jobs_of(result: Result) -> tuple[Job, ...]:
     named = work.jobs if "jobs" in work else {"": work.generator} if "generator" in work else {}
     names = [name or "workload" for name, job in named.items() for _ in range(int(job["numjobs"]) * int(job["queues"]))]
     numbers = sorted(int(queue) for queue in result.host.queue)
+    if not names and len(numbers) == 1:
+        names = [""] * numbers[0] + [str(work["trace"])] if "trace" in work else names
     return tuple(Job(names[queue] if queue < len(names) else f"queue-{queue}", queue, 0) for queue in numbers)
 
 
