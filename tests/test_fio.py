@@ -19,14 +19,14 @@ from conftest import Cli
 from ssdlab import fio, fio_output, foreign
 from ssdlab.result import Result
 
-Load = Callable[..., fio.Imported]
+Load = Callable[..., fio.JobFile]
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
     """Loads a job file of this text."""
 
-    def call(text: str, *sections: str, **words: Any) -> fio.Imported:
+    def call(text: str, *sections: str, **words: Any) -> fio.JobFile:
         path = tmp_path / "jobs.fio"
         path.write_text(text)
         return fio.load(path, sections, **words)
@@ -34,7 +34,7 @@ def load(tmp_path: Path) -> Load:
     return call
 
 
-def jobs(imported: fio.Imported, part: int = 0) -> dict[str, dict[str, Any]]:
+def jobs(imported: fio.JobFile, part: int = 0) -> dict[str, dict[str, Any]]:
     document = imported.parts[part].workload
     assert document is not None
     found: dict[str, dict[str, Any]] = document["job"]
@@ -47,7 +47,7 @@ def one(load: Load, *lines: str) -> dict[str, Any]:
     return found
 
 
-def run(imported: fio.Imported, **words: Any) -> list[Result]:
+def run(imported: fio.JobFile, **words: Any) -> list[Result]:
     results = [part.run(keep_requests=True, **words) for part in imported.parts]
     assert all(isinstance(result, Result) for result in results)
     return results

@@ -167,14 +167,14 @@ def small(folder: Path, lines: str = "1000 0 0 16 1\n3000 0 16 16 0\n9000 0 4096
     (folder / "traces" / f"{name}.trace").write_text(lines)
 
 
-Load = Callable[..., mqsim.Imported]
+Load = Callable[..., mqsim.Scenarios]
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
     """Loads MQSim's default device and some scenarios, each a list of flows."""
 
-    def call(*scenarios: Iterable[str], **changes: object) -> mqsim.Imported:
+    def call(*scenarios: Iterable[str], **changes: object) -> mqsim.Scenarios:
         small(tmp_path)
         return mqsim.load(ssdconfig(tmp_path, changes), workload(tmp_path, *(scenarios or [[flow()]])))
 

@@ -168,7 +168,7 @@ class Job:
     depth: int = 1
 
 
-class Imported(NamedTuple):
+class JobFile(NamedTuple):
     """A job file, read."""
 
     parts: tuple[Part, ...]
@@ -189,7 +189,7 @@ def load(
     scheme: str | None = None,
     age: str | None = None,
     settings: Sequence[str] = (),
-) -> Imported:
+) -> JobFile:
     """Reads a job file for a device.
 
     ``sections`` are the jobs that are wanted (fio's ``--section``); all if none is given. ``part.run()`` plays the jobs
@@ -397,7 +397,7 @@ class _Drive:
                 )
 
 
-def _import(path: str, sections: list[_Section], everywhere: dict[str, str], drive: _Drive) -> Imported:
+def _import(path: str, sections: list[_Section], everywhere: dict[str, str], drive: _Drive) -> JobFile:
     notes = Notes()
     walls: list[list[_Section]] = []
     groups: list[list[int]] = []
@@ -421,7 +421,7 @@ def _import(path: str, sections: list[_Section], everywhere: dict[str, str], dri
         parts.append(part)
         jobs.append(members)
     lines = tuple(f"{path}: {line}" for line in notes.lines())
-    return Imported(tuple(parts), lines, tuple(jobs), everywhere)
+    return JobFile(tuple(parts), lines, tuple(jobs), everywhere)
 
 
 def _note(section: _Section, notes: Notes) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import __version__
-from .fio import DEFAULT_PERCENTILES, Imported, Job
+from .fio import DEFAULT_PERCENTILES, Job, JobFile
 
 if TYPE_CHECKING:
     import polars
@@ -234,7 +234,7 @@ def _group_bandwidths(rows: Sequence[Report]) -> dict[tuple[int, int], float]:
 # The JSON
 
 
-def to_json(results: Sequence[Result], imported: Imported | None = None) -> str:
+def to_json(results: Sequence[Result], imported: JobFile | None = None) -> str:
     """The results as ``fio --output-format=json`` prints them."""
     found = reports(results, _jobs(results, imported))
     bandwidths = _group_bandwidths([report for rows in found for report in rows])
@@ -310,14 +310,14 @@ def _ticks(log: polars.DataFrame) -> int:
     return round(int(log["latency_ns"].sum()) / 1e6)
 
 
-def _jobs(results: Sequence[Result], imported: Imported | None) -> Sequence[tuple[Job, ...]]:
+def _jobs(results: Sequence[Result], imported: JobFile | None) -> Sequence[tuple[Job, ...]]:
     return imported.jobs if imported is not None else [jobs_of(result) for result in results]
 
 
 # The text
 
 
-def to_text(results: Sequence[Result], imported: Imported | None = None) -> str:
+def to_text(results: Sequence[Result], imported: JobFile | None = None) -> str:
     """The results as fio prints them."""
     found = reports(results, _jobs(results, imported))
     bandwidths = _group_bandwidths([report for rows in found for report in rows])

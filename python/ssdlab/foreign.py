@@ -68,7 +68,7 @@ class Part:
     """Further words of :func:`ssdlab.run`; those given by the user hold over them."""
     trace: str | None = None
     """The trace that is played: a path, or with ``content`` the text of one."""
-    content: bytes | None = None
+    content: str | None = None
     """A trace that was put together from the user's ones, as MQSim ASCII."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """``section.key`` here to the user's file, line and word, for errors."""
@@ -84,7 +84,7 @@ class Part:
                 _write(words[name], to_toml(document).encode())
         if self.content is not None:
             words["workload"] = os.path.join(folder, "workload.trace")
-            _write(words["workload"], self.content)
+            _write(words["workload"], self.content.encode())
         elif self.trace is not None:
             words["workload"] = self.trace
         return words

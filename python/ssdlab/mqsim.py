@@ -282,7 +282,7 @@ VICTIMS: dict[str, tuple[str, int | None]] = {
 RESOURCES = {"channels": "Channel_IDs", "chips": "Chip_IDs", "dies": "Die_IDs", "planes": "Plane_IDs"}
 
 
-class Imported(NamedTuple):
+class Scenarios(NamedTuple):
     """MQSim's files, read."""
 
     parts: tuple[Part, ...]
@@ -291,7 +291,7 @@ class Imported(NamedTuple):
     """What has no counterpart, cannot take effect or was taken otherwise: a line a file and group."""
 
 
-def load(ssdconfig: PathLike, workload: PathLike, scenarios: Sequence[int] = ()) -> Imported:
+def load(ssdconfig: PathLike, workload: PathLike, scenarios: Sequence[int] = ()) -> Scenarios:
     """Reads ``ssdconfig.xml`` and ``workload.xml``.
 
     Each I/O scenario is a :class:`ssdlab.foreign.Part`: ``part.run()`` plays it, ``part.place(folder)`` writes
@@ -310,7 +310,7 @@ def load(ssdconfig: PathLike, workload: PathLike, scenarios: Sequence[int] = ())
     wanted = [(number, node) for number, node in enumerate(nodes, 1) if not scenarios or number in scenarios]
     parts = tuple(_part(drive, flows, _flows(flows, node), number) for number, node in wanted)
     lines = [f"{file.name}: {line}" for file in (config, flows) for line in file.notes.lines()]
-    return Imported(parts, tuple(lines))
+    return Scenarios(parts, tuple(lines))
 
 
 # Reading
@@ -989,7 +989,7 @@ def _traces(flows: list[_Flow], capacity: int) -> tuple[float, dict[str, Any]]:
     sectors = [(polars.col(name) // SECTOR).alias(name) for name in ("offset", "bytes")]
     read_code = (polars.col("op") == 0).cast(polars.UInt8).alias("code")
     text = merged.select("time_ns", "device", *sectors, read_code).write_csv(include_header=False, separator=" ")
-    words |= {"content": text.encode(), "format": "mqsim"}
+    words |= {"content": text, "format": "mqsim"}
     return min(1.0, touched / capacity), words
 
 

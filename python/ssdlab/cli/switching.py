@@ -95,7 +95,7 @@ def _check(words: Words, said: set[str], repeat: int) -> None:
         raise click.UsageError("--repeat: fio's layouts hold one run")
 
 
-def _load(words: Words, given: Mapping[str, Any]) -> tuple[Sequence[Part | None], fio.Imported | None]:
+def _load(words: Words, given: Mapping[str, Any]) -> tuple[Sequence[Part | None], fio.JobFile | None]:
     """The runs of the files, or the one that the other options ask for; notes are said."""
     if words.mqsim:
         from ssdlab import mqsim
