@@ -612,6 +612,10 @@ def test_a_part_of_the_drive_is_a_smaller_drive(load: Load) -> None:
     apart = load([flow(Channel_IDs="0,1,2,3"), flow(Channel_IDs="4,5,6,7")])
     assert device(apart.parts[0])["geometry"]["channels"] == 8
     assert any("no counterpart: Channel_IDs" in line for line in apart.notes)
+    # A quarter of the drive each, of which half is the working set.
+    part = load([flow(Channel_IDs="0,1"), flow(Channel_IDs="2,3")]).parts[0]
+    room = int(job(part)["footprint"].removesuffix("B"))
+    assert room == pytest.approx((512 << 30) * 0.93 / 8, rel=1e-3)
 
 
 def test_a_trace_is_played_as_it_stands(load: Load, tmp_path: Path) -> None:

@@ -764,8 +764,9 @@ def _share_out(drive: _Drive, flows: list[_Flow]) -> None:
         mine.append(planes)
         for plane in planes:
             users[plane] = users.get(plane, 0) + 1
+    whole = math.prod(drive.used(flows).values())
     for flow, planes in zip(flows, mine, strict=True):
-        flow.share = sum(1 / users[plane] for plane in planes) / len(users)
+        flow.share = sum(1 / users[plane] for plane in planes) / whole
 
 
 def _buffer(drive: _Drive, file: _File, flows: list[_Flow]) -> Document:
