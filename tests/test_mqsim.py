@@ -409,7 +409,11 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
         ({}, flow(Total_Requests_To_Generate=0), ("Total_Requests_To_Generate", "Stop_Time is 0")),
         ({}, flow(Address_Distribution="RANDOM_HOTCOLD", Percentage_of_Hot_Region=0), ("Percentage_of_Hot_Region",)),
         ({}, traced(File_Path="nowhere.trace"), ("workload.xml:", "File_Path", "nowhere.trace", "no such file")),
-        ({}, flow() + traced(), ("workload.xml:", "beside synthetic flows", "scenarios of their own")),
+        (
+            {},
+            flow(Synthetic_Generator_Type="QUEUE_DEPTH") + traced(),
+            ("workload.xml:", "Synthetic_Generator_Type: waits for completions", "BANDWIDTH"),
+        ),
         ({}, "<IO_Flow/>", ("workload.xml:", "holds no flow")),
     ],
 )
@@ -641,6 +645,18 @@ def test_traces_are_repeated_merged_and_kept_apart(load: Load, tmp_path: Path) -
         (0, 0, 0, 0), (1000, 1, 1, room + 4096), (2000, 0, 1, 8192), (8000, 0, 0, 2 << 20), (9000, 0, 0, 0),
         (11000, 0, 1, 8192), (11000, 1, 1, room + 4096), (17000, 0, 0, 2 << 20),
     ]  # fmt: skip
+
+
+def test_a_synthetic_flow_plays_beside_a_trace(load: Load) -> None:
+    part = load([traced(), flow(Stop_Time=20_000_000, Total_Requests_To_Generate=0)]).parts[0]
+    log = requests(part)
+    assert log.filter(polars.col("queue") == 0).height == 3
+    drawn = log.filter(polars.col("queue") == 1)
+    assert drawn.height == pytest.approx(200, abs=60)
+    assert drawn["arrival_ns"].max() <= 20_000_000  # type: ignore[operator]
+    half = device(part)["geometry"]["blocks"] * 256 * 128 * 8192 * 0.93 / 2
+    assert drawn["offset"].min() >= 0.999 * half
+    assert (drawn["op"] == 1).all()
 
 
 def test_the_page_has_the_importers_tables(

@@ -270,6 +270,8 @@ FASTEST_DRAM = "100000GB/s"
 MOST_SIZES = 64
 UNTIL_STOPPED = 1 << 40
 """Requests of a flow that its time ends."""
+FORMATS = {"NANOSECOND": "mqsim", "MICROSECOND": "mqsim:time=us", "PICOSECOND": "mqsim"}
+"""How traces are read, by their unit of time."""
 
 VICTIMS: dict[str, tuple[str, int | None]] = {
     "GREEDY": ("greedy", None),
@@ -713,9 +715,6 @@ def _flows(file: _File, scenario: _Node) -> list[_Flow]:
 def _part(drive: _Drive, file: _File, flows: list[_Flow], number: int) -> Part:
     _share_out(drive, flows)
     traces = [flow for flow in flows if not flow.synthetic]
-    if traces and len(traces) < len(flows):
-        node = traces[0].section.node
-        raise file.fail(node, "stands beside synthetic flows", "give traces and synthetic flows scenarios of their own")
     device = {key: dict(value) if isinstance(value, dict) else value for key, value in drive.base.items()}
     device["geometry"] |= drive.used(flows)
     device["host"] |= {
@@ -732,7 +731,7 @@ def _part(drive: _Drive, file: _File, flows: list[_Flow], number: int) -> Part:
     if any(flow.section.given("Seed") for flow in flows if flow.synthetic):
         file.notes.add("taken otherwise", "Seed: one seed for all streams, the device's")
     if traces:
-        touched, words = _traces(flows, capacity)
+        touched, words = _traces(drive, device, flows, capacity, keys)
         _fill(device, drive, flows, touched, writes=True)
         trace, content = words.pop("trace"), words.pop("content")
         return Part(f"scenario {number}", device, None, {**options, **words}, trace, content, keys)
@@ -951,38 +950,31 @@ def _pace(flow: _Flow, flows: list[_Flow]) -> Document:
     return {"requests": max(1, total), "rate_iops": 1e9 / gap, "arrivals": "poisson"}
 
 
-def _traces(flows: list[_Flow], capacity: int) -> tuple[float, dict[str, Any]]:
-    """What plays the flows' traces, and how far into the drive they reach."""
+def _traces(
+    drive: _Drive, device: Document, flows: list[_Flow], capacity: int, keys: dict[str, str]
+) -> tuple[float, dict[str, Any]]:
+    """What plays flows of which some are traces, and how far into the drive they reach."""
     import polars
 
-    from .trace import read
-
     words: dict[str, Any] = {"trace": None, "content": None}
-    frames = []
-    for flow in flows:
-        section = flow.section
-        unit = section.choice("Time_Unit", "NANOSECOND", "MICROSECOND", "PICOSECOND")
-        format = "mqsim:time=us" if unit == "MICROSECOND" else "mqsim"
-        path = _path(flow)
-        try:
-            frame = read(path, format=format)
-        except InputError as error:
-            error.add_note(f"it is the File_Path of {section.where('File_Path')}")
-            raise
-        percent, replays = flow.percent("Percentage_To_Be_Executed", 1), section.whole("Relay_Count", 1)
-        room = int(capacity * flow.share) // SECTOR * SECTOR
-        frames.append((frame, unit, percent, replays, room))
-        reaches = int((frame["offset"] + frame["bytes"]).max())  # type: ignore[arg-type]
-        if len(flows) == 1 and replays == 1 and unit != "PICOSECOND" and reaches <= room:
-            words |= {"trace": path, "format": format}
-            if percent < 100:
-                words["requests"] = max(1, frame.height * percent // 100)
-            return reaches / capacity, words
+    stripe = math.prod(drive.used(flows).values()) * drive.counts["page_size"]
     base, touched, rows = 0, 0, []
-    for number, (frame, unit, percent, replays, room) in enumerate(frames):
-        # Frames count from their first request, MQSim from 0.
-        frame = frame.with_columns(polars.col("time_ns") + _first(_path(flows[number]), unit))
-        placed = _replayed(frame, unit, percent, replays, room, base, number)
+    for flow in flows:
+        room = int(capacity * flow.share) // stripe * stripe
+        if flow.synthetic:
+            placed = _drawn(drive, device, flow, flows, capacity, base, keys)
+        else:
+            frame, path, unit = _read(flow)
+            percent, replays = flow.percent("Percentage_To_Be_Executed", 1), flow.section.whole("Relay_Count", 1)
+            reaches = int((frame["offset"] + frame["bytes"]).max())
+            if len(flows) == 1 and replays == 1 and unit != "PICOSECOND" and reaches <= room:
+                words |= {"trace": path, "format": FORMATS[unit]}
+                if percent < 100:
+                    words["requests"] = max(1, frame.height * percent // 100)
+                return reaches / capacity, words
+            # Frames count from their first request, MQSim from 0.
+            frame = frame.with_columns(polars.col("time_ns") + _first(path, unit))
+            placed = _replayed(frame, unit, percent, replays, room, base, flow.number)
         touched = max(touched, int((placed["offset"] + placed["bytes"]).max()))
         rows.append(placed)
         base += room
@@ -990,8 +982,21 @@ def _traces(flows: list[_Flow], capacity: int) -> tuple[float, dict[str, Any]]:
     sectors = [(polars.col(name) // SECTOR).alias(name) for name in ("offset", "bytes")]
     read_code = (polars.col("op") == 0).cast(polars.UInt8).alias("code")
     text = merged.select("time_ns", "device", *sectors, read_code).write_csv(include_header=False, separator=" ")
-    words |= {"content": text, "format": "mqsim"}
+    words |= {"content": text, "format": FORMATS["NANOSECOND"]}
     return min(1.0, touched / capacity), words
+
+
+def _read(flow: _Flow) -> tuple[Any, str, str]:
+    """A flow's trace as a frame, its path, and its unit of time; picoseconds are left as they are."""
+    from .trace import read
+
+    unit = flow.section.choice("Time_Unit", *FORMATS)
+    path = _path(flow)
+    try:
+        return read(path, format=FORMATS[unit]), path, unit
+    except InputError as error:
+        error.add_note(f"it is the File_Path of {flow.section.where('File_Path')}")
+        raise
 
 
 def _replayed(frame: Any, unit: str, percent: int, replays: int, room: int, base: int, number: int) -> Any:
@@ -1006,13 +1011,39 @@ def _replayed(frame: Any, unit: str, percent: int, replays: int, room: int, base
     rounds = [frame.with_columns(polars.col("time_ns") + turn * last) for turn in range(replays)]
     start = polars.col("offset") % (room - SECTOR)
     end = polars.min_horizontal(start + polars.col("bytes"), room)
-    return polars.concat(rounds).select(
-        "time_ns",
-        "op",
-        (start + base).alias("offset"),
-        (end - start).alias("bytes"),
-        polars.lit(number).alias("device"),
-    )
+    return _columns(polars.concat(rounds), "time_ns", start + base, end - start, number)
+
+
+def _drawn(
+    drive: _Drive, device: Document, flow: _Flow, flows: list[_Flow], capacity: int, base: int, keys: dict[str, str]
+) -> Any:
+    """The requests of a synthetic flow beside traces: they arrive whatever the drive does, so a run before the run
+    tells them."""
+    import polars
+
+    synthetic = [other for other in flows if other.synthetic]
+    stripe = drive.counts["page_size"]
+    (job,) = _jobs([flow], capacity, stripe, keys).values()
+    if "iodepth" in job:
+        problem = "waits for completions, and traces do not: a scenario cannot have both"
+        raise InputError(
+            f"{flow.section.where('Synthetic_Generator_Type')}: {problem}\n"
+            "  help: set BANDWIDTH, or give the flow a scenario of its own"
+        )
+    job |= _pace(flow, synthetic) | {"offset": f"{base}B"}
+    part = Part("", device, {"job": {flow.name: job}}, {"seed": drive.seed + flow.number}, keys=keys)
+    stop = flow.section.whole("Stop_Time")
+    log = part.run(keep_requests=True, **({"duration": f"{stop}ns"} if stop else {})).requests.sort("request")
+    return _columns(log, "arrival_ns", polars.col("offset"), polars.col("bytes"), flow.number)
+
+
+def _columns(frame: Any, time: str, offset: Any, size: Any, number: int) -> Any:
+    """Requests as those of one flow, to be merged with others."""
+    import polars
+
+    whole = [polars.col(time).alias("time_ns"), polars.col("op"), offset.alias("offset"), size.alias("bytes")]
+    columns = [column.cast(polars.Int64) for column in whole]
+    return frame.select(*columns, polars.lit(number, polars.Int64).alias("device"))
 
 
 def _first(path: str, unit: str) -> int:
