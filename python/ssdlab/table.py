@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import polars
 
     from .comparison import Comparison
+    from .fit import Agreement, Property
     from .lifetime import Endurance
     from .result import Requests, Result, Runs, Section
     from .study import Verdict
@@ -254,6 +255,26 @@ def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
         values = [info[key][column] for column in columns[1:]]
         rows.append((label, *("-" if value is None else f"{value / scale:,.1f}" for value in values)))
     return [Table(name, ("", ""), plain), Table("sizes and gaps", columns, rows)]
+
+
+def of_properties(name: str, rows: Sequence[Property]) -> Table:
+    """The properties of a trace and of its twin (see :func:`ssdlab.fit.properties`)."""
+    cells = [
+        (f"{row.name} [{row.unit}]" if row.unit else row.name, number(row.trace), number(row.twin), f"{row.ratio:.2f}")
+        for row in rows
+    ]
+    return Table(name, ("", "trace", "twin", "ratio"), cells)
+
+
+def of_agreements(name: str, rows: Sequence[Agreement]) -> Table:
+    """The latencies of a trace's replay and of its twin's (see :func:`ssdlab.fit.check`)."""
+    cells = []
+    for row in rows:
+        spread = "" if row.half_width_us is None else f" ± {row.half_width_us:.3g}"
+        label = f"{row.replay} {row.kind} {row.metric} [us]"
+        verdict = "yes" if row.agrees else "no"
+        cells.append((label, f"{row.trace_us:.4g}", f"{row.twin_us:.4g}{spread}", f"{row.ratio:.2f}", verdict))
+    return Table(name, ("", "trace", "twin", "ratio", "within 10 %"), cells)
 
 
 def number(value: float | None) -> str:

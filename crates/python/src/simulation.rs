@@ -20,6 +20,7 @@ use ssd::{Explainer, Stage, Timeline};
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span, Time};
+use workload::generator::phases::SHARED;
 use workload::{Apart, Beyond, Format, Merged, Source, TraceFile, Volumes, Workload};
 
 use crate::{SimulationError, raise, refuse};
@@ -224,7 +225,14 @@ fn work(
     let mut jobs: Map<String, Value> =
         workload.jobs.iter().map(|(name, job)| (name.clone(), Value::Object(values(job)))).collect();
     let manifest = match jobs.remove("") {
-        Some(one) => json!({ "generator": one }),
+        Some(mut one) => match (&workload.phases, &mut one) {
+            (Some(phases), Value::Object(keys)) => {
+                keys.retain(|key, _| SHARED.contains(&key.as_str()));
+                let parts = phases.sections().into_iter().map(|(name, part)| (name, Value::Object(values(part))));
+                json!({ "generator": one, "phases": parts.collect::<Map<String, Value>>() })
+            }
+            _ => json!({ "generator": one }),
+        },
         None => json!({ "jobs": jobs }),
     };
     Ok(Work { source: workload.source(capacity, seed)?, manifest, note, closed: None })

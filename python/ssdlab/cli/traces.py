@@ -121,3 +121,69 @@ def _convert(traces: tuple[str, ...], out: str, to: str | None, options: dict[st
         f"{count:,} {name.replace('_', ' ')}" for name, count in done.counts.items() if count and name != "requests"
     ]
     click.echo(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
+
+
+@trace.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
+@click.option("--out", required=True, metavar="FILE", help="The preset to write, a workload file (.toml).")
+@click.option("--phases", type=Whole(2), metavar="N", help="Phases of the chain. [default: 32]")
+@click.option("--check", is_flag=True, help="Replay both, at their speed and ten times as fast, and compare.")
+@click.option("--device", default="tlc", show_default=True, metavar="NAME|FILE", help="With --check: on this device.")
+@click.option("--seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="With --check: of the twin.")
+@_reading
+def fit(
+    traces: tuple[str, ...],
+    out: str,
+    phases: int | None,
+    check: bool,
+    device: str,
+    seeds: int,
+    format: str | None,
+    skip_bad_lines: int,
+    sort_window: int | None,
+) -> None:
+    """Write a generator that imitates a trace; several are merged by time.
+
+    \b
+    ssdlab trace fit trace.csv.gz --out twin.toml --check
+    ssdlab run --workload twin.toml
+    """
+    from ssdlab import fit as module
+    from ssdlab import table
+    from ssdlab import trace as traces_module
+    from ssdlab._core import InputError
+
+    if not out.endswith(".toml"):
+        raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
+    frame = traces_module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
+    about = "fitted to " + ", ".join(os.path.basename(path) for path in traces)
+    found = module.fit(frame, about=about, phases=phases or module.PHASES)
+    module.write(found, out)
+    for note in found.notes:
+        say(note)
+    rows = module.properties(frame, module.twin_of(out))
+    tables = [table.of_properties(about, rows)]
+    notes = []
+    if check:
+        agreements = module.check(
+            traces,
+            out,
+            device=device,
+            seeds=seeds,
+            format=format,
+            skip_bad_lines=skip_bad_lines,
+            sort_window=sort_window,
+        )
+        tables.append(table.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
+        missed = [row for row in agreements if not row.agrees]
+        worst = module.furthest(rows)
+        if missed and worst is not None:
+            notes.append(
+                f"{len(missed)} of {len(agreements)} latencies differ by more than 10 %; the property that differs most "
+                f"is {worst.name}: {worst.ratio:.2f} times the trace's"
+            )
+        elif agreements:
+            notes.append(f"all {len(agreements)} latencies agree within 10 %")
+        else:
+            notes.append("no kind has enough requests to compare (1,000 and 1 % of all)")
+    table.show(tables, [*notes, f"wrote {out}"])

@@ -103,6 +103,17 @@ impl Clock {
                 split(stream.exponential(counter) * mean)
             }
         };
+        self.add(whole, fraction);
+    }
+
+    /// Lets a gap pass [ns].
+    pub fn pass(&mut self, gap: f64) {
+        let (whole, fraction) = split(gap);
+        self.add(whole, fraction);
+    }
+
+    #[inline]
+    fn add(&mut self, whole: u64, fraction: u32) {
         let (fraction, carry) = self.fraction.overflowing_add(fraction);
         self.fraction = fraction;
         self.now += whole + u64::from(carry);

@@ -9,6 +9,7 @@ use units::value::nearest;
 use units::{Bytes, ConfigError, Document, Stream, Time};
 
 use super::words::InWords;
+use super::phases::{PARTS, Phases, SHARED};
 use super::{Generator, Job};
 use crate::error::TraceError;
 use crate::request::{ClosedLoop, Request, Source};
@@ -20,11 +21,13 @@ pub struct Workload {
     pub about: String,
     /// Its jobs by name; one without a name where there are no `[job.NAME]` sections.
     pub jobs: Vec<(String, Generator)>,
+    /// Of its one job the phases, where there are `[phase.NAME]` sections.
+    pub phases: Option<Phases>,
 }
 
 impl From<Generator> for Workload {
     fn from(generator: Generator) -> Workload {
-        Workload { about: String::new(), jobs: vec![(String::new(), generator)] }
+        Workload { about: String::new(), jobs: vec![(String::new(), generator)], phases: None }
     }
 }
 
@@ -35,7 +38,7 @@ impl Workload {
     pub fn read(document: &Document, words: &[&str], twin: Option<&str>) -> Result<Workload, ConfigError> {
         let mut common = Generator::default();
         let twins = twin.map(|_| "twin");
-        let beside: Vec<&str> = ["about", "job"].into_iter().chain(twins).collect();
+        let beside: Vec<&str> = ["about", "job"].into_iter().chain(PARTS).chain(twins).collect();
         document.apply(&mut [&mut InWords(&mut common)], &beside)?;
         let mut about = document.text("about")?.unwrap_or_default();
         if let Some(name) = twin {
@@ -72,15 +75,28 @@ impl Workload {
         if jobs.is_empty() {
             jobs.push((String::new(), common));
         }
-        Ok(Workload { about, jobs })
+        let phases = Phases::read(document)?;
+        if phases.is_some() && !names.is_empty() {
+            let remedy = "write the job's requests as kinds and phases, or leave the phases out".into();
+            return Err(document.error_at("job", "job", "is there beside phases, which make one job", remedy));
+        }
+        Ok(Workload { about, jobs, phases })
     }
 
     /// The workload as TOML.
     pub fn to_toml(&self) -> String {
-        let keys = |generator: &Generator| -> String {
-            let keys = generator.keys();
-            keys.iter().filter_map(|key| Some(format!("{} = {}\n", key.name, generator.get(key.name)?))).collect()
+        let keys = |section: &dyn Section| -> String {
+            let keys = section.keys();
+            keys.iter().filter_map(|key| Some(format!("{} = {}\n", key.name, section.get(key.name)?))).collect()
         };
+        if let Some(phases) = &self.phases {
+            let shared = |generator: &Generator| -> String {
+                SHARED.iter().filter_map(|key| Some(format!("{key} = {}\n", generator.get(key)?))).collect()
+            };
+            let common = self.jobs.iter().map(|(_, generator)| format!("[workload]\n{}", shared(generator)));
+            let parts = phases.sections().into_iter().map(|(name, part)| format!("[{name}]\n{}", keys(part)));
+            return common.chain(parts).collect::<Vec<_>>().join("\n");
+        }
         let section = |(name, generator): &(String, Generator)| match name.as_str() {
             "" => format!("[workload]\n{}", keys(generator)),
             name => format!("[job.{name}]\n{}", keys(generator)),
@@ -94,6 +110,10 @@ impl Workload {
         let mut queues = 0u32;
         for (name, generator) in &self.jobs {
             let section = if name.is_empty() { "workload".to_owned() } else { format!("job.{name}") };
+            match &self.phases {
+                Some(phases) => phases.check(generator)?,
+                None => (),
+            }
             generator.check(capacity, &section)?;
             for copy in 0..generator.numjobs {
                 let number = jobs.len() as u64;
@@ -102,7 +122,7 @@ impl Workload {
                     0 => Stream::new(seed, what),
                     _ => Stream::new(seed, what).entity(number),
                 };
-                let job = Job::new(generator, capacity, copy, queues as u16, stream);
+                let job = Job::new(generator, self.phases.as_ref(), capacity, copy, queues as u16, stream);
                 let slots = generator.iodepth.map(|depth| (0..depth).map(|_| Reverse(Time::ZERO)).collect());
                 jobs.push(Running { job, slots, think: generator.thinktime });
                 queues += u32::from(generator.queues);

@@ -7,6 +7,7 @@
 mod arrivals;
 mod distribution;
 mod jobs;
+pub mod phases;
 mod scatter;
 mod sizes;
 pub mod words;
@@ -17,12 +18,14 @@ use units::{Bytes, ConfigError, Fraction, Span, Stream, Time};
 pub use arrivals::Arrivals;
 pub use distribution::Distribution;
 pub use jobs::Workload;
+pub use phases::Phases;
 pub use sizes::Sizes;
 
 use crate::request::{Op, Request};
 use crate::trace::LARGEST_REQUEST;
 use arrivals::Clock;
 use distribution::Places;
+use phases::Chain;
 use sizes::SizeOf;
 
 units::section! {
@@ -289,12 +292,15 @@ struct Job {
     sizes: Stream,
     temperatures: Stream,
     history: Stream,
+    /// Requests by phases, instead of all that.
+    chain: Option<Box<Chain>>,
 }
 
 impl Job {
     /// Copy number `copy` of a job. Invariant: the generator has been checked.
     fn new(
         generator: &Generator,
+        phases: Option<&Phases>,
         capacity: Bytes,
         copy: u16,
         first_queue: u16,
@@ -303,7 +309,7 @@ impl Job {
         let range = generator.range(capacity);
         let start = generator.offset.0 + u64::from(copy) * range.0;
         let place = match generator.cold_read_ratio {
-            _ if generator.rw.is_sequential() => Place::Sequential(start, range.0, 0),
+            _ if generator.rw.is_sequential() || phases.is_some() => Place::Sequential(start, range.0, 0),
             None => Place::Random(Part::new(start, range.0, generator, stream("scatter"))),
             Some(cold) => {
                 let written = generator.written_bytes(range).0;
@@ -331,6 +337,7 @@ impl Job {
             queues: generator.queues,
             queue: 0,
             clock: Clock::new(generator.rate_iops, generator.arrivals),
+            chain: phases.map(|phases| Box::new(Chain::new(phases, generator, &stream))),
             arrivals: stream("arrivals"),
             addresses: stream("addresses"),
             kinds: stream("kinds"),
@@ -350,6 +357,9 @@ impl Job {
     #[inline]
     fn request(&mut self) -> Request {
         let i = self.next;
+        if self.chain.is_some() {
+            return self.chained(i);
+        }
         let op = if self.reads >= 0.0 && self.kinds.uniform(i) < self.reads { Op::Read } else { self.op };
         let bytes = self.size.draw(self.sizes, i);
         let offset = self.offset(i, op, bytes);
@@ -359,6 +369,18 @@ impl Job {
         // The first request is at time 0; the gap before request i is draw i.
         self.next = i + 1;
         self.clock.advance(self.arrivals, i + 1);
+        Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue: self.first_queue.wrapping_add(queue) }
+    }
+
+    /// Request number `i` of a chain of phases. Invariant: there is one.
+    fn chained(&mut self, i: u64) -> Request {
+        let Some(chain) = &mut self.chain else { unreachable!("Invariant: the caller has seen it") };
+        let (op, offset, bytes) = chain.request(i);
+        let queue = self.queue;
+        self.queue = if queue + 1 == self.queues { 0 } else { queue + 1 };
+        let time = Time(self.clock.now);
+        self.next = i + 1;
+        self.clock.pass(chain.step(i + 1));
         Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue: self.first_queue.wrapping_add(queue) }
     }
 

@@ -1,0 +1,574 @@
+//! Requests by phases: a hidden Markov model of a workload.
+//!
+//! A Markov chain of phases says what requests are like for a while; with every request the chain takes a step, and the
+//! phase that it reaches draws a kind of request, a class of gaps and a place. Kinds are as long and go to such addresses
+//! as their section says. A. Bhattacharya and others use such chains for memory traces; P. G. Harrison, S. K. Harrison,
+//! N. M. Patel, S. Zertal, "Storage workload modelling by hidden Markov models: application to flash memory",
+//! Performance Evaluation 69(1), 2012, for block traces: bursts, runs of reads and of writes, and lulls at all time
+//! scales come from phases that are seldom left.
+
+use units::section::Section;
+use units::value::{Scalar, Value};
+use units::{Bytes, ConfigError, Document, Span, Stream};
+
+use super::Generator;
+use super::sizes::{SizeOf, Sizes};
+use crate::request::Op;
+
+/// Streams of each operation that are remembered.
+const HEADS: usize = 32;
+/// Requests that are remembered.
+const REMEMBERED: usize = 1 << 16;
+/// From here on that many requests are searched for one of the operation that is meant.
+const SEARCHED: usize = 64;
+
+/// Something that has a share, as a word.
+pub trait Word: Clone + std::fmt::Debug + PartialEq {
+    /// What is accepted, such as `"0/60:1/40" (…)`.
+    const EXPECTS: &'static str;
+    /// Reads the word.
+    fn parse(word: &str) -> Option<Self>;
+    /// Writes it.
+    fn show(&self) -> String;
+}
+
+/// Words with their weights, `WORD/WEIGHT:…`; "none" is empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shares<T>(pub Vec<(T, f64)>);
+
+impl<T: Word> Value for Shares<T> {
+    fn expects() -> String {
+        format!("{}, or \"none\"", T::EXPECTS)
+    }
+
+    fn read(scalar: &Scalar) -> Option<Shares<T>> {
+        let Scalar::Text(text) = scalar else { return None };
+        if text == "none" {
+            return Some(Shares(Vec::new()));
+        }
+        let entry = |part: &str| {
+            let (word, share) = part.rsplit_once('/')?;
+            let share: f64 = share.trim().parse().ok()?;
+            (share > 0.0 && share.is_finite()).then_some((T::parse(word.trim())?, share))
+        };
+        text.split(':').map(entry).collect::<Option<Vec<_>>>().map(Shares)
+    }
+
+    fn write(&self) -> Scalar {
+        let words: Vec<String> = self.0.iter().map(|(word, share)| format!("{}/{share}", word.show())).collect();
+        Scalar::Text(if words.is_empty() { "none".into() } else { words.join(":") })
+    }
+}
+
+/// Quantities in ascending order, `A:B:…`: equal shares lie between each and the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantiles<T>(pub Vec<T>);
+
+impl<T: Value + Ord + Copy> Value for Quantiles<T> {
+    fn expects() -> String {
+        format!("quantities in ascending order joined by \":\", each {}; equal shares lie between neighbours", T::expects())
+    }
+
+    fn read(scalar: &Scalar) -> Option<Quantiles<T>> {
+        let Scalar::Text(text) = scalar else { return None };
+        let all: Vec<T> = text.split(':').map(|word| T::read(&Scalar::Text(word.trim().into()))).collect::<Option<_>>()?;
+        all.is_sorted().then_some(Quantiles(all))
+    }
+
+    fn write(&self) -> Scalar {
+        let word = |quantity: &T| match quantity.write() {
+            Scalar::Text(text) => text,
+            other => other.to_string(),
+        };
+        Scalar::Text(self.0.iter().map(word).collect::<Vec<_>>().join(":"))
+    }
+}
+
+units::choices! {
+    /// What a kind of request does.
+    pub enum Does {
+        /// It reads.
+        Read = "read",
+        /// It writes.
+        Write = "write",
+        /// It trims.
+        Trim = "trim",
+    }
+}
+
+units::choices! {
+    /// Where a request goes.
+    pub enum Place {
+        /// To an address of the kind's zones.
+        New = "new",
+        /// To where one of the last streams of its operation ended, which goes on by it.
+        Next = "next",
+        /// To somewhere near the end of one of these streams.
+        Skip = "skip",
+        /// To where a request began not long ago, by the law `recent`.
+        Recent = "recent",
+        /// To where a request began long ago, by the law `earlier`.
+        Earlier = "earlier",
+    }
+}
+
+/// How many streams of the operation were in use since the one that goes on.
+impl Word for u32 {
+    const EXPECTS: &'static str = "how many streams have gone on since (0 to 31) with shares, such as \"0/60:1/40\"";
+    fn parse(word: &str) -> Option<u32> {
+        word.parse().ok().filter(|depth| *depth < HEADS as u32)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// From the end of a stream to a request near it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step(pub i64);
+
+impl Word for Step {
+    const EXPECTS: &'static str = "steps from a stream's end with shares, such as \"8KiB/60:-4KiB/40\"";
+    fn parse(word: &str) -> Option<Step> {
+        let (sign, size) = word.strip_prefix('-').map_or((1, word), |size| (-1, size));
+        let bytes = Bytes::read(&Scalar::Text(size.into()))?;
+        (bytes.0 <= 1 << 40).then_some(Step(sign * bytes.0 as i64))
+    }
+    fn show(&self) -> String {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        match Bytes(self.0.unsigned_abs()).write() {
+            Scalar::Text(text) => format!("{sign}{text}"),
+            other => format!("{sign}{other}"),
+        }
+    }
+}
+
+/// A request before: what it did, and at least how many requests ago it came; at most twice as many less one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ago(pub Does, pub u32);
+
+impl Word for Ago {
+    const EXPECTS: &'static str =
+        "what was done how many requests ago (N stands for N to 2N-1, up to 32768) with shares, such as \"write@1/60:read@64/40\"";
+    fn parse(word: &str) -> Option<Ago> {
+        let (does, least) = word.split_once('@')?;
+        let least = least.parse().ok().filter(|least: &u32| (1..=REMEMBERED as u32 / 2).contains(least))?;
+        Some(Ago(Does::read(&Scalar::Text(does.into()))?, least))
+    }
+    fn show(&self) -> String {
+        format!("{}@{}", self.0.word(), self.1)
+    }
+}
+
+/// What a phase draws: a kind, a class of gaps behind it, and a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// The kind's name.
+    pub kind: String,
+    /// The name of the class of gaps.
+    pub gap: String,
+    /// Where it goes.
+    pub place: Place,
+}
+
+impl Word for Drawn {
+    const EXPECTS: &'static str = "KIND.GAP.PLACE with shares, such as \"small.long.new/60:small.short.next/40\" (places are \
+                                   new, next, skip, recent, earlier)";
+    fn parse(word: &str) -> Option<Drawn> {
+        let [kind, gap, place] = word.split('.').collect::<Vec<_>>().try_into().ok()?;
+        let place = Place::read(&Scalar::Text(place.to_owned()))?;
+        Some(Drawn { kind: kind.to_owned(), gap: gap.to_owned(), place })
+    }
+    fn show(&self) -> String {
+        format!("{}.{}.{}", self.kind, self.gap, self.place.word())
+    }
+}
+
+/// A phase's name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name(pub String);
+
+impl Word for Name {
+    const EXPECTS: &'static str = "names of phases with shares, such as \"calm/99:burst/1\"";
+    fn parse(word: &str) -> Option<Name> {
+        (!word.is_empty()).then(|| Name(word.to_owned()))
+    }
+    fn show(&self) -> String {
+        self.0.clone()
+    }
+}
+
+units::section! {
+    /// A class of gaps between a request and the next, in a workload of phases: [gap.NAME].
+    pub struct Gap in "gap" {
+        /// The gaps' quantiles, equally spaced from the least to the largest; between two of them gaps are log-uniform.
+        quantiles: Quantiles<Span> = Quantiles(vec![Span(0)]),
+    }
+}
+
+units::section! {
+    /// A kind of request in a workload of phases: [kind.NAME].
+    pub struct Kind in "kind" {
+        /// What it does.
+        rw: Does = Does::Read,
+        /// Size of requests.
+        bs: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
+        /// Addresses of new requests: quantiles, between which they are spread evenly.
+        zones: Quantiles<Bytes> = Quantiles(vec![Bytes(0), Bytes(1 << 30)]),
+        /// What new requests start at multiples of: sizes with their shares.
+        align: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
+        /// Which of the last streams of its operation goes on, where requests go to `next`: 0 is the one that went on last.
+        streams: Shares<u32> = Shares(vec![(0, 1.0)]),
+        /// The same, where requests go to `skip`.
+        skip_streams: Shares<u32> = Shares(vec![(0, 1.0)]),
+        /// How far from the end of that stream they start.
+        skips: Shares<Step> = Shares(Vec::new()),
+        /// What these start at multiples of: the nearest one.
+        skip_align: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
+        /// Which requests' addresses are met again, where requests go to `recent`.
+        recent: Shares<Ago> = Shares(Vec::new()),
+        /// The same, where they go to `earlier`.
+        earlier: Shares<Ago> = Shares(Vec::new()),
+    }
+}
+
+units::section! {
+    /// A phase: [phase.NAME]. With such sections requests come by phases; the first one listed comes first.
+    pub struct Phase in "phase" {
+        /// What its requests are: kind, class of the gap to the next, and place.
+        mix: Shares<Drawn> = Shares(Vec::new()),
+        /// In which phase the next request is.
+        next: Shares<Name> = Shares(Vec::new()),
+    }
+}
+
+/// A workload of phases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phases {
+    /// Classes of gaps by name.
+    pub gaps: Vec<(String, Gap)>,
+    /// Kinds of requests by name.
+    pub kinds: Vec<(String, Kind)>,
+    /// Phases by name.
+    pub phases: Vec<(String, Phase)>,
+}
+
+/// The sections that make phases.
+pub(super) const PARTS: [&str; 3] = ["gap", "kind", "phase"];
+
+/// Keys of [workload] that phases leave their meaning.
+pub const SHARED: [&str; 6] = ["requests", "align", "offset", "iodepth", "thinktime", "queues"];
+
+impl Phases {
+    /// The phases of a document, if it has such.
+    pub(super) fn read(document: &Document) -> Result<Option<Phases>, ConfigError> {
+        fn parts<S: Section + Default>(document: &Document, section: &str) -> Result<Vec<(String, S)>, ConfigError> {
+            let read = |name: String| {
+                let mut part = S::default();
+                document.apply_part(section, &name, &mut part, &[])?;
+                Ok((name, part))
+            };
+            document.parts(section)?.into_iter().map(read).collect()
+        }
+        let [gaps, kinds, phases] = PARTS;
+        let found =
+            Phases { gaps: parts(document, gaps)?, kinds: parts(document, kinds)?, phases: parts(document, phases)? };
+        if found.phases.is_empty() {
+            for (section, there) in [(gaps, !found.gaps.is_empty()), (kinds, !found.kinds.is_empty())] {
+                if there {
+                    let remedy = "write [phase.NAME] with mix = \"KIND.GAP.PLACE/SHARE:...\"".into();
+                    return Err(document.error_at(section, section, "is there, and no phase draws from it", remedy));
+                }
+            }
+            return Ok(None);
+        }
+        Ok(Some(found))
+    }
+
+    /// Its sections, each with its full name.
+    pub fn sections(&self) -> Vec<(String, &dyn Section)> {
+        let gaps = self.gaps.iter().map(|(name, gap)| (format!("gap.{name}"), gap as &dyn Section));
+        let kinds = self.kinds.iter().map(|(name, kind)| (format!("kind.{name}"), kind as &dyn Section));
+        let phases = self.phases.iter().map(|(name, phase)| (format!("phase.{name}"), phase as &dyn Section));
+        gaps.chain(kinds).chain(phases).collect()
+    }
+
+    /// What of it cannot be met, with the keys of [workload] that say nothing beside it.
+    pub(super) fn check(&self, generator: &Generator) -> Result<(), ConfigError> {
+        let refuse = |wrong: bool, key: String, problem: String, remedy: &str| {
+            let error = || ConfigError {
+                origin: "configuration".into(),
+                line: None,
+                key: Some(key),
+                problem,
+                remedy: remedy.to_owned(),
+            };
+            if wrong { Err(error()) } else { Ok(()) }
+        };
+        let usual = Generator::default();
+        for key in generator.keys().iter().filter(|key| !SHARED.contains(&key.name)) {
+            let set = generator.get(key.name) != usual.get(key.name);
+            let problem = "is set, and the phases' kinds and gaps say it instead".into();
+            refuse(set, format!("workload.{}", key.name), problem, "leave it out")?;
+        }
+        for (name, gap) in &self.gaps {
+            let longest = gap.quantiles.0.last().map_or(0, |gap| gap.0);
+            let problem = "is no gap, or one above a year".to_owned();
+            let wrong = longest > 366 * 86_400_000_000_000;
+            refuse(wrong, format!("gap.{name}.quantiles"), problem, "choose from 0ns to a year")?;
+        }
+        for (name, kind) in &self.kinds {
+            let key = |key: &str| format!("kind.{name}.{key}");
+            if let Some((problem, remedy)) = kind.bs.refusal(generator.align) {
+                refuse(true, key("bs"), problem, remedy)?;
+            }
+            for (word, align) in [("align", &kind.align), ("skip_align", &kind.skip_align)] {
+                let one = generator.align;
+                let wrong = matches!(align, Sizes::Mean(_)) || align.refusal(one).is_some();
+                refuse(wrong, key(word), "is no alignment".into(), "choose from 1B to 1GiB, or such with shares")?;
+            }
+            let zones = &kind.zones.0;
+            let wrong = zones.len() < 2 || zones[zones.len() - 1].0 > 1 << 60 || zones[0] == zones[zones.len() - 1];
+            refuse(wrong, key("zones"), "hold no address".into(), "give two different addresses or more, up to 1EiB")?;
+        }
+        for (name, phase) in &self.phases {
+            let key = |key: &str| format!("phase.{name}.{key}");
+            refuse(phase.mix.0.is_empty(), key("mix"), "draws nothing".into(), "write KIND.GAP.PLACE/SHARE:...")?;
+            for (drawn, _) in &phase.mix.0 {
+                let problem = |what: &str, word: &str| format!("there is no [{what}.{word}]");
+                let kind = self.kinds.iter().find(|(known, _)| *known == drawn.kind);
+                refuse(kind.is_none(), key("mix"), problem("kind", &drawn.kind), "write one, or name another kind")?;
+                let known = self.gaps.iter().any(|(known, _)| *known == drawn.gap);
+                refuse(!known, key("mix"), problem("gap", &drawn.gap), "write one, or name another gap")?;
+                let law = kind.and_then(|(_, kind)| match drawn.place {
+                    Place::New => None,
+                    Place::Next => kind.streams.0.is_empty().then_some("streams"),
+                    Place::Skip if kind.skips.0.is_empty() => Some("skips"),
+                    Place::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
+                    Place::Recent => kind.recent.0.is_empty().then_some("recent"),
+                    Place::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
+                });
+                let problem = format!("{} needs kind.{}.{}", drawn.show(), drawn.kind, law.unwrap_or_default());
+                refuse(law.is_some(), key("mix"), problem, "write it, or choose another place")?;
+            }
+            refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
+            for (Name(next), _) in &phase.next.0 {
+                let known = self.phases.iter().any(|(known, _)| known == next);
+                refuse(!known, key("next"), format!("there is no [phase.{next}]"), "write one, or name another phase")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Items by the upper ends of their shares.
+struct Table<T>(Vec<(f64, T)>);
+
+impl<T: Copy> Table<T> {
+    fn new(shares: impl Iterator<Item = (T, f64)> + Clone) -> Table<T> {
+        let total: f64 = shares.clone().map(|(_, share)| share).sum();
+        let mut sum = 0.0;
+        let ends = shares.map(|(item, share)| {
+            sum += share / total;
+            (sum, item)
+        });
+        Table(ends.collect())
+    }
+
+    /// The item of a uniform draw. Invariant: there are items.
+    #[inline]
+    fn at(&self, u: f64) -> T {
+        let index = self.0.partition_point(|(end, _)| *end <= u);
+        self.0[index.min(self.0.len() - 1)].1
+    }
+}
+
+/// A kind, ready to draw from.
+struct Ready {
+    op: Op,
+    size: SizeOf,
+    zones: Vec<u64>,
+    /// For each zone the point on the circle of 2^64 where the next new request lies.
+    points: Vec<u64>,
+    align: SizeOf,
+    streams: Table<u32>,
+    skip_streams: Table<u32>,
+    skips: Table<i64>,
+    skip_align: SizeOf,
+    recent: Table<(Op, u32)>,
+    earlier: Table<(Op, u32)>,
+}
+
+/// 2^64 over the golden ratio: the steps of the additive recurrence that spreads points most evenly over a circle
+/// (D. E. Knuth, The Art of Computer Programming 3, 6.4, theorem S).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Ready {
+    fn new(kind: &Kind, generator: &Generator, points: Stream) -> Ready {
+        let ago = |shares: &Shares<Ago>| {
+            let table: Vec<((Op, u32), f64)> =
+                shares.0.iter().map(|(Ago(does, least), share)| ((op_of(*does), *least), *share)).collect();
+            Table::new(table.into_iter())
+        };
+        let zones: Vec<u64> = kind.zones.0.iter().map(|edge| edge.0).collect();
+        Ready {
+            op: op_of(kind.rw),
+            size: SizeOf::new(&kind.bs, generator.align),
+            points: (0..zones.len() as u64 - 1).map(|zone| points.bits(zone)).collect(),
+            zones,
+            align: SizeOf::new(&kind.align, generator.align),
+            streams: Table::new(kind.streams.0.iter().copied()),
+            skip_streams: Table::new(kind.skip_streams.0.iter().copied()),
+            skips: Table::new(kind.skips.0.iter().map(|(Step(bytes), share)| (*bytes, *share))),
+            skip_align: SizeOf::new(&kind.skip_align, generator.align),
+            recent: ago(&kind.recent),
+            earlier: ago(&kind.earlier),
+        }
+    }
+}
+
+fn op_of(does: Does) -> Op {
+    match does {
+        Does::Read => Op::Read,
+        Does::Write => Op::Write,
+        Does::Trim => Op::Trim,
+    }
+}
+
+/// What is drawn next: the kind's number, the gap's and the place.
+type Next = (u32, u32, Place);
+
+/// The requests of a workload of phases.
+pub(super) struct Chain {
+    gaps: Vec<Vec<f64>>,
+    kinds: Vec<Ready>,
+    phases: Vec<(Table<Next>, Table<u32>)>,
+    /// The phase of the request to come, and what it is.
+    phase: usize,
+    coming: Next,
+    offset: u64,
+    /// Where the last streams of reads, writes and trims ended, the one that went on last in front.
+    heads: [Vec<u64>; 3],
+    /// Where the last requests began, and what they did.
+    began: Vec<(u64, Op)>,
+    streams: Streams,
+}
+
+struct Streams {
+    phases: Stream,
+    kinds: Stream,
+    arrivals: Stream,
+    sizes: Stream,
+    places: Stream,
+    addresses: Stream,
+}
+
+impl Chain {
+    /// Invariant: the phases have been checked.
+    pub fn new(phases: &Phases, generator: &Generator, stream: impl Fn(&str) -> Stream) -> Chain {
+        fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
+            parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
+        }
+        let drawn =
+            |drawn: &Drawn| (number(&phases.kinds, &drawn.kind), number(&phases.gaps, &drawn.gap), drawn.place);
+        let phase = |(_, phase): &(String, Phase)| {
+            let mix: Vec<(Next, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
+            let step = |(Name(name), share): &(Name, f64)| (number(&phases.phases, name), *share);
+            let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
+            (Table::new(mix.into_iter()), Table::new(next.into_iter()))
+        };
+        let points = stream("scatter");
+        let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
+        let mut chain = Chain {
+            gaps: phases.gaps.iter().map(gap).collect(),
+            kinds: (0..).zip(&phases.kinds).map(|(i, (_, kind))| Ready::new(kind, generator, points.entity(i))).collect(),
+            phases: phases.phases.iter().map(phase).collect(),
+            phase: 0,
+            coming: (0, 0, Place::New),
+            offset: generator.offset.0,
+            heads: [const { Vec::new() }; 3],
+            began: Vec::new(),
+            streams: Streams {
+                phases: stream("phases"),
+                kinds: stream("kinds"),
+                arrivals: stream("arrivals"),
+                sizes: stream("sizes"),
+                places: stream("places"),
+                addresses: stream("addresses"),
+            },
+        };
+        chain.coming = chain.phases[0].0.at(chain.streams.kinds.uniform(0));
+        chain
+    }
+
+    /// Steps to request number `i`, above 0, and gives the gap before it [ns], which the request before has drawn.
+    pub fn step(&mut self, i: u64) -> f64 {
+        let gap = self.gap(self.coming.1 as usize, self.streams.arrivals.uniform(i));
+        self.phase = self.phases[self.phase].1.at(self.streams.phases.uniform(i)) as usize;
+        self.coming = self.phases[self.phase].0.at(self.streams.kinds.uniform(i));
+        gap
+    }
+
+    /// The gap at the share `u` of a class.
+    fn gap(&self, class: usize, u: f64) -> f64 {
+        let quantiles = &self.gaps[class];
+        let at = u * (quantiles.len() - 1) as f64;
+        let part = (at as usize).min(quantiles.len().saturating_sub(2));
+        let low = quantiles[part];
+        let Some(high) = quantiles.get(part + 1) else { return low };
+        let at = at - part as f64;
+        if low > 0.0 { low * libm::pow(high / low, at) } else { high * at }
+    }
+
+    /// Request number `i`: what it does, where it begins and its size.
+    pub fn request(&mut self, i: u64) -> (Op, u64, u64) {
+        let (number, _, place) = self.coming;
+        let kind = &mut self.kinds[number as usize];
+        let draws = &self.streams;
+        let bytes = kind.size.draw(draws.sizes, i);
+        let heads = &mut self.heads[kind.op as usize];
+        let known = match place {
+            Place::New => None,
+            Place::Next | Place::Skip if heads.is_empty() => None,
+            Place::Next => {
+                let depth = kind.streams.at(draws.places.uniform(i)) as usize;
+                Some(heads.remove(depth.min(heads.len() - 1)))
+            }
+            Place::Skip => {
+                let depth = kind.skip_streams.at(draws.places.uniform(i)) as usize;
+                let end = heads.remove(depth.min(heads.len() - 1));
+                let step = kind.skips.at(draws.places.entity(1).uniform(i));
+                let align = kind.skip_align.draw(draws.places.entity(2), i);
+                let at = end.saturating_add_signed(step).saturating_sub(self.offset);
+                Some(self.offset + (at + align / 2) / align * align)
+            }
+            Place::Recent | Place::Earlier => {
+                let law = if place == Place::Recent { &kind.recent } else { &kind.earlier };
+                let (op, least) = law.at(draws.places.uniform(i));
+                let least = u64::from(least);
+                // Log-uniform between `least` and twice as many.
+                let ago = (least as f64 * libm::exp2(draws.places.entity(1).uniform(i))) as u64;
+                let reach = (ago + SEARCHED as u64).min(i + 1).min(REMEMBERED as u64);
+                let then = (ago..reach).map(|ago| self.began[((i - ago) % REMEMBERED as u64) as usize]);
+                then.into_iter().find(|(_, did)| *did == op).map(|(began, _)| began)
+            }
+        };
+        let began = known.filter(|at| *at < 1 << 62).unwrap_or_else(|| {
+            let zone = draws.addresses.below(i, kind.points.len() as u64) as usize;
+            let point = kind.points[zone];
+            kind.points[zone] = point.wrapping_add(GOLDEN);
+            let (start, end) = (kind.zones[zone], kind.zones[zone + 1]);
+            let at = start + ((u128::from(point) * u128::from(end - start)) >> 64) as u64;
+            let align = kind.align.draw(draws.addresses.entity(1), i);
+            self.offset + at / align * align
+        });
+        heads.insert(0, began + bytes);
+        heads.truncate(HEADS);
+        let did = (began, kind.op);
+        match self.began.get_mut((i % REMEMBERED as u64) as usize) {
+            Some(slot) => *slot = did,
+            None => self.began.push(did),
+        }
+        (kind.op, began, bytes)
+    }
+}
