@@ -6,16 +6,16 @@ expectation maximization (L. E. Baum, T. Petrie, G. Soules, N. Weiss, Annals of 
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._core import InputError
-from .trace import PathLike, info, of_workload, read
+from .trace import PathLike, info, of_workload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,10 +25,15 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Real = NDArray[np.float64]
 
-PHASES = 32
+PHASES = 64
 """How many phases a fit has."""
-GAPS = (1_000, 4_000, 12_000, 40_000, 120_000, 400_000, 2_000_000, 30_000_000)
+GAPS = (
+    *(1_000, 4_000, 12_000, 40_000, 120_000, 400_000, 2_000_000, 30_000_000),
+    *(300_000_000, 3_000_000_000, 30_000_000_000),
+)
 """Where one class of gaps ends and the next begins [ns]."""
+LONG = 8
+"""This class and those of longer gaps are one to the search for the chain."""
 SIZES = (4096, 16384, 65536, 262144, 1048576)
 """The largest sizes of the classes of sizes [B]; the last class has no largest."""
 PLACES = ("new", "next", "skip", "recent", "earlier")
@@ -85,7 +90,6 @@ def fit(
     about: str = "fitted to a trace",
     phases: int = PHASES,
     seed: int = 1,
-    streams: bool = False,
 ) -> Fitted:
     """Fits a generator to a trace (a frame as :func:`ssdlab.trace.read` gives it).
 
@@ -94,8 +98,6 @@ def fit(
         about: a line on what it is.
         phases: how many phases the chain has.
         seed: where the search for the chain starts; same trace and seed, same preset.
-        streams: whether the chain is found with an eye on which requests follow streams, or by operation, size and gap
-            alone (what they follow then depends on the phases that were found).
 
     Raises:
         InputError: fewer than 100 requests, or numpy is missing.
@@ -110,7 +112,7 @@ def fit(
     time, op, offset, size, device = (
         kept[name].to_numpy().astype(np.int64) for name in ("time_ns", "op", "offset", "bytes", "device")
     )
-    queues = int(device.max()) + 1
+    queues = len(np.unique(device))
     if queues > 1:
         notes.append(f"the {queues} devices' shares: requests are dealt to as many queues in turn")
     gap = np.diff(time)
@@ -118,9 +120,9 @@ def fit(
     place, depth, step, lag, before = _places(op, offset, size, device)
     gaps, sizes = np.searchsorted(GAPS, gap, side="right"), np.searchsorted(SIZES, size, side="left")
     # What a phase emits, and the coarser symbols that the chain is found by.
-    follows = (place == NEXT) + 2 * (place == SKIP) if streams else np.zeros(len(op), np.int64)
+    follows = (place == NEXT) + 2 * (place == SKIP)
     symbols, emitted = np.unique(np.stack([op, sizes, gaps, place]), axis=1, return_inverse=True)
-    _, coarse = np.unique(np.stack([op, sizes, gaps, follows]), axis=1, return_inverse=True)
+    _, coarse = np.unique(np.stack([op, sizes, np.minimum(gaps, LONG), follows]), axis=1, return_inverse=True)
     steps, mix = _chain(coarse.ravel(), emitted.ravel(), max(2, min(phases, kept.height // 50)), seed)
     phase = int(np.bincount(offset % 4096).argmax())
     names = [f"{OPS[o][0]}{s}" for o, s in zip(symbols[0], symbols[1], strict=True)]
@@ -215,8 +217,17 @@ def _chain(coarse: Whole, emitted: Whole, phases: int, seed: int) -> tuple[Real,
         some = most // length
     chosen = windows[np.sort(random.choice(len(windows), some, replace=False))]
     share = np.bincount(coarse, minlength=kinds) / n
-    steps = random.dirichlet(np.full(phases, 0.5), phases) * 0.3 + np.eye(phases) * 0.7
-    mix = random.dirichlet(0.3 + 5 * share, phases) + 1e-3 * share
+    # Begun as a chain of the symbols themselves, the frequent ones several times over.
+    own = np.argsort(-share)[:phases]
+    while len(own) < phases:
+        own = np.append(own, np.argmax(share / (1 + np.bincount(own, minlength=kinds))))
+    pairs = np.zeros((kinds, kinds))
+    np.add.at(pairs, (coarse[:-1], coarse[1:]), 1)
+    pairs = (pairs + share) / (pairs.sum(1, keepdims=True) + 1)
+    steps = pairs[own][:, own] * random.uniform(0.5, 1.5, (phases, phases)) + 1e-4
+    steps /= steps.sum(1, keepdims=True)
+    mix = 0.1 * share + 0.9 * (own[:, None] == np.arange(kinds))
+    mix *= random.uniform(0.8, 1.2, mix.shape)
     mix /= mix.sum(1, keepdims=True)
     first = np.full(phases, 1 / phases)
     before = -math.inf
@@ -292,7 +303,7 @@ def _align(offsets: Whole) -> str:
     share = [float(np.mean(offsets % (1 << power) == 0)) for power in powers]
     # Of what is a multiple of 2^k by chance half is one of 2^(k+1).
     least = [1.0]
-    for one, two in zip(share, share[1:], strict=False):
+    for one, two in itertools.pairwise(share):
         least.append(min(least[-1], max(0.0, 2 * two - one)))
     own = {1 << p: a - b for p, a, b in zip(powers, least, [*least[1:], 0.0], strict=True)}
     return _shares({_bytes(size): part for size, part in own.items() if part > 0.01}) or "512B"
@@ -304,9 +315,8 @@ def _steps(steps: Whole) -> str:
     top = dict(counted.most_common(12))
     for step, times in counted.items():
         if step not in top:
-            middle = int(1.5 * (1 << (abs(step).bit_length() - 1))) // 512 * 512
-            middle = math.copysign(max(middle, 512), step)
-            top[int(middle)] = top.get(int(middle), 0) + times
+            middle = max(3 * (1 << abs(step).bit_length()) // 4 // 512 * 512, 512)
+            top[middle if step > 0 else -middle] = top.get(middle if step > 0 else -middle, 0) + times
     return _shares({("-" if step < 0 else "") + _bytes(abs(step)): times for step, times in top.items()})
 
 
@@ -356,7 +366,10 @@ def properties(trace: polars.DataFrame, twin: polars.DataFrame) -> list[Property
     how bursty the load is at that scale. ``reads of pages written before`` is the share of reads that begin in a page
     which the workload has written by then.
     """
-    one, two = info(trace), info(twin)
+    import polars as pl
+
+    # Requests of one queue or several: the addresses lie over each other, as in a replay.
+    one, two = (info(frame.with_columns(device=pl.lit(0))) for frame in (trace, twin))
     rows = [
         Property("read ratio", "", one["read_ratio"] or 0.0, two["read_ratio"] or 0.0),
         Property("requests a second", "1/s", one["iops"] or 0.0, two["iops"] or 0.0),
@@ -390,7 +403,7 @@ def _around(trace: polars.DataFrame, scale: int) -> float:
     import polars as pl
 
     slots = trace.group_by(pl.col("time_ns") // scale).agg(load=pl.col("bytes").sum(), count=pl.len())
-    return float((slots["load"] * slots["count"]).sum() / slots["count"].sum())
+    return int((slots["load"] * slots["count"]).sum()) / int(slots["count"].sum())
 
 
 def _written_before(trace: polars.DataFrame, page: int = 16384) -> float:
@@ -467,75 +480,6 @@ def check(
                     known = getattr(there.latency_ns, metric) / 1e3
                     rows.append(Agreement(replay, kind, metric, there.requests, known, mean, half))
     return rows
-
-
-class Tried(NamedTuple):
-    """The nearest of several fits."""
-
-    fitted: Fitted
-    off: float
-    """By what factor the latency that agrees least differs, above 1."""
-    tries: int
-    """Fits that were tried."""
-
-
-def nearest(
-    traces: PathLike | Sequence[PathLike],
-    *,
-    about: str = "fitted to a trace",
-    device: PathLike = "tlc",
-    tries: int = 12,
-    format: str | None = None,
-    skip_bad_lines: int = 0,
-    sort_window: int | None = None,
-) -> Tried:
-    """Fits several chains (of 32, 48 and 16 phases, from several seeds, with and without an eye on streams) and keeps
-    the one whose replays on ``device``, at both speeds, come nearest to the trace's: indirect inference (C. Gourieroux,
-    A. Monfort, E. Renault, Journal of Applied Econometrics 8(S1), 1993). Ends early when all latencies are within 5 %.
-
-    The seeds of these replays are not those of :func:`check`.
-    """
-    reading: dict[str, Any] = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
-    frame = read(traces, **reading)
-    known = _latencies(traces, device, 1, **reading)
-    best: Tried | None = None
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "twin.toml")
-        for number in range(max(1, tries)):
-            phases, seed, streams = (PHASES, 48, 16)[number % 3], 1 + number // 6, number // 3 % 2 == 0
-            found = fit(frame, about=about, phases=phases, seed=seed, streams=streams)
-            write(found, path)
-            twins = [_latencies(path, device, seed) for seed in (101, 102, 103)]
-            off = 1.0
-            for key, (requests, latency) in known.items():
-                if requests >= LEAST_REQUESTS and requests >= LEAST_SHARE * frame.height:
-                    values = [twin[key][1] for twin in twins if key in twin]
-                    ratio = sum(values) / len(values) / latency if values else math.inf
-                    off = max(off, ratio, 1 / ratio if ratio else math.inf)
-            if best is None or off < best.off:
-                best = Tried(found, off, number + 1)
-            if off <= 1.05:
-                break
-            best = best._replace(tries=number + 1)
-    assert best is not None
-    return best
-
-
-def _latencies(
-    workload: PathLike | Sequence[PathLike], device: PathLike, seed: int, **reading: Any
-) -> dict[tuple[str, str, str], tuple[int, float]]:
-    """By replay, kind and metric: how many requests, and the latency [ns]."""
-    from . import api
-
-    found = {}
-    for replay in SPEEDS:
-        result = api.run(device, workload, replay=replay, seed=seed, **reading)
-        for kind in ("read", "write"):
-            there = getattr(result.host, kind)
-            for metric in ("mean", "p99"):
-                if there.requests:
-                    found[replay, kind, metric] = (there.requests, getattr(there.latency_ns, metric))
-    return found
 
 
 def twin_of(preset: PathLike, seed: int = 1) -> polars.DataFrame:

@@ -259,7 +259,7 @@ def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
 
 def of_properties(name: str, rows: Sequence[Property]) -> Table:
     """The properties of a trace and of its twin (see :func:`ssdlab.fit.properties`)."""
-    cells = [
+    cells: list[tuple[str, ...]] = [
         (f"{row.name} [{row.unit}]" if row.unit else row.name, number(row.trace), number(row.twin), f"{row.ratio:.2f}")
         for row in rows
     ]
@@ -268,7 +268,7 @@ def of_properties(name: str, rows: Sequence[Property]) -> Table:
 
 def of_agreements(name: str, rows: Sequence[Agreement]) -> Table:
     """The latencies of a trace's replay and of its twin's (see :func:`ssdlab.fit.check`)."""
-    cells = []
+    cells: list[tuple[str, ...]] = []
     for row in rows:
         spread = "" if row.half_width_us is None else f" ± {row.half_width_us:.3g}"
         label = f"{row.replay} {row.kind} {row.metric} [us]"

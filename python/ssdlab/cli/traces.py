@@ -126,7 +126,7 @@ def _convert(traces: tuple[str, ...], out: str, to: str | None, options: dict[st
 @trace.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
 @click.option("--out", required=True, metavar="FILE", help="The preset to write, a workload file (.toml).")
-@click.option("--phases", type=Whole(2), metavar="N", help="Phases of the chain. [default: 32]")
+@click.option("--phases", type=Whole(2), metavar="N", help="Phases of the chain. [default: 64]")
 @click.option("--check", is_flag=True, help="Replay both, at their speed and ten times as fast, and compare.")
 @click.option("--device", default="tlc", show_default=True, metavar="NAME|FILE", help="With --check: on this device.")
 @click.option("--seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="With --check: of the twin.")
@@ -179,8 +179,8 @@ def fit(
         worst = module.furthest(rows)
         if missed and worst is not None:
             notes.append(
-                f"{len(missed)} of {len(agreements)} latencies differ by more than 10 %; the property that differs most "
-                f"is {worst.name}: {worst.ratio:.2f} times the trace's"
+                f"{len(missed)} of {len(agreements)} latencies differ by more than 10 %; the property that differs "
+                f"most is {worst.name}: {worst.ratio:.2f} times the trace's"
             )
         elif agreements:
             notes.append(f"all {len(agreements)} latencies agree within 10 %")
