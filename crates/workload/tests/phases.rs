@@ -78,7 +78,10 @@ fn new_requests_lie_in_zones_evenly_and_aligned() {
     met.sort_unstable();
     met.dedup();
     assert!(met.len() > 900, "{}", met.len());
-    let moved = play(&one("zones = \"0B:1MiB\"", "k.long.new/1").replace("[workload]\n", "[workload]\noffset = \"1536B\"\n"), 1);
+    let moved = play(
+        &one("zones = \"0B:1MiB\"", "k.long.new/1").replace("[workload]\n", "[workload]\noffset = \"1536B\"\n"),
+        1,
+    );
     assert!(moved.iter().all(|request| request.offset.0 % 4096 == 1536));
 }
 

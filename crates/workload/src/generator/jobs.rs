@@ -8,8 +8,8 @@ use units::section::Section;
 use units::value::nearest;
 use units::{Bytes, ConfigError, Document, Stream, Time};
 
-use super::words::InWords;
 use super::phases::{PARTS, Phases, SHARED};
+use super::words::InWords;
 use super::{Generator, Job};
 use crate::error::TraceError;
 use crate::request::{ClosedLoop, Request, Source};
@@ -110,9 +110,8 @@ impl Workload {
         let mut queues = 0u32;
         for (name, generator) in &self.jobs {
             let section = if name.is_empty() { "workload".to_owned() } else { format!("job.{name}") };
-            match &self.phases {
-                Some(phases) => phases.check(generator)?,
-                None => (),
+            if let Some(phases) = &self.phases {
+                phases.check(generator)?;
             }
             generator.check(capacity, &section)?;
             for copy in 0..generator.numjobs {

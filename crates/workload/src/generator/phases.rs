@@ -1,8 +1,7 @@
 //! Requests by phases: a hidden Markov model of a workload.
 //!
 //! A Markov chain of phases says what requests are like for a while; with every request the chain takes a step, and the
-//! phase that it reaches draws a kind of request, a class of gaps and a place. Kinds are as long and go to such addresses
-//! as their section says. A. Bhattacharya and others use such chains for memory traces; P. G. Harrison, S. K. Harrison,
+//! phase that it reaches draws a kind of request, a class of gaps and a place. After P. G. Harrison, S. K. Harrison,
 //! N. M. Patel, S. Zertal, "Storage workload modelling by hidden Markov models: application to flash memory",
 //! Performance Evaluation 69(1), 2012, for block traces: bursts, runs of reads and of writes, and lulls at all time
 //! scales come from phases that are seldom left.
@@ -66,12 +65,16 @@ pub struct Quantiles<T>(pub Vec<T>);
 
 impl<T: Value + Ord + Copy> Value for Quantiles<T> {
     fn expects() -> String {
-        format!("quantities in ascending order joined by \":\", each {}; equal shares lie between neighbours", T::expects())
+        format!(
+            "quantities in ascending order joined by \":\", each {}; equal shares lie between neighbours",
+            T::expects()
+        )
     }
 
     fn read(scalar: &Scalar) -> Option<Quantiles<T>> {
         let Scalar::Text(text) = scalar else { return None };
-        let all: Vec<T> = text.split(':').map(|word| T::read(&Scalar::Text(word.trim().into()))).collect::<Option<_>>()?;
+        let all: Vec<T> =
+            text.split(':').map(|word| T::read(&Scalar::Text(word.trim().into()))).collect::<Option<_>>()?;
         all.is_sorted().then_some(Quantiles(all))
     }
 
@@ -148,8 +151,7 @@ impl Word for Step {
 pub struct Ago(pub Does, pub u32);
 
 impl Word for Ago {
-    const EXPECTS: &'static str =
-        "what was done how many requests ago (N stands for N to 2N-1, up to 32768) with shares, such as \"write@1/60:read@64/40\"";
+    const EXPECTS: &'static str = "what was done how many requests ago (N stands for N to 2N-1, up to 32768) with shares, such as \"write@1/60:read@64/40\"";
     fn parse(word: &str) -> Option<Ago> {
         let (does, least) = word.split_once('@')?;
         let least = least.parse().ok().filter(|least: &u32| (1..=REMEMBERED as u32 / 2).contains(least))?;
@@ -469,8 +471,7 @@ impl Chain {
         fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
             parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
         }
-        let drawn =
-            |drawn: &Drawn| (number(&phases.kinds, &drawn.kind), number(&phases.gaps, &drawn.gap), drawn.place);
+        let drawn = |drawn: &Drawn| (number(&phases.kinds, &drawn.kind), number(&phases.gaps, &drawn.gap), drawn.place);
         let phase = |(_, phase): &(String, Phase)| {
             let mix: Vec<(Next, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
             let step = |(Name(name), share): &(Name, f64)| (number(&phases.phases, name), *share);
@@ -481,7 +482,10 @@ impl Chain {
         let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
         let mut chain = Chain {
             gaps: phases.gaps.iter().map(gap).collect(),
-            kinds: (0..).zip(&phases.kinds).map(|(i, (_, kind))| Ready::new(kind, generator, points.entity(i))).collect(),
+            kinds: (0..)
+                .zip(&phases.kinds)
+                .map(|(i, (_, kind))| Ready::new(kind, generator, points.entity(i)))
+                .collect(),
             phases: phases.phases.iter().map(phase).collect(),
             phase: 0,
             coming: (0, 0, Place::New),

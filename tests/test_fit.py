@@ -1,0 +1,124 @@
+"""Generators fitted to traces: known laws are found again, and real traces' latencies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from ssdlab import InputError, fit, trace
+from test_shared_traces import FOLDER
+
+pytest.importorskip("numpy")
+
+KNOWN = """
+[workload]
+requests = 12000
+[gap]
+short = { quantiles = "2us:5us:10us" }
+long = { quantiles = "1ms:20ms" }
+[kind.scan]
+bs = "64KiB"
+zones = "0B:8GiB"
+[kind.random]
+bs = "4KiB/70:8KiB/30"
+zones = "8GiB:9GiB:32GiB"
+[kind.log]
+rw = "write"
+bs = "16KiB"
+zones = "40GiB:41GiB"
+[phase]
+calm = { mix = "random.long.new/80:log.long.next/20", next = "calm/95:burst/5" }
+burst = { mix = "scan.short.next/98:scan.short.new/2", next = "burst/98:calm/2" }
+"""
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fit") / "known.toml"
+    path.write_text(KNOWN)
+    return path
+
+
+def test_known_laws_are_found_again(known: Path, tmp_path: Path) -> None:
+    frame = trace.of_workload(known)
+    found = fit.fit(frame, phases=8)
+    assert found == fit.fit(frame, phases=8), "same trace and seed, same preset"
+    assert found.text != fit.fit(frame, phases=8, seed=2).text
+    path = tmp_path / "twin.toml"
+    fit.write(found, path)
+    rows = {row.name: row for row in fit.properties(frame, fit.twin_of(path, seed=3))}
+    for name, within in (
+        ("read ratio", 0.02),
+        ("size of reads, mean", 0.06),
+        ("size of writes, mean", 0.001),
+        ("gap, p50", 0.10),
+        ("sequential requests", 0.06),
+        ("bytes in 100 us around a request", 0.15),
+        ("bytes in 1 ms around a request", 0.25),
+        ("bytes in 10 ms around a request", 0.25),
+    ):
+        assert abs(rows[name].ratio - 1) <= within, rows[name]
+    # Bursts of 50 scans at a time: without phases 100 us would hold a request or two.
+    assert rows["bytes in 1 ms around a request"].twin > 20 * 65536
+
+
+def test_a_preset_does_not_grow_with_the_trace(known: Path) -> None:
+    frame = trace.of_workload(known)
+    whole, tenth = fit.fit(frame, phases=8).text, fit.fit(frame.head(1200), phases=8).text
+    assert len(whole) < 1.5 * len(tenth)
+
+
+def test_a_latency_is_compared_where_there_are_enough_requests(known: Path) -> None:
+    rows = fit.check([known], known, seeds=2, replays=["timed"])
+    # Of the 12,000 requests some 700 are writes.
+    assert [(row.kind, row.metric) for row in rows] == [("read", "mean"), ("read", "p99")]
+    # A workload is its own twin, but for the seeds.
+    assert rows[0].agrees, rows
+    assert rows[0].half_width_us is not None
+
+
+def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: Path) -> None:
+    fit_lines = trace.of_workload(known).head(3000)
+    lines = [
+        f"{time // 100},h,0,{'Write' if op else 'Read'},{offset},{size},1"
+        for time, op, offset, size, _ in fit_lines.iter_rows()
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    done = cli("trace", "fit", "t.csv", "--out", "twin.toml", "--phases", 8, "--check", "--seeds", 2)
+    assert done.returncode == 0, done.stderr
+    assert "bytes in 1 ms around a request" in done.stdout
+    assert "timed:x10 read p99 [us]" in done.stdout
+    assert "wrote twin.toml" in done.stdout
+    ran = cli("run", "--workload", "twin.toml", "--json", "-", "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    assert '"phase.p0"' in ran.stdout
+    assert "read_ratio" not in ran.stdout, "keys without a meaning beside phases are not in the manifest"
+    for words, says in (
+        (("t.csv", "--out", "twin.csv"), "is no workload file"),
+        (("missing.csv", "--out", "twin.toml"), "missing.csv"),
+    ):
+        done = cli("trace", "fit", *words)
+        assert done.returncode == 2
+        assert says in done.stderr
+        assert "help: " in done.stderr
+
+
+def test_too_few_requests_are_refused(known: Path) -> None:
+    with pytest.raises(InputError, match="give one of 100 or more"):
+        fit.fit(trace.of_workload(known).head(99))
+
+
+# Those of docs/fit.md whose latencies agree.
+AGREE = ("websearch1.mqsim.gz", "nexus5_movie.biotracer.gz")
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no traces in {FOLDER}; SSDLAB_TRACES names another folder")
+@pytest.mark.parametrize("name", AGREE)
+def test_latencies_of_shared_traces_agree(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "twin.toml"
+    fit.write(fit.fit(trace.read(FOLDER / name)), path)
+    rows = fit.check(FOLDER / name, path)
+    assert rows
+    assert all(row.agrees for row in rows), [row for row in rows if not row.agrees]
