@@ -110,7 +110,7 @@ def test_too_few_requests_are_refused(known: Path) -> None:
         fit.fit(trace.of_workload(known).head(99))
 
 
-# Those of docs/fit.md whose latencies agree.
+# Of those of docs/fit.md whose latencies agree the two that are fitted soonest.
 AGREE = ("websearch1.mqsim.gz", "nexus5_movie.biotracer.gz")
 
 
