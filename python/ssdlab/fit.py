@@ -36,6 +36,10 @@ LONG = 8
 """This class and those of longer gaps are one to the search for the chain."""
 SIZES = (4096, 16384, 65536, 262144, 1048576)
 """The largest sizes of the classes of sizes [B]; the last class has no largest."""
+FREQUENT, MOST_FREQUENT = 0.05, 6
+"""Sizes of such a share of an operation's requests or bytes are classes of their own; so many at most."""
+TRAINS = (5,)
+"""The classes of the longest gaps within trains of requests."""
 PLACES = ("new", "next", "skip", "recent", "earlier")
 NEW, NEXT, SKIP, RECENT, EARLIER = range(5)
 HEADS = 32
@@ -118,12 +122,13 @@ def fit(
     gap = np.diff(time)
     gap = np.append(gap, int(np.median(gap)))
     place, depth, step, lag, before = _places(op, offset, size, device)
-    gaps, sizes = np.searchsorted(GAPS, gap, side="right"), np.searchsorted(SIZES, size, side="left")
+    gaps, sizes = np.searchsorted(GAPS, gap, side="right"), _size_classes(op, size)
     # What a phase emits, and the coarser symbols that the chain is found by.
     follows = (place == NEXT) + 2 * (place == SKIP)
     symbols, emitted = np.unique(np.stack([op, sizes, gaps, place]), axis=1, return_inverse=True)
-    _, coarse = np.unique(np.stack([op, sizes, np.minimum(gaps, LONG), follows]), axis=1, return_inverse=True)
-    steps, mix = _chain(coarse.ravel(), emitted.ravel(), max(2, min(phases, kept.height // 50)), seed)
+    trains = [_trains(gaps, longest) for longest in TRAINS]
+    _, coarse = np.unique(np.stack([op, sizes, np.minimum(gaps, LONG), follows, *trains]), axis=1, return_inverse=True)
+    steps, mix, often = _chain(coarse.ravel(), emitted.ravel(), max(2, min(phases, kept.height // 50)), seed)
     phase = int(np.bincount(offset % 4096).argmax())
     names = [f"{OPS[o][0]}{s}" for o, s in zip(symbols[0], symbols[1], strict=True)]
     words = [f"{n}.g{g}.{PLACES[p]}" for n, g, p in zip(names, symbols[2], symbols[3], strict=True)]
@@ -169,8 +174,38 @@ def fit(
     for number in range(len(mix)):
         drawn = {words[i]: mix[number, i] for i in np.flatnonzero(mix[number])}
         after = {f"p{i}": steps[number, i] for i in np.flatnonzero(steps[number])}
-        lines.append(f'p{number} = {{ mix = "{_shares(drawn)}", next = "{_shares(after)}" }}')
+        deck = max(1, round(often[number] * kept.height))
+        lines.append(f'p{number} = {{ mix = "{_shares(drawn)}", next = "{_shares(after)}", deck = {deck} }}')
     return Fitted("\n".join(lines) + "\n", tuple(notes))
+
+
+def _size_classes(op: Whole, size: Whole) -> Whole:
+    """The class of each size: those between :data:`SIZES`, and frequent sizes by themselves. A host cuts large requests
+    into pieces of one size, which follow one another."""
+    np = _numpy()
+    classes: Whole = np.searchsorted(SIZES, size, side="left").astype(np.int64)
+    found: list[tuple[float, int]] = []
+    for each in range(len(OPS)):
+        own = size[op == each]
+        for one, times in zip(*np.unique(own, return_counts=True), strict=True):
+            share = max(times / len(own), times * one / own.sum())
+            if share >= FREQUENT:
+                found.append((float(share), int(one)))
+    frequent = list(dict.fromkeys(one for _, one in sorted(found, reverse=True)))[:MOST_FREQUENT]
+    for number, one in enumerate(frequent, len(SIZES) + 1):
+        classes[size == one] = number
+    return classes
+
+
+def _trains(gaps: Whole, longest: int) -> Whole:
+    """How long the train is that a request belongs to: requests with gaps of at most class ``longest`` between them.
+    Classes of powers of 4, so that the chain keeps long trains apart from short ones: a phase knows no age."""
+    np = _numpy()
+    first = np.append(True, gaps[:-1] > longest)
+    number = np.cumsum(first) - 1
+    lengths: Whole = np.bincount(number)[number]
+    classes: Whole = np.ceil(np.log2(lengths) / 2).astype(np.int64)
+    return classes
 
 
 def _places(op: Whole, offset: Whole, size: Whole, device: Whole) -> tuple[Whole, Whole, Whole, Whole, Whole]:
@@ -204,8 +239,9 @@ def _places(op: Whole, offset: Whole, size: Whole, device: Whole) -> tuple[Whole
     return place, depth, step, lag, before
 
 
-def _chain(coarse: Whole, emitted: Whole, phases: int, seed: int) -> tuple[Real, Real]:
-    """Transitions between phases and what they emit, as shares, by expectation maximization on windows of the trace."""
+def _chain(coarse: Whole, emitted: Whole, phases: int, seed: int) -> tuple[Real, Real, Real]:
+    """Transitions between phases, what they emit, and how often they are met, as shares: by expectation maximization on
+    windows of the trace."""
     np = _numpy()
     most, longest = 60_000, 256
     random = np.random.default_rng(seed)
@@ -250,14 +286,16 @@ def _chain(coarse: Whole, emitted: Whole, phases: int, seed: int) -> tuple[Real,
     used = there.sum(0) >= 1
     mix, moves = mix[used], moves[used][:, used]
     mix[mix < np.minimum(1.0, mix.max(1, keepdims=True))] = 0
-    moves[moves < np.minimum(0.5, moves.max(1, keepdims=True))] = 0
+    # Of a phase's steps the least frequent go, as many as together are taken less than once in four fits: rare ways out
+    # of a phase count, each for little.
+    order = np.argsort(moves, axis=1)
+    ascending = np.take_along_axis(moves, order, axis=1)
+    np.put_along_axis(moves, order, np.where(ascending.cumsum(1) < 0.25, 0.0, ascending), axis=1)
     steps = moves / moves.sum(1, keepdims=True)
     seen = np.bincount(emitted, minlength=words) / n
     mix /= mix.sum(1, keepdims=True)
     # What all phases emit together is what the trace has: iterative proportional fitting.
-    often = np.full(len(mix), 1 / len(mix))
-    for _ in range(2000):
-        often = 0.5 * often + 0.5 * (often @ steps)
+    often = there.sum(0)[used] / len(there)
     for _ in range(50):
         made = often @ mix
         scaled = mix * np.where(made > 1e-9, seen / np.maximum(made, 1e-9), 1.0)
@@ -265,7 +303,7 @@ def _chain(coarse: Whole, emitted: Whole, phases: int, seed: int) -> tuple[Real,
         mix = np.where(total > 1e-9, scaled / np.maximum(total, 1e-9), mix)
     # The phase that is met most comes first.
     order = np.argsort(-often, kind="stable")
-    return steps[order][:, order], mix[order]
+    return steps[order][:, order], mix[order], often[order]
 
 
 def _expect(windows: Whole, first: Real, steps: Real, mix: Real) -> tuple[Real, Real, Real, float]:

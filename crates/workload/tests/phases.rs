@@ -188,3 +188,31 @@ fn phases_written_as_toml_read_back() {
     let again = read(&workload.to_toml()).unwrap();
     assert_eq!((workload.jobs, workload.phases), (again.jobs, again.phases));
 }
+
+#[test]
+fn a_deck_is_dealt_out_whole_and_shuffled() {
+    let text = |deck: &str| {
+        format!(
+            "{HEAD}[kind.r]\n[kind.w]\nrw = \"write\"\n[phase]\n\
+             a = {{ mix = \"w.short.new/1:r.long.new/99\", next = \"a/1\"{deck} }}\n"
+        )
+    };
+    let writes = |deck: &str, seed| -> Vec<usize> {
+        let all = play(&text(deck), seed);
+        (0..all.len()).filter(|at| all[*at].op == Op::Write).collect()
+    };
+    for seed in 1..4 {
+        let dealt = writes(", deck = 1000", seed);
+        // Ten of each thousand, no more and no less; in another order each time, and not in step.
+        for deck in 0..200 {
+            assert_eq!(dealt.iter().filter(|at| **at / 1000 == deck).count(), 10, "deck {deck}");
+        }
+        let gaps: Vec<f64> = dealt.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+        // 1 where they are geometric; ten of a deck are a little more even.
+        near(deviation / mean, 0.9, 0.1, "spread of distances");
+        let drawn = writes("", seed);
+        assert!((0..200).any(|deck| drawn.iter().filter(|at| **at / 1000 == deck).count() != 10));
+    }
+}

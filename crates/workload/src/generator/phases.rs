@@ -241,6 +241,9 @@ units::section! {
         mix: Shares<Drawn> = Shares(Vec::new()),
         /// In which phase the next request is.
         next: Shares<Name> = Shares(Vec::new()),
+        /// So many visits of the phase draw from one shuffled deck: together they have the shares of mix and next as
+        /// exactly as their number allows. 1 draws every time anew.
+        deck: u32 = 1,
     }
 }
 
@@ -353,6 +356,7 @@ impl Phases {
                 let problem = format!("{} needs kind.{}.{}", drawn.show(), drawn.kind, law.unwrap_or_default());
                 refuse(law.is_some(), key("mix"), problem, "write it, or choose another place")?;
             }
+            refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many visits a deck serves")?;
             refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
             for (Name(next), _) in &phase.next.0 {
                 let known = self.phases.iter().any(|(known, _)| known == next);
@@ -440,13 +444,53 @@ fn op_of(does: Does) -> Op {
 /// What is drawn next: the kind's number, the gap's and the place.
 type Next = (u32, u32, Place);
 
+/// A phase, ready to draw from.
+struct Drawing {
+    mix: Table<Next>,
+    next: Table<u32>,
+    deck: u64,
+    visits: u64,
+}
+
+impl Drawing {
+    /// What the phase's present visit draws: the request, and the phase after it.
+    fn visit(&mut self, kinds: Stream, phases: Stream) -> (Next, u32) {
+        let visit = self.visits;
+        self.visits += 1;
+        (self.mix.at(dealt(kinds, visit, self.deck)), self.next.at(dealt(phases, visit, self.deck)))
+    }
+}
+
+/// The uniform draw of a visit. The interval is cut into as many parts as a deck has cards; the visits that one deck serves
+/// meet each part once, in an order that is as good as any (a Feistel network, walked until it stays within the deck).
+fn dealt(stream: Stream, visit: u64, deck: u64) -> f64 {
+    let fresh = stream.uniform(visit);
+    if deck <= 1 {
+        return fresh;
+    }
+    let order = stream.entity(1 + visit / deck);
+    let half = (u64::BITS - (deck - 1).leading_zeros()).div_ceil(2);
+    let mask = (1 << half) - 1;
+    let mut card = visit % deck;
+    loop {
+        let (mut left, mut right) = (card >> half, card & mask);
+        for round in 0..4 {
+            (left, right) = (right, left ^ order.bits(round << 32 | right) & mask);
+        }
+        card = left << half | right;
+        if card < deck {
+            return (card as f64 + fresh) / deck as f64;
+        }
+    }
+}
+
 /// The requests of a workload of phases.
 pub(super) struct Chain {
     gaps: Vec<Vec<f64>>,
     kinds: Vec<Ready>,
-    phases: Vec<(Table<Next>, Table<u32>)>,
-    /// The phase of the request to come, and what it is.
-    phase: usize,
+    phases: Vec<Drawing>,
+    /// The phase of the request to come but one, and what the one to come is.
+    after: u32,
     coming: Next,
     offset: u64,
     /// Where the last streams of reads, writes and trims ended, the one that went on last in front.
@@ -476,7 +520,8 @@ impl Chain {
             let mix: Vec<(Next, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
             let step = |(Name(name), share): &(Name, f64)| (number(&phases.phases, name), *share);
             let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
-            (Table::new(mix.into_iter()), Table::new(next.into_iter()))
+            let (mix, next) = (Table::new(mix.into_iter()), Table::new(next.into_iter()));
+            Drawing { mix, next, deck: phase.deck.into(), visits: 0 }
         };
         let points = stream("scatter");
         let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
@@ -487,7 +532,7 @@ impl Chain {
                 .map(|(i, (_, kind))| Ready::new(kind, generator, points.entity(i)))
                 .collect(),
             phases: phases.phases.iter().map(phase).collect(),
-            phase: 0,
+            after: 0,
             coming: (0, 0, Place::New),
             offset: generator.offset.0,
             heads: [const { Vec::new() }; 3],
@@ -501,16 +546,22 @@ impl Chain {
                 addresses: stream("addresses"),
             },
         };
-        chain.coming = chain.phases[0].0.at(chain.streams.kinds.uniform(0));
+        chain.visit();
         chain
     }
 
     /// Steps to request number `i`, above 0, and gives the gap before it [ns], which the request before has drawn.
     pub fn step(&mut self, i: u64) -> f64 {
         let gap = self.gap(self.coming.1 as usize, self.streams.arrivals.uniform(i));
-        self.phase = self.phases[self.phase].1.at(self.streams.phases.uniform(i)) as usize;
-        self.coming = self.phases[self.phase].0.at(self.streams.kinds.uniform(i));
+        self.visit();
         gap
+    }
+
+    /// Goes to the next phase.
+    fn visit(&mut self) {
+        let phase = u64::from(self.after);
+        let (kinds, phases) = (self.streams.kinds.entity(phase), self.streams.phases.entity(phase));
+        (self.coming, self.after) = self.phases[phase as usize].visit(kinds, phases);
     }
 
     /// The gap at the share `u` of a class.
