@@ -97,6 +97,7 @@ def test_sections_are_chosen(load: Load) -> None:
 def test_units_are_fios(load: Load, base: int, sizes: dict[str, int]) -> None:
     for word, size in sizes.items():
         assert one(load, f"kb_base={base}", "size=100m", f"bs={word}")["bs"] == f"{size}B"
+    assert one(load, f"kb_base={base}", "size=100m")["bs"] == "4096B"
 
 
 def test_times_are_fios(load: Load) -> None:
@@ -125,7 +126,14 @@ def test_addresses_and_amounts(load: Load) -> None:
     for lines, requests in (
         (("size=1m",), 256), (("size=1m", "io_size=4m"), 1024), (("size=1m", "loops=3"), 768),
         (("size=1m", "number_ios=5"), 5), (("size=1m", "bssplit=4k/50:12k/50"), 128),
-        (("size=1m", "time_based", "runtime=1"), fio.UNTIL_STOPPED),
+        (("size=1m", "time_based", "runtime=1"), fio.UNTIL_STOPPED), (("size=1m", "time_based"), 256),
+        # What fio 3.33 issues.
+        (("size=1m", "number_ios=1000"), 256), (("size=1m", "number_ios=100", "loops=3"), 300),
+        (("size=1m", "number_ios=600", "loops=3"), 768), (("size=1m", "number_ios=1000", "io_size=4m"), 1000),
+        (("size=1m", "io_size=2m", "loops=3"), 768), (("size=1m", "io_size=5m", "loops=3"), 1280),
+        (("size=1m", "io_size=512k", "loops=3"), 384), (("size=1m", "io_size=3584k", "loops=3"), 1024),
+        (("size=1m", "io_size=3584k"), 896), (("size=1m", "io_size=50%"), 128),
+        (("size=9m", "number_ios=100", "ramp_time=2", "rate_iops=100"), 300),
     ):  # fmt: skip
         assert one(load, *lines)["requests"] == requests
     clones = jobs(load("[a]\nfilename=/dev/x\nnumjobs=3\nsize=1g\noffset_increment=2g\n[b]\nfilename=/dev/x"))
@@ -139,7 +147,14 @@ def test_addresses_and_amounts(load: Load) -> None:
 def test_rates(load: Load) -> None:
     assert one(load, "rate_iops=500", "rw=randread")["rate_iops"] == 500
     assert one(load, "rate_iops=500,300", "rw=randwrite")["rate_iops"] == 300
-    assert one(load, "rate_iops=500,300", "rw=randrw")["rate_iops"] == 800
+    for words, rate, ratio in (
+        # Each direction has its rate, and the rates decide the mix.
+        (("rate_iops=500,300",), 800, 0.625), (("rate_iops=100", "rwmixread=90"), 200, 0.5),
+        (("rate=4m,12m", "rwmixread=90"), 4096, 0.25), (("rate_iops=100,50", "rwmixread=100"), 100, 1),
+        (("rate_iops=100,50", "rwmixread=0"), 50, 0), (("rate_iops=0", "rwmixread=90"), "none", 0.9),
+    ):  # fmt: skip
+        job = one(load, "rw=randrw", *words)
+        assert (job["rate_iops"], job["read_ratio"]) == (rate, ratio)
     assert one(load, "rate=4m", "bs=4k")["rate_iops"] == 1024
     assert one(load, "rate_iops=500")["arrivals"] == "fixed"
     assert one(load, "rate_iops=500", "rate_process=poisson")["arrivals"] == "poisson"
@@ -226,6 +241,37 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
     for words in ("left out: verify", "iodeptth (did you mean `iodepth`?)", "rw=randread:8", "no effect: direct"):
         assert words in text
     assert "jobs.fio: " in text
+    text = "\n".join(load("[a]\nexitall\ncreate_only=1\ntime_based\nnumber_ios=5\nramp_time=1\n[b]\nsize=1g").notes)
+    for words in ("left out: exitall, create_only", "time_based: has no runtime", "number_ios: counts from",
+                  "[a] has no size: its file is the whole drive"):  # fmt: skip
+        assert words in text
+
+
+def test_a_byte_order_mark_is_no_option(load: Load) -> None:
+    assert list(jobs(load("\ufeff[a]\nrw=read\n"))) == ["a"]
+
+
+def test_a_longer_duration_than_the_files_is_played_whole(load: Load) -> None:
+    (result,) = run(load("[a]\nrw=randread\nsize=64m\nrate_iops=1000\ntime_based\nruntime=1\n"), duration="5s")
+    assert result.requests.height == pytest.approx(5000, abs=1)
+
+
+def test_layouts_without_a_job_file(load: Load) -> None:
+    results = [ssdlab.run(requests=500, warmup=100 * n, seed=n + 1, keep_requests=True) for n in (0, 1)]
+    data = json.loads(fio_output.to_json(results))
+    assert {job["groupid"] for job in data["jobs"]} == {0, 1}
+    for group, (result, total) in enumerate(zip(results, (500, 400), strict=True)):
+        mine = [job for job in data["jobs"] if job["groupid"] == group]
+        assert sum(job[way]["total_ios"] for job in mine for way in ("read", "write")) == total
+        (read,) = [job["read"] for job in mine]
+        assert read["clat_ns"]["mean"] == pytest.approx(result.host.read.latency_ns.mean)
+        assert read["iops"] == pytest.approx(result.host.read.iops, rel=0.02)
+    imported = load(MIXED)
+    for layout in (fio_output.to_json, fio_output.to_text):
+        with pytest.raises(ssdlab.InputError, match="0 of 2 runs"):
+            layout([], imported)
+        with pytest.raises(ssdlab.InputError, match="0 of 1 runs"):
+            layout([])
 
 
 @pytest.mark.parametrize(
@@ -234,7 +280,21 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
         ("[a]\nbs=4q\n", ("jobs.fio:2", "[a] bs", '"4q"', "4k")),
         ("[a]\nrw=trimwrite\n", ("jobs.fio:2", "randread")),
         ("[a]\niodepth=0\n", ("iodepth", "1 or more")),
-        ("[a]\ntime_based\n", ("time_based", "runtime=30")),
+        ("[a]\nrw=randrw\nrate_iops=,50\n", ("jobs.fio:3", "two jobs")),
+        ("[a]\nrate_iops=50\nrate=1m\n", ("jobs.fio:3", "beside rate_iops")),
+        ("[a]\nbssplit=4k/-5:8k/105\n", ("jobs.fio:2", "bssplit")),
+        ("[a]\nbssplit=4k/nan\n", ("jobs.fio:2", "bssplit")),
+        ("[a]\npercentile_list=0:50\n", ("jobs.fio:2", "above 0")),
+        ("[a]\npercentile_list=nan\n", ("jobs.fio:2", "above 0")),
+        ("[a]\npercentile_list=50:inf\n", ("jobs.fio:2", "above 0")),
+        (f"[a]\nsize={'9' * 400}\n", ("jobs.fio:2", "[a] size", "4096p")),
+        (f"[a]\nsize=0x{'f' * 400}\n", ("jobs.fio:2", "[a] size", "4096p")),
+        (f"[a]\nthinktime={'9' * 400}\n", ("jobs.fio:2", "thinktime", "three years")),
+        ("[a]\nruntime=99999999999999\n", ("jobs.fio:2", "runtime", "three years")),
+        ("[a]\nsize=-5%\n", ("jobs.fio:2", "[a] size", "20%")),
+        ("[a]\nsize=1g\nbs=512\nloops=999999999999\nio_size=4000p\n", ("jobs.fio:4", "loops", "requests")),
+        ("[a]\ninclude nofile\n", ("jobs.fio:2", "nofile", "no such file")),
+        ("[a]\nnumjobs=100\n[b]\nnumjobs=999999999\n", ("jobs.fio:4", "numjobs", "at most 256")),
         ("[a]\nsize=2t\n", ("size", "more than the drive's")),
         ("[a]\nfilename=/dev/x\noffset=2t\n", ("offset", "no room")),
         ("[a]\nrw=randread\nrandom_distribution=best\n", ("random_distribution", "zipf")),
@@ -438,6 +498,11 @@ def test_an_iolog_is_played(load: Load, tmp_path: Path) -> None:
     imported = load("[a]\nread_iolog=x.log\n")
     data = json.loads(fio_output.to_json(run(imported), imported))
     assert [data["jobs"][0][kind]["total_ios"] for kind in ("read", "write")] == [1, 1]
+    imported = load("[a]\nread_iolog=x.log\npercentile_list=50:90\nramp_time=10us\niodepth=4\nnumjobs=2\nrate_iops=5\n")
+    assert any(line.endswith("no effect beside read_iolog: iodepth, numjobs, rate_iops") for line in imported.notes)
+    (job,) = json.loads(fio_output.to_json(run(imported), imported))["jobs"]
+    assert list(job["write"]["clat_ns"]["percentile"]) == ["50.000000", "90.000000"]
+    assert (job["read"]["total_ios"], job["write"]["total_ios"]) == (0, 1)
     with pytest.raises(ssdlab.InputError, match="give it a stonewall"):
         load("[a]\nread_iolog=x.log\n[b]\nrw=read\n")
 

@@ -34,9 +34,9 @@ TAKEN = _keys(
     ("blockalign/ba", "align", "", "the smallest block if not given"),
     ("size", "footprint, requests", "", "% is of the drive; the whole drive if not given"),
     ("filesize", "footprint", "", "where there is no size"),
-    ("io_size/io_limit", "requests", "", "over the mean block"),
-    ("number_ios", "requests", ""),
-    ("loops", "requests", "1"),
+    ("io_size/io_limit", "requests", "", "over the mean block; % is of the size"),
+    ("number_ios", "requests", "", "no more than the size has; behind ramp_time where a rate tells how many precede"),
+    ("loops", "requests", "1", "of the size, or of number_ios; on until io_size is reached"),
     ("offset/fileoffset", "offset", "0", "% is of the drive"),
     ("offset_increment", "offset", "0", "times the number of the clone"),
     ("filename", "offset", "", "/dev/… is the drive; other files lie one behind another, each name once"),
@@ -44,24 +44,29 @@ TAKEN = _keys(
     ("numjobs", "job.NAME-1, job.NAME-2, …", "1", "clones of a job with a filename share its addresses"),
     ("iodepth", "iodepth", "1", "1 with a synchronous ioengine, as in fio"),
     ("ioengine", "iodepth", "psync", "only whether it is synchronous"),
-    ("rate_iops", "rate_iops", "", "the directions' sum where a job mixes them"),
-    ("rate", "rate_iops", "", "over the mean block"),
+    ("rate_iops", "rate_iops, read_ratio", "", "of each direction: a mixed job's are its mix"),
+    ("rate", "rate_iops, read_ratio", "", "over the mean block; not beside rate_iops"),
     ("rate_process", "arrivals", "linear", "`fixed` or `poisson`"),
     ("rate_poisson", "arrivals", "0", "rate_process=poisson, before fio 2.9"),
     ("thinktime", "thinktime", "0", "behind each completion"),
     ("random_distribution", "random_distribution", "random", "zipf and pareto without a centre"),
     ("runtime/timeout", "--duration", "", "the longest where jobs of a group differ"),
-    ("time_based", "requests", "0", "without an end but runtime"),
+    ("time_based", "requests", "0", "without an end but runtime, which it needs"),
     ("ramp_time", "--duration", "0", "fio's layouts leave out what arrives before; the other outputs do not"),
     ("randseed", "--seed", ""),
-    ("read_iolog", "--workload", "", "in a group of its own"),
+    (
+        "read_iolog",
+        "--workload",
+        "",
+        "in a group of its own; what would shape its requests has no effect, and is named",
+    ),
     ("stonewall/wait_for_previous", "", "0", "a run of its own, on a drive in its first state"),
     ("new_group", "", "0", "a reporting group of its own"),
     ("group_reporting", "", "0", "in fio's layouts"),
-    ("percentile_list", "", "", "in fio's layouts"),
+    ("percentile_list", "", "", "in fio's layouts; above 0 and at most 100"),
     ("description", "", "", "kept among the job options"),
     ("name", "", "", "the job's name"),
-    ("kb_base", "", "1024"),
+    ("kb_base", "", "1024", "of sizes that are given; the default block is 4096 B"),
 )
 """The options that have a meaning here."""
 
@@ -75,7 +80,6 @@ IDLE = _keys(
     ("invalidate", "", "1"),
     ("overwrite", "", "0"),
     ("create_on_open", "", "0"),
-    ("create_only", "", "0"),
     ("fallocate", "", "native", "files are addresses"),
     ("unlink", "", "0"),
     ("nrfiles/nr_files", "", "1", "one range of addresses"),
@@ -111,8 +115,6 @@ IDLE = _keys(
     ("buffer_compress_chunk", "", ""),
     ("buffer_pattern", "", ""),
     ("dedupe_percentage", "", ""),
-    ("exitall", "", "0"),
-    ("exit_what", "", ""),
     ("exitall_on_error", "", "0"),
     ("continue_on_error", "", ""),
     ("write_bw_log", "", "", "`--series-out`, `--requests-out`"),
@@ -141,8 +143,17 @@ MODES = {
     "read": "read", "write": "write", "trim": "trim", "randread": "randread", "randwrite": "randwrite",
     "randtrim": "randtrim", "rw": "rw", "readwrite": "rw", "randrw": "randrw",
 }  # fmt: skip
+MIXED = ("rw", "randrw")
 DEFAULT_PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 UNTIL_STOPPED = 1 << 40
+MOST_REQUESTS = 1 << 60
+MOST_BYTES = 1 << 62
+LONGEST_NS = 10**17
+"""The longest time an option may give: three years."""
+PACED_S = 3e8
+"""A paced job without an end has requests for so long: no run is longer."""
+MOST_JOBS = 256
+"""Clones included: a job is a submission queue, and a drive has so many at most."""
 MOST_SIZES = 256
 MEBI = 1 << 20
 
@@ -283,7 +294,7 @@ def _read(path: str) -> tuple[list[_Section], dict[str, str]]:
 def _read_into(
     path: str, shared: _Section, jobs: list[_Section], current: _Section | None, outer: tuple[str, ...]
 ) -> _Section | None:
-    for number, raw in enumerate(read_text(path).splitlines(), 1):
+    for number, raw in enumerate(read_text(path).removeprefix("\ufeff").splitlines(), 1):
         line = re.split(r"[;#]", raw, maxsplit=1)[0].strip()
         if not line:
             continue
@@ -302,6 +313,8 @@ def _read_into(
             target = os.path.join(os.path.dirname(path), line.split(None, 1)[1])
             if len(outer) > 15 or os.path.realpath(target) in outer:
                 raise InputError(f"{where}: include {target}: includes itself\n  help: take it out")
+            if not os.path.isfile(target):
+                raise InputError(f"{where}: include {target}: there is no such file\n  help: give a job file's path")
             current = _read_into(target, shared, jobs, current, (*outer, os.path.realpath(path)))
             continue
         if current is None:
@@ -341,11 +354,14 @@ def _number(section: _Section, key: str, word: str, what: str) -> float:
     if not match:
         raise section.bad(key, what)
     digits, prefix, binary, byte = match.groups()
-    value = float(int(digits, 16)) if digits.startswith("0x") else float(digits)
+    value = int(digits, 16) if digits.startswith("0x") else float(digits)
     thousand = section.text("kb_base", "1024") == "1000"
     # "kib" is the other base than "k", "ki" and "kb" are not (fio 3.33).
     base = 1024 if thousand == bool(binary and byte) else 1000
-    return value * float(base ** (PREFIXES.index(prefix) + 1 if prefix else 0))
+    power = base ** (PREFIXES.index(prefix) + 1 if prefix else 0)
+    if value > MOST_BYTES / power:
+        raise section.bad(key, f"{what}, and no more than 4096p")
+    return float(value * power)
 
 
 def _size(section: _Section, key: str, word: str) -> int:
@@ -362,7 +378,10 @@ def _time(section: _Section, key: str, bare: float) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(d|h|ms|msec|m|s|us|usec|)", section.text(key).lower())
     if not match:
         raise section.bad(key, "a time such as 30, 30s, 5m or 100ms")
-    return round(float(match[1]) * (UNITS[match[2]] or bare))
+    time = float(match[1]) * (UNITS[match[2]] or bare)
+    if time > LONGEST_NS:
+        raise section.bad(key, "three years at most")
+    return round(time)
 
 
 # Jobs
@@ -377,14 +396,24 @@ class _Drive:
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Where each file begins and how large it is: one behind another."""
 
-    def lay_out(self, sections: list[_Section]) -> None:
+    def lay_out(self, sections: list[_Section], notes: Notes) -> None:
         """Finds a place for the files of all jobs, each as large as any job needs it."""
         sizes: dict[str, tuple[int, _Section]] = {}
+        whole: dict[str, _Section] = {}
         for section in sections:
+            if section.has("read_iolog"):
+                continue
             for clone in range(section.whole("numjobs", 1, 1)):
                 name, offset, size = _file(section, clone, self)
+                if name and not size:
+                    whole[name] = section
                 if name and size and offset + size > sizes.get(name, (0, section))[0]:
                     sizes[name] = offset + size, section
+        if len(whole.keys() | sizes.keys()) > 1:
+            for section in [section for name, section in whole.items() if name not in sizes]:
+                notes.add(
+                    "taken otherwise", f"[{section.name}] has no size: its file is the whole drive, under the others"
+                )
         end = 0
         for name, (size, section) in sizes.items():
             self.files[name] = end, size
@@ -414,7 +443,16 @@ def _import(path: str, sections: list[_Section], everywhere: dict[str, str], dri
         _note(section, notes)
     if len(walls) > 1:
         notes.add("taken otherwise", "stonewall: each group is a run of its own, on a drive in its first state")
-    drive.lay_out(sections)
+    for wall in walls:
+        total = 0
+        for section in wall:
+            total += section.whole("numjobs", 1, 1)
+            if total > MOST_JOBS:
+                raise InputError(
+                    f"{section.where('numjobs')}: {total} jobs run at once, and a drive has at most "
+                    f"{MOST_JOBS} submission queues\n  help: choose fewer with more iodepth, or give some a stonewall"
+                )
+    drive.lay_out(sections, notes)
     parts, jobs = [], []
     for number, (wall, ids) in enumerate(zip(walls, groups, strict=True)):
         part, members = _part(wall, ids, drive, notes, f"group {number}" if len(walls) > 1 else os.path.basename(path))
@@ -454,14 +492,14 @@ def _part(
         options["seed"] = seeds[0]
     replayed = [section for section in wall if section.has("read_iolog")]
     if replayed:
-        return _replay(wall, replayed[0], groups, name, options)
+        return _replay(wall, replayed[0], groups, notes, name, options)
     document: Document = {"about": f"fio: {name}", "job": {}}
     members: list[Job] = []
     for section, group in zip(wall, groups, strict=True):
         clones = section.whole("numjobs", 1, 1)
         for clone in range(clones):
             label = _label(section.title if clones == 1 else f"{section.title}-{clone + 1}", document["job"])
-            job = _generator(section, clone, drive, notes, max(duration, 0))
+            job = _generator(section, clone, drive, notes)
             document["job"][label] = job
             for key, word in WORDS.items():
                 keys[f"job.{label}.{key}"] = section.where(word)
@@ -496,8 +534,15 @@ def _label(name: str, taken: Document) -> str:
     return label
 
 
+BESIDE_IOLOG = (
+    "read_iolog", "runtime", "ramp_time", "randseed", "stonewall", "new_group", "group_reporting", "percentile_list",
+    "description", "name", "kb_base",
+)  # fmt: skip
+"""What holds where a log says what is played."""
+
+
 def _replay(
-    wall: list[_Section], section: _Section, groups: list[int], name: str, options: dict[str, Any]
+    wall: list[_Section], section: _Section, groups: list[int], notes: Notes, name: str, options: dict[str, Any]
 ) -> tuple[Part, tuple[Job, ...]]:
     if len(wall) > 1:
         raise InputError(f"{section.where('read_iolog')}: is played beside other jobs\n  help: give it a stonewall")
@@ -508,11 +553,23 @@ def _replay(
         raise InputError(
             f'{section.where("read_iolog")}: "{word}": there is no such file\n  help: give an iolog\'s path'
         )
-    job = Job(section.title, 0, groups[0], dict(section.own), section.flag("group_reporting"), head="read_iolog")
+    for key in section.values:
+        if key not in BESIDE_IOLOG and any(key == known.name for known in TAKEN):
+            notes.add("no effect beside read_iolog", key)
+    job = Job(
+        section.title,
+        0,
+        groups[0],
+        dict(section.own),
+        section.flag("group_reporting"),
+        _time(section, "ramp_time", 1e9),
+        _percentiles(section),
+        "read_iolog",
+    )
     return Part(name, None, None, options, trace=path), (job,)
 
 
-def _generator(section: _Section, clone: int, drive: _Drive, notes: Notes, duration: int) -> Document:
+def _generator(section: _Section, clone: int, drive: _Drive, notes: Notes) -> Document:
     mode = _mode(section, notes)
     sizes = _sizes(section, mode, notes)
     mean = sum(size * share for size, share in sizes) / sum(share for _, share in sizes)
@@ -528,11 +585,12 @@ def _generator(section: _Section, clone: int, drive: _Drive, notes: Notes, durat
         "offset": f"{offset}B",
         "footprint": f"{room}B",
     }
-    if mode in ("rw", "randrw"):
-        job["read_ratio"] = _read_ratio(section)
+    ratio = _read_ratio(section)
+    rate, ratio = _rate(section, mode, mean, ratio)
+    if mode in MIXED:
+        job["read_ratio"] = ratio
     if mode.startswith("rand"):
         job["random_distribution"] = _distribution(section, notes)
-    rate = _rate(section, mode, mean)
     job["rate_iops"] = rate or "none"
     if rate:
         process = section.text("rate_process", "poisson" if section.flag("rate_poisson") else "linear")
@@ -543,7 +601,7 @@ def _generator(section: _Section, clone: int, drive: _Drive, notes: Notes, durat
     think = _time(section, "thinktime", 1e3)
     if think:
         job["thinktime"] = f"{think}ns"
-    job["requests"] = _requests(section, room, mean, rate, duration)
+    job["requests"] = _requests(section, room, mean, rate, notes)
     return job
 
 
@@ -567,7 +625,7 @@ def _directions(word: str) -> list[str]:
 def _of_mode(section: _Section, key: str, mode: str, notes: Notes) -> str:
     """An option's part for a mode."""
     reads, writes, trims = _directions(section.text(key))
-    if mode in ("rw", "randrw") and reads != writes:
+    if mode in MIXED and reads != writes:
         notes.add("taken otherwise", f"{key}={section.text(key)}: one for both directions, the reads'")
     return trims if "trim" in mode else writes if mode.endswith("write") else reads
 
@@ -584,7 +642,7 @@ def _sizes(section: _Section, mode: str, notes: Notes) -> list[tuple[int, float]
         except ValueError:
             raise section.bad("bssplit", "sizes with their shares in %, such as 4k/60:64k/40") from None
         found = [(size, share) for size, share in shares if share > 0 and size > 0]
-        if not found:
+        if not found or not all(not share or 0 <= float(share) <= 100 for _, share in given):
             raise section.bad("bssplit", "sizes with their shares in %, such as 4k/60:64k/40")
         return found
     if section.has("bsrange"):
@@ -594,8 +652,7 @@ def _sizes(section: _Section, mode: str, notes: Notes) -> list[tuple[int, float]
             raise section.bad("bsrange", "two sizes such as 4k-64k")
         step = ends[0] * max(1, -(-ends[1] // ends[0] // MOST_SIZES))
         return [(size, 1.0) for size in range(ends[0], ends[1] + 1, step)]
-    word = _of_mode(section, "bs", mode, notes) if section.has("bs") else "4k"
-    size = _size(section, "bs", word)
+    size = _size(section, "bs", _of_mode(section, "bs", mode, notes)) if section.has("bs") else 4096
     if size < 1:
         raise section.bad("bs", "a size such as 4k")
     return [(size, 1.0)]
@@ -603,13 +660,17 @@ def _sizes(section: _Section, mode: str, notes: Notes) -> list[tuple[int, float]
 
 def _share(section: _Section, key: str, drive: _Drive) -> int:
     """A size, or a part of the drive in %."""
-    word = section.text(key).split(",")[0]
-    if word.endswith("%"):
-        try:
-            return int(drive.capacity * min(100.0, float(word[:-1])) / 100)
-        except ValueError:
-            raise section.bad(key, "a size such as 1g, or a share such as 20%") from None
-    return _size(section, key, word)
+    return _part_of(section, key, drive.capacity)
+
+
+def _part_of(section: _Section, key: str, whole: int) -> int:
+    """A size, or a part of a whole in %."""
+    word = section.text(key).split(",")[0].strip()
+    if not word.endswith("%"):
+        return _size(section, key, word)
+    if not re.fullmatch(r"\d+(\.\d+)?%", word):
+        raise section.bad(key, "a size such as 1g, or a share such as 20%")
+    return int(whole * min(100.0, float(word[:-1])) / 100)
 
 
 def _file(section: _Section, clone: int, drive: _Drive) -> tuple[str, int, int]:
@@ -675,18 +736,30 @@ def _zones(section: _Section, word: str) -> str:
     return ":".join(f"{accesses:g}/{room:g}" for accesses, room in zip(*filled, strict=True))
 
 
-def _rate(section: _Section, mode: str, mean: float) -> float:
-    """Requests a second; 0 without a bound."""
-    for key, unit in (("rate_iops", 1.0), ("rate", mean)):
-        if not section.has(key):
+def _rate(section: _Section, mode: str, mean: float, ratio: float) -> tuple[float, float]:
+    """Requests a second, 0 without a bound; and the share of reads, which the rates of a mixed job decide."""
+    given = {key: rates for key in ("rate_iops", "rate") if any(rates := _rates(section, key))}
+    if len(given) > 1:
+        raise InputError(f"{section.where('rate')}: stands beside rate_iops\n  help: choose one of the two")
+    for key, rates in given.items():
+        unit = mean if key == "rate" else 1.0
+        if mode not in MIXED or not 0 < ratio < 1:
+            writes = mode.endswith("write") if mode not in MIXED else ratio == 0
+            return rates[2 if "trim" in mode else int(writes)] / unit, ratio
+        reads, writes_rate, _ = rates
+        if not reads and not writes_rate:
             continue
-        words = [part.strip() for part in section.text(key).split(",")]
-        rates = [_number(section, key, word, "a rate such as 1000 or 10m") if word else 0.0 for word in words]
-        rates = [rates[index] if index < len(rates) else rates[0] for index in range(3)]
-        if mode in ("rw", "randrw"):
-            return (rates[0] + rates[1]) / unit
-        return rates[2 if "trim" in mode else 1 if mode.endswith("write") else 0] / unit
-    return 0.0
+        if not reads or not writes_rate:
+            raise section.bad(key, "a rate of both directions; for a bound of one of them, make it two jobs")
+        return (reads + writes_rate) / unit, reads / (reads + writes_rate)
+    return 0.0, ratio
+
+
+def _rates(section: _Section, key: str) -> list[float]:
+    """Of reads, writes and trims; 0 without a bound."""
+    words = [part.strip() for part in section.text(key).split(",")]
+    rates = [_number(section, key, word, "a rate such as 1000 or 10m") if word else 0.0 for word in words]
+    return [rates[index] if index < len(rates) else rates[0] for index in range(3)]
 
 
 def _depth(section: _Section, notes: Notes) -> int:
@@ -698,26 +771,46 @@ def _depth(section: _Section, notes: Notes) -> int:
     return depth
 
 
-def _requests(section: _Section, room: int, mean: float, rate: float, duration: int) -> int:
+def _requests(section: _Section, room: int, mean: float, rate: float, notes: Notes) -> int:
     if section.flag("time_based"):
-        if not duration:
-            raise InputError(f"{section.where('time_based')}: has no runtime\n  help: add runtime=30")
-        return max(1, int(rate * duration / 1e9 * 2) + 1000) if rate else UNTIL_STOPPED
+        if _time(section, "runtime", 1e9):
+            return max(1, min(MOST_REQUESTS, int(rate * PACED_S))) if rate else UNTIL_STOPPED
+        notes.add("taken otherwise", "time_based: has no runtime, so the size ends the job")
+    loops = section.whole("loops", 1, 1)
+    total = _part_of(section, "io_size", room) if section.has("io_size") else room
+    if total <= room:
+        total *= loops
+    elif loops > 1:
+        # Whole passes, until both are reached.
+        total = room * max(loops, -(-total // room))
+    count = max(1, int(total / mean))
     if section.has("number_ios"):
-        return section.whole("number_ios", 1, 1)
-    total = _size(section, "io_size", section.text("io_size")) if section.has("io_size") else room
-    return max(1, int(total * section.whole("loops", 1, 1) / mean))
+        wanted = section.whole("number_ios", 1, 1) * loops
+        ramp = _time(section, "ramp_time", 1e9)
+        if ramp and not rate:
+            notes.add("taken otherwise", "number_ios: counts from the job's begin, not from the end of ramp_time")
+        count = min(count, wanted + round(rate * ramp / 1e9))
+    if count > MOST_REQUESTS:
+        key = "loops" if loops > 1 else "io_size"
+        raise InputError(f"{section.where(key)}: makes {count:.3g} requests\n  help: choose fewer, or a runtime")
+    return count
+
+
+def _percentiles(section: _Section) -> tuple[float, ...]:
+    if not section.has("percentile_list"):
+        return DEFAULT_PERCENTILES
+    try:
+        found = sorted(float(word) for word in section.text("percentile_list").split(":"))
+    except ValueError:
+        found = []
+    if not found or not all(0 < value <= 100 for value in found):
+        raise section.bad("percentile_list", "percentiles above 0 and up to 100, such as 50:99:99.9")
+    return tuple(found)
 
 
 def _member(section: _Section, queue: int, group: int, job: Document) -> Job:
     from .fio_output import block
 
-    percentiles: tuple[float, ...] = DEFAULT_PERCENTILES
-    if section.has("percentile_list"):
-        try:
-            percentiles = tuple(sorted(float(word) for word in section.text("percentile_list").split(":")))
-        except ValueError:
-            raise section.bad("percentile_list", "percentiles such as 50:99:99.9") from None
     sizes = [int(part.split("B")[0]) for part in job["bs"].split(":")]
     span = f"{block(min(sizes))}-{block(max(sizes))}"
     engine = section.text("ioengine", "psync")
@@ -729,7 +822,7 @@ def _member(section: _Section, queue: int, group: int, job: Document) -> Job:
         dict(section.own),
         section.flag("group_reporting"),
         _time(section, "ramp_time", 1e9),
-        percentiles,
+        _percentiles(section),
         f"{head}, iodepth={job['iodepth']}",
         int(job["iodepth"]),
     )

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import __version__
+from ._core import InputError
 from .fio import DEFAULT_PERCENTILES, Job, JobFile
 
 if TYPE_CHECKING:
@@ -42,24 +43,27 @@ class Report(NamedTuple):
     """When the measurement began."""
 
 
-def jobs_of(result: Result) -> tuple[Job, ...]:
-    """The jobs of a run that no job file describes: one a queue, by the names in the workload."""
+def jobs_of(result: Result, group: int = 0) -> tuple[Job, ...]:
+    """The jobs of a run that no job file describes: one a queue, by the names in the workload; all of this groupid."""
     work = result.manifest.workload
     named = work.jobs if "jobs" in work else {"": work.generator} if "generator" in work else {}
     names = [name or "workload" for name, job in named.items() for _ in range(int(job["numjobs"]) * int(job["queues"]))]
     numbers = sorted(int(queue) for queue in result.host.queue)
     if not names and len(numbers) == 1:
         names = [""] * numbers[0] + [str(work["trace"])] if "trace" in work else names
-    return tuple(Job(names[queue] if queue < len(names) else f"queue-{queue}", queue, 0) for queue in numbers)
+    return tuple(Job(names[queue] if queue < len(names) else f"queue-{queue}", queue, group) for queue in numbers)
 
 
 def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[list[Report]]:
-    """What there is to tell, a list a run. Raises :class:`ssdlab.InputError` where a run kept no request log."""
+    """What there is to tell, a list a run, without the requests of the warm-up. Raises :class:`ssdlab.InputError` where
+    a run kept no request log."""
     import polars
 
     found: list[list[Report]] = []
     for result, members in zip(results, jobs, strict=True):
-        log = result.requests.filter(polars.col("op") < 3)
+        log = _counted(result)
+        begin = int(log["arrival_ns"].min()) if result.manifest["warmup"] and log.height else 0  # type: ignore[arg-type]
+        log = log.filter(polars.col("op") < 3)
         rows: list[Report] = []
         together: dict[int, int] = {}
         for job in members:
@@ -73,9 +77,16 @@ def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[
                 continue
             if job.together:
                 together[job.group] = len(rows)
-            rows.append(Report(job, 1, mine, job.ramp_ns))
+            rows.append(Report(job, 1, mine, max(begin, job.ramp_ns)))
         found.append(rows)
     return found
+
+
+def _counted(result: Result) -> polars.DataFrame:
+    """The request log behind the warm-up."""
+    import polars
+
+    return result.requests.filter(polars.col("request") >= result.manifest["warmup"])
 
 
 # Numbers
@@ -290,7 +301,8 @@ def _disk(results: Sequence[Result]) -> list[dict[str, Any]]:
 
     total = sum(result.host.elapsed_s for result in results)
     util = sum(float(result.usage["host"]) * result.host.elapsed_s for result in results)
-    ticks = [sum(_ticks(result.requests.filter(polars.col("op") == op)) for result in results) for op in (0, 1)]
+    logs = [_counted(result) for result in results]
+    ticks = [sum(_ticks(log.filter(polars.col("op") == op)) for log in logs) for op in (0, 1)]
     return [
         {
             "name": results[0].manifest.device.name,
@@ -311,7 +323,12 @@ def _ticks(log: polars.DataFrame) -> int:
 
 
 def _jobs(results: Sequence[Result], imported: JobFile | None) -> Sequence[tuple[Job, ...]]:
-    return imported.jobs if imported is not None else [jobs_of(result) for result in results]
+    """The jobs of each run; those of a run that is not fio's are a group. Raises :class:`ssdlab.InputError` where the
+    results are not one a part."""
+    wanted = len(imported.parts) if imported is not None else max(1, len(results))
+    if len(results) != wanted:
+        raise InputError(f"results: {len(results)} of {wanted} runs\n  help: give the result of each part, in order")
+    return imported.jobs if imported is not None else [jobs_of(result, n) for n, result in enumerate(results)]
 
 
 # The text
