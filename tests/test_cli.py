@@ -150,6 +150,11 @@ ERRORS = [
     (("--json", "x", "--requests-out", "./x"), ("--requests-out ./x", "also what --json writes")),
     (("--workload", "backwards.csv", "--json", "backwards.csv"), ("is an input",)),
     (("--json", ""), ("--json is empty",)),
+    (("--fio", ""), ("--fio is empty",)),
+    (("--mqsim", "", ""), ("--mqsim is empty",)),
+    (("--fio", "x.fio", "--write-toml", ""), ("--write-toml is empty",)),
+    (("--output-format", "fio-json", "--json", "-"), ("--json -", "--output-format")),
+    (("--series-out", "-"), ("--series-out -: goes to a file",)),
 ]
 
 
@@ -226,6 +231,13 @@ def test_a_closed_pipe_ends_the_output_quietly(tmp_path: Path) -> None:
     command = f"{SSDLAB} presets mqsim | head -1; {SSDLAB} run --requests 100 --json - -q | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.stderr == ""
+
+
+def test_a_closed_pipe_loses_no_file(tmp_path: Path) -> None:
+    command = f"{SSDLAB} run --requests 3000 --json x.json --series-out x.parquet | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stderr == ""
+    assert json.loads((tmp_path / "x.json").read_text())["host"]["all"]["requests"] == 3000
 
 
 def test_importing_the_package_costs_next_to_nothing() -> None:

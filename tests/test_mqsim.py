@@ -524,6 +524,60 @@ def test_each_scenario_is_a_run_of_its_own(cli: Cli, tmp_path: Path) -> None:
     assert json.loads(set_by_hand.stdout)["manifest"]["device"]["config"]["chip"]["t_prog"] == "1ms"
 
 
+def test_several_runs_are_numbered_as_their_scenarios(cli: Cli, tmp_path: Path) -> None:
+    files = ssdconfig(tmp_path), workload(tmp_path, [flow()], [flow(Total_Requests_To_Generate=5)], [flow()])
+    chosen = ("--mqsim", *files, "--scenario", 2, "--scenario", 3)
+    assert cli("run", *chosen, "-q", "--requests", 10, "--json", "three.json").returncode == 0
+    assert sorted(path.name for path in tmp_path.glob("three*")) == ["three.2.json", "three.3.json"]
+    assert "mine/3/device.toml" in cli("run", *chosen, "--write-toml", "mine").stdout
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["2", "3"]
+    for words in (("--json", "a.json"), ("--repeat", 2), ("--timeline", "x"), ("--output-format", "fio")):
+        done = cli("run", *chosen, "--write-toml", "other", *words)
+        assert done.returncode == 2
+        assert f"{words[0]}: --write-toml runs nothing" in done.stderr
+
+
+def test_no_output_takes_the_place_of_an_input(cli: Cli, tmp_path: Path) -> None:
+    small(tmp_path)
+    config, work = ssdconfig(tmp_path), workload(tmp_path, [traced(Relay_Count=2)])
+    (tmp_path / "all.fio").write_text("include jobs.inc\n")
+    (tmp_path / "jobs.inc").write_text("[a]\nrw=randread\n")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/workload.trace").write_text("1000 0 0 16 1\n3000 0 16 16 0\n")
+    other = work.read_text().replace("traces\\small", "out\\workload")
+    (tmp_path / "other.xml").write_text(other)
+    of_mqsim, of_fio = ("--mqsim", config, work), ("--fio", "all.fio", "--requests", 5)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for words in (
+        (*of_mqsim, "--json", "workload.xml"), (*of_mqsim, "--requests-out", "ssdconfig.xml"),
+        (*of_mqsim, "--timeline", "traces/small.trace"), (*of_fio, "--json", "all.fio"),
+        (*of_fio, "--series-out", "./jobs.inc"), ("--mqsim", config, "other.xml", "--write-toml", "out"),
+    ):  # fmt: skip
+        done = cli("run", "-q", *words)
+        assert done.returncode == 2
+        assert "is an input of this run" in done.stderr
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_errors_of_a_later_run_say_what_is_written(cli: Cli, tmp_path: Path) -> None:
+    big = flow(Average_Request_Size=1 << 22)
+    files = ssdconfig(tmp_path), workload(tmp_path, [flow()], [big])
+    done = cli("run", "--mqsim", *files, "-q", "--json", "a.json")
+    assert done.returncode == 2
+    assert "Average_Request_Size" in done.stderr
+    assert "note: written before: a.1.json" in done.stderr
+    # An error that needs no other words, with what was kept beside it.
+    closed = cli("run", "--mqsim", *files, "--scenario", 1, "-q", "--set", "chip.t_rad=1us")
+    assert closed.returncode == 2
+    assert "did you mean `t_read`?" in closed.stderr
+
+
+def test_a_longer_duration_holds_over_the_stop_time(load: Load) -> None:
+    part = load([flow(Stop_Time=10_000_000)]).parts[0]
+    log = requests(part, duration="300ms")
+    assert log["arrival_ns"].max() > 290_000_000  # type: ignore[operator]
+
+
 def test_flows_have_parts_of_their_own(load: Load) -> None:
     two = load([flow(Working_Set_Percentage=20), flow(Working_Set_Percentage=100, Read_Percentage=100)])
     log = requests(two.parts[0])
@@ -645,6 +699,20 @@ def test_traces_are_repeated_merged_and_kept_apart(load: Load, tmp_path: Path) -
         (0, 0, 0, 0), (1000, 1, 1, room + 4096), (2000, 0, 1, 8192), (8000, 0, 0, 2 << 20), (9000, 0, 0, 0),
         (11000, 0, 1, 8192), (11000, 1, 1, room + 4096), (17000, 0, 0, 2 << 20),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", [{}, {"Time_Unit": "MICROSECOND"}])
+def test_a_packed_trace_begins_when_it_says(load: Load, tmp_path: Path, changes: dict[str, object]) -> None:
+    import gzip
+
+    part = load([traced(**changes), traced()]).parts[0]
+    with gzip.open(tmp_path / "traces/packed.trace.gz", "wt") as file:
+        file.write((tmp_path / "traces/small.trace").read_text())
+    packed = load([traced(File_Path="traces/packed.trace.gz", **changes), traced()]).parts[0]
+    assert packed.content == part.content
+    assert part.content is not None
+    unit = 1000 if changes else 1
+    assert f"{9000 * unit} 0 4096 8 1" in part.content
 
 
 def test_a_synthetic_flow_plays_beside_a_trace(load: Load) -> None:

@@ -1,6 +1,9 @@
 """Timelines: Perfetto's own schema reads them, and they show what the run's statistics say."""
 
 import json
+import signal
+import subprocess
+import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -8,7 +11,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from conftest import Cli
+from conftest import SSDLAB, Cli
 
 schema = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed")
 
@@ -93,9 +96,37 @@ def test_the_surroundings_of_the_slowest(cli: Cli, tmp_path: Path) -> None:
         (["--timeline", "x.pftrace", "--window", "2ms:1ms"], "ends before it begins"),
         (["--timeline", "x.pftrace", "--window", "2ms"], "10ms:12ms"),
         (["--timeline", "no/x.pftrace"], "there is no folder no"),
+        (["--timeline", "-"], "--timeline -: goes to a file"),
+        (["--timeline", "./x.json"], "also what --json writes"),
     ],
 )
-def test_what_is_wrong_is_said(cli: Cli, words: list[str], says: str) -> None:
-    done = cli("run", "--requests=100", "-q", *words)
+def test_what_is_wrong_is_said(cli: Cli, tmp_path: Path, words: list[str], says: str) -> None:
+    done = cli("run", "--requests=100", "-q", *words, "--json=x.json")
     assert done.returncode == 2
     assert says in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_window_behind_the_end_is_told(cli: Cli) -> None:
+    done = cli("run", "--requests=100", "-q", "--timeline=x.p", "--window=0ns:1us", "--window=1h:2h")
+    assert done.returncode == 0
+    assert done.stderr == "--window 1h:2h: lies behind the end of the run: x.p shows nothing of it\n"
+
+
+def test_ctrl_c_leaves_no_part_of_a_timeline(tmp_path: Path) -> None:
+    words = "run --workload random-read-8k --requests 300000 -q --json x.json --timeline x.p"
+    running = subprocess.Popen(
+        [SSDLAB, *words.split()],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while not (tmp_path / "x.p").exists():
+        time.sleep(0.01)
+        assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    _, stderr = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert stderr == "interrupted: x.p was not written; kept: x.json\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]

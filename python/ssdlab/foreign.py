@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
+INPUTS: set[str] = set()
+"""The user's files that have been read: no output is to take the place of one."""
+
 Document = dict[str, Any]
 """A TOML document: plain keys, and tables by name; ``job`` holds a table of tables."""
 
@@ -72,6 +75,8 @@ class Part:
     """A trace that was put together from the user's ones, as MQSim ASCII."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """``section.key`` here to the user's file, line and word, for errors."""
+    number: int = 0
+    """Its number in the user's file, where that numbers its parts."""
 
     def place(self, folder: PathLike) -> dict[str, Any]:
         """Writes device.toml and workload.toml, or workload.trace, into a folder; gives the words of
@@ -81,13 +86,19 @@ class Part:
         for name, document in (("device", self.device), ("workload", self.workload)):
             if document is not None:
                 words[name] = os.path.join(folder, f"{name}.toml")
-                _write(words[name], to_toml(document).encode())
+                # The name of a user's file may be no UTF-8.
+                _write(words[name], to_toml(document).encode(errors="replace"))
         if self.content is not None:
             words["workload"] = os.path.join(folder, "workload.trace")
             _write(words["workload"], self.content.encode())
         elif self.trace is not None:
             words["workload"] = self.trace
         return words
+
+    def targets(self, folder: PathLike) -> list[str]:
+        """The files that :meth:`place` writes."""
+        there = {"device.toml": self.device, "workload.toml": self.workload, "workload.trace": self.content}
+        return [os.path.join(folder, name) for name, what in there.items() if what is not None]
 
     def placed(self) -> dict[str, Any]:
         """:meth:`place` in a folder that lasts as long as the process."""
@@ -161,6 +172,7 @@ def _value(value: object) -> str:
 
 def read_text(path: PathLike) -> str:
     """A user's file as text."""
+    INPUTS.add(os.fspath(path))
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()

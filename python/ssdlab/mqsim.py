@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ._core import InputError, Simulation
-from .foreign import Document, Key, Notes, Part, PathLike, near, read_text
+from .foreign import INPUTS, Document, Key, Notes, Part, PathLike, near, read_text
 
 HOST, DEVICE, FLASH = "Host_Parameter_Set", "Device_Parameter_Set", "Flash_Parameter_Set"
 SYNTHETIC, TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_Based"
@@ -734,7 +734,7 @@ def _part(drive: _Drive, file: _File, flows: list[_Flow], number: int) -> Part:
         touched, words = _traces(drive, device, flows, capacity, keys)
         _fill(device, drive, flows, touched, writes=True)
         trace, content = words.pop("trace"), words.pop("content")
-        return Part(f"scenario {number}", device, None, {**options, **words}, trace, content, keys)
+        return Part(f"scenario {number}", device, None, {**options, **words}, trace, content, keys, number)
     jobs = _jobs(flows, capacity, math.prod(drive.used(flows).values()) * drive.counts["page_size"], keys)
     end = max(_bytes(job["offset"]) + _bytes(job["footprint"]) for job in jobs.values()) / capacity
     _fill(device, drive, flows, end, writes=any(job["rw"] in ("randwrite", "randrw") for job in jobs.values()))
@@ -746,7 +746,7 @@ def _part(drive: _Drive, file: _File, flows: list[_Flow], number: int) -> Part:
                 "taken otherwise", "Stop_Time: flows of QUEUE_DEPTH without Total_Requests end at the latest one"
             )
     workload: Document = {"about": f"MQSim's {os.path.basename(file.name)}, scenario {number}", "job": jobs}
-    return Part(f"scenario {number}", device, workload, options, keys=keys)
+    return Part(f"scenario {number}", device, workload, options, keys=keys, number=number)
 
 
 def _share_out(drive: _Drive, flows: list[_Flow]) -> None:
@@ -944,9 +944,8 @@ def _pace(flow: _Flow, flows: list[_Flow]) -> Document:
         raise section.bad("Bandwidth", "no more than a request a nanosecond")
     if stop:
         longest = max(other.section.whole("Stop_Time") for other in flows)
-        expected = stop / gap
-        # The duration ends those that stop last, whatever they have drawn; the others end by their mean count.
-        total = round(expected) if stop < longest else math.ceil(expected + 10 * math.sqrt(expected) + 100)
+        # The duration ends those that stop last; the others end by their mean count.
+        total = round(stop / gap) if stop < longest else UNTIL_STOPPED
     return {"requests": max(1, total), "rate_iops": 1e9 / gap, "arrivals": "poisson"}
 
 
@@ -992,6 +991,7 @@ def _read(flow: _Flow) -> tuple[Any, str, str]:
 
     unit = flow.section.choice("Time_Unit", *FORMATS)
     path = _path(flow)
+    INPUTS.add(path)
     try:
         return read(path, format=FORMATS[unit]), path, unit
     except InputError as error:
@@ -1048,9 +1048,15 @@ def _columns(frame: Any, time: str, offset: Any, size: Any, number: int) -> Any:
 
 def _first(path: str, unit: str) -> int:
     """When a trace's first request arrives, as its unit counts; microseconds in ns."""
-    with open(path, encoding="ascii", errors="replace") as file:
-        word = next((line.split()[0] for line in file if line.strip()), "0")
-    return int(word) * (1000 if unit == "MICROSECOND" else 1) if word.isdecimal() else 0
+    from tempfile import NamedTemporaryFile
+
+    from .trace import read
+
+    # Frames count from their first request: beside one at 0, that of the trace has its own time.
+    with NamedTemporaryFile("w", prefix="ssdlab-", suffix=".trace") as origin:
+        origin.write("0 0 0 1 1\n")
+        origin.flush()
+        return int(read([origin.name, path], format=FORMATS[unit])["time_ns"][1])
 
 
 def _path(flow: _Flow) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._runner import Options
     from .explain import Explanation
+    from .result import Result
 
 
 def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int | None = None) -> int:
@@ -28,7 +33,37 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
         from .explain import explain
 
         shown += [surroundings(of) for of in explain(quiet, slowest, ())]
-    return _open(quiet).timeline(path, shown)
+    simulation = _open(quiet)
+    try:
+        return simulation.timeline(path, shown)
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            os.remove(path)
+        raise
+
+
+def check(windows: Sequence[str]) -> None:
+    """Refuses windows that are none, at once: the core reads them, and plays one request.
+
+    Raises:
+        InputError: a window that is none.
+    """
+    from ._core import Simulation
+
+    Simulation("tlc", "default", requests=1).timeline(os.devnull, list(windows))
+
+
+NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86_400e9}
+
+
+def beyond(windows: Sequence[str], options: Options, result: Result) -> Iterator[str]:
+    """The windows that begin after the end of a run, where its result tells when that was."""
+    if options.warmup or options.until_steady is not None:
+        return
+    for window in windows:
+        begin = re.match(r"\s*([\d.]+)\s*([a-z]+)", window)
+        if begin and float(begin[1]) * NS.get(begin[2], math.inf) > result.host.elapsed_s * 1e9:
+            yield window
 
 
 def surroundings(of: Explanation) -> str:

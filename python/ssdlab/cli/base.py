@@ -64,7 +64,7 @@ def main() -> NoReturn:
         say("interrupted; nothing was kept")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        _abandon_stdout()
+        abandon_stdout()
         sys.exit(INTERNAL)
     except SystemExit:
         raise
@@ -99,11 +99,24 @@ def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _abandon_stdout() -> None:
+def abandon_stdout() -> None:
     """Whoever read standard output has gone: keeps Python from complaining when it flushes at exit."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def heard(*, needed: bool) -> Iterator[None]:
+    """Prints to standard output. Where its reader has gone, the command goes on unheard if it is ``needed`` for more
+    than what it prints, and ends otherwise."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as error:  # rich makes the one into the other
+        if not needed or (isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError)):
+            raise
+        abandon_stdout()
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -212,14 +225,14 @@ def listening(what: str) -> Iterator[Callable[[Any], None] | None]:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def make_folder(folder: str) -> None:
-    """Makes the folder that ``--out`` asks for."""
+def make_folder(folder: str, option: str = "--out") -> None:
+    """Makes the folder that an option asks for."""
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         from ssdlab._core import InputError
 
-        raise InputError(f"--out {folder}: cannot be made: {error.strerror}\n  help: give another folder") from None
+        raise InputError(f"{option} {folder}: cannot be made: {error.strerror}\n  help: give another folder") from None
 
 
 @contextmanager

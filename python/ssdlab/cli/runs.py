@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -14,6 +14,7 @@ from ssdlab.cli.base import (
     INTERRUPTED,
     Whole,
     commands,
+    heard,
     of_a_run,
     options_of,
     say,
@@ -93,13 +94,20 @@ def run(
     ssdlab run --fio jobs.fio --output-format fio-json
     """
     outputs = Outputs(json_out, requests_out, series_out, timeline, windows, slowest)
-    for option, path in outputs.paths().items():
-        if path == "":
+    others = {"--fio": (fio,), "--mqsim": mqsim or (), "--write-toml": (write_toml,)}
+    for option, paths in ({option: (path,) for option, path in outputs.paths().items()} | others).items():
+        if "" in paths:
             raise click.UsageError(f"{option} is empty: give a path")
+        if paths == ("-",) and option not in ("--json", *others):
+            raise click.UsageError(f"{option} -: goes to a file, as it is binary: give a path")
     if timeline is None and (windows or slowest is not None):
         raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
     if timeline is not None and repeat > 1:
         raise click.UsageError("--timeline shows one run: leave out --repeat")
+    if windows:
+        from ssdlab.timeline import check
+
+        check(windows)
     if any((mqsim, scenarios, fio, sections, write_toml)) or output_format != "table":
         from ssdlab.cli import switching
 
@@ -128,33 +136,67 @@ class Outputs(NamedTuple):
             "--timeline": self.timeline,
         }
 
+    def files(self) -> tuple[str, ...]:
+        """Those of them that are files."""
+        return tuple(path for path in self.paths().values() if path not in (None, "-"))
 
-def carry_out(options: Options, outputs: Outputs, repeat: int, threads: int | None, quiet: bool) -> Result | Runs:
-    """Plays a run, shows its tables, and writes what is asked for."""
+
+def carry_out(
+    options: Options,
+    outputs: Outputs,
+    repeat: int,
+    threads: int | None,
+    quiet: bool,
+    title: str = "",
+    before: Sequence[str] = (),
+) -> Result | Runs:
+    """Plays a run, writes what is asked for, and shows its tables under a title. ``before`` are the files that runs
+    before it have written."""
     from ssdlab._runner import check_outputs, for_seed
 
-    check_outputs({"--timeline": outputs.timeline}, (options.device, options.workload, *options.merge))
-    seed, json_out = options.seed, outputs.json
-    result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty())
-    if not quiet and json_out != "-":
-        _show(result)
-    if json_out is not None:
+    check_outputs(outputs.paths(), (options.device, options.workload, *options.merge))
+    seeds = range(options.seed, options.seed + repeat)
+    json_out, files = outputs.json, outputs.files()
+    result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty(), before=before)
+    if json_out not in (None, "-"):
         _write_json(json_out, result)
-    if not quiet:
-        seeds = range(seed, seed + repeat)
+    with heard(needed=bool(files)):
+        if title and not quiet and json_out != "-":
+            click.echo(title)
+        if not quiet and json_out != "-":
+            _show(result)
+        if json_out == "-":
+            _write_json(json_out, result)
         logs = [(outputs.requests, "a row a request"), (outputs.series, "time series")]
         for path, what in [(json_out if json_out != "-" else None, "results"), *logs]:
-            if path is not None:
+            if path is not None and not quiet:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
                 click.echo(f"wrote {shown} ({what})", err=json_out == "-")
     if outputs.timeline is not None:
         from ssdlab import timeline as module
+        from ssdlab.result import Result
 
-        size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
-        if not quiet:
-            told = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
-            click.echo(told, err=json_out == "-")
+        assert isinstance(result, Result), "Invariant: a timeline shows one run"
+        try:
+            size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
+        except KeyboardInterrupt:
+            kept = [*before, *(path for path in files if path != outputs.timeline)]
+            _interrupted(f"{outputs.timeline} was not written", kept)
+        for window in module.beyond(outputs.windows, options, result):
+            say(f"--window {window}: lies behind the end of the run: {outputs.timeline} shows nothing of it")
+        with heard(needed=True):
+            if not quiet:
+                told = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
+                click.echo(told, err=json_out == "-")
     return result
+
+
+def _interrupted(what: str, kept: Sequence[str]) -> NoReturn:
+    """Ends after Ctrl-C, with a word on what there is."""
+    # The terminal has echoed "^C" at the start of the line.
+    start = "\n" if sys.stderr.isatty() else ""
+    say(f"{start}interrupted: {what}{'; kept: ' if kept else ''}{', '.join(kept)}")
+    raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 @commands.command()
@@ -190,17 +232,17 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], as_json: bool, **g
     show(of_explanation(of) for of in found)
 
 
-def _play(options: Options, repeat: int, threads: int | None, json_out: str | None, bar: bool) -> Result | Runs:
+def _play(
+    options: Options, repeat: int, threads: int | None, json_out: str | None, bar: bool, before: Sequence[str]
+) -> Result | Runs:
     from ssdlab.api import play_checked
 
     try:
         with _bar() if bar else nullcontext((None, say)) as (progress, note):
             return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
     except KeyboardInterrupt as error:
-        # The terminal has echoed "^C" at the start of the line.
-        start = "\n" if sys.stderr.isatty() else ""
-        say(f"{start}interrupted: {getattr(error, 'kept', 'nothing was kept')}")
-        raise click.exceptions.Exit(INTERRUPTED) from None
+        told = str(getattr(error, "kept", "nothing was kept"))
+        _interrupted(f"{told} of this run" if before else told, before)
 
 
 def _bar() -> AbstractContextManager[tuple[Progress, Callable[[str], None]]]:

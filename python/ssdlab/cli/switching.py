@@ -42,8 +42,13 @@ def run(
     """Plays the runs of other tools' files one after another, or writes them as TOML."""
     source = click.core.ParameterSource.COMMANDLINE
     said = {name for name in context.params if context.get_parameter_source(name) is source}
-    _check(words, said, repeat)
+    _check(words, said, repeat, outputs)
     parts, imported = _load(words, given)
+    several = len(parts) > 1
+    mine = [
+        _numbered(outputs, part.number or place) if several and part else outputs for place, part in enumerate(parts, 1)
+    ]
+    _spare_inputs(parts, mine, words.write_toml, given)
     if words.write_toml is not None:
         # The options that a part does not carry already.
         carried = {"workloads", *(("device", "scheme", "age", "settings") if words.fio else ())}
@@ -51,13 +56,12 @@ def run(
         return
     fio_layout = words.output_format != "table"
     results: list[Any] = []
-    for number, part in enumerate(parts, 1):
-        several = len(parts) > 1
-        mine = _numbered(outputs, number) if several else outputs
-        if part is not None and several and not quiet and not fio_layout and mine.json != "-":
-            click.echo(f"\n{part.name}" if number > 1 else part.name)
-        options = _options(part, given, said, mine)._replace(keep_requests=fio_layout)
-        results.append(_carry_out(part, options, mine, repeat, threads, quiet or fio_layout))
+    written: list[str] = []
+    for part, files in zip(parts, mine, strict=True):
+        title = f"{chr(10) if results else ''}{part.name}" if part is not None and several else ""
+        options = _options(part, given, said, files)._replace(keep_requests=fio_layout)
+        results.append(_carry_out(part, options, files, repeat, threads, quiet or fio_layout, title, written))
+        written += files.files()
     if fio_layout:
         from ssdlab import fio_output
 
@@ -77,13 +81,13 @@ def _options(part: Part | None, given: Mapping[str, Any], said: set[str], output
     return options_of(**mine)
 
 
-def _check(words: Words, said: set[str], repeat: int) -> None:
-    if words.mqsim and words.fio:
+def _check(words: Words, said: set[str], repeat: int, outputs: Outputs) -> None:
+    if words.mqsim is not None and words.fio is not None:
         raise click.UsageError("--mqsim and --fio: give one of them")
     for option, there, owner, whose in (
         ("--scenario", words.scenarios, words.mqsim, "--mqsim"),
         ("--section", words.sections, words.fio, "--fio"),
-        ("--write-toml", words.write_toml, words.mqsim or words.fio, "--mqsim or --fio"),
+        ("--write-toml", words.write_toml is not None, words.mqsim or words.fio, "--mqsim or --fio"),
     ):
         if there and not owner:
             raise click.UsageError(f"{option} belongs to {whose}")
@@ -93,11 +97,23 @@ def _check(words: Words, said: set[str], repeat: int) -> None:
         raise click.UsageError("--device: the device is in ssdconfig.xml; --set changes it")
     if words.output_format != "table" and repeat > 1:
         raise click.UsageError("--repeat: fio's layouts hold one run")
+    if words.output_format != "table" and outputs.json == "-":
+        raise click.UsageError("--json -: standard output gets --output-format already: give --json a file")
+    idle = said & {
+        "repeat",
+        "threads",
+        "output_format",
+        *(f"{name}_out" for name in ("json", "requests", "series")),
+        "timeline",
+    }
+    if words.write_toml is not None and idle:
+        option = "--" + min(idle).replace("json_out", "json").replace("_", "-")
+        raise click.UsageError(f"{option}: --write-toml runs nothing: give it to the command that is printed")
 
 
 def _load(words: Words, given: Mapping[str, Any]) -> tuple[Sequence[Part | None], fio.JobFile | None]:
     """The runs of the files, or the one that the other options ask for; notes are said."""
-    if words.mqsim:
+    if words.mqsim is not None:
         from ssdlab import mqsim
 
         found = mqsim.load(*words.mqsim, scenarios=words.scenarios)
@@ -121,27 +137,57 @@ def _write(parts: Sequence[Part | None], folder: str, said: dict[str, Any]) -> N
 
     for number, part in enumerate(parts, 1):
         assert part is not None, "Invariant: --write-toml needs a file"
-        place = folder if len(parts) == 1 else os.path.join(folder, str(number))
-        make_folder(place)
+        place = _place(parts, number, folder)
+        make_folder(place, "--write-toml")
         click.echo(part.command({**part.place(place), **{name: word for name, word in said.items() if word}}))
 
 
+def _place(parts: Sequence[Part | None], position: int, folder: str) -> str:
+    """The folder of one of several runs."""
+    part = parts[position - 1]
+    number = part.number if part is not None and part.number else position
+    return folder if len(parts) == 1 else os.path.join(folder, str(number))
+
+
+def _spare_inputs(
+    parts: Sequence[Part | None], outputs: Sequence[Outputs], folder: str | None, given: Mapping[str, Any]
+) -> None:
+    """Refuses outputs that would take the place of the user's files, those of the last run too, before the first."""
+    from ssdlab import foreign
+    from ssdlab._runner import check_outputs
+
+    inputs = (*foreign.INPUTS, given["device"], *(part.trace for part in parts if part is not None and part.trace))
+    for files in outputs:
+        check_outputs(files.paths(), inputs)
+    for position, part in enumerate(parts, 1):
+        if folder is not None and part is not None:
+            for path in part.targets(_place(parts, position, folder)):
+                if os.path.exists(path):
+                    check_outputs({"--write-toml": path}, inputs)
+
+
 def _carry_out(
-    part: Part | None, options: Options, outputs: Outputs, repeat: int, threads: int | None, quiet: bool
+    part: Part | None,
+    options: Options,
+    outputs: Outputs,
+    repeat: int,
+    threads: int | None,
+    quiet: bool,
+    title: str,
+    before: Sequence[str],
 ) -> Result | Runs:
-    """Plays a run; errors speak of the user's files."""
-    from ssdlab._core import InputError
+    """Plays a run; errors speak of the user's files, and of what runs before it have written."""
+    from ssdlab._core import InputError, SimulationError
     from ssdlab.cli.runs import carry_out
 
     try:
-        return carry_out(options, outputs, repeat, threads, quiet)
-    except InputError as error:
-        if part is None:
-            raise
-        translated = part.translated(error)
-        for note in getattr(error, "__notes__", []):
-            translated.add_note(note)
-        raise translated from None
+        return carry_out(options, outputs, repeat, threads, quiet, title, before)
+    except (InputError, SimulationError) as error:
+        told = part.translated(error) if part is not None and isinstance(error, InputError) else error
+        notes = [*getattr(error, "__notes__", []), *([f"written before: {', '.join(before)}"] if before else [])]
+        if notes:
+            told.__notes__ = notes
+        raise told from None
 
 
 def _numbered(outputs: Outputs, number: int) -> Outputs:
