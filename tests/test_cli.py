@@ -176,6 +176,14 @@ def test_bad_input_is_answered_with_place_and_remedy(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_files_name_need_not_be_utf_8(cli: Cli, tmp_path: Path) -> None:
+    name = os.fsdecode(b"jobs\xff.fio")
+    (tmp_path / name).write_text("[a]\nrw=randread\n[b]\nstonewall\nrw=randwrite\n")
+    for words in (("--requests", 5), ("--write-toml", "mine")):
+        done = cli("run", "--fio", name, *words)
+        assert done.returncode == 0, done.stderr
+
+
 def test_a_run_that_cannot_go_on_says_what_was_kept(cli: Cli, tmp_path: Path) -> None:
     words = (
         "--set",

@@ -351,10 +351,14 @@ def test_who_does_not_answer_and_what_is_not_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    (tmp_path / "empty.json").write_text("{}")
+    (tmp_path / "other.json").write_bytes(b"\xff[axes]")
     for address, problem in {
         "tcp://127.0.0.1:1": "no scheduler answers\n  help: give the address",
         "nowhere": "is no address and no file\n  help: give the address",
         "tpc://127.0.0.1:1": "no scheduler answers\n  help: give the address",
+        str(tmp_path / "empty.json"): "is no scheduler file\n  help: give the address",
+        str(tmp_path / "other.json"): "is no scheduler file\n  help: give the address",
     }.items():
         with pytest.raises(ssdlab.InputError, match=f"--dask {address}: {problem}"):
             ssdlab.sweep(SMALL, cache=tmp_path, dask=address)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import signal
+import subprocess
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import polars
 import pytest
 
 import ssdlab
-from conftest import Cli
+from conftest import SSDLAB, Cli
 from ssdlab import foreign, mqsim
 from ssdlab.foreign import Part
 
@@ -399,6 +402,12 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
     ("changes", "flows", "words"),
     [
         ({"Page_Capacity": 8000}, None, ("ssdconfig.xml:", "Page_Capacity", "power of two")),
+        ({"PCIe_Lane_Bandwidth": "1e305"}, None, ("ssdconfig.xml:4: PCIe_Lane_Bandwidth", "0.001 to 1000")),
+        ({"PCIe_Lane_Bandwidth": "1e-300"}, None, ("ssdconfig.xml:4: PCIe_Lane_Bandwidth", "0.001 to 1000")),
+        ({"PCIe_Lane_Count": 1 << 40}, None, ("ssdconfig.xml:5: PCIe_Lane_Count", "1 to 1024")),
+        ({"Flash_Channel_Width": 5000}, None, ("Flash_Channel_Width", "half a page of 8192")),
+        ({"Page_Read_Latency_LSB": 1 << 50}, None, ("ssdconfig.xml:52: Page_Read_Latency_LSB", "10 s")),
+        ({"Data_Cache_DRAM_Data_Rate": 1 << 62}, flow(), ("Data_Cache_DRAM_Data_Rate", "bandwidth")),
         ({"Chip_No_Per_Channel": "many"}, None, ("ssdconfig.xml:", 'Chip_No_Per_Channel: "many"', "whole number")),
         ({"Ideal_Mapping_Table": "maybe"}, None, ("Ideal_Mapping_Table", "true or false")),
         ({"GC_Block_Selection_Policy": "BEST"}, None, ("GC_Block_Selection_Policy", "RGA")),
@@ -434,15 +443,51 @@ def test_errors_of_the_run_name_the_users_key(load: Load) -> None:
     assert "/ssdlab-" not in str(caught.value)
 
 
+def test_what_is_given_twice_is_noted_and_the_last_holds(load: Load, tmp_path: Path) -> None:
+    path = ssdconfig(tmp_path)
+    text = path.read_text()
+    first = f"<{mqsim.FLASH}>\n<Page_Capacity>4096</Page_Capacity><Block_No_Per_Plane>512</Block_No_Per_Plane>\n"
+    text = text.replace(f"<{mqsim.FLASH}>\n", f"{first}</{mqsim.FLASH}>\n<{mqsim.FLASH}>\n")
+    text = text.replace("\t\t<Block_No_Per_Plane>2048</Block_No_Per_Plane>\n", "")
+    path.write_text(text.replace("<Seed>321", "<Seed>5</Seed>\n<Seed>321"))
+    found = mqsim.load(path, workload(tmp_path, [flow()]))
+    geometry = device(found.parts[0])["geometry"]
+    assert (geometry["page_size"], geometry["blocks"]) == ("8192B", 512)
+    assert found.parts[0].options["seed"] == 321
+    (line,) = [line for line in found.notes if "given twice" in line]
+    assert line.startswith(f"{path}: given twice, the last holds: Seed (lines 11 and 12), Flash_Parameter_Set (lines ")
+    assert "Page_Capacity (lines 51 and " in line
+
+
+def test_the_pages_commands_run(cli: Cli, tmp_path: Path) -> None:
+    ssdconfig(tmp_path)
+    mixed = flow(Read_Percentage=70, Bandwidth=1 << 30, Device_Level_Data_Caching_Mode="TURNED_OFF")
+    workload(tmp_path, [mixed])
+    page = (Path(__file__).parent.parent / "docs/mqsim.md").read_text().replace("\\\n", " ")
+    (suspending,) = [
+        line.strip()[1:] for line in page.splitlines() if "schedule.suspend_erase=" in line and "$" in line
+    ]
+    (added,) = [line.split("`")[1] for line in page.splitlines() if "can be added: `--set" in line]
+    done = cli(*shlex.split(suspending)[1:], "-q", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["flash"]["suspend"]["programs"] > 0
+    plain = cli("run", "--mqsim", "ssdconfig.xml", "workload.xml", *shlex.split(added), "-q", "--json", "-")
+    assert plain.returncode == 0, plain.stderr
+
+
 def test_documents_that_are_not_mqsims_are_refused(cli: Cli, tmp_path: Path) -> None:
     config, work = ssdconfig(tmp_path), workload(tmp_path, [flow()])
     (tmp_path / "bomb.xml").write_text('<!DOCTYPE x [<!ENTITY a "aaaa">]>\n' + config.read_text().split("\n", 1)[1])
     (tmp_path / "broken.xml").write_text("<Execution_Parameter_Set>\n<a>\n")
+    for encoding in ("gb2312", "klingon"):
+        (tmp_path / f"{encoding}.xml").write_text(config.read_text().replace("us-ascii", encoding))
     for files, words in (
         ((work, config), ("workload.xml:1", "give ssdconfig.xml first")),
         (("bomb.xml", work), ("bomb.xml:1", "document type")),
         (("broken.xml", work), ("broken.xml:3", "is not XML")),
         (("nowhere.xml", work), ("nowhere.xml", "cannot be read")),
+        (("gb2312.xml", work), ("gb2312.xml:1", "encoding", "UTF-8")),
+        (("klingon.xml", work), ("klingon.xml:1", "encoding")),
     ):
         done = cli("run", "--mqsim", *files)
         assert done.returncode == 2
@@ -535,6 +580,7 @@ def test_several_runs_are_numbered_as_their_scenarios(cli: Cli, tmp_path: Path) 
         done = cli("run", *chosen, "--write-toml", "other", *words)
         assert done.returncode == 2
         assert f"{words[0]}: --write-toml runs nothing" in done.stderr
+    assert "--write-toml /proc/x/2: cannot be made" in cli("run", *chosen, "--write-toml", "/proc/x").stderr
 
 
 def test_no_output_takes_the_place_of_an_input(cli: Cli, tmp_path: Path) -> None:
@@ -567,9 +613,32 @@ def test_errors_of_a_later_run_say_what_is_written(cli: Cli, tmp_path: Path) -> 
     assert "Average_Request_Size" in done.stderr
     assert "note: written before: a.1.json" in done.stderr
     # An error that needs no other words, with what was kept beside it.
-    closed = cli("run", "--mqsim", *files, "--scenario", 1, "-q", "--set", "chip.t_rad=1us")
-    assert closed.returncode == 2
-    assert "did you mean `t_read`?" in closed.stderr
+    small(tmp_path, "1000 0 0 16 1\n3000 0 400000000 8 1\n")
+    work = workload(tmp_path, [traced()])
+    words = [f"--set={word}" for word in ("geometry.blocks=512", "gc.start=4", "gc.stop=4")]
+    beyond = cli("run", "--mqsim", files[0], work, *words, "--beyond", "refuse", "--requests-out", "a.parquet")
+    assert beyond.returncode == 2
+    assert beyond.stderr.count("no results were written") == 1
+
+
+def test_ctrl_c_in_a_later_run_says_what_is_kept(cli: Cli, tmp_path: Path) -> None:
+    endless = flow(Total_Requests_To_Generate=1 << 40, Working_Set_Percentage=1)
+    files = ssdconfig(tmp_path), workload(tmp_path, [flow()], [endless])
+    running = subprocess.Popen(
+        [SSDLAB, "run", "--mqsim", *files, "-q", "--json", "a.json"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while not (tmp_path / "a.1.json").exists():
+        time.sleep(0.01)
+        assert running.poll() is None
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    _, stderr = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert stderr.endswith("no results were written of this run; kept: a.1.json\n")
 
 
 def test_a_longer_duration_holds_over_the_stop_time(load: Load) -> None:

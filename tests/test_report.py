@@ -125,6 +125,21 @@ def test_logs_of_other_runs_are_passed_over(folders: Path, tmp_path: Path) -> No
     ]
 
 
+def test_runs_of_one_command_have_their_logs(tmp_path: Path) -> None:
+    for number in (1, 2):
+        words = {name: tmp_path / f"m.{name}.{number}.parquet" for name in ("requests", "series")}
+        ssdlab.run(
+            requests=100 * number,
+            json_out=tmp_path / f"m.{number}.json",
+            requests_out=words["requests"],
+            series_out=words["series"],
+        )
+    page, notes = collect(tmp_path)
+    assert notes == []
+    logs = [{kind: f"m.{kind}.{number}.parquet" for kind in ("requests", "series")} for number in (1, 2)]
+    assert [run["logs"] for run in page["runs"]] == logs
+
+
 def test_a_repeated_run_has_the_logs_of_every_seed(tmp_path: Path) -> None:
     ssdlab.run(requests=400, repeat=2, seed=4, json_out=tmp_path / "r.json", series_out=tmp_path / "s.parquet")
     page, notes = collect(tmp_path)

@@ -227,6 +227,7 @@ def _connect(address: str) -> Any:
     remedy = "give the address that `dask scheduler` prints (tcp://HOST:8786), or its --scheduler-file"
     try:
         if os.path.isfile(address):
+            _check_scheduler_file(address, remedy)
             return connect(scheduler_file=address, timeout=CONNECT_S, set_as_default=False)
         if not re.fullmatch(r"(\w+://)?[^/\s]+:\d+", address):
             raise InputError(f"--dask {address}: is no address and no file\n  help: {remedy}")
@@ -235,6 +236,18 @@ def _connect(address: str) -> Any:
         if isinstance(error, InputError):
             raise
         raise InputError(f"--dask {address}: no scheduler answers\n  help: {remedy}") from None
+
+
+def _check_scheduler_file(path: str, remedy: str) -> None:
+    import json
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("address"), str):
+        raise InputError(f"--dask {path}: is no scheduler file\n  help: {remedy}")
 
 
 def _file(name: str, size: int, sha256: str, path: str) -> File:

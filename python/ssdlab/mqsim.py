@@ -151,7 +151,8 @@ KEYS = [
             "CMD_Suspension_Support",
             "schedule.suspend_program, schedule.suspend_erase",
             "ERASE",
-            "`none`: MQSim's scheduler returns from the cases that would suspend; `--set` turns suspension on here",
+            "`none`: MQSim's scheduler returns from the cases that would suspend; `--set` turns suspension on here, "
+            "with the chip's phases (see above)",
         ),
         ("Page_Read_Latency_LSB", "chip.t_read", "75000", "a list of those that the technology has"),
         ("Page_Read_Latency_CSB", "chip.t_read", "75000"),
@@ -268,6 +269,9 @@ DOORBELL, READ_REQUEST, COMMAND, COMPLETION = 2, 4, 64, 16
 """Payloads of the messages of a command [B]."""
 FASTEST_DRAM = "100000GB/s"
 MOST_SIZES = 64
+LONGEST_NS = 10_000_000_000
+"""What an operation may take."""
+MOST_LANES = 1024
 UNTIL_STOPPED = 1 << 40
 """Requests of a flow that its time ends."""
 FORMATS = {"NANOSECOND": "mqsim", "MICROSECOND": "mqsim:time=us", "PICOSECOND": "mqsim"}
@@ -371,6 +375,13 @@ class _File:
                 f"{self.name}:{error.lineno}: is not XML: {expat.ErrorString(error.code)}\n"
                 "  help: give MQSim's ssdconfig.xml and workload.xml, in this order"
             ) from None
+        except InputError:
+            raise
+        except (LookupError, ValueError) as error:
+            raise InputError(
+                f"{self.name}:1: has an encoding that cannot be read: {error}\n"
+                '  help: save it in UTF-8, and say encoding="UTF-8"'
+            ) from None
         return top.children[0]
 
     def fail(self, node: _Node, problem: str, remedy: str) -> InputError:
@@ -381,6 +392,13 @@ class _File:
         if node.name not in names:
             self.notes.add("unknown, left out", f"{node.name} (line {node.line})")
         return node.name in names
+
+    def once(self, found: dict[str, _Node], name: str, node: _Node) -> None:
+        """Keeps a node by its name. Of two keys the last holds and two sections are one, as in MQSim: noted."""
+        if name in found:
+            self.notes.add("given twice, the last holds", f"{node.name} (lines {found[name].line} and {node.line})")
+            node.children = [*found[name].children, *node.children]
+        found[name] = node
 
     def section(self, node: _Node, *sections: str) -> _Section:
         return _Section(self, node, [key for key in KEYS if key.section in sections])
@@ -397,9 +415,9 @@ class _Section:
         spellings = {name: key.name for key in keys for name in (key.name, *key.aliases)}
         for child in node.children:
             if child.children:
-                self.inner[child.name] = child
+                file.once(self.inner, child.name, child)
             elif child.name in spellings:
-                self._values[spellings[child.name]] = child
+                file.once(self._values, spellings[child.name], child)
             else:
                 hint = near(child.name, spellings)
                 word = f"{child.name} (line {child.line}{', ' + hint if hint else ''})"
@@ -473,7 +491,10 @@ class _Drive:
 
     def __init__(self, file: _File) -> None:
         self.file = file
-        top = {node.name: node for node in file.root.children if file.known(node, (HOST, DEVICE))}
+        top: dict[str, _Node] = {}
+        for node in file.root.children:
+            if file.known(node, (HOST, DEVICE)):
+                file.once(top, node.name, node)
         if DEVICE not in top:
             raise file.fail(file.root, f"holds no {DEVICE}", "give MQSim's ssdconfig.xml")
         self.host = file.section(top.get(HOST, _Node(HOST, file.root.line)), HOST)
@@ -507,7 +528,10 @@ class _Drive:
 
     def _ns(self, section: _Section, name: str, ours: str) -> int:
         self.keys[ours] = section.where(name)
-        return section.whole(name)
+        value = section.whole(name)
+        if value > LONGEST_NS:
+            raise section.bad(name, "a whole number of ns, 10 s of them at most")
+        return value
 
     def _base(self) -> Document:
         """What holds for all scenarios."""
@@ -580,18 +604,22 @@ class _Drive:
             self.file.notes.add(
                 "taken otherwise", f"Channel_Transfer_Rate {rate}: {2000 / two:.4g} MT/s, as MQSim rounds it"
             )
+        if width > page // 2:
+            raise self.device.bad("Flash_Channel_Width", f"bytes, half a page of {page} at most")
         return page // width // 2 * two
 
     def _interface(self) -> Document:
-        lane = self.host.real("PCIe_Lane_Bandwidth", lambda rate: rate > 0, "a rate in GB/s above 0")
+        lane = self.host.real("PCIe_Lane_Bandwidth", lambda rate: 1e-3 <= rate <= 1e3, "GB/s, from 0.001 to 1000")
         lanes = self.host.whole("PCIe_Lane_Count", 1)
+        if lanes > MOST_LANES:
+            raise self.host.bad("PCIe_Lane_Count", f"a whole number from 1 to {MOST_LANES}")
 
         def message(payload: int) -> float:
             packets = -(-payload // PACKET)
             return -(-(payload + OVERHEAD * packets) // lanes) / lane
 
         delay = self.host.whole("SATA_Processing_Delay") if self.sata else 0
-        self.keys["host.t_submit"] = self.host.where("SATA_Processing_Delay")
+        self.keys["host.t_submit"] = self.host.where("SATA_Processing_Delay" if self.sata else "PCIe_Lane_Bandwidth")
         self.keys["host.link_bandwidth"] = self.host.where("PCIe_Lane_Bandwidth")
         self.keys["host.queue_depth"] = self.device.where("IO_Queue_Depth")
         self.keys["host.commands"] = self.device.where("Queue_Fetch_Size")
@@ -787,6 +815,7 @@ def _buffer(drive: _Drive, file: _File, flows: list[_Flow]) -> Document:
         * drive.device.whole("Data_Cache_DRAM_Data_Rate", 1)
         * drive.device.whole("Data_Cache_DRAM_Data_Busrt_Size", 1)
     )
+    drive.keys["buffer.dram_bandwidth"] = drive.device.where("Data_Cache_DRAM_Data_Rate")
     dram = FASTEST_DRAM
     if any(cached) and not any(flow.reads for flow in flows):
         dram = f"{rate}MB/s"

@@ -394,7 +394,10 @@ def _belongs(name: str, run: Json, alone: bool) -> bool:
     """Whether a log is that of a run, by its name; a result that is ``alone`` asks for no name but for its seed."""
     seeded = not run["repeated"] or f".seed{run['seed']}." in name
     rest = name.removeprefix(run["file"])
-    return seeded and (alone or (len(rest) < len(name) and not rest[0].isalnum()))
+    # Of several runs the log of m.2.json is m.requests.2.parquet.
+    stem, _, number = run["file"].rpartition(".")
+    numbered = number.isdecimal() and name.startswith(f"{stem}.") and f".{number}." in name.removeprefix(stem)
+    return seeded and (alone or numbered or (len(rest) < len(name) and not rest[0].isalnum()))
 
 
 def _add_requests(run: Json, log: polars.DataFrame) -> str:
