@@ -61,7 +61,7 @@ def beyond(windows: Sequence[str], options: Options, result: Result) -> Iterator
     if options.warmup or options.until_steady is not None:
         return
     for window in windows:
-        begin = re.match(r"\s*([\d.]+)\s*([a-z]+)", window)
+        begin = re.match(r"\s*([\d.]+)\s*([a-z]+)\s*:", window)
         if begin and float(begin[1]) * NS.get(begin[2], math.inf) > result.host.elapsed_s * 1e9:
             yield window
 
