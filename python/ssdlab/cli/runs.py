@@ -136,9 +136,15 @@ class Outputs(NamedTuple):
             "--timeline": self.timeline,
         }
 
-    def files(self) -> tuple[str, ...]:
-        """Those of them that are files."""
-        return tuple(path for path in self.paths().values() if path not in (None, "-"))
+    def files(self, seed: int, repeat: int) -> list[str]:
+        """The files that the runs of ``repeat`` seeds write."""
+        from ssdlab._runner import for_seed
+
+        logs = [path for path in (self.requests, self.series) if path is not None]
+        if repeat > 1:
+            logs = [for_seed(path, number) or "" for path in logs for number in range(seed, seed + repeat)]
+        results = [path for path in (self.json, self.timeline) if path not in (None, "-")]
+        return [path for path in (*results, *logs) if path is not None]
 
 
 def carry_out(
@@ -152,15 +158,30 @@ def carry_out(
 ) -> Result | Runs:
     """Plays a run, writes what is asked for, and shows its tables under a title. ``before`` are the files that runs
     before it have written."""
-    from ssdlab._runner import check_outputs, for_seed
+    from ssdlab._runner import check_outputs
 
-    check_outputs(outputs.paths(), (options.device, options.workload, *options.merge))
-    seeds = range(options.seed, options.seed + repeat)
-    json_out, files = outputs.json, outputs.files()
+    json_out = outputs.json
+    # Where there are several seeds, the logs are other files, and checked there.
+    paths = outputs.paths() if repeat == 1 else {"--json": json_out}
+    check_outputs(paths, (options.device, options.workload, *options.merge))
     result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty(), before=before)
-    if json_out not in (None, "-"):
+    if json_out is not None and json_out != "-":
         _write_json(json_out, result)
-    with heard(needed=bool(files)):
+    try:
+        _tell(result, options, outputs, repeat, quiet, title)
+    except KeyboardInterrupt:
+        what = "not all was shown" if outputs.timeline is None else f"{outputs.timeline} was not written"
+        files = outputs.files(options.seed, repeat)
+        interrupted(what, [*before, *(path for path in files if path != outputs.timeline)])
+    return result
+
+
+def _tell(result: Result | Runs, options: Options, outputs: Outputs, repeat: int, quiet: bool, title: str) -> None:
+    """Shows a run's tables and what was written, and writes its timeline."""
+    from ssdlab._runner import for_seed
+
+    json_out, seeds = outputs.json, range(options.seed, options.seed + repeat)
+    with heard(needed=bool(outputs.files(options.seed, repeat))):
         if title and not quiet and json_out != "-":
             click.echo(title)
         if not quiet and json_out != "-":
@@ -177,21 +198,16 @@ def carry_out(
         from ssdlab.result import Result
 
         assert isinstance(result, Result), "Invariant: a timeline shows one run"
-        try:
-            size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
-        except KeyboardInterrupt:
-            kept = [*before, *(path for path in files if path != outputs.timeline)]
-            _interrupted(f"{outputs.timeline} was not written", kept)
+        size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
         for window in module.beyond(outputs.windows, options, result):
             say(f"--window {window}: lies behind the end of the run: {outputs.timeline} shows nothing of it")
         with heard(needed=True):
             if not quiet:
                 told = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
                 click.echo(told, err=json_out == "-")
-    return result
 
 
-def _interrupted(what: str, kept: Sequence[str]) -> NoReturn:
+def interrupted(what: str, kept: Sequence[str]) -> NoReturn:
     """Ends after Ctrl-C, with a word on what there is."""
     # The terminal has echoed "^C" at the start of the line.
     start = "\n" if sys.stderr.isatty() else ""
@@ -242,7 +258,7 @@ def _play(
             return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
     except KeyboardInterrupt as error:
         told = str(getattr(error, "kept", "nothing was kept"))
-        _interrupted(f"{told} of this run" if before else told, before)
+        interrupted(f"{told} of this run" if before else told, before)
 
 
 def _bar() -> AbstractContextManager[tuple[Progress, Callable[[str], None]]]:

@@ -61,12 +61,16 @@ def run(
         title = f"{chr(10) if results else ''}{part.name}" if part is not None and several else ""
         options = _options(part, given, said, files)._replace(keep_requests=fio_layout)
         results.append(_carry_out(part, options, files, repeat, threads, quiet or fio_layout, title, written))
-        written += files.files()
+        written += files.files(options.seed, repeat)
     if fio_layout:
         from ssdlab import fio_output
+        from ssdlab.cli.runs import interrupted
 
         layout = fio_output.to_json if words.output_format == "fio-json" else fio_output.to_text
-        sys.stdout.write(layout(results, imported))
+        try:
+            sys.stdout.write(layout(results, imported))
+        except KeyboardInterrupt:
+            interrupted("not all was shown", written)
 
 
 def _options(part: Part | None, given: Mapping[str, Any], said: set[str], outputs: Outputs) -> Options:
