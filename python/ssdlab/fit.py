@@ -38,8 +38,6 @@ SIZES = (4096, 16384, 65536, 262144, 1048576)
 """The largest sizes of the classes of sizes [B]; the last class has no largest."""
 FREQUENT, MOST_FREQUENT = 0.05, 6
 """Sizes of such a share of an operation's requests or bytes are classes of their own; so many at most."""
-TRAINS = (5,)
-"""The classes of the longest gaps within trains of requests."""
 PLACES = ("new", "next", "skip", "recent", "earlier")
 NEW, NEXT, SKIP, RECENT, EARLIER = range(5)
 HEADS = 32
@@ -126,8 +124,7 @@ def fit(
     # What a phase emits, and the coarser symbols that the chain is found by.
     follows = (place == NEXT) + 2 * (place == SKIP)
     symbols, emitted = np.unique(np.stack([op, sizes, gaps, place]), axis=1, return_inverse=True)
-    trains = [_trains(gaps, longest) for longest in TRAINS]
-    _, coarse = np.unique(np.stack([op, sizes, np.minimum(gaps, LONG), follows, *trains]), axis=1, return_inverse=True)
+    _, coarse = np.unique(np.stack([op, sizes, np.minimum(gaps, LONG), follows]), axis=1, return_inverse=True)
     steps, mix, often = _chain(coarse.ravel(), emitted.ravel(), max(2, min(phases, kept.height // 50)), seed)
     phase = int(np.bincount(offset % 4096).argmax())
     names = [f"{OPS[o][0]}{s}" for o, s in zip(symbols[0], symbols[1], strict=True)]
@@ -194,17 +191,6 @@ def _size_classes(op: Whole, size: Whole) -> Whole:
     frequent = list(dict.fromkeys(one for _, one in sorted(found, reverse=True)))[:MOST_FREQUENT]
     for number, one in enumerate(frequent, len(SIZES) + 1):
         classes[size == one] = number
-    return classes
-
-
-def _trains(gaps: Whole, longest: int) -> Whole:
-    """How long the train is that a request belongs to: requests with gaps of at most class ``longest`` between them.
-    Classes of powers of 4, so that the chain keeps long trains apart from short ones: a phase knows no age."""
-    np = _numpy()
-    first = np.append(True, gaps[:-1] > longest)
-    number = np.cumsum(first) - 1
-    lengths: Whole = np.bincount(number)[number]
-    classes: Whole = np.ceil(np.log2(lengths) / 2).astype(np.int64)
     return classes
 
 
