@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Real = NDArray[np.float64]
 
 PHASES = 64
-"""How many phases a fit has."""
+"""How many phases a fit has. Fitted, as are the constants below: chosen by replays of shared traces (docs/fit.md)."""
 GAPS = (
     *(1_000, 4_000, 12_000, 40_000, 120_000, 400_000, 2_000_000, 30_000_000),
     *(300_000_000, 3_000_000_000, 30_000_000_000),

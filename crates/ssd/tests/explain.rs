@@ -5,8 +5,7 @@ mod common;
 use common::{config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
 use ssd::{Config, Device, Explainer, Explanation};
-use units::{Bytes, Time};
-use workload::{Op, Request};
+use workload::Request;
 
 fn explained(config: &Config, requests: &[Request], slowest: usize, wanted: Vec<u64>) -> Vec<Explanation> {
     let mut device = Device::watched(config, 1, Explainer::new(slowest, wanted, 0)).unwrap();
@@ -60,15 +59,7 @@ fn a_lone_read_with_retries_is_its_equation() {
     }
     for pipeline in ["off", "cache-read"] {
         config.set(&format!("read.pipeline={pipeline}")).unwrap();
-        let reads: Vec<Request> = (0..40)
-            .map(|page| Request {
-                time: Time(page * 10_000_000),
-                offset: Bytes(page * 16_384),
-                bytes: Bytes(16_384),
-                op: Op::Read,
-                queue: 0,
-            })
-            .collect();
+        let reads = common::lone_reads();
         let found = explained(&config, &reads, 0, (0..40).collect());
         assert_eq!(found.len(), 40);
         let mut most = 0;

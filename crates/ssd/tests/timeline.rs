@@ -307,15 +307,7 @@ fn retries_speculation_and_suspensions_have_names() {
     ] {
         config.set(word).unwrap();
     }
-    let reads: Vec<Request> = (0..40)
-        .map(|page| Request {
-            time: Time(page * 10_000_000),
-            offset: Bytes(page * 16_384),
-            bytes: Bytes(16_384),
-            op: Op::Read,
-            queue: 0,
-        })
-        .collect();
+    let reads = common::lone_reads();
     let (shown, _, _) = played(&config, &reads, None);
     let plane = &shown.tracks["drive/channel 0/die 0/plane 0"];
     let mut longest = 0;

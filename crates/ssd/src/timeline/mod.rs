@@ -177,7 +177,6 @@ pub struct Timeline {
     out: Writer,
     layout: Layout,
     explainer: Explainer,
-    begun: bool,
     requests: Counter,
     buffered: Counter,
     queues: Vec<Lanes>,
@@ -236,7 +235,6 @@ impl Timeline {
             out,
             layout,
             explainer: Explainer::new(0, Vec::new(), 0),
-            begun: false,
             requests,
             buffered,
             queues,
@@ -255,7 +253,7 @@ impl Timeline {
 
     /// Whether nothing that is still to come is shown.
     pub fn done(&self) -> bool {
-        self.begun && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
+        self.out.begun() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
     }
 
     /// Ends the file; returns its size [B].
@@ -377,7 +375,6 @@ impl Probe for Timeline {
         match event {
             Event::Begins { .. } => {
                 self.out.begin(now);
-                self.begun = true;
                 (self.arrived, self.outstanding) = (now, 0);
             }
             Event::Arrives { arrival } => {

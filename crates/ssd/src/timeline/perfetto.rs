@@ -63,8 +63,6 @@ pub struct TrackEvent {
     pub r#type: Option<i32>,
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
-    pub categories: Vec<String>,
     #[prost(string, optional, tag = "23")]
     pub name: Option<String>,
     #[prost(int64, optional, tag = "30")]

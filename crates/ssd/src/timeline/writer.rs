@@ -77,6 +77,11 @@ impl Writer {
         self.origin = Some(origin);
     }
 
+    /// Whether it has begun.
+    pub fn begun(&self) -> bool {
+        self.origin.is_some()
+    }
+
     /// The end of the last window, from the workload's beginning on.
     pub fn end(&self) -> Time {
         self.windows.iter().map(|(_, to)| *to).max().unwrap_or(Time::ZERO)

@@ -38,6 +38,18 @@ impl Probe for Watch {
     }
 }
 
+/// Forty reads of a page each, none of which meets another.
+pub fn lone_reads() -> Vec<Request> {
+    let read = |page: u64| Request {
+        time: Time(page * 10_000_000),
+        offset: Bytes(page * 16_384),
+        bytes: Bytes(16_384),
+        op: Op::Read,
+        queue: 0,
+    };
+    (0..40).map(read).collect()
+}
+
 /// A file with some text, written once by each test program; its path.
 fn file(place: &'static OnceLock<String>, name: &str, text: &str) -> &'static str {
     place.get_or_init(|| {
