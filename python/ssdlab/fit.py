@@ -1,7 +1,6 @@
 """Generators fitted to traces: a preset of phases that imitates a trace, and how far it does (docs/fit.md).
 
-The preset is a hidden Markov model: phases, each with its mix of kinds of requests, gaps and places. It is fitted by
-expectation maximization (L. E. Baum, T. Petrie, G. Soules, N. Weiss, Annals of Mathematical Statistics 41(1), 1970).
+The preset is a hidden Markov model: phases, each with its mix of requests and of bursts, and of the gaps behind them.
 """
 
 from __future__ import annotations
@@ -9,11 +8,13 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import api, hidden
 from ._core import InputError
 from .trace import PathLike, info, of_workload
 
@@ -23,21 +24,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
-    Real = NDArray[np.float64]
 
 PHASES = 64
 """How many phases a fit has. Fitted, as are the constants below: chosen by replays of shared traces (docs/fit.md)."""
 GAPS = (
-    *(1_000, 4_000, 12_000, 40_000, 120_000, 400_000, 2_000_000, 30_000_000),
-    *(300_000_000, 3_000_000_000, 30_000_000_000),
+    *(1_000, 4_000, 12_000, 40_000, 120_000, 400_000),
+    *(1_000_000, 2_500_000, 6_000_000, 15_000_000, 40_000_000),
+    *(120_000_000, 400_000_000, 3_000_000_000, 30_000_000_000),
 )
 """Where one class of gaps ends and the next begins [ns]."""
-LONG = 8
+LONG = 11
 """This class and those of longer gaps are one to the search for the chain."""
 SIZES = (4096, 16384, 65536, 262144, 1048576)
 """The largest sizes of the classes of sizes [B]; the last class has no largest."""
 FREQUENT, MOST_FREQUENT = 0.05, 6
 """Sizes of such a share of an operation's requests or bytes are classes of their own; so many at most."""
+BURST_GAP = 400_000
+"""Requests closer than this are one burst [ns]."""
+LONGEST_BURST = 1024
+"""Of a longer one each request stands for itself."""
+BURSTS, BURSTS_SHARE = 512, 0.25
+"""How many bursts a preset has at most, and which share of the trace's."""
 PLACES = ("new", "next", "skip", "recent", "earlier")
 NEW, NEXT, SKIP, RECENT, EARLIER = range(5)
 HEADS = 32
@@ -46,19 +53,13 @@ REACH = 1 << 18
 """What starts at most this far from the end of a stream is near it [B]."""
 REMEMBERED = 1 << 15
 """Requests after which an address is forgotten."""
+SHORT_STEP, SHORT_LAG = 32768, 7
+"""Skips [B] and re-accesses [requests] up to these are told from longer ones."""
 OPS = ("read", "write", "trim")
 LEAST_REQUESTS, LEAST_SHARE = 1000, 0.01
 """Latencies are compared of kinds with so many requests and such a share of all."""
 WITHIN = 0.10
 SPEEDS = ("timed", "timed:x10")
-
-
-def _numpy() -> Any:
-    try:
-        import numpy
-    except ModuleNotFoundError:
-        raise InputError("a fit needs numpy\n  help: pip install 'ssdlab[fit]'") from None
-    return numpy
 
 
 class Property(NamedTuple):
@@ -77,6 +78,21 @@ class Property(NamedTuple):
         return self.twin / self.trace if self.trace else math.inf
 
 
+class Places(NamedTuple):
+    """Where requests go; arrays of shape (requests,)."""
+
+    place: Whole
+    """NEW, NEXT, SKIP, RECENT or EARLIER."""
+    depth: Whole
+    """How many streams have gone on since that stream did."""
+    step: Whole
+    """From the stream's end [B]."""
+    lag: Whole
+    """How many requests ago the address was met last."""
+    before: Whole
+    """By which operation."""
+
+
 class Fitted(NamedTuple):
     """A generator fitted to a trace."""
 
@@ -92,6 +108,7 @@ def fit(
     about: str = "fitted to a trace",
     phases: int = PHASES,
     seed: int = 1,
+    in_order: bool = False,
 ) -> Fitted:
     """Fits a generator to a trace (a frame as :func:`ssdlab.trace.read` gives it).
 
@@ -100,11 +117,13 @@ def fit(
         about: a line on what it is.
         phases: how many phases the chain has.
         seed: where the search for the chain starts; same trace and seed, same preset.
+        in_order: the requests come in the trace's order and only sizes, gaps and places are drawn. Such a preset is as
+            long as the trace; :func:`missing` tells by it what the chain of phases misses, and what the laws miss.
 
     Raises:
         InputError: fewer than 100 requests, or numpy is missing.
     """
-    np = _numpy()
+    np = hidden.numpy()
     import polars as pl
 
     kept = trace.filter(pl.col("op") < len(OPS))
@@ -119,16 +138,44 @@ def fit(
         notes.append(f"the {queues} devices' shares: requests are dealt to as many queues in turn")
     gap = np.diff(time)
     gap = np.append(gap, int(np.median(gap)))
-    place, depth, step, lag, before = _places(op, offset, size, device)
+    places = _places(op, offset, size, device)
+    place, depth, step, lag, _ = places
     gaps, sizes = np.searchsorted(GAPS, gap, side="right"), _size_classes(op, size)
-    # What a phase emits, and the coarser symbols that the chain is found by.
-    follows = (place == NEXT) + 2 * (place == SKIP)
-    symbols, emitted = np.unique(np.stack([op, sizes, gaps, place]), axis=1, return_inverse=True)
-    _, coarse = np.unique(np.stack([op, sizes, np.minimum(gaps, LONG), follows]), axis=1, return_inverse=True)
-    steps, mix, often = _chain(coarse.ravel(), emitted.ravel(), max(2, min(phases, kept.height // 50)), seed)
+    # Of each place there are sorts: whether it is of the stream that went on last, and how far away.
+    sort = np.where((place == NEXT) | (place == SKIP), depth > 0, False) + np.select(
+        [place == SKIP, place == RECENT], [2 * (np.abs(step) > SHORT_STEP), lag > SHORT_LAG], 0
+    )
+    kinds, kind = np.unique(np.stack([op, sizes, sort]), axis=1, return_inverse=True)
+    kind = kind.ravel()
+    kind_names = [f"{OPS[o][0]}{s}{'abcd'[x]}" for o, s, x in kinds.T]
+    classes, gap_class = np.unique(np.stack([op, sizes, gaps]), axis=1, return_inverse=True)
+    gap_class = gap_class.ravel()
+    gap_names = [f"{OPS[o][0]}{s}g{g}" for o, s, g in classes.T]
+    words = [
+        f"{kind_names[k]}.{gap_names[g]}.{PLACES[p]}"
+        for k, g, p in zip(kind.tolist(), gap_class.tolist(), place.tolist(), strict=True)
+    ]
+    if in_order:
+        starts, ends = np.array([0]), np.array([kept.height])
+    else:
+        starts, ends = _bursts(gap)
+    burst = ends - starts > 1
+    told = _told(op, size, gap, place, starts, ends)
+    shape = _shapes(told, ends - starts, burst)
+    drawn = [
+        f"b{shape[i]}.{gap_names[gap_class[end - 1]]}" if burst[i] else words[start]
+        for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
+    ]
+    # What the chain is found by: of a request its operation, size and whether it follows a stream, of a burst its
+    # length, bytes and share of writes, and of both the gap behind them.
+    one = np.stack([op, sizes, (place == NEXT) + 2 * (place == SKIP)])[:, starts]
+    wrote = np.add.reduceat((op == 1).astype(np.int64), starts) / (ends - starts)
+    load = np.add.reduceat(size, starts) / 4096
+    row = np.stack([len(OPS) + told[:, 0], np.log2(np.maximum(load, 1)) / 2, np.round(2 * wrote)]).astype(np.int64)
+    behind = np.minimum(gaps[ends - 1], LONG)
+    _, symbols = np.unique(np.concatenate([np.where(burst, row, one), behind[None]]), axis=1, return_inverse=True)
+    path = hidden.path(symbols.ravel(), max(2, min(phases, len(starts) // 50)), seed)
     phase = int(np.bincount(offset % 4096).argmax())
-    names = [f"{OPS[o][0]}{s}" for o, s in zip(symbols[0], symbols[1], strict=True)]
-    words = [f"{n}.g{g}.{PLACES[p]}" for n, g, p in zip(names, symbols[2], symbols[3], strict=True)]
     lines = [
         f'about = "{about}"',
         "",
@@ -139,47 +186,66 @@ def fit(
         "",
         "[gap]",
     ]
-    for number in sorted(set(gaps.tolist())):
-        edges = np.quantile(gap[gaps == number], np.linspace(0, 1, 7))
-        lines.append(f'g{number} = {{ quantiles = "{":".join(_span(edge) for edge in edges)}" }}')
-    for o, s in sorted({(int(o), int(s)) for o, s in zip(symbols[0], symbols[1], strict=True)}):
-        own = (op == o) & (sizes == s)
-        lines += ["", f"[kind.{OPS[o][0]}{s}]", f'rw = "{OPS[o]}"', f'bs = "{_split(size[own])}"']
-        new = own & (place == NEW)
-        if new.sum() < 50:
-            new = (op == o) & (place == NEW)
-        if not new.any():
-            new = own
-        edges = np.quantile(np.maximum(offset[new] - phase, 0), np.linspace(0, 1, 25)).astype(np.int64) // 512 * 512
-        edges[-1] = max(edges[-1], edges[0] + 4096)
-        lines.append(f'zones = "{":".join(_bytes(edge) for edge in edges)}"')
-        lines.append(f'align = "{_align(offset[new] - phase)}"')
-        for where, streams in ((NEXT, "streams"), (SKIP, "skip_streams")):
-            if (own & (place == where)).any():
-                lines.append(f'{streams} = "{_shares(Counter(depth[own & (place == where)].tolist()))}"')
-        skips = own & (place == SKIP)
-        if skips.any():
-            lines.append(f'skips = "{_steps(step[skips])}"')
-            lines.append(f'skip_align = "{_align(offset[skips] - phase)}"')
-        for where in (RECENT, EARLIER):
-            again = own & (place == where)
-            if again.any():
-                ago = zip(before[again].tolist(), lag[again].tolist(), strict=True)
-                counted = Counter(f"{OPS[b]}@{1 << (a.bit_length() - 1)}" for b, a in ago)
-                lines.append(f'{PLACES[where]} = "{_shares(counted)}"')
+    for number, name in enumerate(gap_names):
+        own = gap[gap_class == number]
+        edges = np.quantile(own, np.linspace(0, 1, min(7, max(2, len(own)))))
+        lines.append(f'{name} = {{ quantiles = "{":".join(_span(edge) for edge in edges)}" }}')
+    for number, name in enumerate(kind_names):
+        lines += ["", f"[kind.{name}]", *_kind(op, offset - phase, size, places, kind == number)]
+    lines += ["", "[burst]"] if burst.any() else []
+    for number in np.unique(shape[burst]).tolist():
+        runs = ((word, len(list(run))) for word, run in itertools.groupby(words[starts[number] : ends[number]]))
+        said = " ".join(word if times == 1 else f"{word}*{times}" for word, times in runs)
+        lines.append(f'b{number} = {{ requests = "{said}" }}')
     lines += ["", "[phase]"]
-    for number in range(len(mix)):
-        drawn = {words[i]: mix[number, i] for i in np.flatnonzero(mix[number])}
-        after = {f"p{i}": steps[number, i] for i in np.flatnonzero(steps[number])}
-        deck = max(1, round(often[number] * kept.height))
-        lines.append(f'p{number} = {{ mix = "{_shares(drawn)}", next = "{_shares(after)}", deck = {deck} }}')
+    begins = np.flatnonzero(np.append(True, np.diff(path) != 0))
+    lengths, stays = np.diff(np.append(begins, len(path))), path[begins]
+    for number in range(int(path.max()) + 1):
+        own = stays == number
+        mix = _shares(Counter(drawn[i] for i in np.flatnonzero(path == number)))
+        after = _shares(Counter(f"p{i}" for i in np.roll(stays, -1)[own]))
+        stay = _stays(lengths[own])
+        lines.append(f'p{number} = {{ mix = "{mix}", stay = "{stay}", next = "{after}", deck = {own.sum()} }}')
     return Fitted("\n".join(lines) + "\n", tuple(notes))
+
+
+def _kind(op: Whole, offset: Whole, size: Whole, places: Places, own: Any) -> list[str]:
+    """The lines of the kind that the requests ``own`` are of; offsets are less those of [workload]."""
+    np = hidden.numpy()
+    place, depth, step, lag, before = places
+    mine = op[own][0]
+    lines = [f'rw = "{OPS[mine]}"', f'bs = "{_split(size[own])}"']
+    new = own & (place == NEW)
+    # Without new requests: zones for what finds no stream and nothing to meet again.
+    parts = 24 if new.any() else 1
+    if new.sum() < 50:
+        new = (op == mine) & (place == NEW)
+    if not new.any():
+        new = own
+    edges = np.quantile(np.maximum(offset[new], 0), np.linspace(0, 1, parts + 1)).astype(np.int64) // 512 * 512
+    edges[-1] = max(edges[-1], edges[0] + 4096)
+    lines.append(f'zones = "{":".join(_bytes(edge) for edge in edges)}"')
+    lines.append(f'align = "{_align(offset[new])}"')
+    for where, streams in ((NEXT, "streams"), (SKIP, "skip_streams")):
+        if (own & (place == where)).any():
+            lines.append(f'{streams} = "{_shares(Counter(depth[own & (place == where)].tolist()))}"')
+    skips = own & (place == SKIP)
+    if skips.any():
+        lines.append(f'skips = "{_steps(step[skips])}"')
+        lines.append(f'skip_align = "{_align(offset[skips])}"')
+    for where in (RECENT, EARLIER):
+        again = own & (place == where)
+        if again.any():
+            ago = zip(before[again].tolist(), lag[again].tolist(), strict=True)
+            counted = Counter(f"{OPS[b]}@{1 << (a.bit_length() - 1)}" for b, a in ago)
+            lines.append(f'{PLACES[where]} = "{_shares(counted)}"')
+    return lines
 
 
 def _size_classes(op: Whole, size: Whole) -> Whole:
     """The class of each size: those between :data:`SIZES`, and frequent sizes by themselves. A host cuts large requests
     into pieces of one size, which follow one another."""
-    np = _numpy()
+    np = hidden.numpy()
     classes: Whole = np.searchsorted(SIZES, size, side="left").astype(np.int64)
     found: list[tuple[float, int]] = []
     for each in range(len(OPS)):
@@ -194,10 +260,9 @@ def _size_classes(op: Whole, size: Whole) -> Whole:
     return classes
 
 
-def _places(op: Whole, offset: Whole, size: Whole, device: Whole) -> tuple[Whole, Whole, Whole, Whole, Whole]:
-    """Where each request goes, as the generator says it: place, depth of its stream, step from its end, and how many
-    requests ago the address was met last and by which operation."""
-    np = _numpy()
+def _places(op: Whole, offset: Whole, size: Whole, device: Whole) -> Places:
+    """Where each request goes, as the generator says it."""
+    np = hidden.numpy()
     place, depth, step, lag, before = (np.zeros(len(op), np.int64) for _ in range(5))
     heads: list[list[int]] = [[] for _ in OPS]
     last: dict[int, int] = {}
@@ -222,115 +287,90 @@ def _places(op: Whole, offset: Whole, size: Whole, device: Whole) -> tuple[Whole
         mine.insert(0, start + length)
         del mine[HEADS:]
         last[start] = i
-    return place, depth, step, lag, before
+    return Places(place, depth, step, lag, before)
 
 
-def _chain(coarse: Whole, emitted: Whole, phases: int, seed: int) -> tuple[Real, Real, Real]:
-    """Transitions between phases, what they emit, and how often they are met, as shares: by expectation maximization on
-    windows of the trace."""
-    np = _numpy()
-    most, longest = 60_000, 256
-    random = np.random.default_rng(seed)
-    n, kinds, words = len(coarse), int(coarse.max()) + 1, int(emitted.max()) + 1
-    length = min(longest, n)
-    windows = coarse[: n // length * length].reshape(-1, length)
-    some = len(windows)
-    if some * length > most:
-        some = most // length
-    chosen = windows[np.sort(random.choice(len(windows), some, replace=False))]
-    share = np.bincount(coarse, minlength=kinds) / n
-    # Begun as a chain of the symbols themselves, the frequent ones several times over.
-    own = np.argsort(-share)[:phases]
-    while len(own) < phases:
-        own = np.append(own, np.argmax(share / (1 + np.bincount(own, minlength=kinds))))
-    pairs = np.zeros((kinds, kinds))
-    np.add.at(pairs, (coarse[:-1], coarse[1:]), 1)
-    pairs = (pairs + share) / (pairs.sum(1, keepdims=True) + 1)
-    steps = pairs[own][:, own] * random.uniform(0.5, 1.5, (phases, phases)) + 1e-4
-    steps /= steps.sum(1, keepdims=True)
-    mix = 0.1 * share + 0.9 * (own[:, None] == np.arange(kinds))
-    mix *= random.uniform(0.8, 1.2, mix.shape)
-    mix /= mix.sum(1, keepdims=True)
-    first = np.full(phases, 1 / phases)
-    before = -math.inf
-    for turn in range(80):
-        there, moves, first, likely = _expect(chosen, first, steps, mix)
-        flat = chosen.T.ravel()
-        mix = np.stack([np.bincount(flat, weights=there[:, p], minlength=kinds) for p in range(phases)])
-        mix = mix + 1e-3 * share
-        mix /= mix.sum(1, keepdims=True)
-        steps = moves + 1e-9
-        steps /= steps.sum(1, keepdims=True)
-        if turn > 40 and likely - before < 2e-5:
-            break
-        before = likely
-    # All of the trace tells what the phases emit.
-    there, moves, _, _ = _expect(windows, first, steps, mix)
-    flat = emitted[: n // length * length].reshape(-1, length).T.ravel()
-    mix = np.stack([np.bincount(flat, weights=there[:, p], minlength=words) for p in range(phases)])
-    # What is seen less than once goes, and what is rare beside the rest.
-    used = there.sum(0) >= 1
-    mix, moves = mix[used], moves[used][:, used]
-    mix[mix < np.minimum(1.0, mix.max(1, keepdims=True))] = 0
-    # Of a phase's steps the least frequent go, as many as together are taken less than once in four fits: rare ways out
-    # of a phase count, each for little.
-    order = np.argsort(moves, axis=1)
-    ascending = np.take_along_axis(moves, order, axis=1)
-    np.put_along_axis(moves, order, np.where(ascending.cumsum(1) < 0.25, 0.0, ascending), axis=1)
-    steps = moves / moves.sum(1, keepdims=True)
-    seen = np.bincount(emitted, minlength=words) / n
-    mix /= mix.sum(1, keepdims=True)
-    # What all phases emit together is what the trace has: iterative proportional fitting.
-    often = there.sum(0)[used] / len(there)
-    for _ in range(50):
-        made = often @ mix
-        scaled = mix * np.where(made > 1e-9, seen / np.maximum(made, 1e-9), 1.0)
-        total = scaled.sum(1, keepdims=True)
-        mix = np.where(total > 1e-9, scaled / np.maximum(total, 1e-9), mix)
-    # The phase that is met most comes first.
-    order = np.argsort(-often, kind="stable")
-    return steps[order][:, order], mix[order], often[order]
+def _bursts(gap: Whole) -> tuple[Whole, Whole]:
+    """Where bursts and single requests start and end."""
+    np = hidden.numpy()
+    starts = np.flatnonzero(np.append(True, gap[:-1] >= BURST_GAP))
+    counts = np.diff(np.append(starts, len(gap)))
+    apart = counts > LONGEST_BURST
+    # A few bursts are no sample.
+    if (counts[~apart] > 1).sum() < 1 / BURSTS_SHARE:
+        apart[:] = True
+    starts = np.union1d(starts, np.flatnonzero(np.repeat(apart, counts)))
+    return starts, np.append(starts[1:], len(gap))
 
 
-def _expect(windows: Whole, first: Real, steps: Real, mix: Real) -> tuple[Real, Real, Real, float]:
-    """For every request of every window (in order of position, then window) the probabilities of the phases, expected
-    steps between them, the phases at the start, and the mean log likelihood of a request."""
-    np = _numpy()
-    across = windows.T
-    length, count, phases = len(across), len(windows), len(steps)
-    odds, scale = np.empty((length, count, phases)), np.empty((length, count))
-    by_symbol = np.ascontiguousarray(mix.T)
-    row = first * by_symbol[across[0]]
-    for at in range(length):
-        if at:
-            row = (row @ steps) * by_symbol[across[at]]
-        scale[at] = row.sum(1)
-        row = row / scale[at][:, None]
-        odds[at] = row
-    moves, back = np.zeros((phases, phases)), np.ones((count, phases))
-    for at in range(length - 1, -1, -1):
-        here = odds[at] * back
-        here /= here.sum(1, keepdims=True)
-        if at:
-            ahead = by_symbol[across[at]] * back / scale[at][:, None]
-            moves += odds[at - 1].T @ ahead
-            back = ahead @ steps.T
-        odds[at] = here
-    first = 0.5 * first + 0.5 * np.maximum(odds[0].mean(0), 1e-6)
-    return odds.reshape(-1, phases), moves * steps, first / first.sum(), float(np.log(scale).mean())
+def _told(op: Whole, size: Whole, gap: Whole, place: Whole, starts: Whole, ends: Whole) -> Any:
+    """What bursts are told apart by, a row for each: logarithms of length, bytes read, bytes written and duration, and
+    the share of requests that follow a stream. The weights are assumed."""
+    np = hidden.numpy()
+    count = ends - starts
+    read, written = (np.add.reduceat(np.where(op == o, size, 0), starts) / 4096 for o in (0, 1))
+    lasts = (np.add.reduceat(gap, starts) - gap[ends - 1]) / 1000
+    follow = np.add.reduceat(((place == NEXT) | (place == SKIP)).astype(np.int64), starts) / count
+    return np.stack(
+        [np.log2(count), np.log2(1 + read), np.log2(1 + written), np.log2(1 + lasts) / 2, 2 * follow], axis=1
+    )
+
+
+def _shapes(told: Any, count: Whole, burst: Any) -> Whole:
+    """For every burst the number of the one that stands for it: that nearest to the middle of its cluster (k-means from
+    seeds far apart: D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007)."""
+    np = hidden.numpy()
+    shape: Whole = np.arange(len(count))
+    which = np.flatnonzero(burst)
+    if not len(which):
+        return shape
+    points, weight = told[which], np.sqrt(count[which])
+    random = np.random.default_rng(1)
+    most = max(1, min(BURSTS, int(len(which) * BURSTS_SHARE)))
+    chosen = [int(random.choice(len(points), p=weight / weight.sum()))]
+    away = ((points - points[chosen[0]]) ** 2).sum(1)
+    while len(chosen) < most and away.max() > 0:
+        odds = weight * away
+        chosen.append(int(random.choice(len(points), p=odds / odds.sum())))
+        away = np.minimum(away, ((points - points[chosen[-1]]) ** 2).sum(1))
+    middle = points[chosen]
+    for turn in range(12):
+        apart = (points**2).sum(1)[:, None] - 2 * points @ middle.T + (middle**2).sum(1)
+        nearest = apart.argmin(1)
+        if turn < 11:
+            total = np.bincount(nearest, weights=weight, minlength=len(middle))
+            for axis in range(points.shape[1]):
+                sums = np.bincount(nearest, weights=weight * points[:, axis], minlength=len(middle))
+                middle[:, axis] = np.where(total > 0, sums / np.maximum(total, 1e-9), middle[:, axis])
+    for number in np.unique(nearest):
+        mine = np.flatnonzero(nearest == number)
+        shape[which[mine]] = which[mine[apart[mine, number].argmin()]]
+    return shape
+
+
+def _stays(lengths: Whole) -> str:
+    """The most frequent lengths, and of the rest the means of some quantiles."""
+    np = hidden.numpy()
+    counted = Counter(lengths.tolist())
+    top = dict(counted.most_common(12))
+    rest = np.sort(lengths[~np.isin(lengths, list(top))])
+    for part in np.array_split(rest, min(8, len(rest))) if len(rest) else ():
+        middle = round(float(part.mean()))
+        top[middle] = top.get(middle, 0) + len(part)
+    return _shares(dict(sorted(top.items())))
 
 
 def _align(offsets: Whole) -> str:
     """Which powers of two the offsets are multiples of, beyond what chance makes of coarser ones."""
-    np = _numpy()
+    np = hidden.numpy()
     powers = range(9, 25)
     share = [float(np.mean(offsets % (1 << power) == 0)) for power in powers]
     # Of what is a multiple of 2^k by chance half is one of 2^(k+1).
     least = [1.0]
     for one, two in itertools.pairwise(share):
         least.append(min(least[-1], max(0.0, 2 * two - one)))
-    own = {1 << p: a - b for p, a, b in zip(powers, least, [*least[1:], 0.0], strict=True)}
-    return _shares({_bytes(size): part for size, part in own.items() if part > 0.01}) or "512B"
+    own = {1 << p: round(1000 * (a - b)) for p, a, b in zip(powers, least, [*least[1:], 0.0], strict=True)}
+    return _shares({_bytes(size): part for size, part in own.items() if part > 10}) or "512B"
 
 
 def _steps(steps: Whole) -> str:
@@ -345,22 +385,22 @@ def _steps(steps: Whole) -> str:
 
 
 def _split(sizes: Whole) -> str:
-    """The most frequent sizes, and of the rest some quantiles."""
-    np = _numpy()
+    """The most frequent sizes, and of the rest the means of twelve parts that have equally many bytes."""
+    np = hidden.numpy()
     counted = Counter(sizes.tolist())
     top = dict(counted.most_common(6))
     rest = np.sort(sizes[~np.isin(sizes, list(top))])
-    for part in np.array_split(rest, min(6, len(rest))) if len(rest) else ():
-        middle = int(part[len(part) // 2])
-        top[middle] = top.get(middle, 0) + len(part)
+    parts = (rest.cumsum() - rest / 2) * 12 // max(rest.sum(), 1)
+    for number in np.unique(parts):
+        part = rest[parts == number]
+        mean = max(512, round(part.mean() / 512) * 512)
+        top[mean] = top.get(mean, 0) + len(part)
     return _shares({_bytes(size): times for size, times in sorted(top.items())})
 
 
-def _shares(counted: dict[Any, float] | Counter[Any]) -> str:
-    """Words with their shares in %."""
-    total = sum(counted.values())
-    ordered = sorted(counted.items(), key=lambda item: -item[1])
-    return ":".join(f"{word}/{share:.4g}" for word, count in ordered if (share := 100 * count / total) > 0)
+def _shares(counted: dict[Any, int] | Counter[Any]) -> str:
+    """Words with their counts, the most frequent first."""
+    return ":".join(f"{word}/{count}" for word, count in sorted(counted.items(), key=lambda item: -item[1]))
 
 
 def _bytes(count: int) -> str:
@@ -483,7 +523,6 @@ def check(
     Compared are kinds with 1,000 requests or more that are 1 % of the trace or more. The trace is replayed once, the
     twin with ``seeds`` seeds, and its latencies are averaged.
     """
-    from . import api
     from .confidence import mean_and_half_width
 
     paths = [os.fspath(path) for path in ([traces] if isinstance(traces, str | os.PathLike) else traces)]
@@ -506,15 +545,89 @@ def check(
     return rows
 
 
+class Missing(NamedTuple):
+    """A latency that differs, and what it would be if the twin had more of the trace: ratios to the trace's."""
+
+    replay: str
+    kind: str
+    metric: str
+    twin: float
+    in_order: float
+    """Requests in the trace's order; sizes, gaps and places drawn."""
+    gaps: float
+    """Only the gaps drawn, all else the trace's."""
+    places: float
+    """Only sizes and places drawn."""
+
+    @property
+    def what(self) -> str:
+        """What of the trace the twin misses most."""
+        parts = {"gaps": self.gaps, "sizes and places": self.places, "order": self.twin / self.in_order}
+        return max(parts, key=lambda part: abs(math.log(parts[part])))
+
+
+def missing(
+    trace: polars.DataFrame,
+    rows: Sequence[Agreement],
+    *,
+    device: PathLike = "tlc",
+    seeds: int = 5,
+) -> list[Missing]:
+    """What the twin misses where its latencies differ from the trace's.
+
+    Replays the trace with its gaps drawn anew, with its sizes and places drawn anew, and with both, as the laws of a
+    fitted preset say and in the order of the trace. What differs between the last and the twin is due to the order.
+    Trims are left out.
+
+    Args:
+        trace: as :func:`fit` takes it.
+        rows: what :func:`check` found.
+        device: the one that they were found on.
+        seeds: how many draws the latencies are the means of.
+    """
+    import polars as pl
+
+    differ = [row for row in rows if not row.agrees]
+    if not differ:
+        return []
+    own = trace.filter(pl.col("op") < len(OPS))
+    found: dict[tuple[str, str, str, str], list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        write(fit(own, in_order=True), path / "drawn.toml")
+        for seed in range(1, seeds + 1):
+            drawn = of_workload(path / "drawn.toml", seed=seed).drop("device")
+            for name, frame in (
+                ("in_order", own.with_columns(drawn)),
+                ("gaps", own.with_columns(drawn["time_ns"])),
+                ("places", own.with_columns(drawn["offset"], drawn["bytes"])),
+            ):
+                _write_mqsim(frame, path / "trace.txt")
+                for replay in dict.fromkeys(row.replay for row in differ):
+                    host = api.run(device, path / "trace.txt", replay=replay, format="mqsim").host
+                    for row in differ:
+                        if row.replay == replay:
+                            latency = getattr(getattr(host, row.kind).latency_ns, row.metric)
+                            found.setdefault((name, *row[:3]), []).append(latency / 1e3 / row.trace_us)
+    mean = {key: sum(ratios) / len(ratios) for key, ratios in found.items()}
+    return [
+        Missing(*row[:3], row.ratio, *(mean[name, *row[:3]] for name in ("in_order", "gaps", "places")))
+        for row in differ
+    ]
+
+
+def _write_mqsim(trace: polars.DataFrame, path: Path) -> None:
+    """Writes the reads and writes of a frame as an MQSim ASCII trace: time [ns], device, sector, sectors, 1 = read."""
+    import polars as pl
+
+    trace.filter(pl.col("op") < 2).select(
+        "time_ns", "device", pl.col("offset") // 512, (pl.col("bytes") + 511) // 512, 1 - pl.col("op")
+    ).write_csv(path, include_header=False, separator=" ")
+
+
 def twin_of(preset: PathLike, seed: int = 1) -> polars.DataFrame:
     """The requests of a fitted preset, as a frame."""
     return of_workload(preset, seed=seed)
-
-
-def furthest(rows: Sequence[Property]) -> Property | None:
-    """The property by which trace and twin differ most."""
-    known = [row for row in rows if row.trace > 0 and row.twin > 0]
-    return max(known, key=lambda row: abs(math.log(row.ratio)), default=None)
 
 
 def write(fitted: Fitted, out: PathLike) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars
 
     from .comparison import Comparison
-    from .fit import Agreement, Property
+    from .fit import Agreement, Missing, Property
     from .lifetime import Endurance
     from .result import Requests, Result, Runs, Section
     from .study import Verdict
@@ -275,6 +275,19 @@ def of_agreements(name: str, rows: Sequence[Agreement]) -> Table:
         verdict = "yes" if row.agrees else "no"
         cells.append((label, f"{row.trace_us:.4g}", f"{row.twin_us:.4g}{spread}", f"{row.ratio:.2f}", verdict))
     return Table(name, ("", "trace", "twin", "ratio", "within 10 %"), cells)
+
+
+def of_missing(name: str, rows: Sequence[Missing]) -> Table:
+    """What twins miss (see :func:`ssdlab.fit.missing`)."""
+    cells = [
+        (
+            f"{row.replay} {row.kind} {row.metric}",
+            *(f"{ratio:.2f}" for ratio in (row.gaps, row.places, row.in_order, row.twin)),
+            row.what,
+        )
+        for row in rows
+    ]
+    return Table(name, ("twin/trace", "gaps drawn", "sizes, places drawn", "both", "order too", "missing"), cells)
 
 
 def number(value: float | None) -> str:

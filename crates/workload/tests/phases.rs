@@ -78,6 +78,13 @@ fn new_requests_lie_in_zones_evenly_and_aligned() {
     met.sort_unstable();
     met.dedup();
     assert!(met.len() > 900, "{}", met.len());
+    // And in no pattern: no step from one to the next comes twice, so that they meet in dies as by chance.
+    let all = play(&one("zones = \"0B:30GiB\"", "k.long.new/1"), 1);
+    let mut steps: Vec<i64> = all.windows(2).map(|two| two[1].offset.0 as i64 - two[0].offset.0 as i64).collect();
+    steps.truncate(10_000);
+    steps.sort_unstable();
+    steps.dedup();
+    assert!(steps.len() > 9_900, "{}", steps.len());
     let moved = play(
         &one("zones = \"0B:1MiB\"", "k.long.new/1").replace("[workload]\n", "[workload]\noffset = \"1536B\"\n"),
         1,
@@ -162,6 +169,7 @@ fn what_cannot_be_met_is_refused_with_key_and_remedy() {
         ("zones = \"5MiB:1MiB\"", "k.long.new/1", "ascending order"),
         ("streams = \"32/1\"", "k.long.next/1", "0 to 31"),
         ("recent = \"write@0/1\"", "k.long.recent/1", "is not accepted"),
+        ("", "x.long/1", "there is no [burst.x]"),
         ("bx = 5", "k.long.new/1", "unknown key"),
     ] {
         let error = refused(&one(kind, mix));
@@ -171,6 +179,16 @@ fn what_cannot_be_met_is_refused_with_key_and_remedy() {
     for (what, with, found) in [
         ("next = \"a/1\"", "next = \"b/1\"", "there is no [phase.b]"),
         ("next = \"a/1\"", "next = \"none\"", "leads nowhere"),
+        ("next = \"a/1\"", "next = \"a/1\", stay = \"none\"", "lasts no request"),
+        ("next = \"a/1\"", "next = \"a/1\", stay = \"0/1\"", "is not accepted"),
+        (
+            "[phase]",
+            "[burst]\nb = { requests = \"\" }\n[phase]",
+            "burst.b.requests: configuration: burst.b.requests: has no",
+        ),
+        ("[phase]", "[burst]\nb = { requests = \"k.long.new*0\" }\n[phase]", "is not accepted"),
+        ("[phase]", "[burst]\nb = { requests = \"k.long.new k.x.new\" }\n[phase]", "there is no [gap.x]"),
+        ("[phase]", "[burst]\nb = { requests = \"k.long.recent\" }\n[phase]", "needs kind.k.recent"),
         ("[workload]\n", "[workload]\nread_ratio = 0.5\n", "workload.read_ratio"),
         ("[workload]\n", "[workload]\nrate_iops = 5\n", "workload.rate_iops"),
         ("[workload]\n", "[job.x]\n[workload]\n", "is there beside phases"),
@@ -183,10 +201,56 @@ fn what_cannot_be_met_is_refused_with_key_and_remedy() {
 
 #[test]
 fn phases_written_as_toml_read_back() {
-    let kind = "skips = \"8KiB/75:-12KiB/25\"\nrecent = \"read@4/1:write@1/2\"\nalign = \"4KiB/50:64KiB/50\"";
-    let workload = read(&one(kind, "k.short.new/3:k.long.recent/1:k.long.skip/1")).unwrap();
+    let kind = "skips = \"8KiB/75:-12KiB/25\"\nrecent = \"read@4/1:write@1/2\"\nalign = \"4KiB/50:64KiB/50\"\n\
+                [burst]\nb = { requests = \"k.long.new k.short.next*3\" }";
+    let text =
+        one(kind, "k.short.new/3:k.long.recent/1:k.long.skip/1:b.long/2").replace("a/1", "a/1\", stay = \"3/1:1/2");
+    let workload = read(&text).unwrap();
     let again = read(&workload.to_toml()).unwrap();
     assert_eq!((workload.jobs, workload.phases), (again.jobs, again.phases));
+}
+
+#[test]
+fn a_stay_lasts_as_often_as_it_says() {
+    let text = format!(
+        "{HEAD}[kind.r]\n[kind.w]\nrw = \"write\"\n[phase]\na = {{ mix = \"r.short.new/1\", stay = \"1/1:7/3\", next = \"b/1\" }}\n\
+         b = {{ mix = \"w.short.new/1\", stay = \"2/1\", next = \"a/1\", deck = 100 }}\n"
+    );
+    let all = play(&text, 1);
+    let runs: Vec<(Op, usize)> = all.chunk_by(|one, two| one.op == two.op).map(|run| (run[0].op, run.len())).collect();
+    let whole = &runs[..runs.len() - 1];
+    assert!(whole.iter().all(|run| matches!(run, (Op::Read, 1 | 7) | (Op::Write, 2))));
+    let stays = whole.iter().filter(|(op, _)| *op == Op::Read).count() as f64;
+    near(whole.iter().filter(|run| run.1 == 7).count() as f64 / stays, 0.75, 0.01, "stays of seven");
+}
+
+#[test]
+fn a_burst_comes_whole_and_the_phase_says_the_gap_behind_it() {
+    let text = format!(
+        "{HEAD}none = {{ quantiles = \"0ns\" }}\n[kind.r]\nbs = \"64KiB\"\n[kind.w]\nrw = \"write\"\n\
+         [burst]\nlog = {{ requests = \"w.none.new w.none.next*2 r.short.new\" }}\n\
+         [phase]\na = {{ mix = \"log.long/1:r.long.new/3\", next = \"a/1\", deck = 400 }}\n"
+    );
+    let all = play(&text, 1);
+    let mut bursts = 0.0;
+    let mut at = 0;
+    while at + 4 < all.len() {
+        let gap = |from: usize| all[from + 1].time.0 - all[from].time.0;
+        if all[at].op == Op::Read {
+            assert_eq!(gap(at), 5_000_000);
+            at += 1;
+            continue;
+        }
+        let burst = &all[at..at + 4];
+        assert!(burst[..3].iter().all(|request| request.op == Op::Write && request.time == burst[0].time));
+        assert!(burst[..3].windows(2).all(|two| two[1].offset.0 == two[0].offset.0 + two[0].bytes.0));
+        assert_eq!(burst[3].op, Op::Read);
+        assert_eq!(gap(at + 3), 5_000_000);
+        bursts += 1.0;
+        at += 4;
+    }
+    // One draw in four is a burst, of four requests.
+    near(4.0 * bursts / all.len() as f64, 4.0 / 7.0, 0.001, "requests of bursts");
 }
 
 #[test]

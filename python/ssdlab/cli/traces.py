@@ -175,13 +175,10 @@ def fit(
             sort_window=sort_window,
         )
         tables.append(table.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
-        missed = [row for row in agreements if not row.agrees]
-        worst = module.furthest(rows)
-        if missed and worst is not None:
-            notes.append(
-                f"{len(missed)} of {len(agreements)} latencies differ by more than 10 %; the property that differs "
-                f"most is {worst.name}: {worst.ratio:.2f} times the trace's"
-            )
+        missed = module.missing(frame, agreements, device=device, seeds=seeds)
+        if missed:
+            tables.append(table.of_missing(f"what is missing, over {seeds} seeds", missed))
+            notes.append(f"{len(missed)} of {len(agreements)} latencies differ by more than 10 %")
         elif agreements:
             notes.append(f"all {len(agreements)} latencies agree within 10 %")
         else:

@@ -162,9 +162,9 @@ impl Word for Ago {
     }
 }
 
-/// What a phase draws: a kind, a class of gaps behind it, and a place.
+/// A request as phases and bursts name it: its kind, the class of the gap behind it, and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
+pub struct One {
     /// The kind's name.
     pub kind: String,
     /// The name of the class of gaps.
@@ -173,16 +173,85 @@ pub struct Drawn {
     pub place: Place,
 }
 
-impl Word for Drawn {
-    const EXPECTS: &'static str = "KIND.GAP.PLACE with shares, such as \"small.long.new/60:small.short.next/40\" (places are \
-                                   new, next, skip, recent, earlier)";
-    fn parse(word: &str) -> Option<Drawn> {
+impl One {
+    fn parse(word: &str) -> Option<One> {
         let [kind, gap, place] = word.split('.').collect::<Vec<_>>().try_into().ok()?;
         let place = Place::read(&Scalar::Text(place.to_owned()))?;
-        Some(Drawn { kind: kind.to_owned(), gap: gap.to_owned(), place })
+        Some(One { kind: kind.to_owned(), gap: gap.to_owned(), place })
     }
+
     fn show(&self) -> String {
         format!("{}.{}.{}", self.kind, self.gap, self.place.word())
+    }
+}
+
+/// What a phase draws.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Drawn {
+    /// A request.
+    One(One),
+    /// A burst of this name, and the name of the class of the gap behind it.
+    Burst(String, String),
+}
+
+impl Word for Drawn {
+    const EXPECTS: &'static str = "KIND.GAP.PLACE or BURST.GAP with shares, such as \
+                                   \"small.long.new/60:small.short.next/30:flush.long/10\" (places are new, next, skip, \
+                                   recent, earlier)";
+    fn parse(word: &str) -> Option<Drawn> {
+        match word.split_once('.') {
+            Some((burst, gap)) if !gap.contains('.') => Some(Drawn::Burst(burst.to_owned(), gap.to_owned())),
+            _ => One::parse(word).map(Drawn::One),
+        }
+    }
+    fn show(&self) -> String {
+        match self {
+            Drawn::One(one) => one.show(),
+            Drawn::Burst(burst, gap) => format!("{burst}.{gap}"),
+        }
+    }
+}
+
+/// Requests one after the other, each with how often it stands there in a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row(pub Vec<(One, u32)>);
+
+impl Value for Row {
+    fn expects() -> String {
+        "KIND.GAP.PLACE, each with *TIMES where it is repeated, such as \"log.short.new log.short.next*7\" (places are new, \
+         next, skip, recent, earlier)"
+            .to_owned()
+    }
+
+    fn read(scalar: &Scalar) -> Option<Row> {
+        let Scalar::Text(text) = scalar else { return None };
+        let entry = |word: &str| match word.split_once('*') {
+            Some((one, times)) => Some((One::parse(one)?, times.parse().ok().filter(|times| *times > 0)?)),
+            None => Some((One::parse(word)?, 1)),
+        };
+        text.split_whitespace().map(entry).collect::<Option<Vec<_>>>().map(Row)
+    }
+
+    fn write(&self) -> Scalar {
+        let word = |(one, times): &(One, u32)| match times {
+            1 => one.show(),
+            times => format!("{}*{times}", one.show()),
+        };
+        Scalar::Text(self.0.iter().map(word).collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// How often something is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count(pub u32);
+
+impl Word for Count {
+    const EXPECTS: &'static str = "numbers (1 or more) with shares, such as \"1/60:8/40\"";
+    fn parse(word: &str) -> Option<Count> {
+        word.parse().ok().filter(|count| *count > 0).map(Count)
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
     }
 }
 
@@ -235,14 +304,24 @@ units::section! {
 }
 
 units::section! {
+    /// Requests that come together, in this order, in a workload of phases: [burst.NAME].
+    pub struct Burst in "burst" {
+        /// Its requests, each with the class of the gap to the next; the phase that draws the burst says the last gap.
+        requests: Row = Row::default(),
+    }
+}
+
+units::section! {
     /// A phase: [phase.NAME]. With such sections requests come by phases; the first one listed comes first.
     pub struct Phase in "phase" {
-        /// What its requests are: kind, class of the gap to the next, and place.
+        /// What it draws: requests (kind, class of the gap to the next, and place) and bursts.
         mix: Shares<Drawn> = Shares(Vec::new()),
-        /// In which phase the next request is.
+        /// How often it draws until it is left.
+        stay: Shares<Count> = Shares(vec![(Count(1), 1.0)]),
+        /// To which phase a stay leads.
         next: Shares<Name> = Shares(Vec::new()),
-        /// So many visits of the phase draw from one shuffled deck: together they have the shares of mix and next as
-        /// exactly as their number allows. 1 draws every time anew.
+        /// So many stays draw from shuffled decks: together they have the shares of stay, next and mix as exactly as their
+        /// number allows. 1 draws every time anew.
         deck: u32 = 1,
     }
 }
@@ -254,12 +333,14 @@ pub struct Phases {
     pub gaps: Vec<(String, Gap)>,
     /// Kinds of requests by name.
     pub kinds: Vec<(String, Kind)>,
+    /// Bursts by name.
+    pub bursts: Vec<(String, Burst)>,
     /// Phases by name.
     pub phases: Vec<(String, Phase)>,
 }
 
 /// The sections that make phases.
-pub(super) const PARTS: [&str; 3] = ["gap", "kind", "phase"];
+pub(super) const PARTS: [&str; 4] = ["gap", "kind", "burst", "phase"];
 
 /// Keys of [workload] that phases leave their meaning.
 pub const SHARED: [&str; 6] = ["requests", "align", "offset", "iodepth", "thinktime", "queues"];
@@ -275,11 +356,17 @@ impl Phases {
             };
             document.parts(section)?.into_iter().map(read).collect()
         }
-        let [gaps, kinds, phases] = PARTS;
-        let found =
-            Phases { gaps: parts(document, gaps)?, kinds: parts(document, kinds)?, phases: parts(document, phases)? };
+        let [gaps, kinds, bursts, phases] = PARTS;
+        let found = Phases {
+            gaps: parts(document, gaps)?,
+            kinds: parts(document, kinds)?,
+            bursts: parts(document, bursts)?,
+            phases: parts(document, phases)?,
+        };
         if found.phases.is_empty() {
-            for (section, there) in [(gaps, !found.gaps.is_empty()), (kinds, !found.kinds.is_empty())] {
+            for (section, there) in
+                [(gaps, !found.gaps.is_empty()), (kinds, !found.kinds.is_empty()), (bursts, !found.bursts.is_empty())]
+            {
                 if there {
                     let remedy = "write [phase.NAME] with mix = \"KIND.GAP.PLACE/SHARE:...\"".into();
                     return Err(document.error_at(section, section, "is there, and no phase draws from it", remedy));
@@ -294,8 +381,9 @@ impl Phases {
     pub fn sections(&self) -> Vec<(String, &dyn Section)> {
         let gaps = self.gaps.iter().map(|(name, gap)| (format!("gap.{name}"), gap as &dyn Section));
         let kinds = self.kinds.iter().map(|(name, kind)| (format!("kind.{name}"), kind as &dyn Section));
+        let bursts = self.bursts.iter().map(|(name, burst)| (format!("burst.{name}"), burst as &dyn Section));
         let phases = self.phases.iter().map(|(name, phase)| (format!("phase.{name}"), phase as &dyn Section));
-        gaps.chain(kinds).chain(phases).collect()
+        gaps.chain(kinds).chain(bursts).chain(phases).collect()
     }
 
     /// What of it cannot be met, with the keys of [workload] that say nothing beside it.
@@ -336,27 +424,47 @@ impl Phases {
             let wrong = zones.len() < 2 || zones[zones.len() - 1].0 > 1 << 60 || zones[0] == zones[zones.len() - 1];
             refuse(wrong, key("zones"), "hold no address".into(), "give two different addresses or more, up to 1EiB")?;
         }
+        let missing = |what: &str, word: &str| format!("there is no [{what}.{word}]");
+        let gap = |key: &str, gap: &str| {
+            let known = self.gaps.iter().any(|(known, _)| known == gap);
+            refuse(!known, key.to_owned(), missing("gap", gap), "write one, or name another gap")
+        };
+        let request = |key: &str, one: &One| {
+            let kind = self.kinds.iter().find(|(known, _)| *known == one.kind);
+            refuse(kind.is_none(), key.to_owned(), missing("kind", &one.kind), "write one, or name another kind")?;
+            gap(key, &one.gap)?;
+            let law = kind.and_then(|(_, kind)| match one.place {
+                Place::New => None,
+                Place::Next => kind.streams.0.is_empty().then_some("streams"),
+                Place::Skip if kind.skips.0.is_empty() => Some("skips"),
+                Place::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
+                Place::Recent => kind.recent.0.is_empty().then_some("recent"),
+                Place::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
+            });
+            let problem = format!("{} needs kind.{}.{}", one.show(), one.kind, law.unwrap_or_default());
+            refuse(law.is_some(), key.to_owned(), problem, "write it, or choose another place")
+        };
+        for (name, burst) in &self.bursts {
+            let key = format!("burst.{name}.requests");
+            let none = burst.requests.0.is_empty();
+            refuse(none, key.clone(), "has no request".into(), "write KIND.GAP.PLACE*TIMES KIND.GAP.PLACE ...")?;
+            burst.requests.0.iter().try_for_each(|(one, _)| request(&key, one))?;
+        }
         for (name, phase) in &self.phases {
             let key = |key: &str| format!("phase.{name}.{key}");
             refuse(phase.mix.0.is_empty(), key("mix"), "draws nothing".into(), "write KIND.GAP.PLACE/SHARE:...")?;
             for (drawn, _) in &phase.mix.0 {
-                let problem = |what: &str, word: &str| format!("there is no [{what}.{word}]");
-                let kind = self.kinds.iter().find(|(known, _)| *known == drawn.kind);
-                refuse(kind.is_none(), key("mix"), problem("kind", &drawn.kind), "write one, or name another kind")?;
-                let known = self.gaps.iter().any(|(known, _)| *known == drawn.gap);
-                refuse(!known, key("mix"), problem("gap", &drawn.gap), "write one, or name another gap")?;
-                let law = kind.and_then(|(_, kind)| match drawn.place {
-                    Place::New => None,
-                    Place::Next => kind.streams.0.is_empty().then_some("streams"),
-                    Place::Skip if kind.skips.0.is_empty() => Some("skips"),
-                    Place::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
-                    Place::Recent => kind.recent.0.is_empty().then_some("recent"),
-                    Place::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
-                });
-                let problem = format!("{} needs kind.{}.{}", drawn.show(), drawn.kind, law.unwrap_or_default());
-                refuse(law.is_some(), key("mix"), problem, "write it, or choose another place")?;
+                match drawn {
+                    Drawn::One(one) => request(&key("mix"), one)?,
+                    Drawn::Burst(burst, behind) => {
+                        let known = self.bursts.iter().any(|(known, _)| known == burst);
+                        refuse(!known, key("mix"), missing("burst", burst), "write one, or name another burst")?;
+                        gap(&key("mix"), behind)?;
+                    }
+                }
             }
-            refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many visits a deck serves")?;
+            refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many stays a deck serves")?;
+            refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write REQUESTS/SHARE:...")?;
             refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
             for (Name(next), _) in &phase.next.0 {
                 let known = self.phases.iter().any(|(known, _)| known == next);
@@ -394,8 +502,8 @@ struct Ready {
     op: Op,
     size: SizeOf,
     zones: Vec<u64>,
-    /// For each zone the point on the circle of 2^64 where the next new request lies.
-    points: Vec<u64>,
+    /// For each zone how many new requests it has had, from a start of its own.
+    visits: Vec<u64>,
     align: SizeOf,
     streams: Table<u32>,
     skip_streams: Table<u32>,
@@ -405,12 +513,20 @@ struct Ready {
     earlier: Table<(Op, u32)>,
 }
 
-/// 2^64 over the golden ratio: the steps of the additive recurrence that spreads points most evenly over a circle
-/// (D. E. Knuth, The Art of Computer Programming 3, 6.4, theorem S).
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// The point on the circle of 2^64 of a visit, such that the visits one after the other spread evenly over it at every scale
+/// and in no pattern: a van der Corput sequence with its digits scrambled, each by those before it (S. Laine, T. Karras,
+/// "Stratified sampling for stochastic transparency", Computer Graphics Forum 30(4), 2011; the constants are any even ones).
+fn scattered(visit: u64) -> u64 {
+    // A digit depends on those below it only, so that turned around it depends on those before it.
+    let scramble = |x: u64, even: u64| x ^ x.wrapping_mul(even);
+    [0x9E37_79B9_7F4A_7C14, 0xBF58_476D_1CE4_E5B8, 0x94D0_49BB_1331_11EA, 0xD6E8_FEB8_6659_FD92]
+        .into_iter()
+        .fold(visit, scramble)
+        .reverse_bits()
+}
 
 impl Ready {
-    fn new(kind: &Kind, generator: &Generator, points: Stream) -> Ready {
+    fn new(kind: &Kind, generator: &Generator, starts: Stream) -> Ready {
         let ago = |shares: &Shares<Ago>| {
             let table: Vec<((Op, u32), f64)> =
                 shares.0.iter().map(|(Ago(does, least), share)| ((op_of(*does), *least), *share)).collect();
@@ -420,7 +536,7 @@ impl Ready {
         Ready {
             op: op_of(kind.rw),
             size: SizeOf::new(&kind.bs, generator.align),
-            points: (0..zones.len() as u64 - 1).map(|zone| points.bits(zone)).collect(),
+            visits: (0..zones.len() as u64 - 1).map(|zone| starts.bits(zone)).collect(),
             zones,
             align: SizeOf::new(&kind.align, generator.align),
             streams: Table::new(kind.streams.0.iter().copied()),
@@ -441,23 +557,41 @@ fn op_of(does: Does) -> Op {
     }
 }
 
-/// What is drawn next: the kind's number, the gap's and the place.
+/// A request to come: the kind's number, the gap's and the place.
 type Next = (u32, u32, Place);
+
+/// What a phase draws: a request, or a burst's number and the number of the gap behind it.
+#[derive(Clone, Copy)]
+enum Draw {
+    One(Next),
+    Burst(u32, u32),
+}
 
 /// A phase, ready to draw from.
 struct Drawing {
-    mix: Table<Next>,
+    mix: Table<Draw>,
+    stay: Table<u32>,
     next: Table<u32>,
-    deck: u64,
-    visits: u64,
+    /// Stays, and draws, that one deck serves.
+    stays_deck: u64,
+    draws_deck: u64,
+    stays: u64,
+    draws: u64,
 }
 
 impl Drawing {
-    /// What the phase's present visit draws: the request, and the phase after it.
-    fn visit(&mut self, kinds: Stream, phases: Stream) -> (Next, u32) {
-        let visit = self.visits;
-        self.visits += 1;
-        (self.mix.at(dealt(kinds, visit, self.deck)), self.next.at(dealt(phases, visit, self.deck)))
+    /// A new stay: how many draws it lasts, and the phase after it.
+    fn stay(&mut self, stays: Stream, phases: Stream) -> (u32, u32) {
+        let stay = self.stays;
+        self.stays += 1;
+        (self.stay.at(dealt(stays, stay, self.stays_deck)), self.next.at(dealt(phases, stay, self.stays_deck)))
+    }
+
+    /// What the phase draws next.
+    fn draw(&mut self, kinds: Stream) -> Draw {
+        let draw = self.draws;
+        self.draws += 1;
+        self.mix.at(dealt(kinds, draw, self.draws_deck))
     }
 }
 
@@ -488,8 +622,13 @@ fn dealt(stream: Stream, visit: u64, deck: u64) -> f64 {
 pub(super) struct Chain {
     gaps: Vec<Vec<f64>>,
     kinds: Vec<Ready>,
+    bursts: Vec<Vec<Next>>,
     phases: Vec<Drawing>,
-    /// The phase of the request to come but one, and what the one to come is.
+    /// The burst that is under way, how many of its requests have come, and the gap behind it.
+    burst: (u32, u32, u32),
+    /// The phase, how many draws of its stay are still to come, the phase after it, and what the request to come is.
+    phase: u32,
+    left: u32,
     after: u32,
     coming: Next,
     offset: u64,
@@ -502,6 +641,7 @@ pub(super) struct Chain {
 
 struct Streams {
     phases: Stream,
+    stays: Stream,
     kinds: Stream,
     arrivals: Stream,
     sizes: Stream,
@@ -515,13 +655,38 @@ impl Chain {
         fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
             parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
         }
-        let drawn = |drawn: &Drawn| (number(&phases.kinds, &drawn.kind), number(&phases.gaps, &drawn.gap), drawn.place);
+        let one = |one: &One| (number(&phases.kinds, &one.kind), number(&phases.gaps, &one.gap), one.place);
+        let drawn = |drawn: &Drawn| match drawn {
+            Drawn::One(request) => Draw::One(one(request)),
+            Drawn::Burst(burst, gap) => Draw::Burst(number(&phases.bursts, burst), number(&phases.gaps, gap)),
+        };
+        let burst = |(_, burst): &(String, Burst)| -> Vec<Next> {
+            burst
+                .requests
+                .0
+                .iter()
+                .flat_map(|(request, times)| std::iter::repeat_n(one(request), *times as usize))
+                .collect()
+        };
         let phase = |(_, phase): &(String, Phase)| {
-            let mix: Vec<(Next, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
+            let mix: Vec<(Draw, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
             let step = |(Name(name), share): &(Name, f64)| (number(&phases.phases, name), *share);
             let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
-            let (mix, next) = (Table::new(mix.into_iter()), Table::new(next.into_iter()));
-            Drawing { mix, next, deck: phase.deck.into(), visits: 0 }
+            let stay: Vec<(u32, f64)> =
+                phase.stay.0.iter().map(|(Count(requests), share)| (*requests, *share)).collect();
+            let (total, weight) = stay
+                .iter()
+                .fold((0.0, 0.0), |(sum, all), (requests, share)| (sum + f64::from(*requests) * share, all + share));
+            let stays_deck = u64::from(phase.deck);
+            Drawing {
+                mix: Table::new(mix.into_iter()),
+                stay: Table::new(stay.into_iter()),
+                next: Table::new(next.into_iter()),
+                stays_deck,
+                draws_deck: if stays_deck > 1 { (phase.deck as f64 * total / weight).round() as u64 } else { 1 },
+                stays: 0,
+                draws: 0,
+            }
         };
         let points = stream("scatter");
         let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
@@ -531,7 +696,11 @@ impl Chain {
                 .zip(&phases.kinds)
                 .map(|(i, (_, kind))| Ready::new(kind, generator, points.entity(i)))
                 .collect(),
+            bursts: phases.bursts.iter().map(burst).collect(),
             phases: phases.phases.iter().map(phase).collect(),
+            burst: (0, u32::MAX, 0),
+            phase: 0,
+            left: 0,
             after: 0,
             coming: (0, 0, Place::New),
             offset: generator.offset.0,
@@ -539,6 +708,7 @@ impl Chain {
             began: Vec::new(),
             streams: Streams {
                 phases: stream("phases"),
+                stays: stream("stays"),
                 kinds: stream("kinds"),
                 arrivals: stream("arrivals"),
                 sizes: stream("sizes"),
@@ -557,11 +727,30 @@ impl Chain {
         gap
     }
 
-    /// Goes to the next phase.
+    /// Goes on in the burst, in the phase, or to the next one.
     fn visit(&mut self) {
-        let phase = u64::from(self.after);
-        let (kinds, phases) = (self.streams.kinds.entity(phase), self.streams.phases.entity(phase));
-        (self.coming, self.after) = self.phases[phase as usize].visit(kinds, phases);
+        let (burst, come, behind) = self.burst;
+        if let Some(&(kind, gap, place)) = self.bursts.get(burst as usize).and_then(|row| row.get(come as usize)) {
+            let last = come as usize + 1 == self.bursts[burst as usize].len();
+            self.burst.1 += 1;
+            self.coming = (kind, if last { behind } else { gap }, place);
+            return;
+        }
+        let draws = &self.streams;
+        if self.left == 0 {
+            self.phase = self.after;
+            let own = u64::from(self.phase);
+            (self.left, self.after) =
+                self.phases[self.phase as usize].stay(draws.stays.entity(own), draws.phases.entity(own));
+        }
+        self.left -= 1;
+        match self.phases[self.phase as usize].draw(draws.kinds.entity(u64::from(self.phase))) {
+            Draw::One(next) => self.coming = next,
+            Draw::Burst(burst, behind) => {
+                self.burst = (burst, 0, behind);
+                self.visit();
+            }
+        }
     }
 
     /// The gap at the share `u` of a class.
@@ -609,9 +798,9 @@ impl Chain {
             }
         };
         let began = known.filter(|at| *at < 1 << 62).unwrap_or_else(|| {
-            let zone = draws.addresses.below(i, kind.points.len() as u64) as usize;
-            let point = kind.points[zone];
-            kind.points[zone] = point.wrapping_add(GOLDEN);
+            let zone = draws.addresses.below(i, kind.visits.len() as u64) as usize;
+            let point = scattered(kind.visits[zone]);
+            kind.visits[zone] = kind.visits[zone].wrapping_add(1);
             let (start, end) = (kind.zones[zone], kind.zones[zone + 1]);
             let at = start + ((u128::from(point) * u128::from(end - start)) >> 64) as u64;
             let align = kind.align.draw(draws.addresses.entity(1), i);
