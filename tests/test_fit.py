@@ -156,6 +156,8 @@ def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: 
     assert "read_ratio" not in ran.stdout, "keys without a meaning beside phases are not in the manifest"
     for words, says in (
         (("t.csv", "--out", "twin.csv"), "is no workload file"),
+        (("t.csv", "--out", "none/twin.toml"), "there is no folder none"),
+        (("t.csv", "--device", "twin.toml", "--out", "twin.toml"), "is an input of this run"),
         (("missing.csv", "--out", "twin.toml"), "missing.csv"),
     ):
         done = cli("trace", "fit", *words)

@@ -187,6 +187,7 @@ fn what_cannot_be_met_is_refused_with_key_and_remedy() {
             "burst.b.requests: configuration: burst.b.requests: has no",
         ),
         ("[phase]", "[burst]\nb = { requests = \"k.long.new*0\" }\n[phase]", "is not accepted"),
+        ("[phase]", "[burst]\nb = { requests = \"k.long.new*4000000000\" }\n[phase]", "has 4000000000 requests"),
         ("[phase]", "[burst]\nb = { requests = \"k.long.new k.x.new\" }\n[phase]", "there is no [gap.x]"),
         ("[phase]", "[burst]\nb = { requests = \"k.long.recent\" }\n[phase]", "needs kind.k.recent"),
         ("[workload]\n", "[workload]\nread_ratio = 0.5\n", "workload.read_ratio"),

@@ -152,9 +152,11 @@ def fit(
     from ssdlab import table
     from ssdlab import trace as traces_module
     from ssdlab._core import InputError
+    from ssdlab._runner import check_outputs
 
     if not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
+    check_outputs({"--out": out}, (device, *traces))
     frame = traces_module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     about = "fitted to " + ", ".join(os.path.basename(path) for path in traces)
     found = module.fit(frame, about=about, phases=phases or module.PHASES)

@@ -18,6 +18,8 @@ use crate::request::Op;
 const HEADS: usize = 32;
 /// Requests that are remembered.
 const REMEMBERED: usize = 1 << 16;
+/// A burst has at most so many requests.
+const LONGEST_BURST: u64 = 1 << 24;
 /// From here on that many requests are searched for one of the operation that is meant.
 const SEARCHED: usize = 64;
 
@@ -448,6 +450,9 @@ impl Phases {
             let key = format!("burst.{name}.requests");
             let none = burst.requests.0.is_empty();
             refuse(none, key.clone(), "has no request".into(), "write KIND.GAP.PLACE*TIMES KIND.GAP.PLACE ...")?;
+            let length: u64 = burst.requests.0.iter().map(|(_, times)| u64::from(*times)).sum();
+            let problem = format!("has {length} requests");
+            refuse(length > LONGEST_BURST, key.clone(), problem, "write 16,777,216 or fewer")?;
             burst.requests.0.iter().try_for_each(|(one, _)| request(&key, one))?;
         }
         for (name, phase) in &self.phases {
@@ -464,7 +469,7 @@ impl Phases {
                 }
             }
             refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many stays a deck serves")?;
-            refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write REQUESTS/SHARE:...")?;
+            refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write TIMES/SHARE:...")?;
             refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
             for (Name(next), _) in &phase.next.0 {
                 let known = self.phases.iter().any(|(known, _)| known == next);
