@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars
@@ -9,6 +10,7 @@ import pytest
 
 from conftest import Cli
 from ssdlab import InputError, fit, trace
+from ssdlab.reproduce import Reproducer
 from test_shared_traces import FOLDER
 
 pytest.importorskip("numpy")
@@ -154,6 +156,12 @@ def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: 
     assert ran.returncode == 0, ran.stderr
     assert '"phase.p0"' in ran.stdout
     assert "read_ratio" not in ran.stdout, "keys without a meaning beside phases are not in the manifest"
+    command = Reproducer((tmp_path,)).command_of(json.loads(ran.stdout)["manifest"])
+    assert command.exact, command
+    shown = cli("run", "--workload", "twin.toml", "--requests", 500, "--output-format", "fio")
+    assert "workload: (groupid=0" in shown.stdout, shown.stderr
+    shown = cli("run", "--workload", "twin.toml", "--requests", 500)
+    assert "tlc: 8 phases, timed" in shown.stdout, shown.stderr
     for words, says in (
         (("t.csv", "--out", "twin.csv"), "is no workload file"),
         (("t.csv", "--out", "none/twin.toml"), "there is no folder none"),

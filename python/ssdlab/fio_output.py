@@ -47,7 +47,11 @@ def jobs_of(result: Result, group: int = 0) -> tuple[Job, ...]:
     """The jobs of a run that no job file describes: one a queue, by the names in the workload; all of this groupid."""
     work = result.manifest.workload
     named = work.jobs if "jobs" in work else {"": work.generator} if "generator" in work else {}
-    names = [name or "workload" for name, job in named.items() for _ in range(int(job["numjobs"]) * int(job["queues"]))]
+    names = []
+    for name, job in named.items():
+        # Phases have no numjobs.
+        copies = int(job["numjobs"]) if "numjobs" in job else 1
+        names += [name or "workload"] * (copies * int(job["queues"]))
     numbers = sorted(int(queue) for queue in result.host.queue)
     if not names and len(numbers) == 1:
         names = [""] * numbers[0] + [str(work["trace"])] if "trace" in work else names

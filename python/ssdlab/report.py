@@ -359,6 +359,8 @@ def _title(result: Json) -> str:
 
 
 def _workload(work: Json) -> str:
+    if "phases" in work:
+        return f"{sum(name.startswith('phase.') for name in work['phases'])} phases"
     parts = {"": work["generator"]} if "generator" in work else work.get("jobs", {})
     jobs = [f"{f'{name}: ' if name else ''}{job['rw']} {job['bs']}" for name, job in parts.items()]
     traces = [str(part["trace"]) for part in work.get("traces", [work]) if "trace" in part]

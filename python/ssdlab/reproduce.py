@@ -212,7 +212,7 @@ def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def _workload_file(workload: dict[str, Any]) -> str:
     """A workload file that says every key."""
     jobs = {f"job.{name}": keys for name, keys in workload.get("jobs", {}).items()}
-    sections = jobs or {"workload": workload["generator"]}
+    sections = jobs or {"workload": workload["generator"]} | workload.get("phases", {})
     # JSON's texts, numbers, truths and lists are TOML's.
     lines = [
         f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())

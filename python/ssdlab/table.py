@@ -155,6 +155,8 @@ def _title(result: Result) -> str:
     work = manifest.workload
     if "trace" in work:
         what = work.trace
+    elif "phases" in work:
+        what = f"{sum(name.startswith('phase.') for name in work.phases)} phases"
     elif "generator" in work:
         what = f"{work.generator.rw} {work.generator.bs}"
     else:

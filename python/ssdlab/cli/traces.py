@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @commands.group()
 def trace() -> None:
-    """Describe, convert and cut block traces."""
+    """Describe, convert, cut and imitate block traces."""
 
 
 def _reading(command: Callable[..., None]) -> Callable[..., None]:
