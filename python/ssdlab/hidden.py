@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Real = NDArray[np.float64]
 
 WINDOW, MOST = 256, 60_000
-"""The search takes windows of so many symbols, and so many symbols in all."""
+"""The search takes windows of so many symbols, and so many symbols in all. Fitted with those of :mod:`ssdlab.fit`."""
 
 
 def numpy() -> Any:
