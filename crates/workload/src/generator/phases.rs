@@ -1,7 +1,7 @@
 //! Requests by phases: a hidden Markov model of a workload.
 //!
-//! A Markov chain of phases says what requests are like for a while; with every request the chain takes a step, and the
-//! phase that it reaches draws a kind of request, a class of gaps and a place. After P. G. Harrison, S. K. Harrison,
+//! A Markov chain of phases says what requests are like for a while. A stay in a phase draws requests (a kind, a class of
+//! gaps and a place) and bursts of such, once or as often as it lasts; then the chain takes a step. After P. G. Harrison, S. K. Harrison,
 //! N. M. Patel, S. Zertal, "Storage workload modelling by hidden Markov models: application to flash memory",
 //! Performance Evaluation 69(1), 2012, for block traces: bursts, runs of reads and of writes, and lulls at all time
 //! scales come from phases that are seldom left.
@@ -693,13 +693,13 @@ impl Chain {
                 draws: 0,
             }
         };
-        let points = stream("scatter");
+        let starts = stream("scatter");
         let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
         let mut chain = Chain {
             gaps: phases.gaps.iter().map(gap).collect(),
             kinds: (0..)
                 .zip(&phases.kinds)
-                .map(|(i, (_, kind))| Ready::new(kind, generator, points.entity(i)))
+                .map(|(i, (_, kind))| Ready::new(kind, generator, starts.entity(i)))
                 .collect(),
             bursts: phases.bursts.iter().map(burst).collect(),
             phases: phases.phases.iter().map(phase).collect(),
