@@ -1,7 +1,4 @@
 //! Random small devices and random loads, for the tests that put any device under any load.
-// Each test file is a program of its own and uses a part of this.
-#![allow(dead_code)]
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::OnceLock;

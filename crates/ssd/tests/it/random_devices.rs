@@ -1,13 +1,11 @@
 //! Random devices under random concurrent requests: everything drains, no law is broken, the order of
 //! hand-over does not matter, and every read returns data that a host may expect.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use common::{config, devices, living_devices, loads, requests};
+use crate::common::{config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
 use ssd::{Completion, DataFrom, Device, Probe, RunError};
 use units::{Lpn, Ppn, Time};
@@ -61,7 +59,7 @@ fn any_devices() -> impl Strategy<Value = Vec<String>> {
 }
 
 /// The load without its trims: what they do to data is followed in `data.rs`.
-fn kept(load: &common::Load) -> Vec<Request> {
+fn kept(load: &crate::common::Load) -> Vec<Request> {
     let mut requests = requests(load);
     requests.retain(|request| request.op != Op::Trim);
     requests

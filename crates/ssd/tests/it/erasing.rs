@@ -1,8 +1,6 @@
 //! Erases of a drive, to the nanosecond: electronics25 sections 3.2 and 4 with Table 1, and what its schemes leave for reads.
 
-mod common;
-
-use common::{Entry, Watch};
+use crate::common::{Entry, Watch};
 use nand::model::outcomes::Archetypes;
 use schemes::{Margin, Pulse, Pulses};
 use ssd::lifetime::{EraseScheme, Eraser, Life};

@@ -1,8 +1,6 @@
 //! Several traces as one, and volumes apart on the drive.
 
-mod common;
-
-use common::{Scratch, drain};
+use crate::common::{Scratch, drain};
 use units::Bytes;
 use workload::{Apart, Beyond, Merged, Reading, Request, Source, TraceFile, Volumes};
 

@@ -1,8 +1,6 @@
 //! Files as such: compression, line ends, damage, emptiness, garbage.
 
-mod common;
-
-use common::{Scratch, drain, gzip, read, refused, zstd};
+use crate::common::{Scratch, drain, gzip, read, refused, zstd};
 use proptest::prelude::*;
 use workload::{Format, Source, TraceFile, content_hash};
 

@@ -1,8 +1,6 @@
 //! Every column of every format: what it means, and how a faulty one is reported.
 
-mod common;
-
-use common::{Scratch, drain, read, refused, refused_with};
+use crate::common::{Scratch, drain, read, refused, refused_with};
 use proptest::prelude::*;
 use units::{Bytes, Time};
 use workload::{Op, Reading, Request, Source, TraceFile};
@@ -228,7 +226,7 @@ fn binary_records_are_read_and_told_from_text() {
     let expected = [request(0, 4096, 4096, Op::Read), request(500_000, 512 << 30, 512, Op::Write)];
     assert_eq!(read(&file, None).unwrap(), expected);
     assert_eq!(read(&file, Some("vscsi")).unwrap(), expected);
-    assert_eq!(read(common::gzip(&file), None).unwrap(), expected);
+    assert_eq!(read(crate::common::gzip(&file), None).unwrap(), expected);
     assert!(refused(&file[..50], None).contains("the last record has 18 bytes of 32\n  help: "));
     assert!(refused(vscsi(0, 0x28, 0, 0), None).contains("length: found nothing, expected at least one byte"));
 

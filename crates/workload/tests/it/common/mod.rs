@@ -1,5 +1,4 @@
 //! What the tests share: scratch files and draining a source.
-#![allow(dead_code, reason = "each test program uses its part")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

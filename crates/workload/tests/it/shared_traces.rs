@@ -1,7 +1,5 @@
 //! The real traces that lie beside the repository give the counts of their README.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
 use workload::{Op, TraceFile};
@@ -29,7 +27,7 @@ const ROWS: [Row; 13] = [
 fn the_shared_traces_give_the_counts_of_their_readme() {
     let Some(folder) = folder() else { return };
     for (name, count, reads, duration, format) in ROWS {
-        let requests = common::read_path(&folder.join(name), format).unwrap_or_else(|error| panic!("{error}"));
+        let requests = crate::common::read_path(&folder.join(name), format).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(requests.len(), count, "{name}");
         let read = 100.0 * requests.iter().filter(|request| request.op == Op::Read).count() as f64 / count as f64;
         assert!((read - reads).abs() <= 0.6, "{name}: {read} % reads");

@@ -4,13 +4,11 @@
 //! The rule is stronger than what a host may ask for: a read returns, sector by sector, what reached the buffer
 //! last before the read was started. `Owed` knows that; `Truth` follows the slots and flash pages themselves.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use common::{config, devices, living_devices, loads, requests};
+use crate::common::{config, devices, living_devices, loads, requests};
 use nand::{DieId, Layout, PlaneId};
 use proptest::prelude::*;
 use ssd::config::BufferMode;

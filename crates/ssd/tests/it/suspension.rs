@@ -4,9 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-mod common;
-
-use common::{Entry, Watch};
+use crate::common::{Entry, Watch};
 use nand::DieId;
 use ssd::{Config, Device, Probe};
 use units::{Bytes, Ppn, Stream, Time};

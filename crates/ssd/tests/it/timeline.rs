@@ -1,13 +1,11 @@
 //! A timeline is what the device's own usage statistics sum up, to the nanosecond, for any device and load and in any
 //! window; and shows a retried read as what it is.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use common::{config, devices, living_devices, loads, requests};
+use crate::common::{config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
 use prost::Message;
 use ssd::stats::{Usage, channel, die};
@@ -291,7 +289,7 @@ proptest! {
 #[test]
 fn retries_speculation_and_suspensions_have_names() {
     let mut config = Config::default();
-    let model = format!("chip.model={}", common::measured_steps());
+    let model = format!("chip.model={}", crate::common::measured_steps());
     for word in [
         "geometry.channels=1",
         "geometry.chips=1",
@@ -307,7 +305,7 @@ fn retries_speculation_and_suspensions_have_names() {
     ] {
         config.set(word).unwrap();
     }
-    let reads = common::lone_reads();
+    let reads = crate::common::lone_reads();
     let (shown, _, _) = played(&config, &reads, None);
     let plane = &shown.tracks["drive/channel 0/die 0/plane 0"];
     let mut longest = 0;

@@ -1,10 +1,8 @@
 //! The generator: every key has its effect, and the statistics are those asked for.
 
-mod common;
-
 use std::collections::HashMap;
 
-use common::drain;
+use crate::common::drain;
 use proptest::prelude::*;
 use units::value::{Scalar, Value};
 use units::{Bytes, Document, Fraction, Span, Time};

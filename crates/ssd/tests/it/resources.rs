@@ -1,12 +1,10 @@
 //! What dies, chips and buses may do at a time, watched from outside while random devices are under random load;
 //! and what a device must not leave undone.
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{config, devices, living_devices, loads, requests};
+use crate::common::{config, devices, living_devices, loads, requests};
 use nand::{DieId, PlaneReads};
 use proptest::prelude::*;
 use ssd::{Config, Device, Probe};

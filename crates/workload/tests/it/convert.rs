@@ -1,8 +1,6 @@
 //! What is converted reads back as it was, and parts are the parts that were asked for.
 
-mod common;
-
-use common::{Scratch, drain, read};
+use crate::common::{Scratch, drain, read};
 use proptest::prelude::*;
 use units::{Bytes, Span, Time};
 use workload::convert::{Cut, Loss, Target, Writer};

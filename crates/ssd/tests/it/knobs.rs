@@ -1,7 +1,5 @@
 //! Every configuration key has an effect: a run with it changed differs from the same run without.
 
-mod common;
-
 use ssd::stats::energy::Energy;
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Stream, Time};
@@ -302,8 +300,8 @@ fn every_key_has_an_effect() {
     let mut failures = String::new();
     for (key, shared, value, load, direction) in ROWS {
         let value = match *value {
-            "(a file)" => common::measured_rpt(),
-            "(a profile)" => common::weak_code(),
+            "(a file)" => crate::common::measured_rpt(),
+            "(a profile)" => crate::common::weak_code(),
             value => value,
         };
         let shared: Vec<String> = shared.iter().map(|word| (*word).to_owned()).collect();

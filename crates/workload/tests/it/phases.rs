@@ -1,8 +1,6 @@
 //! Workloads of phases: every law has its effect, and what cannot be met is refused.
 
-mod common;
-
-use common::drain;
+use crate::common::drain;
 use units::{Bytes, Document};
 use workload::{Op, Request, Workload};
 

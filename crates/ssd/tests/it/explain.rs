@@ -1,8 +1,6 @@
 //! Explanations leave no nanosecond out, whatever the device and the load; and say of a lone read what it is made of.
 
-mod common;
-
-use common::{config, devices, living_devices, loads, requests};
+use crate::common::{config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
 use ssd::{Config, Device, Explainer, Explanation};
 use workload::Request;
@@ -53,13 +51,13 @@ proptest! {
 #[test]
 fn a_lone_read_with_retries_is_its_equation() {
     let mut config = Config::default();
-    let model = format!("chip.model={}", common::measured_steps());
+    let model = format!("chip.model={}", crate::common::measured_steps());
     for word in ["chip.t_read=60us", "host.t_submit=700ns", "host.t_complete=300ns", "bus.t_command=200ns", &model] {
         config.set(word).unwrap();
     }
     for pipeline in ["off", "cache-read"] {
         config.set(&format!("read.pipeline={pipeline}")).unwrap();
-        let reads = common::lone_reads();
+        let reads = crate::common::lone_reads();
         let found = explained(&config, &reads, 0, (0..40).collect());
         assert_eq!(found.len(), 40);
         let mut most = 0;

@@ -1,0 +1,3 @@
+//! Every integration test of this crate, as one program: it is linked once.
+
+mod virtual_chip;

@@ -1,0 +1,22 @@
+//! Every integration test of this crate, as one program: it is linked once.
+
+mod common;
+mod contention;
+mod data;
+mod erasing;
+mod explain;
+mod garbage_collection;
+mod knobs;
+mod lifetime;
+mod lone_requests;
+mod memory;
+mod oracle;
+mod queueing_theory;
+mod random_devices;
+mod read_retry;
+mod resources;
+mod retry_in_flash;
+mod rules;
+mod suspension;
+mod tidy;
+mod timeline;
