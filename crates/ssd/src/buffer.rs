@@ -190,8 +190,13 @@ impl Buffer {
 
     /// Slots whose data is to reach flash.
     pub fn pending(&self) -> Vec<u32> {
-        let slots = self.slots.iter().zip(0..);
-        slots.filter(|(slot, _)| slot.state != State::Free && !slot.superseded).map(|(_, id)| id).collect()
+        let current = |slot: &u32| !self.slots[*slot as usize].superseded;
+        self.slots_in_use().filter(current).collect()
+    }
+
+    /// Every slot that holds data.
+    pub fn slots_in_use(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().zip(0..).filter(|(slot, _)| slot.state != State::Free).map(|(_, id)| id)
     }
 
     fn append(&mut self, id: u32) {

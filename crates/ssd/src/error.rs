@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use units::{Bytes, ConfigError, Time};
+use units::{Bytes, ConfigError, Span, Time};
 use workload::TraceError;
 
 /// A failure of a device or a run. A device that has failed stays failed; what completed before is valid.
@@ -39,6 +39,15 @@ pub enum RunError {
         written: u64,
         /// Blocks out of service.
         retired: u64,
+    },
+    /// No command has made progress for `host.timeout`.
+    NoProgress {
+        /// When it was noticed.
+        time: Time,
+        /// For how long at least.
+        span: Span,
+        /// What waits, and what the drive is busy with.
+        busy: String,
     },
     /// The workload could not be read.
     Trace(String),
@@ -79,6 +88,12 @@ impl fmt::Display for RunError {
                 "the drive's life has ended at {:.3} s: {retired} blocks are out of service, after {:.3} GB of host writes\n  help: this is the result; for a longer life raise ftl.over_provisioning or wear.endurance, or lower wear.program_fail and wear.erase_fail",
                 time.0 as f64 / 1e9,
                 *written as f64 / 1e9
+            ),
+            RunError::NoProgress { time, span, busy } => write!(
+                f,
+                "no command has made progress for {:.3} s of simulated time, at {:.3} s: {busy}\n  help: give the drive more spare (ftl.over_provisioning) or less work of its own; if operations may take so long, raise host.timeout",
+                span.as_s(),
+                time.0 as f64 / 1e9
             ),
             RunError::Trace(message) => f.write_str(message),
             RunError::Config(error) => error.fmt(f),

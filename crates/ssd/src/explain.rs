@@ -127,6 +127,8 @@ impl Path {
             self.until("ecc", number, step.decodes.min(end), None);
             self.until("decode", number, step.decoded.min(end), None);
         }
+        // With CACHE READ an earlier step may be decoded longer than the last one.
+        self.until("decode", (steps.len() as u16).saturating_sub(1), finish, None);
     }
 }
 

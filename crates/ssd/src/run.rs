@@ -110,6 +110,8 @@ pub struct Run<P: Probe = Unwatched> {
     queues: u16,
     /// Requests of the source wait for completions.
     closed_loop: bool,
+    /// The drive's life has ended, and the run with it.
+    end_of_life: Option<RunError>,
 }
 
 /// What a run has found out.
@@ -198,7 +200,13 @@ impl<P: Probe> Run<P> {
             wrapped: 0,
             queues,
             closed_loop,
+            end_of_life: None,
         })
+    }
+
+    /// Why the run ended before its workload, where the drive's life has ended: what was found out until then is its result.
+    pub fn end_of_life(&self) -> Option<&RunError> {
+        self.end_of_life.as_ref()
     }
 
     /// The device as it stands.
@@ -234,11 +242,18 @@ impl<P: Probe> Run<P> {
             return Ok(false);
         }
         let target = self.submitted + requests;
-        match self.plan.replay {
+        let played = match self.plan.replay {
+            _ if self.end_of_life.is_some() => return Ok(true),
             _ if self.closed_loop => self.step_by_completions(target),
             Replay::Timed(speed) => self.step_timed(speed, target),
             Replay::Closed(depth) => self.step_closed(u64::from(depth), target),
+        };
+        if let Err(end @ RunError::EndOfLife { .. }) = played {
+            self.collect()?;
+            self.end_of_life = Some(end);
+            return Ok(true);
         }
+        played
     }
 
     fn step_timed(&mut self, speed: f64, target: u64) -> Result<bool, RunError> {
@@ -421,9 +436,6 @@ impl<P: Probe> Run<P> {
                 return Ok(());
             }
             if time == Time::NEVER && self.device.idle() {
-                if let Some(end) = self.device.worn_out() {
-                    return Err(end);
-                }
                 return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
             }
             self.device.advance(limit)?;
@@ -461,8 +473,10 @@ impl<P: Probe> Run<P> {
                 source.completed(request.queue, completion.finish);
             }
             let latency = completion.latency();
-            self.series.completed(request.op, request.bytes.0);
-            if id >= self.plan.warmup {
+            if !completion.refused {
+                self.series.completed(request.op, request.bytes.0);
+            }
+            if id >= self.plan.warmup && !completion.refused {
                 let queue = usize::from(request.queue % self.queues);
                 self.latencies.record(queue, request.op, latency, request.bytes.0);
                 if let Some(steady) = &mut self.steady {

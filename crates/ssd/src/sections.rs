@@ -48,6 +48,16 @@ units::choices! {
 }
 
 units::choices! {
+    /// What a drive does that has too few good blocks left.
+    pub enum EndOfLife {
+        /// The run ends: what it has found out so far is its result.
+        Stop = "stop",
+        /// Reads go on; writes, trims and flushes are refused.
+        ReadOnly = "read-only",
+    }
+}
+
+units::choices! {
     /// Where the logical-to-physical map is.
     pub enum Table {
         /// All of it in memory.
@@ -171,6 +181,9 @@ units::section! {
         t_submit: Span = Span(1_000),
         /// From the last byte to the host's completion.
         t_complete: Span = Span(1_000),
+        /// Simulated time in which no command makes progress, after which the run ends with an error, as a host gives its drive
+        /// up (Linux's nvme_core.io_timeout: 30 s); "none" waits for ever.
+        timeout: Option<Span> = Some(Span(30_000_000_000)),
     }
 }
 
@@ -245,6 +258,9 @@ units::section! {
         erase_fail: Fraction = Fraction(0.0),
         /// P/E cycles after which a block's erase fails; "none" never does.
         endurance: Option<PeCycles> = None,
+        /// What follows when too few good blocks are left: stop (the run ends with its result), or read-only (NVMe's critical
+        /// warning "media placed in read only mode": reads go on, everything else is refused).
+        end_of_life: EndOfLife = EndOfLife::Stop,
     }
 }
 

@@ -12,26 +12,34 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Slab<T> {
     entries: Vec<T>,
     free: Vec<u32>,
+    /// One bit an entry: in use.
+    used: Vec<u64>,
 }
 
 impl<T> Slab<T> {
     pub fn new() -> Slab<T> {
-        Slab { entries: Vec::new(), free: Vec::new() }
+        Slab { entries: Vec::new(), free: Vec::new(), used: Vec::new() }
     }
 
     #[inline]
     pub fn insert(&mut self, entry: T) -> u32 {
-        if let Some(id) = self.free.pop() {
+        let id = if let Some(id) = self.free.pop() {
             self.entries[id as usize] = entry;
             id
         } else {
             self.entries.push(entry);
+            self.used.resize(self.entries.len().div_ceil(64), 0);
             (self.entries.len() - 1) as u32
-        }
+        };
+        self.used[id as usize / 64] |= 1 << (id % 64);
+        id
     }
 
     #[inline]
     pub fn release(&mut self, id: u32) {
+        let used = &mut self.used[id as usize / 64];
+        assert!(*used >> (id % 64) & 1 != 0, "Invariant: an entry is released once");
+        *used &= !(1 << (id % 64));
         self.free.push(id);
     }
 
@@ -45,6 +53,7 @@ impl<T> std::ops::Index<u32> for Slab<T> {
     type Output = T;
     #[inline]
     fn index(&self, id: u32) -> &T {
+        debug_assert!(self.used[id as usize / 64] >> (id % 64) & 1 != 0, "Invariant: a released entry is not read");
         &self.entries[id as usize]
     }
 }
@@ -52,6 +61,7 @@ impl<T> std::ops::Index<u32> for Slab<T> {
 impl<T> std::ops::IndexMut<u32> for Slab<T> {
     #[inline]
     fn index_mut(&mut self, id: u32) -> &mut T {
+        debug_assert!(self.used[id as usize / 64] >> (id % 64) & 1 != 0, "Invariant: a released entry is not changed");
         &mut self.entries[id as usize]
     }
 }

@@ -10,7 +10,7 @@
 
 use nand::Layout;
 
-use crate::config::{Config, Precondition, Table};
+use crate::config::{Config, Placement, Precondition, Table};
 
 /// Where an operation's data goes, by what it is: a plane has a queue of programs for each lane.
 pub(crate) mod lane {
@@ -45,8 +45,10 @@ pub(crate) struct Space {
     pub needed: u32,
     /// Reclaiming a block with so many valid pages gains nothing: the last programs of its moved data are padded.
     pub worth: u32,
-    /// Dynamic placement: a plane takes host data while it has fewer valid pages.
+    /// Dynamic placement: a plane takes data of the host and of the map while it has fewer valid pages.
     pub live_limit: u32,
+    /// Static placement: a plane takes pages of the map while it has fewer of them.
+    pub map_limit: u32,
 }
 
 type Refusal = (&'static str, String, String);
@@ -93,8 +95,13 @@ impl Space {
             return refuse("gc.choices", "is 0".into(), "write a positive number of blocks".into());
         }
         let data = u64::from(logical_pages + map_pages).div_ceil(u64::from(layout.planes));
-        // Every write of a mapping page finds its plane by itself: twice its share of the map stays possible.
-        let data = data + u64::from(map_pages.div_ceil(layout.planes));
+        // Every write of a mapping page finds its plane by itself: a plane may hold twice its share of the map. Static placement
+        // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
+        let share = map_pages.div_ceil(layout.planes);
+        let filling = unit_pages - 1;
+        let crowded = config.ftl.placement == Placement::Static && share > 0 && share < unit_pages;
+        let data = data + u64::from(share + if crowded { filling } else { 0 });
+        let map_limit = 2 * share - if crowded { 0 } else { filling.min(share) };
         let pages = u64::from(layout.pages);
         let padding = moved * (unit_pages - 1);
         if layout.pages <= padding {
@@ -116,6 +123,9 @@ impl Space {
             return refuse("ftl.over_provisioning", problem, remedy.into());
         }
         let room = u64::from(layout.blocks - gc.stop - open) * pages;
+        // A host's program and one of the map may have been on their way when the limit was reached.
+        let stale = u64::from(padding) * u64::from(layout.blocks) + 2 * u64::from(unit_pages);
+        let live_limit = ((data + room) / 2).min(room.saturating_sub(stale)).max(data + 1);
         let space = Space {
             map_pages,
             map_entries,
@@ -124,7 +134,8 @@ impl Space {
             reserve,
             needed,
             worth: layout.pages - padding,
-            live_limit: ((data + room) / 2) as u32,
+            live_limit: live_limit as u32,
+            map_limit,
         };
         space.check_age(config, layout, logical_pages)?;
         Ok(space)

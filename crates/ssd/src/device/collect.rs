@@ -13,7 +13,7 @@ use units::{Lpn, Ppn, Stream};
 
 use super::Device;
 use super::die::planes;
-use crate::config::{EraseWhen, Placement};
+use crate::config::{EndOfLife, EraseWhen, Placement};
 use crate::error::RunError;
 use crate::ftl::Location;
 use crate::probe::Probe;
@@ -48,6 +48,18 @@ pub(super) struct Collector {
     failed: Vec<u32>,
     /// No block of the plane has been erased less often.
     least_erases: u32,
+    /// Pages of host data that the plane has taken; and that it had taken when a block last moved for wear levelling, and
+    /// when one last moved for refresh.
+    pub(super) host_pages: u64,
+    levelled_at: u64,
+    refreshed_at: u64,
+}
+
+impl Collector {
+    /// Whether it moves a block for that cause.
+    pub(super) fn moves_for(&self, cause: usize) -> bool {
+        self.victim.is_some_and(|(_, moving)| moving == cause)
+    }
 }
 
 /// Random draws for failing blocks.
@@ -122,12 +134,35 @@ impl<P: Probe> Device<P> {
                     return true;
                 }
                 self.collector(plane).requests.push_back((block, cause));
+            } else if self.yields(plane, cause) {
+                self.collector(plane).requests.push_back((block, cause));
             } else if self.still_wanted(plane, block, cause) && self.ftl.claim(plane, block) {
+                let collector = self.collector(plane);
+                match cause {
+                    moves::WEAR_LEVELLING => collector.levelled_at = collector.host_pages,
+                    moves::REFRESH => collector.refreshed_at = collector.host_pages,
+                    _ => {}
+                }
                 self.begin(plane, block, cause);
                 return true;
             }
         }
         false
+    }
+
+    /// Whether a move must wait for the host. Levelling moves at most one block for each block's worth of pages that the plane
+    /// takes from the host: otherwise the erases that it causes would keep it going by itself. Refresh takes turns with host
+    /// data that waits for the die.
+    fn yields(&self, plane: PlaneId, cause: usize) -> bool {
+        let collector = &self.collectors[plane.0 as usize];
+        match cause {
+            moves::WEAR_LEVELLING => collector.host_pages < collector.levelled_at + u64::from(self.plan.layout.pages),
+            moves::REFRESH => {
+                let die = usize::from(self.plan.layout.die_of(plane).0.0);
+                collector.refreshed_at == collector.host_pages && self.dies[die].has_host_programs()
+            }
+            _ => false,
+        }
     }
 
     /// Whether the reason to move a block still holds: it may have been reclaimed and written again since.
@@ -519,8 +554,14 @@ impl<P: Probe> Device<P> {
     /// The drive has too few good blocks to go on.
     #[cold]
     pub(super) fn wear_out(&mut self) {
-        if self.failure.is_none() {
-            self.failure = Some(self.worn_out().unwrap_or_else(|| RunError::Broken("moved data finds no room".into())));
+        if self.failure.is_some() || self.read_only.is_some() {
+            return;
+        }
+        match self.worn_out() {
+            Some(_) if self.plan.config.wear.end_of_life == EndOfLife::ReadOnly => {
+                (self.read_only, self.becomes_read_only) = (Some(self.now), true);
+            }
+            worn => self.failure = Some(worn.unwrap_or_else(|| RunError::Broken("moved data finds no room".into()))),
         }
     }
 

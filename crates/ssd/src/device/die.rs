@@ -210,8 +210,13 @@ impl DieState {
         Some(((rank as u8, best.0), best.1))
     }
 
-    fn has_host_programs(&self) -> bool {
+    pub fn has_host_programs(&self) -> bool {
         self.waiting & HOST_PROGRAMS != 0
+    }
+
+    /// Whether its array does anything.
+    pub fn works(&self) -> bool {
+        !self.array_idle()
     }
 
     fn array_idle(&self) -> bool {
@@ -532,6 +537,8 @@ impl<P: Probe> Device<P> {
         for plane in planes(set) {
             let id = self.plan.layout.plane(DieId(die as u16), plane as u8);
             if self.ftl.blocks.make_room(id, stream) {
+                // Other streams that could have opened that block may have to wait now.
+                self.judge_plane(DieId(die as u16), plane as u8);
                 self.collect(id);
             }
         }
@@ -595,6 +602,7 @@ impl<P: Probe> Device<P> {
                 self.prefetch_programmed(op);
                 if self.ops[op].class == Class::UserProgram {
                     self.count_waiting(self.programs_waiting - 1);
+                    self.collectors[physical.0 as usize].host_pages += 1;
                 }
                 if copyback {
                     here += self.plan.timings.read(&self.plan.layout, self.ops[op].source);

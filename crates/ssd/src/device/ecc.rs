@@ -7,7 +7,7 @@ use units::{Span, Time};
 
 use super::Device;
 use crate::probe::{Event, Probe};
-use crate::slab::{Fate, Kind, PageOp};
+use crate::slab::{Fate, Kind, PageOp, Slab};
 
 #[derive(Default)]
 pub(super) struct EccState {
@@ -24,6 +24,23 @@ impl EccState {
     /// The pages in the engine.
     pub fn pages(&self) -> impl Iterator<Item = u32> {
         self.decoding.iter().map(|(_, op)| *op).chain(self.waiting.iter().copied())
+    }
+
+    /// Lets a page that has been decoded take the place of the last other page of its read to be decoded, where there is one:
+    /// returns that one, which belongs to the caller. If that one will be corrected, nothing takes its place.
+    pub fn succeed(&mut self, ops: &Slab<PageOp>, id: u32) -> Option<u32> {
+        let (seq, die) = (ops[id].seq, ops[id].die);
+        let of_read = |(_, op): &&mut (Time, u32)| {
+            (ops[*op].seq, ops[*op].die) == (seq, die) && ops[*op].sense.fate != Fate::Void
+        };
+        let mut last = None;
+        for entry in self.decoding.iter_mut().filter(of_read) {
+            if ops[entry.1].sense.fate == Fate::Corrected {
+                return Some(entry.1);
+            }
+            last = Some(entry);
+        }
+        last.map(|entry| std::mem::replace(&mut entry.1, id))
     }
 
     /// Time that decoders were busy until `now`, summed over them.

@@ -20,6 +20,8 @@ pub(super) struct Command {
     pub next_part: u32,
     /// Some of its data could not be corrected.
     pub uncorrectable: bool,
+    /// The drive is read-only and does not do it, or not all of it.
+    pub refused: bool,
     /// The next command in the same submission queue.
     next: u32,
 }
@@ -70,6 +72,7 @@ impl<P: Probe> Device<P> {
             queue: queue as u16,
             next_part: 0,
             uncorrectable: false,
+            refused: false,
             next: NONE,
         });
         if self.in_flight < self.plan.config.host.commands {
@@ -123,6 +126,7 @@ impl<P: Probe> Device<P> {
         }
         match self.commands[command].request.op {
             Op::Read => self.start_read(command),
+            _ if self.read_only.is_some() => self.refuse(command),
             Op::Write => self.start_write(command),
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
@@ -218,6 +222,7 @@ impl<P: Probe> Device<P> {
     /// A part of a read has been sent, to arrive at `sent`. Parts arrive in the order in which they are
     /// sent, so the last one completes the request.
     pub(super) fn part_sent(&mut self, command: u32, sent: Time) {
+        self.parts_sent += 1;
         let entry = &mut self.commands[command];
         entry.remaining -= 1;
         if entry.remaining == 0 {
@@ -256,9 +261,10 @@ impl<P: Probe> Device<P> {
     }
 
     fn complete(&mut self, command: u32) {
-        let Command { id, request, queue, uncorrectable, .. } = self.commands[command];
-        self.completions.push(Completion { id, request, finish: self.now, uncorrectable });
+        let Command { id, request, queue, uncorrectable, refused, .. } = self.commands[command];
+        self.completions.push(Completion { id, request, finish: self.now, uncorrectable, refused });
         self.counters.requests_uncorrectable += u64::from(uncorrectable);
+        self.counters.requests_refused += u64::from(refused);
         self.counters.requests_completed += 1;
         if P::EXPLAINS {
             self.probe.explain(self.now, Event::Completed { request: id });

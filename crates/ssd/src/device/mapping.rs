@@ -7,7 +7,8 @@
 //!
 //! Collection never waits for the map. The new place of a moved page whose line is not cached is kept in memory until
 //! its mapping page is rewritten, and collections spend at most half of the pages that they gain on such rewrites: so
-//! they always gain, however small the cache.
+//! they always gain, however small the cache. Nor do these rewrites keep host requests waiting: they start only while a
+//! further mapping page could be on its way.
 
 use std::collections::VecDeque;
 
@@ -15,6 +16,7 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use crate::config::Placement;
 use crate::ftl::Location;
 use crate::ftl::cache::State;
 use crate::probe::Probe;
@@ -43,6 +45,8 @@ pub(super) struct MapTraffic {
     /// The plane that takes mapping pages, until it has a program's worth.
     plane: u32,
     filled: u32,
+    /// Mapping pages that each plane holds, and those on their way to it.
+    held: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -57,7 +61,8 @@ struct Fetch {
 }
 
 impl MapTraffic {
-    pub fn new(map_pages: u32) -> MapTraffic {
+    /// `held`: the mapping pages that each plane holds.
+    pub fn new(map_pages: u32, held: Vec<u32>) -> MapTraffic {
         MapTraffic {
             fetches: Slab::new(),
             reading: vec![NONE; map_pages as usize],
@@ -70,6 +75,7 @@ impl MapTraffic {
             unawaited: 0,
             plane: 0,
             filled: 0,
+            held,
         }
     }
 
@@ -123,7 +129,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn await_map(&mut self, waiter: PageOp, queue: Option<u16>) {
         let id = self.ops.insert(waiter);
         self.progress += 1;
-        if self.map.rewrites >= self.plan.config.mapping.writes {
+        if self.map.rewrites >= self.plan.config.mapping.writes && self.read_only.is_none() {
             self.map.stalled.push(&mut self.ops, id);
         } else {
             self.fetch_for(id, queue);
@@ -260,13 +266,15 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A collection has gained so many pages: the map may have half of them.
+    /// A collection has gained so many pages: the map may have half of them. What host requests wait for goes first: of the
+    /// mapping pages that may be on their way to flash, these rewrites leave the last to them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
         // The fewer mapping pages go to flash at once, the more of each program is padding.
         let unit = self.plan.unit_pages;
         let cost = unit.div_ceil(unit.min(self.plan.config.mapping.writes));
         self.map.earned += gained / 2;
-        while self.map.earned >= cost {
+        let most = self.plan.config.mapping.writes.max(2);
+        while self.map.earned >= cost && self.map.rewrites + 1 < most {
             let Some(page) = self.map.touched.pop_front() else {
                 self.map.earned = 0;
                 return;
@@ -327,6 +335,7 @@ impl<P: Probe> Device<P> {
             self.map.plane = self.next_map_plane();
         }
         self.map.filled = (self.map.filled + 1) % unit;
+        self.map.held[self.map.plane as usize] += 1;
         let (die, plane) = self.plan.layout.die_of(nand::PlaneId(self.map.plane));
         let seq = self.number();
         let op = &mut self.ops[id];
@@ -340,15 +349,19 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Round robin over the planes that have room for data.
+    /// Round robin over the planes that can take data and stay collectable (see [`crate::space`]), those with room first.
     fn next_map_plane(&self) -> u32 {
         let planes = self.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;
         let stream = usize::from(self.plan.space.stream[lane::MAP]);
-        (1..=planes)
-            .map(next)
-            .find(|plane| self.ftl.blocks.room(nand::PlaneId(*plane), stream, false))
-            .unwrap_or_else(|| next(1))
+        let collectable = |plane: &u32| match self.plan.config.ftl.placement {
+            Placement::Static => self.map.held[*plane as usize] < self.plan.space.map_limit,
+            Placement::Dynamic => self.stays_collectable(nand::PlaneId(*plane)),
+        };
+        let room = |plane: &u32| self.ftl.blocks.room(nand::PlaneId(*plane), stream, false);
+        let mut planes = (1..=planes).map(next).filter(collectable);
+        let first = planes.clone().next();
+        planes.find(room).or(first).unwrap_or_else(|| next(1))
     }
 
     /// A mapping page is on flash.
@@ -358,6 +371,7 @@ impl<P: Probe> Device<P> {
         self.counters.map_programs += 1;
         self.probe.mapped(self.now, lpn, ppn);
         if let Location::Flash(old) = self.ftl.locate(lpn) {
+            self.map.held[self.plan.layout.plane_of(old).0 as usize] -= 1;
             self.stale(old);
         }
         self.ftl.set(lpn, Location::Flash(ppn));
@@ -368,7 +382,14 @@ impl<P: Probe> Device<P> {
             return self.start_rewrite(page);
         }
         self.map.rewrites -= 1;
-        while self.map.rewrites < self.plan.config.mapping.writes && !self.map.stalled.is_empty() {
+        self.resume_stalled();
+        self.rewrite_touched(0);
+    }
+
+    /// Lets go on what waited until fewer mapping pages were on their way to flash.
+    pub(super) fn resume_stalled(&mut self) {
+        let most = if self.read_only.is_some() { u32::MAX } else { self.plan.config.mapping.writes };
+        while self.map.rewrites < most && !self.map.stalled.is_empty() {
             let id = self.map.stalled.pop(&mut self.ops);
             let host = (self.ops[id].kind == Kind::Host).then(|| &self.commands[self.ops[id].owner].request);
             let queue = host.map(|request| self.queue_of(request) as u16);

@@ -45,7 +45,7 @@ use crate::ftl::{Ftl, Location};
 use crate::meter::Meter;
 use crate::probe::{Event, Probe, Unwatched};
 use crate::slab::{NONE, PageOp, Queue, Slab};
-use crate::stats::{Counters, Steps, Usage, Victims};
+use crate::stats::{Counters, Steps, Usage, Victims, moves};
 use bus::Channel;
 use collect::{Collector, Failures};
 use die::DieState;
@@ -64,6 +64,8 @@ pub struct Completion {
     pub finish: Time,
     /// Some of the data that it asked for could not be corrected.
     pub uncorrectable: bool,
+    /// The drive is read-only (`wear.end_of_life`) and has not done, or not wholly done, what was asked.
+    pub refused: bool,
 }
 
 impl Completion {
@@ -153,7 +155,15 @@ pub struct Device<P: Probe = Unwatched> {
     rank_masks: Vec<u64>,
 
     counters: Counters,
+    /// Pages that went to the host.
+    parts_sent: u64,
+    /// When the host's progress is looked at next, and how far it had come when it was looked at last.
+    progress_due: Time,
+    progress_seen: u64,
     failure: Option<RunError>,
+    /// When the drive became read-only, and whether that is still to be carried out.
+    read_only: Option<Time>,
+    becomes_read_only: bool,
     probe: P,
 }
 
@@ -219,6 +229,7 @@ impl<P: Probe> Device<P> {
                 die_order.push(die);
             }
         }
+        let ftl = Ftl::new(&plan, seed)?;
         Ok(Device {
             now: Time::ZERO,
             agenda: Agenda::new(slots.arrival + 1),
@@ -256,8 +267,8 @@ impl<P: Probe> Device<P> {
             draining: config.buffer.mode == crate::config::BufferMode::WriteThrough,
             flushing: 0,
             progress: 0,
-            ftl: Ftl::new(&plan, seed)?,
-            map: MapTraffic::new(plan.space.map_pages),
+            map: MapTraffic::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
+            ftl,
             collectors: (0..layout.planes).map(|_| Collector::default()).collect(),
             failures: Failures::new(seed),
             victims: Victims::default(),
@@ -279,7 +290,12 @@ impl<P: Probe> Device<P> {
             ranks,
             rank_masks: die::rank_masks(&ranks),
             counters: Counters::default(),
+            parts_sent: 0,
+            progress_due: config.host.timeout.map_or(Time::NEVER, |span| Time::ZERO + span),
+            progress_seen: 0,
             failure: None,
+            read_only: None,
+            becomes_read_only: false,
             probe,
             plan,
         })
@@ -386,7 +402,7 @@ impl<P: Probe> Device<P> {
             return self.failure.clone().map_or(Ok(()), Err);
         }
         let horizon = self.agenda.horizon();
-        while let Some((time, slot)) = self.next_event(limit)
+        while let Some((time, slot)) = self.next_event(limit).or_else(|| self.event_after_wear_out(limit))
             && time <= limit
         {
             if time == horizon {
@@ -396,6 +412,9 @@ impl<P: Probe> Device<P> {
             }
             self.now = time;
             self.counters.events += 1;
+            if time >= self.progress_due && !self.progresses() {
+                break;
+            }
             if slot < self.slots.bus {
                 self.on_decoded(slot);
             } else if slot < self.slots.die {
@@ -413,6 +432,9 @@ impl<P: Probe> Device<P> {
             } else {
                 self.on_patrol();
             }
+            if std::mem::take(&mut self.becomes_read_only) {
+                self.refuse_writes();
+            }
             if P::EXPLAINS {
                 let (requests, buffered) = (self.commands.len() as u32, self.buffer.in_use());
                 self.probe.explain(time, Event::State { requests, buffered });
@@ -422,6 +444,50 @@ impl<P: Probe> Device<P> {
             }
         }
         self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Nothing is going to happen. Where commands wait because of blocks that have failed, the drive's life has ended: the next
+    /// event, if it goes on as a read-only one.
+    #[cold]
+    fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, usize)> {
+        if self.commands.len() == 0 || self.worn_out().is_none() || self.end_of_life().is_some() {
+            return None;
+        }
+        self.wear_out();
+        if std::mem::take(&mut self.becomes_read_only) {
+            self.refuse_writes();
+        }
+        self.next_event(limit)
+    }
+
+    /// Whether commands have made progress since this was asked last, or there are none; otherwise the device has failed.
+    #[cold]
+    fn progresses(&mut self) -> bool {
+        let Some(span) = self.plan.config.host.timeout else { return true };
+        let counters = &self.counters;
+        let seen = counters.requests_completed + counters.user_pages_programmed + self.parts_sent;
+        let done = seen != self.progress_seen || self.commands.len() == 0;
+        (self.progress_seen, self.progress_due) = (seen, self.now + span);
+        if !done {
+            let busy = format!("{} commands wait; {}", self.commands.len(), self.busy_with());
+            self.failure = Some(RunError::NoProgress { time: self.now, span, busy });
+        }
+        done
+    }
+
+    /// What the drive is doing, in words.
+    fn busy_with(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for (cause, (_, what)) in moves::CAUSES.iter().enumerate() {
+            let planes = self.collectors.iter().filter(|collector| collector.moves_for(cause)).count();
+            let blocks = self.counters.blocks_moved[cause];
+            if blocks > 0 {
+                parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
+            }
+        }
+        let busy = self.dies.iter().filter(|die| die.works()).count();
+        parts.push(format!("{busy} of {} dies work", self.dies.len()));
+        parts.join(", ")
     }
 
     /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
@@ -455,6 +521,14 @@ impl<P: Probe> Device<P> {
     /// Whether nothing is going to happen until a request is submitted.
     pub fn idle(&self) -> bool {
         self.agenda.peek().is_none()
+    }
+
+    /// When too few good blocks were left, if that has come.
+    pub fn end_of_life(&self) -> Option<Time> {
+        match self.failure {
+            Some(RunError::EndOfLife { time, .. }) => Some(time),
+            _ => self.read_only,
+        }
     }
 
     /// Pages in the write buffer.

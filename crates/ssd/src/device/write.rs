@@ -83,11 +83,12 @@ impl<P: Probe> Device<P> {
         let (id, request) = (self.commands[arrived.command].id, self.commands[arrived.command].request);
         let page_size = self.plan.layout.page_size.0;
         let mut bytes = 0;
+        let through = self.plan.config.buffer.mode == BufferMode::WriteThrough && self.read_only.is_none();
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);
             let slot = self.insert(id, lpn, self.buffer.sectors(from, to));
-            if self.plan.config.buffer.mode == BufferMode::WriteThrough {
+            if through {
                 self.wait_for(slot, arrived.command);
             }
         }
@@ -95,7 +96,7 @@ impl<P: Probe> Device<P> {
         if P::EXPLAINS {
             self.probe.explain(self.now, Event::Stored { request: id, at: stored });
         }
-        if self.plan.config.buffer.mode == BufferMode::WriteBack {
+        if !through {
             let entry = &mut self.commands[arrived.command];
             entry.remaining -= arrived.count;
             if entry.remaining == 0 {
@@ -293,10 +294,14 @@ impl<P: Probe> Device<P> {
         let stream = usize::from(self.plan.space.stream[lane]);
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(nand::DieId(die as u16), *plane);
-            let retired = self.ftl.blocks.in_service(plane).1;
-            self.ftl.blocks.room(plane, stream, false)
-                && self.ftl.blocks.live(plane) + retired * layout.pages < self.plan.space.live_limit
+            self.ftl.blocks.room(plane, stream, false) && self.stays_collectable(plane)
         })
+    }
+
+    /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected.
+    pub(super) fn stays_collectable(&self, plane: nand::PlaneId) -> bool {
+        let retired = self.ftl.blocks.in_service(plane).1;
+        self.ftl.blocks.live(plane) + retired * self.plan.layout.pages < self.plan.space.live_limit
     }
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
@@ -388,16 +393,61 @@ impl<P: Probe> Device<P> {
     pub(super) fn release_slot(&mut self, slot: u32) {
         let mut waiter = self.buffer[slot].waiters;
         while waiter != NONE {
-            let (command, next) = (self.ops[waiter].owner, self.ops[waiter].next);
-            self.ops.release(waiter);
-            self.commands[command].remaining -= 1;
-            if self.commands[command].remaining == 0 {
-                self.flushing -= u32::from(self.commands[command].request.op == Op::Flush);
-                self.acknowledge(command, self.now + self.plan.config.host.t_complete);
-            }
+            let next = self.ops[waiter].next;
+            self.waiter_served(waiter);
             waiter = next;
         }
         self.buffer.release(slot);
+    }
+
+    /// A command need not wait for a slot any more.
+    fn waiter_served(&mut self, waiter: u32) {
+        let command = self.ops[waiter].owner;
+        self.ops.release(waiter);
+        self.commands[command].remaining -= 1;
+        if self.commands[command].remaining == 0 {
+            self.flushing -= u32::from(self.commands[command].request.op == Op::Flush);
+            self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+        }
+    }
+
+    /// A command is refused.
+    pub(super) fn refuse(&mut self, command: u32) {
+        self.commands[command].refused = true;
+        self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+    }
+
+    /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;
+    /// what cannot be programmed stays in the buffer, where it is read.
+    #[cold]
+    pub(super) fn refuse_writes(&mut self) {
+        self.pages_wanted = 0;
+        let page_size = self.plan.layout.page_size.0;
+        for command in std::mem::take(&mut self.write_queue) {
+            let entry = &mut self.commands[command];
+            let left = parts(&entry.request, page_size) - entry.next_part;
+            (entry.remaining, entry.refused) = (entry.remaining - left, true);
+            if entry.remaining == 0 {
+                self.refuse(command);
+            }
+        }
+        for slot in self.buffer.slots_in_use().collect::<Vec<_>>() {
+            self.refuse_waiters(slot);
+        }
+        self.resume_stalled();
+        (0..self.dies.len() as u16).for_each(|die| self.touch(nand::DieId(die)));
+        self.kick_touched();
+    }
+
+    /// Refuses what waits until a slot is on flash.
+    fn refuse_waiters(&mut self, slot: u32) {
+        let mut waiter = std::mem::replace(&mut self.buffer[slot].waiters, NONE);
+        while waiter != NONE {
+            let (command, next) = (self.ops[waiter].owner, self.ops[waiter].next);
+            self.commands[command].refused = true;
+            self.waiter_served(waiter);
+            waiter = next;
+        }
     }
 
     /// A flash page's data is out of date.

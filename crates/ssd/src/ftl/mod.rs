@@ -61,6 +61,17 @@ impl Ftl {
         self.map.get(lpn, &self.aged)
     }
 
+    /// Pages of the map that each plane holds.
+    pub fn map_pages_of_planes(&self, plan: &Plan) -> Vec<u32> {
+        let mut held = vec![0; plan.layout.planes as usize];
+        for page in 0..plan.space.map_pages {
+            if let Location::Flash(ppn) = self.locate(Lpn(plan.logical_pages + page)) {
+                held[plan.layout.plane_of(ppn).0 as usize] += 1;
+            }
+        }
+        held
+    }
+
     /// Gets ready to locate a page soon.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {

@@ -139,6 +139,8 @@ pub struct Counters {
     pub set_features: u64,
     /// Requests some of whose data could not be corrected.
     pub requests_uncorrectable: u64,
+    /// Requests that a read-only drive refused.
+    pub requests_refused: u64,
     /// Times that programs were suspended.
     pub program_suspensions: u64,
     /// Times that erases were suspended.
@@ -233,6 +235,7 @@ impl Counters {
             speculative_ns: self.speculative_ns - before.speculative_ns,
             set_features: self.set_features - before.set_features,
             requests_uncorrectable: self.requests_uncorrectable - before.requests_uncorrectable,
+            requests_refused: self.requests_refused - before.requests_refused,
             program_suspensions: self.program_suspensions - before.program_suspensions,
             erase_suspensions: self.erase_suspensions - before.erase_suspensions,
             operations_suspended: self.operations_suspended - before.operations_suspended,

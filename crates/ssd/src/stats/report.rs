@@ -7,6 +7,7 @@ use super::energy::Energy;
 use super::latency::{Latencies, PERCENTILES};
 use super::{Counters, channel, die, moves};
 use crate::run::Outcome;
+use units::Time;
 
 /// One number that a run reports.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +115,12 @@ fn host(report: &mut Report, outcome: &Outcome) {
         "requests",
         "requests some of whose data could not be corrected",
         outcome.counters.requests_uncorrectable,
+    );
+    report.add(
+        "host.refused",
+        "requests",
+        "writes, trims and flushes that a read-only drive refused (wear.end_of_life)",
+        outcome.counters.requests_refused,
     );
     report.add("host.trace.reordered", "requests", "requests that stood too late in the trace", read.reordered);
     report.add("host.buffer_hits", "pages", "page reads answered by the write buffer", outcome.counters.buffer_hits);
@@ -383,6 +390,10 @@ fn wear(report: &mut Report, outcome: &Outcome) {
     report.add("ftl.wear.lived.mean", "cycles", format!("mean wear {what}"), mean);
     let most = lived.as_ref().map(|of| of.iter().copied().fold(0.0, f64::max));
     report.add("ftl.wear.lived.max", "cycles", format!("largest wear {what}"), most);
+    let ended = outcome.device.end_of_life().map(|time| time.since(Time::ZERO).as_s());
+    let what =
+        "when too few good blocks were left, from the start of the device; null where enough are (wear.end_of_life)";
+    report.add("ftl.wear.ended_s", "s", what, ended);
     report.add("ftl.wear.retired", "blocks", "blocks that went out of service", outcome.counters.blocks_retired);
 }
 

@@ -17,6 +17,7 @@ mod read_retry;
 mod resources;
 mod retry_in_flash;
 mod rules;
+mod soak;
 mod suspension;
 mod tidy;
 mod timeline;

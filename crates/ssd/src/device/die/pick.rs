@@ -91,7 +91,11 @@ impl<P: Probe> Device<P> {
         if self.chip_taken(die) {
             return Pick::Nothing;
         }
-        let mut ready = if state.exclusive == 0 { state.ready } else { self.exclusive(die, state.ready) };
+        let mut ready = if state.exclusive == 0 || self.read_only.is_some() {
+            state.ready
+        } else {
+            self.exclusive(die, state.ready)
+        };
         ready = self.unheld(die, ready);
         if state.suspended.is_some() {
             let may_sense = self.may_sense(state);

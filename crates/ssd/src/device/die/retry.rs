@@ -361,6 +361,15 @@ impl<P: Probe> Device<P> {
             self.queue_step(id, references, repeated);
             return None;
         }
+        // Decodings differ in length: an earlier step may still be decoded. The read ends with the last of them.
+        let channel = usize::from(self.dies[usize::from(self.ops[id].die.0)].channel);
+        if sense.is_retry()
+            && let Some(earlier) = self.channels[channel].ecc.succeed(&self.ops, id)
+        {
+            let ended = if self.ops[earlier].sense.fate == Fate::Corrected { id } else { earlier };
+            self.ops.release(ended);
+            return None;
+        }
         self.counters.retry_steps += u64::from(sense.tries);
         self.counters.pages_retried += u64::from(sense.is_retry());
         self.counters.pages_unreadable += 1;
@@ -391,6 +400,14 @@ impl<P: Probe> Device<P> {
         self.touch(DieId(die as u16));
         if !sense.is_retry() {
             return;
+        }
+        // An earlier step may be decoded longer.
+        let channel = usize::from(self.dies[die].channel);
+        for op in self.channels[channel].ecc.pages() {
+            let earlier = &mut self.ops[op];
+            if (earlier.seq, usize::from(earlier.die.0)) == (seq, die) && earlier.sense.tries < sense.tries {
+                earlier.sense.fate = Fate::Void;
+            }
         }
         let reset = if sense.followed { self.take_back(id) } else { Span::ZERO };
         let held = self.dies[die].held;

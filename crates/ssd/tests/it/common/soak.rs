@@ -1,0 +1,520 @@
+//! Random devices that draw every axis of every section, played under random loads and held to every invariant. The tests play
+//! some; `make soak N=50000` (examples/soak.rs) plays as many as it is told.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ssd::run::{Plan, Replay, Run};
+use ssd::{Config, DataFrom, Probe, RunError, presets};
+use units::{Lpn, Ppn, Stream, Time};
+
+/// Draws one after another.
+struct Dice {
+    stream: Stream,
+    drawn: u64,
+}
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        self.stream.below(self.drawn, n)
+    }
+    fn from(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+}
+
+/// A device and a load, as the words of a command.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Seed of the draws and of the run.
+    pub seed: u64,
+    /// Requests, and how many at once.
+    pub requests: u64,
+    pub depth: u32,
+    /// Settings of the device on top of `tlc`.
+    pub device: Vec<String>,
+    /// Settings of the workload on top of `default`.
+    pub workload: Vec<String>,
+}
+
+impl Case {
+    /// What a user would run.
+    pub fn command(&self) -> String {
+        let words = self.workload.iter().chain(&self.device).map(|word| format!(" --set {word}"));
+        let words: String = words.collect();
+        format!("ssdlab run -q --seed {} --requests {} --replay closed:{}{words}", self.seed, self.requests, self.depth)
+    }
+}
+
+/// Any device, under any load. Dependent keys are drawn so that more than half of the devices are accepted.
+pub fn draw(seed: u64) -> Case {
+    let mut dice = Dice { stream: Stream::new(seed, "soak"), drawn: 0 };
+    let d = &mut dice;
+    let mut device: Vec<String> = Vec::new();
+    let mut set = |key: &str, value: &dyn std::fmt::Display| device.push(format!("{key}={value}"));
+
+    // A chip, and the cells that it has.
+    let cell = d.one(&["SLC", "MLC", "TLC", "TLC", "TLC", "QLC"]);
+    let bits = match cell {
+        "SLC" => 1,
+        "MLC" => 2,
+        "TLC" => 3,
+        _ => 4,
+    };
+    let own = super::files::chip_file();
+    let steps = super::files::measured_steps();
+    let model = match cell {
+        "SLC" => d.one(&["none", "slc", steps]),
+        "MLC" => d.one(&["none", "mlc", steps]),
+        "TLC" => d.one(&["none", "tlc48", "tlc48", "tlc48-reo", "tlc48-reo", own, steps]),
+        _ => d.one(&["none", steps]),
+    };
+    let cells = model != "none" && model != steps;
+    let wordline = d.chance(50);
+    let unit = if wordline { bits } else { 1 };
+    set("geometry.cell", &cell);
+    set("chip.model", &model);
+    set("chip.program_unit", &if wordline { "wordline" } else { "page" });
+    let planes = d.from(1, 4);
+    set("geometry.channels", &d.from(1, 3));
+    set("geometry.chips", &d.from(1, 2));
+    set("geometry.dies", &d.from(1, 2));
+    set("geometry.planes", &planes);
+    let blocks = d.from(26, 60);
+    set("geometry.blocks", &blocks);
+    let pages = bits * d.from(4, 24);
+    set("geometry.pages", &pages);
+    let page_kib = d.one(&[2, 4, 8, 16, 16]);
+    set("geometry.page_size", &format!("{page_kib}KiB"));
+
+    // Timings.
+    let phases = d.chance(60);
+    if phases {
+        let senses: Vec<String> = (0..bits).map(|_| d.from(1, 4).to_string()).collect();
+        set("chip.t_read", &"none");
+        set("chip.senses", &format!("[{}]", senses.join(", ")));
+        set("chip.t_pre", &format!("{}us", d.from(5, 30)));
+        set("chip.t_eval", &format!("{}us", d.from(1, 8)));
+        set("chip.t_disch", &format!("{}us", d.from(0, 12)));
+    } else {
+        set("chip.t_read", &format!("{}us", d.from(1, 90)));
+    }
+    let program_loops = d.chance(50);
+    if program_loops {
+        set("chip.t_prog", &"none");
+        set("chip.program_loops", &d.from(1, 12));
+        set("chip.t_program_pulse", &format!("{}us", d.from(10, 80)));
+        set("chip.t_program_verify", &format!("{}us", d.from(1, 30)));
+    } else {
+        set("chip.t_prog", &format!("{}us", d.from(50, 1500)));
+    }
+    let erase_loops = d.chance(50);
+    if erase_loops {
+        set("chip.t_bers", &"none");
+        set("chip.erase_loops", &d.from(1, 5));
+        set("chip.t_erase_pulse", &format!("{}us", d.from(300, 3500)));
+        set("chip.t_erase_verify", &format!("{}us", d.from(50, 200)));
+    } else {
+        set("chip.t_bers", &format!("{}us", d.from(500, 9000)));
+    }
+    set("chip.t_voltage_reset", &format!("{}us", d.from(0, 9)));
+    set("chip.t_buffer", &format!("{}us", d.from(0, 9)));
+    set("chip.t_set", &format!("{}us", d.from(0, 3)));
+    set("chip.t_rst", &format!("{}us", d.from(0, 12)));
+    set("chip.shadow_buffer", &d.chance(50));
+    set("chip.plane_reads", &d.one(&["single", "lockstep", "independent"]));
+    set("chip.plane_programs", &d.one(&["single", "lockstep"]));
+    set("chip.cache_read", &d.chance(50));
+    set("chip.cache_program", &d.chance(50));
+    if d.chance(50) {
+        set("bus.bandwidth", &format!("{}MB/s", d.from(100, 2000)));
+    } else {
+        set("bus.bandwidth", &"none");
+        set("bus.t_dma", &format!("{}us", d.from(1, 40)));
+    }
+    set("bus.t_command", &format!("{}ns", d.from(0, 900)));
+    set("bus.transfer", &d.one(&["page", "codeword"]));
+    set("bus.die_interleaving", &d.chance(70));
+
+    // Decoding and reading.
+    let weak = super::files::weak_code();
+    let code = if cells { d.one(&["none", "qc-ldpc", "qc-ldpc", weak]) } else { "none" };
+    set("ecc.code", &code);
+    set("ecc.strength", &d.one(&["0.5", "0.8", "1.0", "1.0", "1.5"]));
+    set("ecc.t_decode", &format!("{}us", d.from(0, 20)));
+    set("ecc.t_failed", &d.one(&["none", "0ns", "8us", "60us"]));
+    set("ecc.t_retried", &d.one(&["none", "1us"]));
+    set("ecc.decoders", &d.from(1, 4));
+    set("ecc.buffer", &d.from(1, 8));
+    set("ecc.codeword", &format!("{}KiB", d.one(&[1, 2, 4]).min(page_kib)));
+    let next = d.one(&["table", "table", "oracle", "sentinel", "swift"]);
+    let accuracy = d.one(&["none", "0.7", "1.0"]);
+    let predictor = match next {
+        _ if code == "none" && accuracy == "none" => "none",
+        "sentinel" => d.one(&["none", "controller"]),
+        _ => d.one(&["none", "controller", "on-die"]),
+    };
+    let adaptive = phases && d.chance(50);
+    set("read.start", &d.one(&["default", "tracked"]));
+    set("read.tracking", &d.one(&["age", "block"]));
+    set("read.next", &next);
+    set("read.pipeline", &d.one(&["off", "cache-read"]));
+    set("read.sensing", &if adaptive { "adaptive" } else { "default" });
+    set("read.predictor", &predictor);
+    set("read.prediction_accuracy", &accuracy);
+    set("read.t_pred", &format!("{}ns", d.from(0, 9000)));
+    // The RPT of a chip takes half a second to profile: presets' are kept, a measured table costs nothing.
+    set(
+        "read.rpt",
+        &if cells && model != own {
+            d.one(&["none", super::files::measured_rpt()])
+        } else {
+            super::files::measured_rpt()
+        },
+    );
+    set("read.rpt_error", &d.one(&["0.0", "0.0", "-3000.0", "2000.0"]));
+    set("read.age_error", &d.one(&["1.0", "1.0", "0.3", "4.0"]));
+
+    // The host and its buffer.
+    set("host.queues", &d.from(1, 6));
+    set("host.queue_depth", &d.from(1, 40));
+    set("host.commands", &d.from(1, 40));
+    set("host.arbitration_burst", &d.from(1, 4));
+    set("host.link_bandwidth", &format!("{}MB/s", d.from(200, 9000)));
+    set("host.t_submit", &format!("{}ns", d.from(0, 3000)));
+    set("host.t_complete", &format!("{}ns", d.from(0, 90_000)));
+    set("host.timeout", &d.one(&["10s", "30s"]));
+    set("buffer.size", &format!("{}KiB", page_kib * d.from(unit, 40)));
+    set("buffer.mode", &d.one(&["write-back", "write-back", "write-through"]));
+    set("buffer.dirty_limit", &d.one(&["0.0", "0.0", "0.4", "0.9"]));
+    set("buffer.dram_bandwidth", &format!("{}MB/s", d.from(300, 20_000)));
+
+    // The flash translation layer. Streams with open blocks, free ones and failing ones take room.
+    let streams = d.from(1, 4);
+    let failing = d.chance(20);
+    let start = d.from(2, 4) + if streams == 4 { 1 + u64::from(unit > 1) } else { 0 } + u64::from(failing);
+    let stop = start + d.below(3);
+    set("ftl.placement", &d.one(&["static", "dynamic"]));
+    set("ftl.page_order", &d.one(&["CWDP", "PDWC", "DPCW", "WCPD"]));
+    set("ftl.erase_when", &d.one(&["reclaimed", "opened"]));
+    set("ftl.streams", &streams);
+    set("gc.victim", &d.one(&["greedy", "fifo", "cost-benefit", "d-choices"]));
+    set("gc.choices", &d.from(1, 12));
+    set("gc.start", &start);
+    set("gc.stop", &stop);
+    set("gc.moves", &(unit * d.from(2, 6)));
+    set("gc.copyback", &d.chance(25));
+    set("gc.preemptible", &d.chance(60));
+    set("gc.idle", &d.one(&["none", "none", "0ns", "20us", "500us"]));
+    set("gc.idle_stop", &(stop + d.below(4)));
+    set("wear.free_block", &d.one(&["least-worn", "oldest"]));
+    set("wear.static_spread", &d.one(&["none", "none", "0", "1", "5", "20"]));
+    set("wear.factory_bad", &d.one(&["0.0", "0.0", "0.0", "0.02"]));
+    set("wear.program_fail", &if failing { d.one(&["0.0", "0.001", "0.01"]) } else { "0.0" });
+    set("wear.erase_fail", &if failing { d.one(&["0.0", "0.01", "0.1"]) } else { "0.0" });
+    set("wear.end_of_life", &d.one(&["stop", "read-only"]));
+    set("refresh.period", &d.one(&["none", "none", "none", "60s", "10min"]));
+    if d.chance(30) {
+        set("refresh.reads", &(4 * pages + d.below(400)));
+    } else {
+        set("refresh.reads", &"none");
+    }
+    let cached = d.chance(45);
+    let entry = d.one(&[4, 8, 16, 32, 64]);
+    let queues = 7;
+    set("mapping.table", &if cached { "cached" } else { "ideal" });
+    let line = d.one(&[64, 128, 256, 1024]);
+    set("mapping.entry", &format!("{entry}B"));
+    set("mapping.line", &format!("{line}B"));
+    set("mapping.cache", &format!("{}B", line * (queues + d.below(60))));
+    set("mapping.sharing", &d.one(&["shared", "partitioned"]));
+    set("mapping.writes", &d.one(&[1, 2, 4, 23, 64]));
+
+    // Order, suspension and erases.
+    let pulsed = cells && d.chance(50);
+    set("schedule.order", &d.one(&["fifo", "read-first", "user-first"]));
+    set(
+        "schedule.suspend_program",
+        &if program_loops { d.one(&["none", "inter-phase", "intra-phase"]) } else { "none" },
+    );
+    set(
+        "schedule.suspend_erase",
+        &if erase_loops || pulsed { d.one(&["none", "reset-and-resume", "pulse-boundary"]) } else { "none" },
+    );
+    set("schedule.suspensions", &d.one(&["none", "1", "4"]));
+    set("schedule.write_queue", &d.one(&["none", "none", "0", "5", "40"]));
+    let pulse = if pulsed { d.one(&["ispe", "i-ispe", "felp", "felp"]) } else { "none" };
+    let felp = pulse == "felp";
+    let retires = pulsed && failing && d.chance(50);
+    set("erase.pulse", &pulse);
+    set("erase.margin", &if felp { d.one(&["none", "ecc"]) } else { "none" });
+    set("erase.voltage", &if pulsed { d.one(&["nominal", "scaled", "per-wordline"]) } else { "nominal" });
+    set("erase.mispredictions", &if felp { d.one(&["0.0", "0.3"]) } else { "0.0" });
+    set("erase.requirement", &if pulsed { d.one(&["none", "40.0", "90.0"]) } else { "none" });
+    set("erase.retire", &retires);
+    for key in ["sense_mw", "program_mw", "erase_mw", "transfer_nj", "decode_nj", "prediction_nj"] {
+        set(&format!("energy.{key}"), &format!("{}.0", d.below(200)));
+    }
+
+    // The state that it starts from.
+    let pec = d.one(&[0, 0, 400, 1500, 2500, 8000]);
+    let retention = d.one(&["0ns", "3mo", "6mo", "1y", "uniform:0..30d"]);
+    let precondition = d.one(&["none", "none", "closed-form", "closed-form", "write:0.3"]);
+    set("wear.endurance", &if failing && d.chance(30) { (pec + d.from(3, 60)).to_string() } else { "none".into() });
+    set("age.pec", &pec);
+    set("age.retention", &retention);
+    set("age.map_retention", &d.one(&["0ns", "1mo"]));
+    set("age.temperature", &d.one(&["30C", "55C"]));
+    set("age.fill", &d.one(&["0.0", "0.5", "0.9", "1.0", "1.0"]));
+    set("age.invalid", &if precondition == "closed-form" { "0.0" } else { d.one(&["0.0", "0.0", "0.1"]) });
+    set("age.precondition", &precondition);
+    set("age.lived", &if pulsed { d.one(&["scheme", "ispe"]) } else { "scheme" });
+    set("age.staggered", &d.chance(50));
+    // From barely enough to plenty.
+    let kept = stop + streams + 3 + u64::from(failing) + if cached { 1 } else { 0 };
+    let least = blocks as f64 / (blocks.saturating_sub(kept).max(4)) as f64 - 1.0;
+    let spare = least * (1.0 + d.below(60) as f64 / 100.0) + d.one(&[0.1, 0.3, 0.6, 1.0]);
+    set("ftl.over_provisioning", &format!("{spare:.2}"));
+
+    let rw = d.one(&["randrw", "randrw", "randwrite", "randwrite", "rw", "randread", "write"]);
+    let mut workload = vec![
+        format!("workload.rw={rw}"),
+        format!("workload.bs={}", d.one(&["4KiB", "16KiB", "16KiB", "64KiB", "2KiB"])),
+        format!("workload.align={}", d.one(&["512B", "4KiB", "16KiB"])),
+        format!("workload.queues={}", d.from(1, 4)),
+    ];
+    if rw.ends_with("rw") {
+        workload.push(format!("workload.read_ratio={}%", d.from(10, 90)));
+    }
+    if rw.starts_with("rand") {
+        workload.push(format!("workload.random_distribution={}", d.one(&["uniform", "zipf:0.99"])));
+    }
+    let requests = d.one(&[100, 300, 300, 1000, 3000]);
+    Case { seed, requests, depth: d.one(&[1, 4, 16, 64]), device, workload }
+}
+
+/// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
+pub fn configuration(case: &Case) -> Result<Config, String> {
+    let key = |error: units::ConfigError| error.key.clone().unwrap_or_else(|| error.to_string());
+    let mut config = presets::load("tlc").map_err(key)?.config;
+    for word in &case.device {
+        config.set(word).map_err(key)?;
+    }
+    config.plan().map_err(key)?;
+    Ok(config)
+}
+
+/// Which write's data is where: what a read is given must be the newest.
+#[derive(Default)]
+struct Data {
+    slots: HashMap<u32, u64>,
+    flash: HashMap<u32, u64>,
+    newest: HashMap<u32, u64>,
+    wrong: Option<String>,
+}
+
+#[derive(Clone, Default)]
+struct Watch(Rc<RefCell<Data>>);
+
+impl Probe for Watch {
+    fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
+        let mut data = self.0.borrow_mut();
+        let found = match from {
+            DataFrom::Nothing => 0,
+            DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => data.slots[&slot],
+            DataFrom::Flash(ppn) => data.flash.get(&ppn.0).copied().unwrap_or(0),
+        };
+        let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
+        if found != newest {
+            let text =
+                format!("read {request} of page {} at {} ns is given version {found} of {newest}", lpn.0, time.0);
+            data.wrong.get_or_insert(text);
+        }
+    }
+    fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: u32, _: Option<u32>) {
+        let mut data = self.0.borrow_mut();
+        data.slots.insert(slot, request + 1);
+        data.newest.insert(lpn.0, request + 1);
+    }
+    fn programmed(&mut self, _: Time, _: Lpn, slot: u32, ppn: Ppn) {
+        let mut data = self.0.borrow_mut();
+        let version = data.slots[&slot];
+        data.flash.insert(ppn.0, version);
+    }
+    fn moved(&mut self, _: Time, _: Lpn, from: Ppn, to: Ppn) {
+        let mut data = self.0.borrow_mut();
+        let version = data.flash.get(&from.0).copied().unwrap_or(0);
+        data.flash.insert(to.0, version);
+    }
+    fn mapped(&mut self, _: Time, _: Lpn, ppn: Ppn) {
+        self.0.borrow_mut().flash.insert(ppn.0, 0);
+    }
+}
+
+pub enum Verdict {
+    /// Every invariant holds.
+    Passed,
+    /// The configuration is refused: the key at fault.
+    Refused(String),
+    /// What does not hold.
+    Failed(String),
+}
+
+/// Plays a case and checks everything that holds for every device.
+pub fn verdict(case: &Case) -> Verdict {
+    let config = match configuration(case) {
+        Ok(config) => config,
+        Err(key) => return Verdict::Refused(key),
+    };
+    match catch_unwind(AssertUnwindSafe(|| play(case, &config))) {
+        // The life of a drive may end while it is overwritten before the run.
+        Ok(Ok(()) | Err(RunError::EndOfLife { .. })) => Verdict::Passed,
+        // What only shows when the device is built: good blocks are drawn.
+        Ok(Err(RunError::Config(error))) => Verdict::Refused(error.key.unwrap_or_default()),
+        Ok(Err(error)) => Verdict::Failed(error.to_string()),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Verdict::Failed(format!("panic: {}", text.unwrap_or("?")))
+        }
+    }
+}
+
+fn play(case: &Case, config: &Config) -> Result<(), RunError> {
+    let broken = |text: String| RunError::Broken(text);
+    let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
+    let capacity = config.plan()?.capacity();
+    let mut totals = Vec::new();
+    // One case in eight is played twice: the same comes out.
+    for _ in 0..1 + u32::from(case.seed.is_multiple_of(8)) {
+        let source = workload::presets::get("default", &words)?.source(capacity, case.seed)?;
+        let plan = Plan {
+            replay: Replay::Closed(case.depth),
+            requests: Some(case.requests),
+            seed: case.seed,
+            ..Plan::default()
+        };
+        let watch = Watch::default();
+        let mut run = Run::watched(config, source, plan, None, watch.clone())?;
+        let mut ended = false;
+        while !ended {
+            ended = run.step(1 + case.requests / 5)?;
+            run.device().check().map_err(broken)?;
+            run.device().check_mapping().map_err(broken)?;
+        }
+        let end_of_life = run.end_of_life().is_some();
+        let mut device = run.into_device();
+        if !end_of_life && let Err(error) = device.flush() {
+            if !matches!(error, RunError::EndOfLife { .. }) {
+                return Err(error);
+            }
+        } else if device.end_of_life().is_none() {
+            let left = (device.outstanding(), device.buffered_pages());
+            if left != ((0, 0), 0) {
+                return Err(broken(format!("{left:?} requests and pages are left after a flush")));
+            }
+        }
+        device.check().map_err(broken)?;
+        device.check_mapping().map_err(broken)?;
+        if let Some(wrong) = &watch.0.borrow().wrong {
+            return Err(broken(wrong.clone()));
+        }
+        totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
+    }
+    totals.dedup();
+    if totals.len() == 1 { Ok(()) } else { Err(broken("two runs of the same differ".into())) }
+}
+
+/// The kind of a failure: its text without numbers.
+fn kind(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).take(60).collect()
+}
+
+/// Leaves out what the failure does not need.
+fn shrunk(case: &Case, text: &str) -> Case {
+    let fails = |case: &Case| matches!(verdict(case), Verdict::Failed(other) if kind(&other) == kind(text));
+    let mut case = case.clone();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for part in [false, true] {
+            let len = |case: &Case| if part { case.workload.len() } else { case.device.len() };
+            let mut index = len(&case);
+            while index > 0 {
+                index -= 1;
+                let mut less = case.clone();
+                if part {
+                    less.workload.remove(index)
+                } else {
+                    less.device.remove(index)
+                };
+                // A default drive of 1 TiB takes long to check.
+                let small = configuration(&less)
+                    .is_ok_and(|config| config.plan().is_ok_and(|plan| plan.layout.raw_pages() < 1 << 20));
+                if small && fails(&less) {
+                    (case, changed) = (less, true);
+                }
+            }
+        }
+        let less = Case { requests: case.requests / 2, ..case.clone() };
+        if less.requests > 0 && fails(&less) {
+            (case, changed) = (less, true);
+        }
+    }
+    case
+}
+
+/// Plays seeds from 1 on until `wanted` devices were accepted; returns a report and the failures.
+pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
+    let (next, accepted) = (AtomicU64::new(1), AtomicU64::new(0));
+    let refused: Mutex<BTreeMap<String, u64>> = Mutex::default();
+    let failures: Mutex<Vec<String>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while accepted.load(Ordering::Relaxed) < wanted {
+                    let case = draw(next.fetch_add(1, Ordering::Relaxed));
+                    match verdict(&case) {
+                        Verdict::Refused(key) => *refused.lock().unwrap().entry(key).or_default() += 1,
+                        Verdict::Passed => {
+                            let so_far = accepted.fetch_add(1, Ordering::Relaxed) + 1;
+                            if so_far.is_multiple_of(1000) {
+                                eprintln!("{so_far} devices accepted, {} failed", failures.lock().unwrap().len());
+                            }
+                        }
+                        Verdict::Failed(text) => {
+                            accepted.fetch_add(1, Ordering::Relaxed);
+                            let short = shrunk(&case, &text).command();
+                            let failure = format!("seed {}: {text}\n  {short}", case.seed);
+                            eprintln!("{failure}");
+                            failures.lock().unwrap().push(failure);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let refused = refused.into_inner().unwrap();
+    let (drawn, accepted) = (next.into_inner() - 1, accepted.into_inner());
+    let reasons: Vec<String> = refused.iter().map(|(key, count)| format!("  {count} for {key}")).collect();
+    let share = accepted as f64 / drawn as f64;
+    let failures = failures.into_inner().unwrap();
+    let report = format!(
+        "{drawn} devices drawn, {accepted} accepted ({:.0} %), {} failed; refused:\n{}",
+        100.0 * share,
+        failures.len(),
+        reasons.join("\n")
+    );
+    assert!(share > 0.5, "{report}");
+    (report, failures)
+}
