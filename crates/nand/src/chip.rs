@@ -44,7 +44,7 @@ units::section! {
         t_read: Option<Vec<Span>> = Some(vec![Span::from_us(45)]),
         /// Senses that each page of a wordline takes, such as [2, 3, 2]; tR = senses x (t_pre + t_eval + t_disch).
         senses: Option<Vec<u32>> = None,
-        /// tPRE: precharge of one sense.
+        /// tPRE: precharge of one sense; beside `t_read`, the part of it that is precharge (0: not known).
         t_pre: Span = Span::ZERO,
         /// tEVAL: evaluation of one sense.
         t_eval: Span = Span::ZERO,
@@ -78,7 +78,7 @@ units::section! {
         t_set: Span = Span(1_000),
         /// tRST: RESET of a die that senses (asplos21 Table 1).
         t_rst: Span = Span(5_000),
-        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages); "none" has no errors.
+        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages). "auto" is the virtual chip of the geometry's cells (slc, mlc, tlc48; QLC has none); "none" has no errors.
         model: Option<String> = None,
         /// How the planes of a die take reads: single, lockstep or independent.
         plane_reads: PlaneReads = PlaneReads::Independent,
@@ -109,8 +109,9 @@ impl Timings {
     }
 
     /// tR of a page by its place in the wordline when tPRE is `less` shorter than by default, for `senses` of each kind.
-    pub fn shorter(&self, kind: u32, senses: &[u32], less: Span) -> Span {
-        let count = senses.get(kind as usize).or(senses.first()).copied().unwrap_or(0);
+    /// Without them tPRE is that of the whole read.
+    pub fn shorter(&self, kind: u32, senses: Option<&[u32]>, less: Span) -> Span {
+        let count = senses.map_or(1, |of| of.get(kind as usize).or(of.first()).copied().unwrap_or(0));
         Span(self.read[kind as usize].0.saturating_sub(u64::from(count) * less.0))
     }
 
@@ -147,6 +148,24 @@ impl Chip {
             program: loops("t_prog", self.t_prog, "program_loops", self.program_loops, pulse)?,
             erase: loops("t_bers", self.t_bers, "erase_loops", self.erase_loops, erase_pulse)?,
         })
+    }
+}
+
+/// The `chip.model` that is the virtual chip of the geometry's cells.
+pub const AUTO: &str = "auto";
+
+impl Chip {
+    /// The chip model for cells of `bits` bits: a name or a file; none without errors.
+    pub fn model_for(&self, bits: u32) -> Option<&str> {
+        match self.model.as_deref() {
+            Some(AUTO) => match bits {
+                1 => Some("slc"),
+                2 => Some("mlc"),
+                3 => Some("tlc48"),
+                _ => None,
+            },
+            other => other,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use nand::model::outcomes::Reading;
@@ -15,6 +15,7 @@ use ssd::log::{RequestLog, series_parquet};
 use ssd::run::{Plan, Replay, Run};
 use ssd::stats::die;
 use ssd::stats::report;
+use ssd::stats::steady::Round;
 use ssd::{Config, DeviceSpec, RunError};
 use ssd::{Explainer, Stage, Timeline};
 use units::section::Section;
@@ -58,6 +59,20 @@ pub fn device_config(
         spec.config.set(word)?;
     }
     Ok(spec)
+}
+
+/// What of a scheme's ideal settings (such as `chip.model=none`) a setting changes again.
+fn undone(scheme: Option<&str>, settings: &[String]) -> Result<Vec<String>, ConfigError> {
+    let Some(scheme) = scheme else { return Ok(Vec::new()) };
+    let set = schemes::presets::words(scheme)?;
+    let ideal = set.iter().filter_map(|word| word.split_once('='));
+    let ideal: Vec<(&str, &str)> = ideal.filter(|(key, _)| key.starts_with("chip.")).collect();
+    let changes = settings.iter().filter_map(|word| word.split_once('='));
+    let changes = changes.filter_map(|(key, value)| {
+        let (_, was) = ideal.iter().find(|(other, _)| *other == key.trim())?;
+        Some(format!("{key}={value} undoes {key}={was} of --scheme {scheme}: it is not ideal any more"))
+    });
+    Ok(changes.collect())
 }
 
 /// A word with `{section.key}` replaced by that key's value.
@@ -270,6 +285,8 @@ pub struct Simulation {
     run: Mutex<State>,
     manifest: Value,
     note: Option<String>,
+    /// Why the run ended before its workload, with its result.
+    ended: OnceLock<String>,
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
@@ -333,11 +350,8 @@ impl Simulation {
     ) -> PyResult<Simulation> {
         let spec = device_config(device, scheme, age, &settings).map_err(refuse)?;
         let checked = spec.config.plan().map_err(refuse)?;
-        let until_steady: Option<Span> =
+        let until_steady: Option<Round> =
             until_steady.map(|word| parse("--until-steady", word)).transpose().map_err(refuse)?;
-        if until_steady == Some(Span::ZERO) {
-            return Err(refuse(fail("--until-steady 0s", "is no length of a round", "write a time such as 1s")));
-        }
         let window = sort_window.unwrap_or(workload::Reading::default().sort_window);
         let reading = workload::Reading { skip_bad_lines, sort_window: window };
         if reading.sort_window > MOST_SORTED {
@@ -397,12 +411,17 @@ impl Simulation {
             "requests": requests,
             "duration": duration.map(|span| json_of(&span.write())),
             "warmup": warmup,
-            "until_steady": until_steady.map(|span| json_of(&span.write())),
+            "until_steady": until_steady.map(|round| json_of(&round.write())),
             "seed": seed,
         });
+        let mut notes: Vec<String> = work.note.into_iter().collect();
+        notes.extend(spec.config.idle_settings().iter().map(|idle| format!("no effect: {idle}")));
+        notes.extend(undone(scheme, &settings).map_err(refuse)?);
+        let note = (!notes.is_empty()).then(|| notes.join("\n"));
         let plan = Plan { replay, requests, duration, warmup, seed, until_steady, beyond };
         let prepared = Prepared { config: spec.config, source: work.source, plan, log };
-        Ok(Simulation { run: Mutex::new(State::Ready(Box::new(prepared))), manifest, note: work.note })
+        let ended = OnceLock::new();
+        Ok(Simulation { run: Mutex::new(State::Ready(Box::new(prepared))), manifest, note, ended })
     }
 
     /// Plays the whole run and tells where the time of some requests went: the `slowest` so many, and those numbered in
@@ -473,7 +492,13 @@ impl Simulation {
         self.manifest.to_string()
     }
 
-    /// What the user should know about how the workload was read.
+    /// Why the run ended before its workload, where it did and there is a result all the same; known once it is finished.
+    #[getter]
+    fn ended(&self) -> Option<&str> {
+        self.ended.get().map(String::as_str)
+    }
+
+    /// What the user should know about how the workload was read, and which settings have no effect.
     #[getter]
     fn note(&self) -> Option<&str> {
         self.note.as_deref()
@@ -519,6 +544,9 @@ impl Simulation {
         let State::Running(run) = std::mem::replace(&mut *state, State::Finished) else {
             return Err(SimulationError::new_err("the run has been finished already"));
         };
+        if let Some(end) = run.end_of_life() {
+            let _ = self.ended.set(end.to_string());
+        }
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
         let report = report::report(&outcome);
         let mut root = Map::new();

@@ -20,6 +20,8 @@ pub(crate) enum State {
 pub(crate) struct Slot {
     pub lpn: Lpn,
     pub state: State,
+    /// Bytes that the host wrote into it, those included that it wrote again.
+    pub host_bytes: u64,
     /// Sectors that the host wrote, and sectors whose data is here.
     pub dirty: u64,
     pub valid: u64,
@@ -52,8 +54,6 @@ pub(crate) struct Buffer {
     /// All sectors of a page.
     pub full: u64,
     sector_bits: u32,
-    /// Sectors that the host wrote and that are not yet on their way to flash.
-    pub dirty_sectors: u64,
 }
 
 impl Buffer {
@@ -73,7 +73,6 @@ impl Buffer {
             dirty_limit: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as u32,
             full: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
             sector_bits,
-            dirty_sectors: 0,
         }
     }
 
@@ -82,11 +81,6 @@ impl Buffer {
     pub fn sectors(&self, from: u32, to: u32) -> u64 {
         let (first, last) = (from >> self.sector_bits, (to - 1) >> self.sector_bits);
         (u64::MAX >> (63 - (last - first))) << first
-    }
-
-    /// Bytes of the sectors in a set.
-    pub fn bytes_of(&self, sectors: u64) -> u64 {
-        u64::from(sectors.count_ones()) << self.sector_bits
     }
 
     /// Slots that can be reserved now.
@@ -116,10 +110,10 @@ impl Buffer {
     /// Turns a reservation into a dirty slot.
     pub fn fill(&mut self, lpn: Lpn, dirty: u64, valid: u64, under: Option<Ppn>) -> u32 {
         self.reserved -= 1;
-        self.dirty_sectors += u64::from(dirty.count_ones());
         let slot = Slot {
             lpn,
             state: State::Dirty,
+            host_bytes: 0,
             dirty,
             valid,
             under,
@@ -145,7 +139,6 @@ impl Buffer {
     pub fn merge(&mut self, id: u32, sectors: u64) {
         let slot = &mut self.slots[id as usize];
         debug_assert_ne!(slot.state, State::Frozen, "Invariant: frozen slots keep their data");
-        self.dirty_sectors += u64::from((sectors & !slot.dirty).count_ones());
         slot.dirty |= sectors;
         slot.valid |= sectors;
         if slot.state == State::Dirty && id != self.newest {
@@ -170,7 +163,6 @@ impl Buffer {
     pub fn freeze(&mut self, id: u32) {
         let slot = &mut self.slots[id as usize];
         slot.state = State::Frozen;
-        self.dirty_sectors -= u64::from(slot.dirty.count_ones());
     }
 
     pub fn release(&mut self, id: u32) {
@@ -182,7 +174,6 @@ impl Buffer {
     pub fn forget(&mut self, id: u32) {
         let slot = &self.slots[id as usize];
         debug_assert!(matches!(slot.state, State::Dirty | State::Filling), "Invariant: frozen slots are programmed");
-        self.dirty_sectors -= u64::from(slot.dirty.count_ones());
         if slot.state == State::Dirty {
             self.unlink(id);
         }
@@ -256,7 +247,7 @@ mod tests {
         buffer.merge(slots[0], 6);
         assert_eq!(buffer.take_oldest(), Some(slots[1]));
         assert_eq!(buffer.take_oldest(), Some(slots[2]));
-        assert_eq!((buffer[slots[0]].dirty, buffer.dirty_sectors), (7, 5));
+        assert_eq!(buffer[slots[0]].dirty, 7);
         assert_eq!(buffer.take_oldest(), Some(slots[0]));
         assert_eq!(buffer.take_oldest(), None);
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ecc::Profile;
-use nand::chip::LONGEST;
+use nand::chip::{AUTO, LONGEST};
 use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::{Faster, Reading};
 use nand::rpt::Rpt;
@@ -12,7 +12,7 @@ use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timin
 use schemes::{Margin, Next, Predictor, Pulses, Sensing, SuspendErase, SuspendProgram, Voltage};
 use units::document::{Document, apply_word};
 use units::section::Section;
-use units::{Bytes, ConfigError, Rate, Span};
+use units::{Bytes, ConfigError, Rate, Retention, Span};
 
 use crate::device::Phases;
 use crate::lifetime::{EraseScheme, Eraser};
@@ -326,11 +326,14 @@ impl Config {
         let eraser = self.eraser(cells.as_deref())?;
         let faster = self.faster(cells.as_deref())?;
         let code = self.code(cells.as_deref())?;
+        let modelled = cells.is_some();
+        let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (cells, faster) };
         Ok(Plan {
             layout,
             program_phases,
             erase_phases,
             suspends,
+            modelled,
             cells,
             eraser,
             faster,
@@ -352,9 +355,53 @@ impl Config {
 }
 
 impl Config {
+    /// Whether no read can fail, and nothing but reads asks the chip: on every chip of `auto` data reads without a retry that is
+    /// a week old at 30 C, after some hundred P/E cycles. A drive that begins fresh need not ask its chip.
+    fn meets_no_errors(&self) -> bool {
+        self.chip.model.as_deref() == Some(AUTO)
+            && self.age.pec.0 == 0
+            && self.age.retention == Retention::Fixed(Span::ZERO)
+            && self.age.map_retention == Span::ZERO
+            && self.age.temperature.0 <= 30.0
+            && self.ecc.code.is_none()
+            && self.read.predictor == Predictor::None
+            && self.erase.pulse.is_none()
+    }
+
+    /// Settings of the present configuration that have no effect, each with the reason.
+    pub fn idle_settings(&self) -> Vec<String> {
+        let default = Config::default();
+        let mut idle = Vec::new();
+        let changed = |section: &dyn Section, base: &dyn Section, keys: &[&str]| -> Vec<String> {
+            let differ = keys.iter().filter(|key| section.get(key) != base.get(key));
+            differ.map(|key| format!("{}.{key}", section.name())).collect()
+        };
+        if self.geometry.layout().is_ok_and(|layout| self.chip.model_for(layout.bits).is_none()) {
+            let mut keys = changed(&self.read, &default.read, &["start", "next", "pipeline", "sensing", "predictor"]);
+            let wears = self.wear.endurance.is_some();
+            keys.extend(changed(&self.age, &default.age, if wears { &[] } else { &["pec"] }));
+            let ages = self.refresh.period.is_some();
+            keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
+            if !keys.is_empty() {
+                idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));
+            }
+        }
+        if self.erase.pulse.is_none() {
+            let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
+            keys.extend(changed(&self.age, &default.age, &["lived"]));
+            if !keys.is_empty() {
+                idle.push(format!(
+                    "{} without erase.pulse, by which blocks are erased pulse by pulse",
+                    keys.join(", ")
+                ));
+            }
+        }
+        idle
+    }
+
     /// The virtual chip or the measured steps, if there are any.
     fn cells(&self, layout: &Layout) -> Result<Option<Arc<Reading>>, ConfigError> {
-        let Some(name) = &self.chip.model else { return Ok(None) };
+        let Some(name) = self.chip.model_for(layout.bits) else { return Ok(None) };
         let refuse = |problem: String, remedy: String| ConfigError {
             origin: "device".into(),
             line: None,
@@ -461,10 +508,9 @@ impl Config {
             }
         }
         let (Some(cells), Sensing::Adaptive) = (cells, self.read.sensing) else { return Ok(None) };
-        if self.chip.senses.is_none() || self.chip.t_pre == Span::ZERO {
-            let remedy =
-                "give chip.senses, t_pre, t_eval and t_disch in place of t_read, or set read.sensing to \"default\"";
-            return Err(refuse("read.sensing", "is adaptive, and the phases of a sense are not known".into(), remedy));
+        if self.chip.t_pre == Span::ZERO {
+            let remedy = "give chip.t_pre (the part of tR that is precharge), or chip.senses and the phases of a sense, or set read.sensing to \"default\"";
+            return Err(refuse("read.sensing", "is adaptive, and tPRE is not known".into(), remedy));
         }
         let rpt = match (&self.read.rpt, cells) {
             (Some(name), _) => {
@@ -574,7 +620,9 @@ pub struct Plan {
     pub(crate) program_phases: Option<Phases>,
     pub(crate) erase_phases: Option<Phases>,
     pub(crate) suspends: bool,
-    /// What decides which errors reads meet.
+    /// Whether there is a chip model.
+    pub(crate) modelled: bool,
+    /// What decides which errors reads meet; none also where none of them can.
     pub(crate) cells: Option<Arc<Reading>>,
     /// How blocks are erased, where it goes pulse by pulse.
     pub(crate) eraser: Option<Eraser>,

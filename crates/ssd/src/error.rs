@@ -85,7 +85,7 @@ impl fmt::Display for RunError {
             ),
             RunError::EndOfLife { time, written, retired } => write!(
                 f,
-                "the drive's life has ended at {:.3} s: {retired} blocks are out of service, after {:.3} GB of host writes\n  help: this is the result; for a longer life raise ftl.over_provisioning or wear.endurance, or lower wear.program_fail and wear.erase_fail",
+                "the drive's life has ended at {:.3} s: {retired} blocks are out of service, after {:.3} GB of host writes\n  help: the result is that until then; for a longer life raise ftl.over_provisioning or wear.endurance, or lower wear.program_fail and wear.erase_fail",
                 time.0 as f64 / 1e9,
                 *written as f64 / 1e9
             ),

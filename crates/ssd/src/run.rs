@@ -11,7 +11,7 @@ use crate::log::RequestLog;
 use crate::probe::{Probe, Unwatched};
 use crate::stats::latency::ByQueue;
 use crate::stats::series::Series;
-use crate::stats::steady::{Snapshot, Steady, SteadyState};
+use crate::stats::steady::{Round, Snapshot, Steady, SteadyState};
 use crate::stats::{Counters, Steps, Usage, Victims};
 
 /// How requests are paced.
@@ -65,8 +65,8 @@ pub struct Plan {
     pub seed: u64,
     /// What becomes of requests beyond the drive.
     pub beyond: Beyond,
-    /// Play until the drive is in a steady state by rounds of so long; the last rounds are the result.
-    pub until_steady: Option<Span>,
+    /// Play until the drive is in a steady state by rounds of at least so long; the last rounds are the result.
+    pub until_steady: Option<Round>,
 }
 
 impl Default for Plan {
@@ -128,14 +128,14 @@ pub struct Outcome {
     pub victims: Victims,
     /// Retry steps of the pages read, without the warm-up.
     pub steps: Steps,
+    /// Bytes that the host wrote since the start of the device.
+    pub written: u64,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
     /// What reading the workload left out or put in order.
     pub read: ReadCounts,
     /// Whether and when a steady state was reached, if one was asked for.
     pub steady: Option<SteadyState>,
-    /// Bytes that the host wrote and that are still in the buffer.
-    pub buffered_bytes: u64,
     /// The device in its final state.
     pub device: Device,
     /// The per-request log, if one was kept.
@@ -175,6 +175,7 @@ impl<P: Probe> Run<P> {
         }
         let mut device = Device::watched(config, plan.seed, probe)?;
         let queues = config.host.queues;
+        let steady = plan.until_steady.map(|round| Steady::new(round, usize::from(queues), &device));
         let device_plan = device.plan().clone();
         let preconditioning = Overwriting::new(&device_plan, plan.seed);
         if preconditioning.is_none() {
@@ -187,7 +188,7 @@ impl<P: Probe> Run<P> {
             preconditioning,
             origin: Time::ZERO,
             first_id: 0,
-            steady: plan.until_steady.map(|round| Steady::new(round, usize::from(queues))),
+            steady,
             plan,
             batch: Vec::new(),
             ended: false,
@@ -380,7 +381,7 @@ impl<P: Probe> Run<P> {
         self.last_completion = self.origin;
         self.series.start(self.origin, &self.device.usage());
         if let Some(steady) = &mut self.steady {
-            steady.start(self.origin, &self.device);
+            steady.start(&self.device);
         }
         Ok(())
     }
@@ -399,7 +400,7 @@ impl<P: Probe> Run<P> {
         }
         if let Some(steady) = &mut self.steady
             && now >= steady.round_end()
-            && steady.close(&self.device)
+            && (steady.close(&self.device) || self.device.end_of_life().is_some())
         {
             self.ended = true;
         }
@@ -510,9 +511,9 @@ impl Run {
             series: self.series,
             victims: after.victims.since(&before.victims),
             steps: after.steps.since(&before.steps),
-            buffered_bytes: after.counters.buffered_bytes,
             counters: after.counters.since(&before.counters),
             usage: after.usage.since(&before.usage),
+            written: self.device.counters().write_bytes,
             wrapped: self.wrapped + self.source.counts().wrapped,
             read: self.source.counts(),
             steady,

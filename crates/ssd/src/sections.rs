@@ -453,7 +453,15 @@ units::section! {
         /// How the drive was brought into its state: none (written once, in order, with `invalid` spread evenly),
         /// closed-form (as after long uniform overwriting) or write:N (really overwritten N times before the run).
         precondition: Precondition = Precondition::None,
-        /// Every die starts at a place of its own in its open blocks, as in a drive that has been written for long; otherwise all planes open their first block at their first write.
-        staggered: bool = false,
+        /// Every die starts at a place of its own in its open blocks, as in a drive that has been written for long; otherwise
+        /// all planes open their first block at their first write. "none": where the precondition is closed-form.
+        staggered: Option<bool> = None,
+    }
+}
+
+impl Age {
+    /// Whether dies start at places of their own.
+    pub fn is_staggered(&self) -> bool {
+        self.staggered.unwrap_or(self.precondition == Precondition::ClosedForm)
     }
 }

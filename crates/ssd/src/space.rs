@@ -154,10 +154,10 @@ impl Space {
     pub fn initial_blocks(&self, config: &Config, usable: u32) -> u32 {
         match config.age.precondition {
             // The next block that is opened beside those that are open makes collection start.
-            Precondition::ClosedForm if config.age.staggered => usable - config.gc.start - self.open,
+            Precondition::ClosedForm if config.age.is_staggered() => usable - config.gc.start - self.open,
             // The first block that is opened makes collection start.
             Precondition::ClosedForm => usable - config.gc.start,
-            Precondition::None | Precondition::Write(_) if config.age.staggered => {
+            Precondition::None | Precondition::Write(_) if config.age.is_staggered() => {
                 usable.saturating_sub(self.reserve + 2 * self.open)
             }
             Precondition::None | Precondition::Write(_) => usable - self.reserve - self.open,

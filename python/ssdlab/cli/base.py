@@ -153,8 +153,8 @@ INPUT = (
     ),
     click.option(
         "--until-steady",
-        metavar="TIME",
-        help="Play until the state is steady by rounds of TIME (SNIA); the last five rounds are the result.",
+        metavar="TIME|auto",
+        help="Play until the state is steady by rounds of at least TIME (SNIA); the last five rounds are the result.",
     ),
     click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams."),
     click.option(

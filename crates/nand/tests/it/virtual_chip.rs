@@ -347,3 +347,15 @@ fn measured_steps_take_the_place_of_the_model() {
         assert!(error.contains(part) && error.contains("help: "), "{error}");
     }
 }
+
+/// A drive that begins fresh does not ask its chip (`chip.model = "auto"`).
+#[test]
+fn young_data_of_a_fresh_chip_needs_no_retry() {
+    for name in ["slc", "mlc", "tlc48"] {
+        let chip = VirtualChip::preset(name).unwrap();
+        let conditions = [(0.0, 7.0), (0.3, 1.0)].map(|(x, days)| Condition { x, months: days / 30.4, celsius: 30.0 });
+        for population in retry_steps(&chip, Population { chips: 20, blocks: 20, seed: 7 }, &conditions, 1, &|_| ()) {
+            assert_eq!(population.pages.iter().skip(1).sum::<u64>(), 0, "{name}");
+        }
+    }
+}

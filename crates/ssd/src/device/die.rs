@@ -603,6 +603,7 @@ impl<P: Probe> Device<P> {
                 if self.ops[op].class == Class::UserProgram {
                     self.count_waiting(self.programs_waiting - 1);
                     self.collectors[physical.0 as usize].host_pages += 1;
+                    self.settle(self.ops[op].owner);
                 }
                 if copyback {
                     here += self.plan.timings.read(&self.plan.layout, self.ops[op].source);

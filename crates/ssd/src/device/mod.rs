@@ -554,7 +554,6 @@ impl<P: Probe> Device<P> {
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
         counters.pages_programmed = self.ftl.blocks.pages_programmed;
-        counters.buffered_bytes = self.buffer.bytes_of(1) * self.buffer.dirty_sectors;
         counters
     }
 
@@ -577,6 +576,12 @@ impl<P: Probe> Device<P> {
     pub fn free_blocks(&self) -> (u64, u32) {
         let free = (0..self.plan.layout.planes).map(|plane| self.ftl.blocks.free(PlaneId(plane)));
         free.fold((0, u32::MAX), |(sum, least), free| (sum + u64::from(free), least.min(free)))
+    }
+
+    /// Of each plane, the pages programmed since the start, and those of host data among them.
+    pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
+        let planes = self.collectors.iter().zip((0..).map(PlaneId));
+        planes.map(|(collector, plane)| (self.ftl.blocks.all_taken(plane), collector.host_pages)).collect()
     }
 
     /// Where the time of every resource has gone since the start.

@@ -87,7 +87,7 @@ impl<P: Probe> Device<P> {
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);
-            let slot = self.insert(id, lpn, self.buffer.sectors(from, to));
+            let slot = self.insert(id, lpn, to - from, self.buffer.sectors(from, to));
             if through {
                 self.wait_for(slot, arrived.command);
             }
@@ -109,7 +109,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
-    fn insert(&mut self, id: u64, lpn: Lpn, sectors: u64) -> u32 {
+    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> u32 {
         let (slot, over) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.buffer[slot].state != State::Frozen => {
                 self.buffer.merge(slot, sectors);
@@ -127,6 +127,7 @@ impl<P: Probe> Device<P> {
             Location::Flash(ppn) => (self.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
             Location::Unmapped => (self.buffer.fill(lpn, sectors, self.buffer.full, None), None),
         };
+        self.buffer[slot].host_bytes += u64::from(bytes);
         self.ftl.set(lpn, Location::Buffer(slot));
         self.probe.buffered(self.now, id, lpn, slot, over);
         slot
@@ -391,6 +392,7 @@ impl<P: Probe> Device<P> {
 
     /// Acknowledges what waits for a slot, and frees it.
     pub(super) fn release_slot(&mut self, slot: u32) {
+        self.settle(slot);
         let mut waiter = self.buffer[slot].waiters;
         while waiter != NONE {
             let next = self.ops[waiter].next;
@@ -398,6 +400,12 @@ impl<P: Probe> Device<P> {
             waiter = next;
         }
         self.buffer.release(slot);
+    }
+
+    /// Counts what the host wrote into a slot as having left the buffer, once.
+    #[inline]
+    pub(super) fn settle(&mut self, slot: u32) {
+        self.counters.bytes_settled += std::mem::take(&mut self.buffer[slot].host_bytes);
     }
 
     /// A command need not wait for a slot any more.

@@ -128,7 +128,7 @@ impl Blocks {
             releases: 0,
             pages_programmed: 0,
         };
-        if plan.config.age.staggered {
+        if plan.config.age.is_staggered() {
             blocks.stagger(plan, Stream::new(seed, "open-blocks"));
         }
         blocks
@@ -305,6 +305,11 @@ impl Blocks {
     /// Pages given out in a stream of a plane.
     pub fn taken(&self, plane: PlaneId, stream: usize) -> u64 {
         self.plane(plane).taken[stream]
+    }
+
+    /// Pages given out in a plane.
+    pub fn all_taken(&self, plane: PlaneId) -> u64 {
+        self.plane(plane).taken.iter().sum()
     }
 
     /// The program of a page has ended.

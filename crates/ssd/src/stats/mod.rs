@@ -205,8 +205,9 @@ pub struct Counters {
     pub pages_trimmed: u64,
     /// Flushes started.
     pub flush_requests: u64,
-    /// Host bytes in the buffer that are not on their way to flash.
-    pub buffered_bytes: u64,
+    /// Bytes that the host wrote and that have left the write buffer for good: given to a program, trimmed, or written again
+    /// before.
+    pub bytes_settled: u64,
 }
 
 impl Counters {
@@ -274,7 +275,7 @@ impl Counters {
             trim_requests: self.trim_requests - before.trim_requests,
             pages_trimmed: self.pages_trimmed - before.pages_trimmed,
             flush_requests: self.flush_requests - before.flush_requests,
-            buffered_bytes: self.buffered_bytes,
+            bytes_settled: self.bytes_settled - before.bytes_settled,
         }
     }
 }

@@ -98,8 +98,11 @@ fn host(report: &mut Report, outcome: &Outcome) {
             "rounds played until then, or until the workload's end",
             steady.rounds,
         );
-        report.add("host.steady.round_s", "s", "length of a round", steady.round.as_s());
+        report.add("host.steady.round_s", "s", "mean length of the last five rounds", steady.round.as_s());
     }
+    let written = outcome.written as f64 / outcome.device.capacity().0 as f64;
+    let what = "bytes that the host wrote since the start of the device, preconditioning and warm-up included, over its capacity";
+    report.add("host.drive_writes", "", what, written);
     report.add("host.elapsed_s", "s", "simulated time from the first counted request to the end", seconds);
     report.add(
         "host.wrapped",
@@ -215,8 +218,8 @@ fn suspension(report: &mut Report, counters: &Counters) {
 /// Reads whose data was not corrected at once.
 fn retries(report: &mut Report, outcome: &Outcome) {
     let counters = &outcome.counters;
-    let config = &outcome.device.plan().config;
-    let modelled = config.chip.model.is_some() && counters.pages_read > 0;
+    let plan = outcome.device.plan();
+    let modelled = plan.modelled && counters.pages_read > 0;
     let mean = modelled.then(|| counters.retry_steps as f64 / counters.pages_read as f64);
     report.add("flash.retry.steps.mean", "steps", "mean retry steps of the pages read", mean);
     for (name, share) in [("min", 0.0), ("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
@@ -225,7 +228,9 @@ fn retries(report: &mut Report, outcome: &Outcome) {
             "max" => "most retry steps of a page read".to_owned(),
             _ => format!("retry steps of the pages read: {} percentile", &name[1..]),
         };
-        let steps = modelled.then(|| outcome.steps.quantile(share)).flatten();
+        // Where no read can fail, none is counted.
+        let steps =
+            modelled.then(|| if plan.cells.is_some() { outcome.steps.quantile(share) } else { Some(0) }).flatten();
         report.add(format!("flash.retry.steps.{name}"), "steps", what, steps);
     }
     let share = modelled.then(|| counters.pages_retried as f64 / counters.pages_read as f64);
@@ -301,13 +306,14 @@ fn energy(report: &mut Report, outcome: &Outcome) {
 fn ftl(report: &mut Report, outcome: &Outcome) {
     let counters = &outcome.counters;
     let page = outcome.device.plan().layout.page_size.0;
-    let written = counters.write_bytes.saturating_sub(outcome.buffered_bytes);
+    // Both count a page when it is given to a program.
+    let written = counters.bytes_settled;
     let share =
         |pages: u64| (written > 0 && counters.pages_programmed > 0).then(|| (pages * page) as f64 / written as f64);
     report.add(
         "ftl.waf",
         "",
-        "write amplification: bytes programmed over bytes that the host wrote and that left the buffer",
+        "write amplification: bytes programmed over the bytes of the host writes that they hold; below 1 where data was written again in the buffer",
         share(counters.pages_programmed),
     );
     let mut part = |name: &str, what: &str, pages: u64| {

@@ -4,18 +4,76 @@
 //!
 //! Tracked are the requests completed a second and, where there are writes, the write amplification: a workload
 //! with given arrival times would otherwise be steady at once.
+//!
+//! A round lasts at least as long as was asked for, and until requests have completed and every plane that the host writes to
+//! has been programmed over by several blocks' worth: before collection has come round on every plane, a drive only looks
+//! steady. After each 25 rounds in vain rounds become twice as long, since few requests differ by chance.
 
 use std::collections::VecDeque;
 
+use units::value::{Scalar, Value};
 use units::{Span, Time};
 
 use super::latency::ByQueue;
 use super::{Counters, Steps, Usage, Victims};
+use crate::config::Plan;
 use crate::device::Device;
 use crate::probe::Probe;
 
 /// Rounds of the measurement window.
 pub const WINDOW: usize = 5;
+/// Rounds after which rounds become twice as long: PTS gives up after as many. Short rounds differ by chance.
+const ROUNDS: u64 = 25;
+/// Blocks' worth of pages that a round programs on every plane that the host writes to (assumed: several).
+const TURNOVERS: u64 = 3;
+/// Planes that the host hardly writes to are waited for until the drive has been programmed over so many times as often.
+const PATIENCE: u64 = 4;
+/// A round that is not full is looked at again after this share of its length.
+const AGAIN: u64 = 4;
+
+/// How long a round lasts at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// As long as the device takes to program several blocks on every plane.
+    Auto,
+    /// So long.
+    Of(Span),
+}
+
+impl Value for Round {
+    fn expects() -> String {
+        format!("\"auto\" (what the device takes to program {TURNOVERS} blocks of every plane), or {}", Span::expects())
+    }
+    fn read(scalar: &Scalar) -> Option<Round> {
+        match scalar {
+            Scalar::Text(text) if text == "auto" => Some(Round::Auto),
+            other => Span::read(other).filter(|span| *span > Span::ZERO).map(Round::Of),
+        }
+    }
+    fn write(&self) -> Scalar {
+        match self {
+            Round::Auto => Scalar::Text("auto".into()),
+            Round::Of(span) => span.write(),
+        }
+    }
+}
+
+impl Round {
+    fn span(self, plan: &Plan) -> Span {
+        match self {
+            Round::Of(span) => span,
+            Round::Auto => {
+                let layout = &plan.layout;
+                let alone = match plan.programs {
+                    nand::PlanePrograms::Single => u64::from(layout.planes_per_die),
+                    nand::PlanePrograms::Lockstep => 1,
+                };
+                let block = plan.timings.program * u64::from(layout.pages / plan.unit_pages) + plan.timings.erase;
+                block * (TURNOVERS * alone)
+            }
+        }
+    }
+}
 
 /// The state of a device's statistics at one moment.
 #[derive(Clone, Default)]
@@ -44,13 +102,17 @@ pub struct SteadyState {
     pub reached: bool,
     /// Rounds played.
     pub rounds: u64,
-    /// Length of a round.
+    /// Mean length of the last five rounds, or of all where there were fewer.
     pub round: Span,
 }
 
-struct Round {
+struct Played {
     start: Snapshot,
+    begun: Time,
+    /// Pages programmed on each plane until the round's beginning, and pages of host data among them.
+    pages: Vec<(u64, u64)>,
     latencies: ByQueue,
+    took: Span,
     iops: f64,
     waf: f64,
 }
@@ -58,33 +120,50 @@ struct Round {
 /// Looks for a steady state.
 pub(crate) struct Steady {
     round: Span,
+    turnovers: u64,
     queues: usize,
     end: Time,
-    rounds: VecDeque<Round>,
+    rounds: VecDeque<Played>,
     played: u64,
     reached: Option<Snapshot>,
 }
 
 impl Steady {
-    pub fn new(round: Span, queues: usize) -> Steady {
-        let mut steady =
-            Steady { round, queues, end: Time::ZERO + round, rounds: VecDeque::new(), played: 0, reached: None };
-        steady.begin(Snapshot::default());
+    pub fn new<P: Probe>(round: Round, queues: usize, device: &Device<P>) -> Steady {
+        let round = round.span(device.plan());
+        let mut steady = Steady {
+            round,
+            turnovers: TURNOVERS,
+            queues,
+            end: Time::ZERO + round,
+            rounds: VecDeque::new(),
+            played: 0,
+            reached: None,
+        };
+        steady.begin(Snapshot::default(), device);
         steady
     }
 
     /// The first round starts now.
-    pub fn start<P: Probe>(&mut self, now: Time, device: &Device<P>) {
+    pub fn start<P: Probe>(&mut self, device: &Device<P>) {
         self.rounds.clear();
-        self.end = now + self.round;
-        self.begin(Snapshot::of(device));
+        self.end = device.now() + self.round;
+        self.begin(Snapshot::of(device), device);
     }
 
-    fn begin(&mut self, start: Snapshot) {
-        self.rounds.push_back(Round { start, latencies: ByQueue::new(self.queues), iops: 0.0, waf: 0.0 });
+    fn begin<P: Probe>(&mut self, start: Snapshot, device: &Device<P>) {
+        self.rounds.push_back(Played {
+            start,
+            begun: device.now(),
+            pages: device.pages_of_planes(),
+            latencies: ByQueue::new(self.queues),
+            took: Span::ZERO,
+            iops: 0.0,
+            waf: 0.0,
+        });
     }
 
-    /// When the present round ends; never once a steady state was found.
+    /// When the present round is looked at next; never once a steady state was found.
     pub fn round_end(&self) -> Time {
         if self.reached.is_some() { Time::NEVER } else { self.end }
     }
@@ -94,33 +173,59 @@ impl Steady {
         &mut self.rounds.back_mut().expect("Invariant: there is a present round").latencies
     }
 
-    /// Ends the present round; whether the state is steady.
+    /// Whether enough has happened in the present round.
+    fn is_full<P: Probe>(&self, device: &Device<P>) -> bool {
+        let round = self.rounds.back().expect("Invariant: there is a present round");
+        if device.counters().requests_completed == round.start.counters.requests_completed {
+            return false;
+        }
+        let now = device.pages_of_planes();
+        let done: Vec<(u64, u64)> =
+            now.iter().zip(&round.pages).map(|(now, then)| (now.0 - then.0, now.1 - then.1)).collect();
+        let wanted = self.turnovers * u64::from(device.plan().layout.pages);
+        let all: u64 = done.iter().map(|(pages, _)| pages).sum();
+        done.iter().all(|(pages, host)| *host == 0 || *pages >= wanted) || all >= PATIENCE * wanted * done.len() as u64
+    }
+
+    /// Ends the present round, if enough has happened in it; whether the state is steady.
     pub fn close<P: Probe>(&mut self, device: &Device<P>) -> bool {
+        if !self.is_full(device) {
+            self.end = self.end + Span((self.round.0 / AGAIN).max(1));
+            return false;
+        }
         let now = Snapshot::of(device);
         let round = self.rounds.back_mut().expect("Invariant: there is a present round");
         let done = now.counters.since(&round.start.counters);
-        round.iops = done.requests_completed as f64 / self.round.as_s();
-        let pages = done.write_bytes as f64 / device.plan().layout.page_size.0 as f64;
+        round.took = device.now().since(round.begun);
+        round.iops = done.requests_completed as f64 / round.took.as_s();
+        let pages = done.bytes_settled as f64 / device.plan().layout.page_size.0 as f64;
         round.waf = if pages > 0.0 { done.pages_programmed as f64 / pages } else { 0.0 };
         self.played += 1;
-        self.end = self.end + self.round;
-        let of = |value: fn(&Round) -> f64| -> Vec<f64> { self.rounds.iter().map(value).collect() };
+        self.end = device.now() + self.round;
+        let of = |value: fn(&Played) -> f64| -> Vec<f64> { self.rounds.iter().map(value).collect() };
         if self.rounds.len() == WINDOW && is_steady(&of(|round| round.iops)) && is_steady(&of(|round| round.waf)) {
             self.reached = Some(now);
             // What still completes belongs to nothing.
-            self.begin(Snapshot::default());
+            self.begin(Snapshot::default(), device);
             return true;
         }
         if self.rounds.len() == WINDOW {
             self.rounds.pop_front();
         }
-        self.begin(now);
+        if self.played.is_multiple_of(ROUNDS) {
+            (self.round, self.turnovers) = (self.round * 2, self.turnovers * 2);
+            self.rounds.clear();
+            self.end = device.now() + self.round;
+        }
+        self.begin(now, device);
         false
     }
 
     /// What was found, and where it was: start and end of the window, and its latencies.
     pub fn finish(mut self) -> (SteadyState, Option<(Snapshot, Snapshot, ByQueue)>) {
-        let state = SteadyState { reached: self.reached.is_some(), rounds: self.played, round: self.round };
+        let lengths: Vec<u64> = self.rounds.iter().map(|round| round.took.0).filter(|took| *took > 0).collect();
+        let round = lengths.iter().sum::<u64>().checked_div(lengths.len() as u64).map_or(self.round, Span);
+        let state = SteadyState { reached: self.reached.is_some(), rounds: self.played, round };
         let window = self.reached.take().map(|end| {
             let mut latencies = ByQueue::new(self.queues);
             self.rounds.iter().take(WINDOW).for_each(|round| latencies.add(&round.latencies));

@@ -137,7 +137,7 @@ impl<P: Probe> Device<P> {
         }
         let conditions = self.conditions_of(id);
         let t_pre = self.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec, conditions.retention));
-        let (Some(t_pre), Some(senses)) = (t_pre, &self.plan.config.chip.senses) else { return (full, 0) };
+        let (Some(t_pre), senses) = (t_pre, self.plan.config.chip.senses.as_deref()) else { return (full, 0) };
         let less = (self.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
         (self.plan.timings.shorter(kind, senses, Span(less.into())), less)
     }

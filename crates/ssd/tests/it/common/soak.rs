@@ -232,7 +232,7 @@ pub fn draw(seed: u64) -> Case {
     }
     let cached = d.chance(45);
     let entry = d.one(&[4, 8, 16, 32, 64]);
-    let queues = 7;
+    let queues = 7; // With one part for each submission queue and one for the drive.
     set("mapping.table", &if cached { "cached" } else { "ideal" });
     let line = d.one(&[64, 128, 256, 1024]);
     set("mapping.entry", &format!("{entry}B"));
