@@ -132,6 +132,11 @@ def play(
     )
     if options.series_out is not None:
         write(options.series_out, series)
+    if note is not None:
+        from .table import ended_early
+
+        if ended := ended_early(result):
+            note(ended)
     return result
 
 

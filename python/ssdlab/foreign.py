@@ -170,12 +170,21 @@ def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
+LARGEST = 16 << 20
+"""The largest of other tools' files that is read [bytes]; the core reads its own files up to the same size."""
+
+
 def read_text(path: PathLike) -> str:
     """A user's file as text."""
     INPUTS.add(os.fspath(path))
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
+            text = file.read(LARGEST + 1)
+            if len(text) > LARGEST:
+                raise InputError(
+                    f"{os.fspath(path)}: is larger than {LARGEST >> 20} MiB\n  help: is this a trace? such a file is a page of text"
+                )
+            return text
     except OSError as error:
         raise InputError(
             f"{os.fspath(path)}: cannot be read: {error.strerror}\n  help: give the path of a file"

@@ -110,6 +110,8 @@ pub struct Run<P: Probe = Unwatched> {
     queues: u16,
     /// Requests of the source wait for completions.
     closed_loop: bool,
+    /// Requests asked for that the source no longer had.
+    missing: Option<u64>,
 }
 
 /// What a run has found out.
@@ -128,6 +130,8 @@ pub struct Outcome {
     pub steps: Steps,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
+    /// Requests asked for that the workload no longer had, where it ended before.
+    pub missing: Option<u64>,
     /// What reading the workload left out or put in order.
     pub read: ReadCounts,
     /// Whether and when a steady state was reached, if one was asked for.
@@ -198,6 +202,7 @@ impl<P: Probe> Run<P> {
             wrapped: 0,
             queues,
             closed_loop,
+            missing: None,
         })
     }
 
@@ -314,6 +319,7 @@ impl<P: Probe> Run<P> {
         }
         let Some(mut request) = self.batch.pop() else {
             self.ended = true;
+            self.missing = self.plan.requests.map(|limit| limit - self.submitted);
             return Ok(None);
         };
         let capacity = self.device.capacity().0;
@@ -500,6 +506,7 @@ impl Run {
             counters: after.counters.since(&before.counters),
             usage: after.usage.since(&before.usage),
             wrapped: self.wrapped + self.source.counts().wrapped,
+            missing: self.missing,
             read: self.source.counts(),
             steady,
             device: self.device,
