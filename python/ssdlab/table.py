@@ -180,8 +180,8 @@ def _access(job: Section, capacity: int) -> str:
         return what
     law = "uniform" if job.random_distribution == "random" else job.random_distribution
     copies = job.numjobs if job.numjobs > 1 else 1
-    over = binary((capacity - _bytes(job.offset)) // copies) if job.footprint == "none" else job.footprint
-    return f"{what}, {law} over {over}"
+    over = (capacity - _bytes(job.offset)) // copies if job.footprint == "none" else _bytes(job.footprint)
+    return f"{what}, {law} over {binary(over)}"
 
 
 def _bytes(size: str | int) -> int:

@@ -451,7 +451,7 @@ impl Simulation {
         }
         let stage = |stage: &Stage| {
             let spent = stage.die.map_or(Vec::new(), |spent| {
-                let named = die::CAUSES.iter().zip(spent).map(|((name, _), span)| (*name, span.0));
+                let named = die::names().zip(spent).map(|(name, span)| (name, span.0));
                 named.filter(|(_, span)| *span > 0).collect()
             });
             (stage.what, stage.step, stage.from.0, stage.to.0, spent)
