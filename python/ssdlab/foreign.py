@@ -160,14 +160,19 @@ def to_toml(document: Document) -> str:
 
 
 def _value(value: object) -> str:
-    import json
-
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
+    return toml_text(value) if isinstance(value, str) else repr(value)
+
+
+def toml_text(text: str) -> str:
+    """A text as TOML."""
+    import json
+
     # JSON's escapes of one-line texts are TOML's.
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return json.dumps(text, ensure_ascii=False)
 
 
 LARGEST = 16 << 20
