@@ -127,7 +127,7 @@ ERRORS = [
     (("--workload", "."), ("no such workload or file",)),
     (("--workload", "empty.csv"), ("empty.csv", "holds no requests")),
     (("--workload", "blank.csv"), ("blank.csv", "holds no requests")),
-    (("--workload", "binary.csv"), ("binary.csv:1", "--format")),
+    (("--workload", "binary.csv"), ("binary.csv: is no text", "--format")),
     (("--workload", "backwards.csv", "--sort-window", "0"), ("backwards.csv:2", "goes back", "sort")),
     (("--workload", "truncated.csv"), ("truncated.csv:4",)),
     (("--workload", "overflow.csv"), ("overflow.csv:2", "Offset")),
