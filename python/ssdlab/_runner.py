@@ -135,8 +135,9 @@ def play(
     if note is not None:
         from .table import ended_early
 
-        if ended := ended_early(result):
-            note(ended)
+        told = ended_early(result)
+        if told is not None:
+            note(told)
     return result
 
 

@@ -64,7 +64,6 @@ class Comparison(NamedTuple):
         schema = {**texts, **dict.fromkeys(numbers, polars.Float64), "pairs": polars.Int64}
         return polars.DataFrame(lines, schema=schema, orient="row")
 
-
     def takeaway(self) -> str:
         """The comparison in a line: each scheme's ratio over all rows."""
         from .table import with_interval

@@ -132,13 +132,14 @@ def fit(
     import polars as pl
 
     if phases > MOST_PHASES:
-        raise InputError(f"--phases {phases}: is more than {MOST_PHASES}\n  help: 64, the default, suits 100,000 requests")
+        remedy = "leave it out: 64 suit 100,000 requests"
+        raise InputError(f"--phases {phases}: is more than {MOST_PHASES}\n  help: {remedy}")
     kept = trace.filter(pl.col("op") < len(OPS))
     if kept.height < 100:
         found = f"{kept.height:,} reads, writes and trims" + (
             f" beside {trace.height - kept.height:,} flushes" if kept.height < trace.height else ""
         )
-        raise InputError(f"the trace has {found}, which is too few to fit\n  help: give one of 100 requests or more")
+        raise InputError(f"the trace has {found}, which is too few to fit\n  help: give one of 100 or more")
     notes = [f"{trace.height - kept.height:,} flushes are left out"] if kept.height < trace.height else []
     time, op, offset, size, device = (
         kept[name].to_numpy().astype(np.int64) for name in ("time_ns", "op", "offset", "bytes", "device")

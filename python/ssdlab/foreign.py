@@ -186,9 +186,8 @@ def read_text(path: PathLike) -> str:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             text = file.read(LARGEST + 1)
             if len(text) > LARGEST:
-                raise InputError(
-                    f"{os.fspath(path)}: is larger than {LARGEST >> 20} MiB\n  help: is this a trace? such a file is a page of text"
-                )
+                remedy = "such a file is a page of text: is this a trace?"
+                raise InputError(f"{os.fspath(path)}: is larger than {LARGEST >> 20} MiB\n  help: {remedy}")
             return text
     except OSError as error:
         raise InputError(

@@ -110,7 +110,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     )
     footnotes = []
     if not host.all.requests:
-        footnotes.append("no request was measured: the warm-up covers all of them, or none completed in the rounds shown")
+        footnotes.append("no request was measured: all are warm-up, or none completed in the rounds shown")
     if any(cell.startswith("~") for row in latency.rows for cell in row):
         footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
     if "missing_requests" in host.trace:
@@ -184,11 +184,14 @@ def _access(job: Section, capacity: int) -> str:
     return f"{what}, {law} over {binary(over)}"
 
 
-def _bytes(size: str | int) -> int:
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def _bytes(size: str) -> int:
     """A size of the manifest, such as "16KiB", in bytes."""
-    text = str(size)
-    digits = text.rstrip("BKMGTPi")
-    return int(digits) * 1024 ** " KMGTP".index((text[len(digits) :] or " ").rstrip("iB") or " ")
+    digits = size.rstrip("BkKMGTi")
+    return int(digits) * SIZES[size[len(digits) :]]
 
 
 def _latencies(part: Requests) -> list[str]:
@@ -257,12 +260,12 @@ def size(count: int) -> str:
 
 
 def binary(count: int) -> str:
-    """A size in the unit that fits, powers of 1024, to three digits: "480 GiB"."""
+    """A size in the unit that fits, powers of 1024: "480 GiB"."""
     value, names = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1000 and len(names) > 1:
+    while value >= 1024 and len(names) > 1:
         value /= 1024
         del names[0]
-    return f"{value:.3g} {names[0]}"
+    return f"{value:.0f} {names[0]}" if value >= 99.5 else f"{value:.3g} {names[0]}"
 
 
 def of_trace(name: str, info: dict[str, Any]) -> list[Table]:

@@ -35,9 +35,9 @@ pub mod die {
     /// What an idle die with work waits for. To a die's share of time this is idleness; to a request that waits for
     /// the die it is what keeps it.
     pub const WAITS: [(&str, &str); 3] = [
-        ("bus", "waiting for the bus, to take a command or data"),
-        ("chip", "another die of the chip works, and they do not interleave"),
-        ("collection", "collection of a block that nothing may interrupt, between its operations"),
+        ("bus wait", "waiting for the bus, to take a command or data"),
+        ("chip wait", "another die of the chip works, and they do not interleave"),
+        ("collection wait", "collection of a block that nothing may interrupt, between its operations"),
     ];
     /// For the bus.
     pub const WAIT_BUS: usize = CAUSES.len();
