@@ -74,6 +74,7 @@ PERCENTILES = (
     ("p99_99", 0.9999),
     ("p99_9999", 0.999999),
 )
+NOTHING = "no request was measured: all are warm-up, or none completed in the rounds shown"
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
 
@@ -110,7 +111,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     )
     footnotes = []
     if not host.all.requests:
-        footnotes.append("no request was measured: all are warm-up, or none completed in the rounds shown")
+        footnotes.append(NOTHING)
     if any(cell.startswith("~") for row in latency.rows for cell in row):
         footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
     if "missing_requests" in host.trace:
@@ -151,7 +152,8 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
     )
     events = sum(result.run.events for result in runs)
     requests = sum(result.host.all.requests for result in runs)
-    return [latency, rates], [_speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
+    footnotes = [told for told in (NOTHING if not kinds else None, ended_early(first)) if told is not None]
+    return [latency, rates], [*footnotes, _speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
 
 
 def _title(result: Result) -> str:
