@@ -76,7 +76,7 @@ impl SizeUnit {
     fn word(self) -> String {
         match SizeUnit::NAMED.iter().find(|(unit, _)| *unit == self) {
             Some((_, name)) => (*name).to_owned(),
-            None if self.0 % 1024 == 0 => format!("{}KiB", self.0 / 1024),
+            None if self.0.is_multiple_of(1024) => format!("{}KiB", self.0 / 1024),
             None => format!("{}B", self.0),
         }
     }

@@ -272,9 +272,9 @@ fn a_csv_that_is_not_understood_is_answered_with_how_to_declare_it() {
 
 /// What looks wrong about a text, and what it is read as.
 fn doubts(text: &str, format: Option<&str>) -> (String, String) {
-    let file = crate::common::Scratch::new(text.as_bytes());
+    let file = Scratch::new(text.as_bytes());
     let format = format.map(|word| workload::Format::parse(word).unwrap());
-    let found = workload::inspect(&file.0, format, workload::Reading::default()).unwrap();
+    let found = workload::inspect(&file.0, format, Reading::default()).unwrap();
     (found.read_as, found.doubts.join("\n"))
 }
 
