@@ -21,8 +21,10 @@ build: $(BUILT) ## build the extension module and the CLI into .venv
 
 run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes a table and a picture to results/
 	@mkdir -p results
-	$(BIN)/ssdlab sweep examples/read-retry.toml --out results/read-retry.csv
-	$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --plot results/read-retry.png
+	@echo 'playing 36 runs of an aged drive: half a minute, 1 MB in results/; the next time nothing is played'
+	@$(BIN)/ssdlab sweep examples/read-retry.toml --quiet --out results/read-retry.csv
+	@echo 'comparing them; what to try next: README.md, `$(BIN)/ssdlab run --help`, `make test`'
+	@$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --plot results/read-retry.png
 
 test: wheel $(TOOLS) ## run every test: the crates', then the Python package's and the wheel's
 	$(CARGO) test --workspace --quiet
@@ -65,9 +67,13 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 
+# A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
 $(BUILT): $(CORE) pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
-	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release --extras plot,report
+	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
+	@(while sleep 15 >/dev/null 2>&1; do echo '  still building'; done) & beat=$$!; trap 'kill $$beat' EXIT; \
+	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
+	$(BIN)/maturin develop --release --extras plot,report
 	@touch $@
 
 # The extras `dev` and `docs` of pyproject.toml.

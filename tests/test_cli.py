@@ -127,7 +127,7 @@ ERRORS = [
     (("--workload", "."), ("no such workload or file",)),
     (("--workload", "empty.csv"), ("empty.csv", "holds no requests")),
     (("--workload", "blank.csv"), ("blank.csv", "holds no requests")),
-    (("--workload", "binary.csv"), ("binary.csv:1", "--format")),
+    (("--workload", "binary.csv"), ("binary.csv: is no text", "--format")),
     (("--workload", "backwards.csv", "--sort-window", "0"), ("backwards.csv:2", "goes back", "sort")),
     (("--workload", "truncated.csv"), ("truncated.csv:4",)),
     (("--workload", "overflow.csv"), ("overflow.csv:2", "Offset")),
@@ -281,3 +281,79 @@ def cpu_of(command: list[object]) -> float:
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
     return usage.ru_utime + usage.ru_stime
+
+
+MSR = "128166481075232275,h,1,Write,281358336,45056,9\n128166481075242275,h,1,Read,281358336,45056,9\n"
+
+
+def test_two_traces_are_shown_by_their_names(cli: Cli, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(MSR)
+    done = cli("run", "--workload", "a.csv", "--workload", "b.csv")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("tlc: a.csv + b.csv, timed, ")
+
+
+def test_a_run_that_measures_nothing_is_refused_or_says_so(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(MSR)
+    done = cli("run", "--requests", 100, "--warmup", 100)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--warmup 100: leaves nothing to be measured: 100 requests are played\n  help: " in done.stderr
+    assert cli("run", "-q", "--requests", 100, "--warmup", 99).returncode == 0
+    # How many requests a trace has is known at its end.
+    done = cli("run", "--workload", "a.csv", "--warmup", 2)
+    assert done.returncode == 0, done.stderr
+    assert "no request was measured" in done.stdout
+    done = cli("run", "-q", "--workload", "a.csv", "--warmup", 2, "--json", "-")
+    assert json.loads(done.stdout)["host"]["queue"] == {}
+
+
+def test_more_requests_than_a_workload_has_extend_a_generator_and_are_missed_in_a_trace(
+    cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(MSR)
+    short = "workload.requests=50"
+    done = cli("run", "-q", "--set", short, "--requests", 60, "--json", "-")
+    assert json.loads(done.stdout)["host"]["all"]["requests"] == 60
+    assert "missing_requests" not in json.loads(done.stdout)["host"]["trace"]
+    done = cli("run", "-q", "--workload", "two-tenants", "--set", short, "--requests", 150, "--json", "-")
+    assert json.loads(done.stdout)["host"]["all"]["requests"] == 150
+    done = cli("run", "-q", "--workload", "a.csv", "--requests", 5, "--json", "-")
+    assert "the workload ended after 2 of the 5 requests asked for" in done.stderr
+    assert json.loads(done.stdout)["host"]["trace"]["missing_requests"] == 3
+    assert "ended after" in cli("run", "--workload", "a.csv", "--requests", 5).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--set", "workload.footprint=4GiB", "--set", "workload.rw=randread"), "randread 16KiB, uniform over 4 GiB, "),
+        (("--workload", "two-tenants"), "reader: randread 4KiB, zipf:0.99 over 8 GiB + writer: write 128KiB, timed"),
+    ],
+)
+def test_the_first_line_names_the_distribution(cli: Cli, words: tuple[str, ...], says: str) -> None:
+    assert says in cli("run", *words, "--requests", 50).stdout.splitlines()[0]
+
+
+def test_what_is_read_whole_has_a_limit(cli: Cli, tmp_path: Path) -> None:
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate(17 << 20)
+    names = ("big.toml", "big.csv", "big.fio", "big.xml")
+    for name in names:
+        (tmp_path / name).hardlink_to(tmp_path / "big")
+    aged = ("--device", "asplos21", "--set", "read.sensing=adaptive")
+    for words in (
+        ("--set", "chip.model=big.toml"),
+        (*aged, "--set", "read.rpt=big.csv"),
+        ("--device", "asplos21", "--set", "ecc.code=big.csv"),
+        ("--device", "big.toml"),
+        ("--workload", "big.toml"),
+        ("--fio", "big.fio"),
+        ("--mqsim", "big.xml", "big.xml"),
+    ):
+        done = cli("run", *words)
+        assert (done.returncode, "larger than 16 MiB" in done.stderr) == (2, True), (words, done.stderr)
+        assert "\n  help: " in done.stderr
+    done = cli("run", "--set", "workload.numjobs=60000")
+    assert done.returncode == 2
+    assert "workload.numjobs: makes 60000 jobs, and a workload has 1024 at most" in done.stderr

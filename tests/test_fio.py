@@ -514,3 +514,11 @@ def test_the_page_has_the_importers_tables(
     in_page("fio.md", "taken", foreign.table(fio.TAKEN, heads))
     in_page("fio.md", "idle", foreign.table(fio.IDLE, heads))
     assert named_statistics("fio.md") == set()
+
+
+def test_includes_that_fan_out_are_refused(tmp_path: Path) -> None:
+    for level in range(12):
+        (tmp_path / f"{level}.fio").write_text(f"include {level + 1}.fio\n" * 2)
+    (tmp_path / "12.fio").write_text("[a]\nrw=randread\nsize=1g\n")
+    with pytest.raises(ssdlab.InputError, match=r"is include number 257\n  help: include 256 files at most"):
+        fio.load(tmp_path / "0.fio")

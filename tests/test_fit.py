@@ -148,7 +148,10 @@ def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: 
     ]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     done = cli("trace", "fit", "t.csv", "--out", "twin.toml", "--phases", 8, "--check", "--seeds", 2)
-    assert done.returncode == 0, done.stderr
+    # The exit status says whether the twin's latencies agree.
+    assert done.returncode == ("all 4 latencies agree" not in done.stdout), done.stderr
+    assert ("of 4 latencies differ" in done.stdout) == bool(done.returncode)
+    assert done.stdout.startswith("t.csv: MSR CSV ("), "the first line says what the trace is read as"
     assert "bytes in 1 ms around a request" in done.stdout
     assert "timed:x10 read p99 [us]" in done.stdout
     assert "wrote twin.toml" in done.stdout
@@ -172,6 +175,20 @@ def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: 
         assert done.returncode == 2
         assert says in done.stderr
         assert "help: " in done.stderr
+
+
+def test_what_cannot_be_fitted_is_refused_with_where_and_what_to_do(known: Path, tmp_path: Path) -> None:
+    frame = trace.of_workload(known).head(200)
+    late = polars.col("time_ns") + polars.when(polars.int_range(200) >= 150).then(10**18).otherwise(0)
+    with pytest.raises(InputError, match=r"longest gap, ahead of request 151, 11,574 days(.|\n)*cut --requests 150`"):
+        fit.fit(frame.with_columns(time_ns=late))
+    with pytest.raises(InputError, match="--phases 5000: is more than 1024"):
+        fit.fit(frame, phases=5000)
+    # A name with quotes; one size, one place, one time.
+    same = frame.with_columns(time_ns=polars.lit(0, polars.UInt64), offset=polars.lit(0, polars.UInt64))
+    path = tmp_path / "twin.toml"
+    fit.write(fit.fit(same, about='fitted to "a b".csv'), path)
+    assert fit.twin_of(path).height == 200
 
 
 def test_too_few_requests_are_refused(known: Path) -> None:

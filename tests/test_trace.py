@@ -1,5 +1,6 @@
 """Traces as tables: what is read, described, converted, cut and drawn."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,17 @@ def test_a_trace_is_drawn(msr: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = trace.plot(trace.read(msr), tmp_path / "t.png", "a trace")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_info_begins_with_what_a_trace_is_read_as_and_what_looks_wrong(tmp_path: Path, cli: Cli) -> None:
+    """What looks wrong in which trace: crates/workload/tests/it/fields.rs."""
+    lines = (f"{500 * n} 0 {24 * n} 8 1" for n in range(200))
+    (tmp_path / "t.trace").write_text("\n".join(lines))
+    first, second, *_ = cli("trace", "info", "t.trace").stdout.splitlines()
+    assert first.startswith("t.trace: MQSim ASCII (time in ns, sectors of 512 B); the file does not tell its units")
+    assert second.startswith("  looks wrong: 2010050 requests/s and 8.2 GB/s")
+    done = cli("trace", "info", "t.trace", "--format", "mqsim:time=us", "--json")
+    assert done.stderr == "t.trace: MQSim ASCII (time in us, sectors of 512 B), as --format says\n"
+    assert json.loads(done.stdout)["read_as"][0]["doubts"] == []
+    (found,) = trace.inspect(tmp_path / "t.trace")
+    assert len(found.doubts) == 1

@@ -144,6 +144,7 @@ def schema() -> list[tuple[str, str, str, str, str, str]]:
 def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """The columns of the request log, and those of the time series: name, unit, meaning."""
 
+def inspect(path: str, *, format: str | None = ..., skip_bad_lines: int = ...) -> tuple[str, list[str]]: ...
 def convert(
     paths: list[str],
     out: str | None,

@@ -132,6 +132,12 @@ def play(
     )
     if options.series_out is not None:
         write(options.series_out, series)
+    if note is not None:
+        from .table import ended_early
+
+        told = ended_early(result)
+        if told is not None:
+            note(told)
     return result
 
 

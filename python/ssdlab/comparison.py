@@ -64,6 +64,16 @@ class Comparison(NamedTuple):
         schema = {**texts, **dict.fromkeys(numbers, polars.Float64), "pairs": polars.Int64}
         return polars.DataFrame(lines, schema=schema, orient="row")
 
+    def takeaway(self) -> str:
+        """The comparison in a line: each scheme's ratio over all rows."""
+        from .table import with_interval
+
+        row, cells = list(self.rows.items())[-1] if self.rows else ("", {})
+        others = [(scheme, cells[scheme].ratio) for scheme in self.schemes if scheme != self.baseline and cells]
+        told = ", ".join(f"{scheme} {with_interval(*ratio)}" for scheme, ratio in others if ratio.mean is not None)
+        of = f", {GEOMEAN} of {len(self.rows) - 1}" if row == GEOMEAN else ""
+        return f"{self.metric} over {self.baseline}'s{of}: {told or 'nothing to compare'}"
+
 
 def compare(
     table: polars.DataFrame,

@@ -25,7 +25,8 @@ class Stage(NamedTuple):
     to_ns: int
     """When it ended [ns]."""
     die: dict[str, int]
-    """While a part waited for its die: what that did [ns]."""
+    """While a part waited for its die: what that did, or, where it was idle, waited for (``bus wait``, ``chip wait``,
+    ``collection wait``) [ns]."""
 
     @property
     def took_ns(self) -> int:

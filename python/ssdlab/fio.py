@@ -287,12 +287,21 @@ def _read(path: str) -> tuple[list[_Section], dict[str, str]]:
     """The jobs of a file, each with what [global] sections before it say; and what these say."""
     shared = _Section("global", path, 1)
     jobs: list[_Section] = []
-    _read_into(path, shared, jobs, None, ())
+    _read_into(path, shared, jobs, None, (), [])
     return jobs, shared.own
 
 
+MOST_INCLUDES = 256
+"""Files that a job file may include, all told: files that include each other several times would multiply."""
+
+
 def _read_into(
-    path: str, shared: _Section, jobs: list[_Section], current: _Section | None, outer: tuple[str, ...]
+    path: str,
+    shared: _Section,
+    jobs: list[_Section],
+    current: _Section | None,
+    outer: tuple[str, ...],
+    included: list[str],
 ) -> _Section | None:
     for number, raw in enumerate(read_text(path).removeprefix("\ufeff").splitlines(), 1):
         line = re.split(r"[;#]", raw, maxsplit=1)[0].strip()
@@ -315,7 +324,13 @@ def _read_into(
                 raise InputError(f"{where}: include {target}: includes itself\n  help: take it out")
             if not os.path.isfile(target):
                 raise InputError(f"{where}: include {target}: there is no such file\n  help: give a job file's path")
-            current = _read_into(target, shared, jobs, current, (*outer, os.path.realpath(path)))
+            included.append(target)
+            if len(included) > MOST_INCLUDES:
+                raise InputError(
+                    f"{where}: include {target}: is include number {len(included)}\n"
+                    f"  help: include {MOST_INCLUDES} files at most, each of them once"
+                )
+            current = _read_into(target, shared, jobs, current, (*outer, os.path.realpath(path)), included)
             continue
         if current is None:
             raise InputError(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import api, hidden
 from ._core import InputError
+from .foreign import toml_text
 from .trace import PathLike, info, of_workload
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 PHASES = 64
 """How many phases a fit has. Fitted, as are the constants below: chosen by replays of shared traces (docs/fit.md)."""
+MOST_PHASES = 1024
+"""Memory and time grow with their square."""
 GAPS = (
     *(1_000, 4_000, 12_000, 40_000, 120_000, 400_000),
     *(1_000_000, 2_500_000, 6_000_000, 15_000_000, 40_000_000),
@@ -56,6 +59,8 @@ REMEMBERED = 1 << 15
 SHORT_STEP, SHORT_LAG = 32768, 7
 """Skips [B] and re-accesses [requests] up to these are told from longer ones."""
 OPS = ("read", "write", "trim")
+LONGEST_NS = 365 * 86_400 * 10**9
+"""No gap of a preset, and no fitted trace, is longer [ns]."""
 LEAST_REQUESTS, LEAST_SHARE = 1000, 0.01
 """Latencies are compared of kinds with so many requests and such a share of all."""
 WITHIN = 0.10
@@ -126,14 +131,22 @@ def fit(
     np = hidden.numpy()
     import polars as pl
 
+    if phases > MOST_PHASES:
+        remedy = "leave it out: 64 suit 100,000 requests"
+        raise InputError(f"--phases {phases}: is more than {MOST_PHASES}\n  help: {remedy}")
     kept = trace.filter(pl.col("op") < len(OPS))
     if kept.height < 100:
-        raise InputError(f"the trace has {kept.height} requests that can be fitted\n  help: give one of 100 or more")
+        found = f"{kept.height:,} reads, writes and trims" + (
+            f" beside {trace.height - kept.height:,} flushes" if kept.height < trace.height else ""
+        )
+        raise InputError(f"the trace has {found}, which is too few to fit\n  help: give one of 100 or more")
     notes = [f"{trace.height - kept.height:,} flushes are left out"] if kept.height < trace.height else []
     time, op, offset, size, device = (
         kept[name].to_numpy().astype(np.int64) for name in ("time_ns", "op", "offset", "bytes", "device")
     )
-    queues = len(np.unique(device))
+    _check_clock(time)
+    known, device = np.unique(device, return_inverse=True)
+    queues = len(known)
     if queues > 1:
         notes.append(f"the {queues} devices' shares: requests are dealt to as many queues in turn")
     gap = np.diff(time)
@@ -177,7 +190,7 @@ def fit(
     path = hidden.path(symbols.ravel(), max(2, min(phases, len(starts) // 50)), seed)
     phase = int(np.bincount(offset % 4096).argmax())
     lines = [
-        f'about = "{about}"',
+        f"about = {toml_text(about)}",
         "",
         "[workload]",
         f"requests = {kept.height}",
@@ -207,6 +220,24 @@ def fit(
         stay = _stays(lengths[own])
         lines.append(f'p{number} = {{ mix = "{mix}", stay = "{stay}", next = "{after}", deck = {own.sum()} }}')
     return Fitted("\n".join(lines) + "\n", tuple(notes))
+
+
+def _check_clock(time: Whole) -> None:
+    """Refuses traces that no run holds, which are those whose clock was set."""
+    np = hidden.numpy()
+    lasts = int(time[-1] - time[0])
+    if lasts <= LONGEST_NS:
+        return
+    step = int(np.diff(time).argmax())
+    ahead = int(time[step + 1] - time[step])
+    part = f"{step + 1:,} requests before it" if step + 1 >= len(time) // 2 else "requests behind it"
+    cut = f"--requests {step + 1}" if step + 1 >= len(time) // 2 else f"--from {int(time[step + 1])}ns"
+    raise InputError(
+        f"the trace lasts {lasts / 1e9 / 86400:,.0f} days, and its longest gap, ahead of request {step + 2:,}, "
+        f"{ahead / 1e9 / 86400:,.0f} days: a year is the most that can be fitted\n"
+        f"  help: the clock was set there, or the unit of time is another (--format): fit the {part} "
+        f"(`ssdlab trace cut {cut}`)"
+    )
 
 
 def _kind(op: Whole, offset: Whole, size: Whole, places: Places, own: Any) -> list[str]:

@@ -160,14 +160,23 @@ def to_toml(document: Document) -> str:
 
 
 def _value(value: object) -> str:
-    import json
-
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
+    return toml_text(value) if isinstance(value, str) else repr(value)
+
+
+def toml_text(text: str) -> str:
+    """A text as TOML."""
+    import json
+
     # JSON's escapes of one-line texts are TOML's.
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return json.dumps(text, ensure_ascii=False)
+
+
+LARGEST = 16 << 20
+"""The largest of other tools' files that is read [bytes]; the core reads its own files up to the same size."""
 
 
 def read_text(path: PathLike) -> str:
@@ -175,7 +184,11 @@ def read_text(path: PathLike) -> str:
     INPUTS.add(os.fspath(path))
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
+            text = file.read(LARGEST + 1)
+            if len(text) > LARGEST:
+                remedy = "such a file is a page of text: is this a trace?"
+                raise InputError(f"{os.fspath(path)}: is larger than {LARGEST >> 20} MiB\n  help: {remedy}")
+            return text
     except OSError as error:
         raise InputError(
             f"{os.fspath(path)}: cannot be read: {error.strerror}\n  help: give the path of a file"

@@ -218,6 +218,8 @@ class Result:
         """Puts together what the core gives at the end of a run."""
         self = cls()
         data = json.loads(text)
+        # Without a request that counted there is no queue to report.
+        data["host"].setdefault("queue", {})
         data["run"] = cost
         values = {
             "_data": data,

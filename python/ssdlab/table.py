@@ -74,6 +74,7 @@ PERCENTILES = (
     ("p99_99", 0.9999),
     ("p99_9999", 0.999999),
 )
+NOTHING = "no request was measured: all are warm-up, or none completed in the rounds shown"
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
 
@@ -109,8 +110,12 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         left=0,
     )
     footnotes = []
+    if not host.all.requests:
+        footnotes.append(NOTHING)
     if any(cell.startswith("~") for row in latency.rows for cell in row):
         footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
+    if "missing_requests" in host.trace:
+        footnotes.append(ended_early(result) or "")
     if host.wrapped:
         footnotes.append(f"{host.wrapped:,} requests lay beyond the device and were wrapped around")
     if "steady" in host:
@@ -147,7 +152,8 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
     )
     events = sum(result.run.events for result in runs)
     requests = sum(result.host.all.requests for result in runs)
-    return [latency, rates], [_speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
+    footnotes = [told for told in (NOTHING if not kinds else None, ended_early(first)) if told is not None]
+    return [latency, rates], [*footnotes, _speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
 
 
 def _title(result: Result) -> str:
@@ -157,13 +163,37 @@ def _title(result: Result) -> str:
         what = work.trace
     elif "phases" in work:
         what = f"{sum(name.startswith('phase.') for name in work.phases)} phases"
+    elif "traces" in work:
+        what = " + ".join(of.trace for of in work.traces)
     elif "generator" in work:
-        what = f"{work.generator.rw} {work.generator.bs}"
+        what = _access(work.generator, manifest.device.capacity_bytes)
     else:
-        what = " + ".join(f"{name}: {job.rw} {job.bs}" for name, job in work.jobs.items())
+        jobs = work.jobs.items()
+        what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
     scheme = f", {manifest.scheme}" if manifest.scheme else ""
     seconds = f"{result.host.elapsed_s:,.3f} s simulated"
     return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
+
+
+def _access(job: Section, capacity: int) -> str:
+    """What a job does, and of random accesses how they are distributed: "randread 8KiB, uniform over 480 GiB"."""
+    what = f"{job.rw} {job.bs}"
+    if not job.rw.startswith("rand"):
+        return what
+    law = "uniform" if job.random_distribution == "random" else job.random_distribution
+    copies = job.numjobs if job.numjobs > 1 else 1
+    over = (capacity - _bytes(job.offset)) // copies if job.footprint == "none" else _bytes(job.footprint)
+    return f"{what}, {law} over {binary(over)}"
+
+
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def _bytes(size: str) -> int:
+    """A size of the manifest, such as "16KiB", in bytes."""
+    digits = size.rstrip("BkKMGTi")
+    return int(digits) * SIZES[size[len(digits) :]]
 
 
 def _latencies(part: Requests) -> list[str]:
@@ -187,6 +217,15 @@ def _usage(result: Result) -> list[Table]:
         Table("Busy [%]", tuple(name for name, _ in others), [tuple(f"{share:.1f}" for _, share in others)], left=0)
     )
     return tables
+
+
+def ended_early(result: Result) -> str | None:
+    """What to say of a workload that ended before the requests asked for."""
+    missing = result.host.trace.get("missing_requests")
+    if missing is None:
+        return None
+    asked = result.manifest.requests
+    return f"the workload ended after {asked - missing:,} of the {asked:,} requests asked for"
 
 
 def _causes(title: str, causes: Section, spread: tuple[str, str]) -> Table:
@@ -220,6 +259,15 @@ def size(count: int) -> str:
         if count >= scale:
             return f"{count / scale:.3g} {unit}"
     return f"{count / 1e6:.3g} MB"
+
+
+def binary(count: int) -> str:
+    """A size in the unit that fits, powers of 1024: "480 GiB"."""
+    value, names = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(names) > 1:
+        value /= 1024
+        del names[0]
+    return f"{value:.0f} {names[0]}" if value >= 99.5 else f"{value:.3g} {names[0]}"
 
 
 def of_trace(name: str, info: dict[str, Any]) -> list[Table]:

@@ -112,6 +112,27 @@ def convert(
     return Converted(dict(counts), tuple(notes))
 
 
+class Inspection(NamedTuple):
+    """What a trace is read as."""
+
+    trace: str
+    read_as: str
+    """Format and units, and which other formats the content would do as."""
+    doubts: tuple[str, ...]
+    """What looks wrong: columns in other units, rates that no drive takes, jumps of the clock with their lines."""
+
+
+def inspect(
+    traces: PathLike | Sequence[PathLike], *, format: str | None = None, skip_bad_lines: int = 0
+) -> list[Inspection]:
+    """What traces are read as, and what looks as if they were read wrong."""
+    found = []
+    for path in _paths(traces):
+        read_as, doubts = _core.inspect(path, format=format, skip_bad_lines=skip_bad_lines)
+        found.append(Inspection(path, read_as, tuple(doubts)))
+    return found
+
+
 def _paths(traces: PathLike | Sequence[PathLike]) -> list[str]:
     paths = [os.fspath(trace) for trace in ([traces] if isinstance(traces, str | os.PathLike) else traces)]
     if not paths:

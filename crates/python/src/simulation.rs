@@ -102,6 +102,8 @@ struct Work {
     note: Option<String>,
     /// Of a real trace in place of a twin that paces itself: the requests under way, unless a replay is asked for.
     closed: Option<u32>,
+    /// How many requests there are; none where only reading a trace tells.
+    requests: Option<u64>,
 }
 
 /// How traces are read and laid out.
@@ -147,7 +149,7 @@ fn trace(word: &str, format: Option<&str>, options: &TraceOptions, capacity: Byt
         Volumes::Overlay => Box::new(open()?),
         volumes => Box::new(Apart::new(open()?, open()?, volumes, options.beyond, capacity, word)?),
     };
-    Ok(Work { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")), closed: None })
+    Ok(Work { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")), closed: None, requests: None })
 }
 
 /// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
@@ -165,7 +167,17 @@ fn content_hash(path: &Path) -> io::Result<u64> {
     Ok(hash)
 }
 
-/// `endless`: a generator goes on for as long as it is asked.
+/// How many requests a generator makes at least.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// As many as it says.
+    Own,
+    /// So many, if it says fewer.
+    AtLeast(u64),
+    /// It goes on for as long as it is asked.
+    Endless,
+}
+
 fn work(
     word: &str,
     format: Option<&str>,
@@ -173,7 +185,7 @@ fn work(
     settings: &[String],
     capacity: Bytes,
     seed: u64,
-    endless: bool,
+    wanted: Wanted,
 ) -> Result<Work, RunError> {
     let settings: Vec<&str> = settings.iter().map(String::as_str).filter(|word| is_workload_key(word)).collect();
     let preset = workload::presets::names().any(|name| name == word);
@@ -214,7 +226,9 @@ fn work(
     let mut workload = if preset {
         workload::presets::get(word, &settings)?
     } else if is_toml && Path::new(word).is_file() {
-        let text = std::fs::read_to_string(word).map_err(|error| RunError::Trace(format!("{word}: {error}")))?;
+        let text = units::file::read_text(Path::new(word)).map_err(|problem| {
+            RunError::Config(fail(word, &problem, "a workload file is TOML; docs/formats.md says what it holds"))
+        })?;
         Workload::read(&Document::parse(&text, word)?, &settings, None)?
     } else {
         let names: Vec<&str> = workload::presets::names().collect();
@@ -231,10 +245,14 @@ fn work(
     if format.is_some() {
         return Err(RunError::Config(fail("--format", "is given, and the workload is a generator", "leave it out")));
     }
-    if endless {
-        for (_, job) in &mut workload.jobs {
-            // Nine years of them, if they have times.
-            job.requests = job.rate_iops.map_or(1 << 48, |rate| ((rate * 2.8e8) as u64).max(1));
+    match wanted {
+        Wanted::Own => {}
+        Wanted::AtLeast(requests) => workload.extend(requests),
+        Wanted::Endless => {
+            for (_, job) in &mut workload.jobs {
+                // Nine years of them, if they have times.
+                job.requests = job.rate_iops.map_or(1 << 48, |rate| ((rate * 2.8e8) as u64).max(1));
+            }
         }
     }
     let mut jobs: Map<String, Value> =
@@ -250,7 +268,8 @@ fn work(
         },
         None => json!({ "jobs": jobs }),
     };
-    Ok(Work { source: workload.source(capacity, seed)?, manifest, note, closed: None })
+    let requests = Some(workload.requests());
+    Ok(Work { source: workload.source(capacity, seed)?, manifest, note, closed: None, requests })
 }
 
 pub(crate) fn fail(origin: &str, problem: &str, remedy: &str) -> ConfigError {
@@ -367,8 +386,19 @@ impl Simulation {
             traces,
         };
         let beyond = options.beyond;
-        let work = work(workload, format, &options, &settings, checked.capacity(), seed, until_steady.is_some())
-            .map_err(raise)?;
+        let wanted = match (until_steady, requests) {
+            (Some(_), _) => Wanted::Endless,
+            (None, Some(requests)) => Wanted::AtLeast(requests),
+            (None, None) => Wanted::Own,
+        };
+        let work = work(workload, format, &options, &settings, checked.capacity(), seed, wanted).map_err(raise)?;
+        if let Some(most) = requests.into_iter().chain(work.requests).min()
+            && warmup >= most
+        {
+            let problem = format!("leaves nothing to be measured: {most} requests are played");
+            let remedy = format!("choose less than {most}, or play more (--requests)");
+            return Err(refuse(fail(&format!("--warmup {warmup}"), &problem, &remedy)));
+        }
         let paced = work.closed.map_or("timed".to_owned(), |depth| format!("closed:{depth}"));
         let replay: Replay = parse("--replay", replay.unwrap_or(&paced)).map_err(refuse)?;
         let duration: Option<Span> = duration.map(|word| parse("--duration", word)).transpose().map_err(refuse)?;
@@ -440,7 +470,7 @@ impl Simulation {
         }
         let stage = |stage: &Stage| {
             let spent = stage.die.map_or(Vec::new(), |spent| {
-                let named = die::CAUSES.iter().zip(spent).map(|((name, _), span)| (*name, span.0));
+                let named = die::names().zip(spent).map(|(name, span)| (name, span.0));
                 named.filter(|(_, span)| *span > 0).collect()
             });
             (stage.what, stage.step, stage.from.0, stage.to.0, spent)

@@ -60,6 +60,22 @@ pub fn convert<'py>(
     Ok((PyBytes::new(py, &bytes), counts, notes))
 }
 
+/// What a trace is read as: format and units with what else fits, and what looks wrong.
+#[pyfunction]
+#[pyo3(signature = (path, *, format = None, skip_bad_lines = 0))]
+pub fn inspect(
+    py: Python<'_>,
+    path: &str,
+    format: Option<&str>,
+    skip_bad_lines: u64,
+) -> PyResult<(String, Vec<String>)> {
+    let format = format.map(Format::parse).transpose().map_err(refuse)?;
+    let reading = Reading { skip_bad_lines, ..Reading::default() };
+    let found = py.detach(|| workload::inspect(Path::new(path), format, reading));
+    let found = found.map_err(|error| raise(error.into()))?;
+    Ok((found.read_as, found.doubts))
+}
+
 fn write(mut source: impl Source, out: Option<&str>, target: Option<Target>) -> Result<(Vec<u8>, Counts), RunError> {
     let mut batch = Vec::new();
     let mut each = |use_it: &mut dyn FnMut(&workload::Request) -> Result<(), RunError>| loop {

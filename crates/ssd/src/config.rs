@@ -1,6 +1,7 @@
 //! The device's one configuration schema: every crate's parameters, composed, checked together and worked
 //! out into what the simulation needs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ecc::Profile;
@@ -410,11 +411,8 @@ impl Config {
             remedy,
         };
         let read = || {
-            std::fs::read_to_string(name).map_err(|error| {
-                refuse(
-                    format!("{name} cannot be read: {error}"),
-                    "give the path of a chip file or of measured steps".into(),
-                )
+            units::file::read_text(Path::new(name)).map_err(|problem| {
+                refuse(format!("{name} {problem}"), "give the path of a chip file or of measured steps".into())
             })
         };
         if name.ends_with(".csv") {
@@ -514,9 +512,9 @@ impl Config {
         }
         let rpt = match (&self.read.rpt, cells) {
             (Some(name), _) => {
-                let text = std::fs::read_to_string(name).map_err(|error| {
+                let text = units::file::read_text(Path::new(name)).map_err(|problem| {
                     let remedy = "give the path of a CSV file with the columns pec, months, cut";
-                    refuse("read.rpt", format!("{name} cannot be read: {error}"), remedy)
+                    refuse("read.rpt", format!("{name} {problem}"), remedy)
                 })?;
                 Arc::new(Rpt::parse(&text, name)?)
             }
@@ -569,8 +567,8 @@ impl Config {
             let remedy = "write qc-ldpc, \"none\", or the path of a .csv file of `ssdlab ecc simulate`";
             return Err(refuse("ecc.code", format!("there is no code `{name}`"), remedy));
         }
-        let text = std::fs::read_to_string(name).map_err(|error| {
-            refuse("ecc.code", format!("{name} cannot be read: {error}"), "give a file of `ssdlab ecc simulate`")
+        let text = units::file::read_text(Path::new(name)).map_err(|problem| {
+            refuse("ecc.code", format!("{name} {problem}"), "give a file of `ssdlab ecc simulate`")
         })?;
         Ok(Some(Arc::new(Profile::parse(&text, name)?)))
     }

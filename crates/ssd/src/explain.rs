@@ -19,8 +19,8 @@ pub struct Stage {
     pub from: Time,
     /// When it ended.
     pub to: Time,
-    /// While a part waited for its die: what that did, by [`die::CAUSES`].
-    pub die: Option<[Span; die::CAUSES.len()]>,
+    /// While a part waited for its die: what that did or waited for, by [`die::names`].
+    pub die: Option<die::Spent>,
 }
 
 impl Stage {
@@ -79,9 +79,9 @@ impl Explanation {
 #[derive(Clone, Copy, Default)]
 struct Step {
     queued: Time,
-    queued_die: [Span; die::CAUSES.len()],
+    queued_die: die::Spent,
     granted: Time,
-    granted_die: [Span; die::CAUSES.len()],
+    granted_die: die::Spent,
     senses: Time,
     sensed: Time,
     leaves: Time,
@@ -103,7 +103,7 @@ impl Path {
         path
     }
 
-    fn until(&mut self, what: &'static str, step: u16, to: Time, die: Option<[Span; die::CAUSES.len()]>) {
+    fn until(&mut self, what: &'static str, step: u16, to: Time, die: Option<die::Spent>) {
         if to > self.at {
             self.stages.push(Stage { what, step, from: self.at, to, die });
             self.at = to;

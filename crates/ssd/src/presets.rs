@@ -62,14 +62,11 @@ fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, Config
     };
     let path = folder.join(word);
     if path.is_file() {
-        // A device file is a page of text: anything much larger is something else.
-        const LIMIT: u64 = 1 << 20;
-        if path.metadata().is_ok_and(|data| data.len() > LIMIT) {
-            return fail("is larger than 1 MiB".into(), "is this a trace? give it as --workload".into());
-        }
-        let text = match std::fs::read_to_string(&path) {
+        let text = match units::file::read_text(&path) {
             Ok(text) => text,
-            Err(error) => return fail(format!("cannot be read: {error}"), "a device file is TOML text".into()),
+            Err(problem) => {
+                return fail(problem, "a device file is a page of TOML; a trace is given as --workload".into());
+            }
         };
         let name = path.file_stem().map_or_else(|| word.to_owned(), |stem| stem.to_string_lossy().into_owned());
         let parent = path.parent().unwrap_or(Path::new("")).to_owned();

@@ -2,10 +2,10 @@
 //! so that a device that nobody watches pays nothing.
 
 use nand::{DieId, PlaneId};
-use units::{Lpn, Ppn, Span, Time};
+use units::{Lpn, Ppn, Time};
 use workload::Op;
 
-use crate::stats::die::CAUSES;
+use crate::stats::die::Spent;
 
 /// Where the data of a page read came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,18 +36,10 @@ pub enum Server {
 pub enum Event {
     /// The device works on a request that the host sent at `arrival`.
     Started { request: u64, op: Op, bytes: u64, arrival: Time, queue: u16 },
-    /// A part waits for its die; where that one's time has gone so far.
-    Waits { request: u64, part: u64, tries: u16, spent: [Span; CAUSES.len()] },
+    /// A part waits for its die; where that one's time has gone so far, and what it has waited for.
+    Waits { request: u64, part: u64, tries: u16, spent: Spent },
     /// The die takes it. `what` says what the page is read for, where that is not a host's read.
-    Senses {
-        part: u64,
-        tries: u16,
-        begins: Time,
-        ends: Time,
-        spent: [Span; CAUSES.len()],
-        ppn: Ppn,
-        what: &'static str,
-    },
+    Senses { part: u64, tries: u16, begins: Time, ends: Time, spent: Spent, ppn: Ppn, what: &'static str },
     /// The die has predicted a failure and senses it again.
     SensesAgain { part: u64, tries: u16, ends: Time, ppn: Ppn },
     /// The page has the bus.
@@ -64,7 +56,7 @@ pub enum Event {
     Completed { request: u64 },
     /// A request reaches the device, in the order of arrivals.
     Arrives { arrival: Time },
-    /// A die's time goes into a cause of [`CAUSES`] from now on; from `until.0` on into `until.1`.
+    /// A die's time goes into a cause of [`crate::stats::die::CAUSES`] from now on; from `until.0` on into `until.1`.
     Die { die: DieId, cause: usize, until: Option<(Time, usize)> },
     /// The same of a channel's bus and its causes.
     Bus { channel: u16, cause: usize, until: Option<(Time, usize)> },

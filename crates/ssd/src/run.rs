@@ -112,6 +112,8 @@ pub struct Run<P: Probe = Unwatched> {
     closed_loop: bool,
     /// The drive's life has ended, and the run with it.
     end_of_life: Option<RunError>,
+    /// Requests asked for that the source no longer had.
+    missing: Option<u64>,
 }
 
 /// What a run has found out.
@@ -132,6 +134,8 @@ pub struct Outcome {
     pub written: u64,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
+    /// Requests asked for that the workload no longer had, where it ended before.
+    pub missing: Option<u64>,
     /// What reading the workload left out or put in order.
     pub read: ReadCounts,
     /// Whether and when a steady state was reached, if one was asked for.
@@ -202,6 +206,7 @@ impl<P: Probe> Run<P> {
             queues,
             closed_loop,
             end_of_life: None,
+            missing: None,
         })
     }
 
@@ -330,6 +335,7 @@ impl<P: Probe> Run<P> {
         }
         let Some(mut request) = self.batch.pop() else {
             self.ended = true;
+            self.missing = self.plan.requests.map(|limit| limit - self.submitted);
             return Ok(None);
         };
         let capacity = self.device.capacity().0;
@@ -515,6 +521,7 @@ impl Run {
             usage: after.usage.since(&before.usage),
             written: self.device.counters().write_bytes,
             wrapped: self.wrapped + self.source.counts().wrapped,
+            missing: self.missing,
             read: self.source.counts(),
             steady,
             device: self.device,

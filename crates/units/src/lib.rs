@@ -6,6 +6,7 @@
 
 pub mod condition;
 pub mod document;
+pub mod file;
 pub mod quantity;
 pub mod random;
 pub mod section;

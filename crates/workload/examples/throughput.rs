@@ -29,9 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, lines) in [
         ("random poisson", "random_distribution = \"random\""),
         ("zipf poisson", "random_distribution = \"zipf:0.99\""),
-        ("zipf bursty", "arrivals = \"bursty:8\""),
-        ("zipf mean size", "bs = \"mean:16KiB\""),
-        ("zipf cold reads", "cold_read_ratio = 0.7"),
+        ("zipf bursty", "random_distribution = \"zipf:0.99\"\narrivals = \"bursty:8\""),
+        ("zipf mean size", "random_distribution = \"zipf:0.99\"\nbs = \"mean:16KiB\""),
+        ("zipf cold reads", "random_distribution = \"zipf:0.99\"\ncold_read_ratio = 0.7"),
         ("sequential fixed", "rw = \"read\"\narrivals = \"fixed\""),
         ("pareto", "random_distribution = \"pareto:0.2\""),
         ("zoned", "random_distribution = \"zoned:80/20:20/80\""),

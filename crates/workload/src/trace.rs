@@ -6,7 +6,7 @@ use std::path::Path;
 use units::{Bytes, Time};
 
 use crate::error::TraceError;
-use crate::formats::{Fault, Format, Lines, Why, is_blank};
+use crate::formats::{Detected, Fault, Format, Lines, Why, is_blank};
 use crate::input::{FIRST_LINES, Input};
 use crate::request::{ReadCounts, Request, Source};
 
@@ -30,6 +30,8 @@ pub struct TraceFile {
     input: Input,
     format: Format,
     note: Option<String>,
+    /// Formats that the content would do as too.
+    others: Vec<&'static str>,
     lines: Box<dyn Lines>,
     /// The length of a record, where it is no text.
     record: Option<usize>,
@@ -58,39 +60,41 @@ impl TraceFile {
     /// The same, read as forgivingly as asked.
     pub fn open_with(path: &Path, format: Option<Format>, reading: Reading) -> Result<TraceFile, TraceError> {
         let mut input = Input::open(path)?;
+        // Text has no zeros.
+        let is_text = !input.head().iter().take(64).any(|byte| *byte == 0);
         let binary = match format {
-            Some(format) => format.record().map(|_| (format, None)),
-            // Text has no zeros.
-            None if input.head().iter().take(64).any(|byte| *byte == 0) => {
-                Format::detect_binary(input.head()).map(|(format, note)| (format, Some(note)))
-            }
+            Some(format) => format.record().map(|_| Detected::chosen(format)),
+            None if !is_text => Some(Format::detect_binary(input.head()).ok_or_else(|| unknown_records(&input))?),
             None => None,
         };
-        if let Some((format, note)) = binary {
-            return Ok(TraceFile::new(input, format, note, reading));
+        if let Some(detected) = binary {
+            return Ok(TraceFile::new(input, detected, reading));
         }
         let first = input.first_lines()?;
         if first.is_empty() {
             return Err(no_requests(&input));
         }
-        let (format, note) = match format {
-            Some(format) => (format, None),
+        let detected = match format {
+            Some(format) => Detected::chosen(format),
             None => match Format::detect(&first) {
-                Some((format, note)) => (format, Some(note)),
+                Some(detected) => detected,
                 None if first.len() < FIRST_LINES && first.iter().all(|line| is_blank(line)) => {
                     return Err(no_requests(&input));
                 }
                 None => return Err(undetectable(&input, &first)),
             },
         };
-        Ok(TraceFile::new(input, format, note, reading))
+        Ok(TraceFile::new(input, detected, reading))
     }
 
-    fn new(input: Input, format: Format, note: Option<String>, reading: Reading) -> TraceFile {
+    fn new(input: Input, detected: Detected, reading: Reading) -> TraceFile {
+        let note = detected.note();
+        let Detected { format, others, .. } = detected;
         TraceFile {
             input,
             format,
             note,
+            others,
             lines: format.lines(),
             record: format.record(),
             reading,
@@ -120,6 +124,19 @@ impl TraceFile {
         self.note.as_deref()
     }
 
+    /// Other formats that its content would do as, where the format was detected.
+    pub(crate) fn others(&self) -> &[&'static str] {
+        &self.others
+    }
+
+    /// Goes through the requests in the order of the file instead of that of their times, with the line or record of each.
+    pub(crate) fn scan(&mut self, mut each: impl FnMut(u64, &Request)) -> Result<(), TraceError> {
+        while let Some(request) = self.next_in_file()? {
+            each(self.input.number(), &request);
+        }
+        Ok(())
+    }
+
     fn read_batch(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
         for _ in 0..max {
             while !self.ended && self.window.len() <= self.reading.sort_window {
@@ -145,18 +162,31 @@ impl TraceFile {
     /// Puts the next request of the file into the window.
     #[inline]
     fn read_ahead(&mut self) -> Result<(), TraceError> {
+        let Some(request) = self.next_in_file()? else {
+            self.ended = true;
+            return Ok(());
+        };
+        if self.window.back().is_none_or(|last| last.time <= request.time) && request.time.0 >= self.last {
+            self.window.push_back(request);
+            return Ok(());
+        }
+        self.sort_in(request)
+    }
+
+    /// The next request of the file, if there is one.
+    #[inline]
+    fn next_in_file(&mut self) -> Result<Option<Request>, TraceError> {
         loop {
             let more = match self.record {
                 None => self.input.advance()?,
                 Some(length) => self.input.advance_record(length)?,
             };
             if !more {
-                self.ended = true;
-                return Ok(());
+                return Ok(None);
             }
             let line = self.input.line();
-            let request = match self.lines.read(line) {
-                Ok(Some(request)) => request,
+            match self.lines.read(line) {
+                Ok(Some(request)) => return Ok(Some(request)),
                 Ok(None) => {
                     self.counts.other_lines += 1;
                     continue;
@@ -167,12 +197,7 @@ impl TraceFile {
                     continue;
                 }
                 Err(fault) => return Err(self.explain(fault)),
-            };
-            if self.window.back().is_none_or(|last| last.time <= request.time) && request.time.0 >= self.last {
-                self.window.push_back(request);
-                return Ok(());
             }
-            return self.sort_in(request);
         }
     }
 
@@ -193,7 +218,10 @@ impl TraceFile {
         let line = self.input.line();
         let title = self.format.title();
         let columns = self.format.columns();
-        let other_format = format!("if every line looks like this it is not {title}: choose another with --format");
+        let declare =
+            if line.contains(&b',') { format!(", or declare its columns: {DECLARED}") } else { String::new() };
+        let other_format =
+            format!("if every line looks like this it is not {title}: choose another with --format{declare}");
         let (problem, remedy) = match fault.why {
             Why::Bad => (
                 format!("expected {}", columns[fault.column].expects),
@@ -272,15 +300,28 @@ fn no_requests(input: &Input) -> TraceError {
     TraceError::new(input.file(), "holds no requests", "check that this is the trace, and that it was written whole")
 }
 
+/// How a user declares the columns of a file.
+const DECLARED: &str = "--format csv:time=us,op=R/W,offset=B,size=B,device,skip, in the order of the file's columns";
+
+/// Bytes that are no text and of no known records.
+fn unknown_records(input: &Input) -> TraceError {
+    TraceError::new(
+        input.file(),
+        "is no text, and its bytes are of no format that can be told from its content",
+        "check the file; if it is a trace of binary records, choose with --format: vscsi, oracle",
+    )
+}
+
 fn undetectable(input: &Input, first: &[Vec<u8>]) -> TraceError {
     let list: Vec<String> = Format::list().map(|(name, title, _)| format!("{name} ({title})")).collect();
     let at = first.iter().position(|line| !is_blank(line)).unwrap_or(0);
-    let mut error = TraceError::new(
-        input.file(),
-        "which is of no format that can be told from its content",
-        format!("choose the format with --format: {}", list.join(", ")),
-    )
-    .at(at as u64 + 1);
+    let choose = format!("choose the format with --format: {}", list.join(", "));
+    let remedy = match first[at].contains(&b',') {
+        true => format!("declare its columns: {DECLARED}; or {choose}"),
+        false => format!("{choose}; or declare its columns: {}", DECLARED.replace("csv:", "blanks:")),
+    };
+    let mut error = TraceError::new(input.file(), "which is of no format that can be told from its content", remedy)
+        .at(at as u64 + 1);
     error.found = Some(crate::error::excerpt(&first[at]));
     error
 }

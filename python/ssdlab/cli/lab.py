@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
 @click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was played and written.")
 def sweep(
     file: str,
     out: str | None,
@@ -43,6 +44,7 @@ def sweep(
     threads: int | None,
     dask: str | None,
     shown: tuple[str, ...],
+    quiet: bool,
 ) -> None:
     """Run the cases of FILE that are missing; show all of them, a row a case.
 
@@ -68,7 +70,9 @@ def sweep(
         )
     if out is not None:
         cases.write_table(outcome.table, out)
-    table.show([table.of_sweep(outcome.table, shown)])
+    of_sweep = table.of_sweep(outcome.table, shown)
+    if not quiet:
+        table.show([of_sweep])
     total = outcome.table.height
     click.echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
     if out is not None:
@@ -130,6 +134,10 @@ def compare(
         from ssdlab import plot as drawing
 
         drawing.save(drawing.bars(comparisons[0]), plot)
+    # Last on the screen stands what was found, and where its picture is.
+    for comparison in comparisons:
+        click.echo(comparison.takeaway())
+    if plot is not None:
         click.echo(f"wrote {plot}")
 
 

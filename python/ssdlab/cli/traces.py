@@ -15,7 +15,11 @@ from ssdlab.cli.base import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from ssdlab.trace import Inspection
+
+
+MISSED = 1
+"""Exit status of a check that found a difference."""
 
 
 @commands.group()
@@ -53,17 +57,30 @@ def info(
     from ssdlab import table
     from ssdlab import trace as module
 
+    readings = _tell_reading(traces, format, skip_bad_lines, err=as_json)
     frame = module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     found = module.info(frame, page)
     if as_json:
         import json
 
-        print(json.dumps(found, indent=2))
+        print(json.dumps({**found, "read_as": [of._asdict() for of in readings]}, indent=2))
     else:
         table.show(table.of_trace(", ".join(os.path.basename(path) for path in traces), found))
     if plot is not None:
         module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
         click.echo(f"wrote {plot}", err=as_json)
+
+
+def _tell_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: int, err: bool) -> list[Inspection]:
+    """Tells what traces are read as, and what looks wrong about it: the first lines of what describes a trace."""
+    from ssdlab import trace as module
+
+    found = module.inspect(traces, format=format, skip_bad_lines=skip_bad_lines)
+    for of in found:
+        click.echo(f"{of.trace}: {of.read_as}", err=err)
+        for doubt in of.doubts:
+            click.echo(f"  looks wrong: {doubt}", err=err)
+    return found
 
 
 def _bounds(command: Callable[..., None]) -> Callable[..., None]:
@@ -144,6 +161,8 @@ def fit(
 ) -> None:
     """Write a generator that imitates a trace; several are merged by time.
 
+    With --check the exit status is 1 where a latency differs by more than 10 %.
+
     \b
     ssdlab trace fit trace.csv.gz --out twin.toml --check
     ssdlab run --workload twin.toml
@@ -157,6 +176,7 @@ def fit(
     if not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
     check_outputs({"--out": out}, (device, *traces))
+    _tell_reading(traces, format, skip_bad_lines, err=False)
     frame = traces_module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     about = "fitted to " + ", ".join(os.path.basename(path) for path in traces)
     found = module.fit(frame, about=about, phases=phases or module.PHASES)
@@ -165,7 +185,7 @@ def fit(
         say(note)
     rows = module.properties(frame, module.twin_of(out))
     tables = [table.of_properties(about, rows)]
-    notes = []
+    notes, missed = [], []
     if check:
         agreements = module.check(
             traces,
@@ -186,3 +206,5 @@ def fit(
         else:
             notes.append("no kind has enough requests to compare (1,000 and 1 % of all)")
     table.show(tables, [*notes, f"wrote {out}"])
+    if missed:
+        raise click.exceptions.Exit(MISSED)

@@ -140,6 +140,8 @@ pub(super) struct DieState {
     /// The die as a set of its channel's dies.
     pub bit: u64,
     pub meter: Meter<{ die::CAUSES.len() }>,
+    /// What it waits for while it is idle: 0 for nothing, else 1 and up by `die::WAITS`. Kept for probes that explain.
+    waits: Meter<{ die::WAITS.len() + 1 }>,
 }
 
 /// What a die wants the bus for.
@@ -193,7 +195,19 @@ impl DieState {
             channel,
             bit: 1 << place,
             meter: Meter::new(),
+            waits: Meter::new(),
         }
+    }
+
+    /// Where its time has gone.
+    fn spent(&self, now: Time) -> die::Spent {
+        let (causes, waits) = (self.meter.at(now), self.waits.at(now));
+        let mut spent = [Span::ZERO; die::SPENT];
+        spent[..causes.len()].copy_from_slice(&causes);
+        spent[causes.len()..].copy_from_slice(&waits[1..]);
+        let waited: u64 = waits[1..].iter().map(|span| span.0).sum();
+        spent[die::IDLE] = Span(causes[die::IDLE].0 - waited);
+        spent
     }
 
     /// The queue among `set` whose head goes first.
@@ -294,7 +308,7 @@ impl<P: Probe> Device<P> {
     fn waits(&mut self, op: u32) {
         let PageOp { owner, kind, seq, sense, die, .. } = self.ops[op];
         if P::EXPLAINS && kind == Kind::Host {
-            let spent = self.dies[usize::from(die.0)].meter.at(self.now);
+            let spent = self.dies[usize::from(die.0)].spent(self.now);
             let request = self.commands[owner].id;
             self.probe.explain(self.now, Event::Waits { request, part: seq, tries: sense.tries, spent });
         }
@@ -385,10 +399,32 @@ impl<P: Probe> Device<P> {
             };
             self.die_enters(die, cause, None);
         }
+        if P::EXPLAINS {
+            self.note_wait(die);
+        }
         if self.dies[die].event != next {
             self.dies[die].event = next;
             self.schedule(self.slots.die + die, next);
         }
+    }
+
+    /// Notes what a die waits for, if it is idle and has work.
+    fn note_wait(&mut self, die: usize) {
+        let state = &self.dies[die];
+        let registers = state.page_full | state.cache_full | state.held.planes;
+        let wait = if state.active.is_some() || state.sensing != 0 || registers != 0 {
+            None
+        } else if self.chip_taken(die) {
+            Some(die::WAIT_CHIP)
+        } else if state.picked != Pick::Nothing {
+            Some(die::WAIT_BUS)
+        } else if state.exclusive != 0 {
+            Some(die::WAIT_COLLECTION)
+        } else {
+            None
+        };
+        let wait = wait.map_or(0, |wait| wait + 1 - die::CAUSES.len());
+        self.dies[die].waits.enter(self.now, wait);
     }
 
     /// Starts or stops the clock of background collection.
@@ -523,7 +559,7 @@ impl<P: Probe> Device<P> {
             state.sensed_at[plane] = end;
             if P::EXPLAINS {
                 let PageOp { seq: part, ppn, sense, .. } = self.ops[op];
-                let (tries, spent, what) = (sense.tries, state.meter.at(self.now), self.ops[op].purpose());
+                let (tries, spent, what) = (sense.tries, state.spent(self.now), self.ops[op].purpose());
                 let event = Event::Senses { part, tries, begins: start, ends: end, spent, ppn, what };
                 self.probe.explain(self.now, event);
             }
@@ -811,6 +847,9 @@ impl<P: Probe> Device<P> {
             for other in (chip * per_chip..(chip + 1) * per_chip).filter(|other| *other != die) {
                 self.dies[other].picked = Pick::Nothing;
                 self.want(other, Choice::Nothing);
+                if P::EXPLAINS {
+                    self.note_wait(other);
+                }
             }
         }
     }

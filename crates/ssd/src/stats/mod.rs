@@ -31,6 +31,29 @@ pub mod die {
         ("program", "programming"),
         ("erase", "erasing, the command included"),
     ];
+
+    /// What an idle die with work waits for. To a die's share of time this is idleness; to a request that waits for
+    /// the die it is what keeps it.
+    pub const WAITS: [(&str, &str); 3] = [
+        ("bus wait", "waiting for the bus, to take a command or data"),
+        ("chip wait", "another die of the chip works, and they do not interleave"),
+        ("collection wait", "collection of a block that nothing may interrupt, between its operations"),
+    ];
+    /// For the bus.
+    pub const WAIT_BUS: usize = CAUSES.len();
+    /// For another die of the chip.
+    pub const WAIT_CHIP: usize = CAUSES.len() + 1;
+    /// For a collection.
+    pub const WAIT_COLLECTION: usize = CAUSES.len() + 2;
+    /// How many causes and waits there are.
+    pub const SPENT: usize = CAUSES.len() + WAITS.len();
+    /// Time by cause, then by wait; idleness is what is left over.
+    pub type Spent = [units::Span; SPENT];
+
+    /// The causes and waits by name.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        CAUSES.iter().chain(&WAITS).map(|(name, _)| *name)
+    }
 }
 
 /// What a channel's time goes into.

@@ -112,6 +112,10 @@ fn host(report: &mut Report, outcome: &Outcome) {
     );
     let read = outcome.read;
     report.add("host.trace.bad_lines", "lines", "malformed lines of the trace that were left out", read.bad_lines);
+    if let Some(missing) = outcome.missing {
+        let about = "requests asked for (--requests) that the workload no longer had";
+        report.add("host.trace.missing_requests", "requests", about, missing);
+    }
     report.add("host.trace.other_lines", "lines", "lines of the trace that are no requests", read.other_lines);
     report.add(
         "host.uncorrectable",

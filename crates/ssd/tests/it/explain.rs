@@ -2,6 +2,7 @@
 
 use crate::common::{config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
+use ssd::stats::die;
 use ssd::{Config, Device, Explainer, Explanation};
 use workload::Request;
 
@@ -38,6 +39,11 @@ proptest! {
                 at = stage.to;
             }
             prop_assert_eq!(at, of.finish, "{:?}", of);
+            // A die that a part waits for is never just idle: it is busy, or something keeps it.
+            for stage in of.stages.iter().chain(of.parts.iter().flatten()) {
+                let idle = stage.die.map_or(0, |spent| spent[die::IDLE].0);
+                prop_assert_eq!(idle, 0, "{:?} in {:?}", stage, of);
+            }
         }
         // The slowest are among all, in order.
         let few = explained(&config, &requests, 3, Vec::new());

@@ -33,7 +33,7 @@ pub(super) static DISKSIM: Entry = Entry {
     read: Read::Own(read_as),
 };
 
-const SECTORS: Units = Units { time: TimeUnit::Ms, offset: SizeUnit::Sector, size: SizeUnit::Sector };
+const SECTORS: Units = Units { time: TimeUnit::Ms, offset: SizeUnit::SECTOR, size: SizeUnit::SECTOR };
 
 const COLUMNS: &[Column] = &[
     Column { name: "time", expects: "a number such as 12 or 12.345" },

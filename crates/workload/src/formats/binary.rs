@@ -102,8 +102,11 @@ pub(super) fn looks_like(entry: &Entry, head: &[u8]) -> bool {
             head.len() >= VSCSI_RECORD && records(VSCSI_RECORD).all(|record| record[15] == 1)
         }
         Separator::Record(ORACLE_RECORD) => {
+            // The next access of record number n is a later one, or there is none: so zeros are no such records.
             let next = |record: &[u8]| i64::from_le_bytes(field(record, 16));
-            let plausible = records(ORACLE_RECORD).all(|record| (-1..1 << 40).contains(&next(record)));
+            let plausible = (0..)
+                .zip(records(ORACLE_RECORD))
+                .all(|(n, record)| next(record) == -1 || (n + 1..1 << 40).contains(&next(record)));
             let times = || records(ORACLE_RECORD).map(|record| u32::from_le_bytes(field(record, 0)));
             head.len() >= ORACLE_RECORD && plausible && times().is_sorted()
         }

@@ -3,7 +3,7 @@
 
 use super::columns::{decimal, request, whole};
 use super::unit::{SizeUnit, TimeUnit, advice, unit};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
+use super::{Column, Entry, Fault, Lines, Read, Scales, Separator, Why};
 use crate::request::{Op, Request};
 
 macro_rules! column {
@@ -43,6 +43,21 @@ pub(super) struct Layout {
     pub open_ended: bool,
     /// Lines that begin with this word, in any case, only describe.
     pub header: Option<&'static str>,
+}
+
+impl Layout {
+    /// Bytes in the units of offsets and sizes.
+    pub(super) fn scales(&self) -> Scales {
+        let mut scales = Scales { offset: 1, size: 1 };
+        for holds in self.holds {
+            match holds {
+                Holds::Offset(unit) => scales.offset = unit.bytes(),
+                Holds::Size(unit) => scales.size = unit.bytes(),
+                _ => {}
+            }
+        }
+        scales
+    }
 }
 
 /// The reader of a layout.
@@ -158,8 +173,8 @@ pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Resul
         let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
         let (place, hold, name, expects) = match key {
             "time" => (0, Holds::Time(unit(value.unwrap_or("s"), TimeUnit::ALL)?), "time", "a number"),
-            "offset" => (1, Holds::Offset(unit(value.unwrap_or("B"), SizeUnit::ALL)?), "offset", "a whole number"),
-            "size" => (2, Holds::Size(unit(value.unwrap_or("B"), SizeUnit::ALL)?), "size", "a whole number"),
+            "offset" => (1, Holds::Offset(SizeUnit::parse(value.unwrap_or("B"))?), "offset", "a whole number"),
+            "size" => (2, Holds::Size(SizeUnit::parse(value.unwrap_or("B"))?), "size", "a whole number"),
             "op" => (3, Holds::Op(op_words(value)?), "op", "one of the declared words for reads and writes"),
             "device" => (4, Holds::Device, "device", "a whole number"),
             "skip" => {
@@ -261,8 +276,8 @@ layout!(
     [
         Holds::Device,
         Holds::Op(LETTERS),
-        Holds::Offset(SizeUnit::Byte),
-        Holds::Size(SizeUnit::Byte),
+        Holds::Offset(SizeUnit::BYTE),
+        Holds::Size(SizeUnit::BYTE),
         Holds::Time(TimeUnit::Us),
     ]
 );
@@ -300,8 +315,8 @@ layout!(
         Holds::Other,
         Holds::Op(LETTERS),
         Holds::Device,
-        Holds::Offset(SizeUnit::Byte),
-        Holds::Size(SizeUnit::Byte),
+        Holds::Offset(SizeUnit::BYTE),
+        Holds::Size(SizeUnit::BYTE),
     ]
 );
 
@@ -336,8 +351,8 @@ layout!(
     None,
     [
         Holds::Device,
-        Holds::Offset(SizeUnit::Sector),
-        Holds::Size(SizeUnit::Byte),
+        Holds::Offset(SizeUnit::SECTOR),
+        Holds::Size(SizeUnit::BYTE),
         Holds::Op(LETTERS),
         Holds::Time(TimeUnit::S),
     ]
@@ -372,8 +387,8 @@ layout!(
     Some("Timestamp,"),
     [
         Holds::Time(TimeUnit::S),
-        Holds::Offset(SizeUnit::Sector),
-        Holds::Size(SizeUnit::Sector),
+        Holds::Offset(SizeUnit::SECTOR),
+        Holds::Size(SizeUnit::SECTOR),
         Holds::Op(OpWords::Words(&[("0", Op::Read), ("1", Op::Write)])),
         Holds::Device,
     ]
@@ -403,14 +418,94 @@ pub(super) static TENCENT: Entry = Entry {
     read: Read::Columns(&TENCENT_LAYOUT),
 };
 
+/// Reads are 1 and writes 0, as in MQSim's traces.
+const ONE_READS: OpWords = OpWords::Words(&[("1", Op::Read), ("0", Op::Write)]);
+
+layout!(
+    FLASHNET_LAYOUT = Comma,
+    false,
+    None,
+    [
+        Holds::Time(TimeUnit::Ms),
+        Holds::Device,
+        Holds::Offset(SizeUnit::BYTE),
+        Holds::Size(SizeUnit::BYTE),
+        Holds::Op(ONE_READS),
+    ]
+);
+
+/// What the replayers of UCARE's projects (FlashNet, IODA) are given: github.com/huaicheng/replayer, README.
+pub(super) static FLASHNET: Entry = Entry {
+    name: "flashnet",
+    title: "FlashNet replayer CSV",
+    layout: "time,device,offset,size,op: milliseconds, bytes, bytes, 1 = read and 0 = write",
+    units: None,
+    separator: Separator::Comma,
+    columns: &[
+        column!("time", "a number of milliseconds such as 12.345"),
+        column!("device", "a whole number"),
+        column!("offset", "a whole number of bytes"),
+        column!("size", "a whole number of bytes"),
+        column!("op", "1 (read) or 0 (write)"),
+    ],
+    time_column: 0,
+    looks_like: |lines| {
+        every(lines, "", |columns| {
+            columns.len() == 5 && columns.iter().all(|column| is_number(column)) && matches!(columns[4], b"0" | b"1")
+        })
+    },
+    read: Read::Columns(&FLASHNET_LAYOUT),
+};
+
+layout!(
+    FLASHNET_LOG_LAYOUT = Comma,
+    false,
+    None,
+    [
+        Holds::Time(TimeUnit::Ms),
+        Holds::Other,
+        Holds::Op(ONE_READS),
+        Holds::Size(SizeUnit::BYTE),
+        Holds::Offset(SizeUnit::BYTE),
+        Holds::Other,
+        Holds::Other,
+    ]
+);
+
+/// What FlashNet's replayer writes and its data sets hold, replayed requests with their latencies: io_replayer.c, "format:
+/// ts_record(ms),latency(us),io_type(r=1/w=0),size(B),offset,ts_submit(ms),size(B)".
+pub(super) static FLASHNET_LOG: Entry = Entry {
+    name: "flashnet-log",
+    title: "FlashNet trace with latencies",
+    layout: "ts_record,latency,io_type,size,offset,ts_submit,size: milliseconds, 1 = read and 0 = write, bytes",
+    units: None,
+    separator: Separator::Comma,
+    columns: &[
+        column!("ts_record", "a number of milliseconds such as 12.345"),
+        column!("latency", "anything"),
+        column!("io_type", "1 (read) or 0 (write)"),
+        column!("size", "a whole number of bytes"),
+        column!("offset", "a whole number of bytes"),
+        column!("ts_submit", "anything"),
+        column!("size", "anything"),
+    ],
+    time_column: 0,
+    looks_like: |lines| {
+        every(lines, "", |columns| {
+            columns.len() == 7 && columns.iter().all(|column| is_number(column)) && matches!(columns[2], b"0" | b"1")
+        })
+    },
+    read: Read::Columns(&FLASHNET_LOG_LAYOUT),
+};
+
 layout!(
     BIOTRACER_LAYOUT = Blanks,
     true,
     None,
     [
-        Holds::Offset(SizeUnit::Sector),
+        Holds::Offset(SizeUnit::SECTOR),
         Holds::Other,
-        Holds::Size(SizeUnit::Byte),
+        Holds::Size(SizeUnit::BYTE),
         Holds::Op(OpWords::LowBit),
         Holds::Time(TimeUnit::S),
     ]

@@ -26,6 +26,8 @@ const ALL: &[&Entry] = &[
     &delimited::SYSTOR,
     &delimited::SPC,
     &delimited::TENCENT,
+    &delimited::FLASHNET,
+    &delimited::FLASHNET_LOG,
     &delimited::BIOTRACER,
     &blkparse::BLKPARSE,
     &fio::FIO2,
@@ -111,6 +113,48 @@ pub(crate) fn is_blank(line: &[u8]) -> bool {
     matches!(line.trim_ascii(), b"" | b"\x1a")
 }
 
+/// Bytes in the units of the offset and size columns.
+pub(crate) struct Scales {
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+/// A format, and how it was chosen.
+pub(crate) struct Detected {
+    pub(crate) format: Format,
+    /// Formats that the content would do as too.
+    pub(crate) others: Vec<&'static str>,
+    /// The content was asked, not the user.
+    by_content: bool,
+}
+
+impl Detected {
+    /// What the user has chosen.
+    pub(crate) fn chosen(format: Format) -> Detected {
+        Detected { format, others: Vec::new(), by_content: false }
+    }
+
+    fn first_of(mut fitting: impl Iterator<Item = &'static &'static Entry>) -> Option<Detected> {
+        let entry = *fitting.next()?;
+        let format = Format { entry, units: entry.units };
+        Some(Detected { format, others: fitting.map(|entry| entry.name).collect(), by_content: true })
+    }
+
+    /// A line that tells the user of a choice by content.
+    pub(crate) fn note(&self) -> Option<String> {
+        if !self.by_content {
+            return None;
+        }
+        let (taken, name) = (self.format.describe(), self.format.name());
+        Some(match self.others.as_slice() {
+            [] => format!("taken as {taken}; say --format to choose"),
+            others => {
+                format!("taken as {taken}, and it would do as {}; say --format {name} or another", others.join(" and "))
+            }
+        })
+    }
+}
+
 /// A trace format with the units of its columns.
 #[derive(Clone, Copy)]
 pub struct Format {
@@ -157,33 +201,19 @@ impl Format {
         Ok(format)
     }
 
-    /// The format that the first lines of a file show, and a line that tells the user so.
-    pub fn detect<Line: AsRef<[u8]>>(first_lines: &[Line]) -> Option<(Format, String)> {
+    /// The format that the first lines of a file show.
+    pub(crate) fn detect<Line: AsRef<[u8]>>(first_lines: &[Line]) -> Option<Detected> {
         let lines: Vec<&[u8]> =
             first_lines.iter().map(|line| line.as_ref().trim_ascii()).filter(|line| !is_blank(line)).collect();
         if lines.is_empty() {
             return None;
         }
-        let mut fitting = ALL.iter().filter(|entry| (entry.looks_like)(&lines));
-        let entry = *fitting.next()?;
-        let format = Format { entry, units: entry.units };
-        let others: Vec<&str> = fitting.map(|entry| entry.name).collect();
-        let note = if others.is_empty() {
-            format!("taken as {}; say --format to choose", format.describe())
-        } else {
-            let (taken, others) = (format.describe(), others.join(" and "));
-            format!("taken as {taken}, and it would do as {others}; say --format {} or another", entry.name)
-        };
-        Some((format, note))
+        Detected::first_of(ALL.iter().filter(|entry| (entry.looks_like)(&lines)))
     }
 
     /// The binary format that the beginning of a file shows.
-    pub(crate) fn detect_binary(head: &[u8]) -> Option<(Format, String)> {
-        let mut fitting = ALL.iter().filter(|entry| binary::looks_like(entry, head));
-        let entry = *fitting.next()?;
-        let format = Format { entry, units: None };
-        let others: String = fitting.map(|other| format!(", and it would do as {}", other.name)).collect();
-        Some((format, format!("taken as {}{others}; say --format to choose", format.describe())))
+    pub(crate) fn detect_binary(head: &[u8]) -> Option<Detected> {
+        Detected::first_of(ALL.iter().filter(|entry| binary::looks_like(entry, head)))
     }
 
     /// The length of a record, for a format that is no text.
@@ -209,6 +239,33 @@ impl Format {
         match self.units {
             None => self.entry.title.to_owned(),
             Some(units) => format!("{} ({})", self.entry.title, units.describe()),
+        }
+    }
+
+    /// The same, with what the columns hold where their units are fixed.
+    pub(crate) fn describe_columns(self) -> String {
+        match (self.units, &self.entry.read) {
+            (Some(_), _) => self.describe(),
+            (None, Read::Columns(_)) if self.entry.name.contains(':') => self.entry.name.to_owned(),
+            (None, _) => format!("{} ({})", self.entry.title, self.entry.layout),
+        }
+    }
+
+    /// What one of its offsets and sizes stands for, where the user may have another unit in mind.
+    pub(crate) fn scales(self) -> Option<Scales> {
+        match (self.units, &self.entry.read) {
+            (Some(units), _) => Some(Scales { offset: units.offset.bytes(), size: units.size.bytes() }),
+            (None, Read::Columns(layout)) => Some(layout.scales()),
+            (None, Read::Own(_)) => None,
+        }
+    }
+
+    /// The option that reads these columns in other units, where units may be chosen: `options` is time=…,offset=…,size=….
+    pub(crate) fn remedy(self, options: &str) -> Option<String> {
+        match self.units {
+            Some(_) => Some(format!("--format {}:{options}", self.entry.name)),
+            // The columns of a declared format stay what they are but for one unit.
+            None => self.entry.name.contains(':').then(|| format!("{options} in --format")),
         }
     }
 
@@ -292,11 +349,13 @@ mod tests {
 
     #[test]
     fn content_shows_the_format() {
-        let detect = |lines: &[&str]| Format::detect(lines).map(|(format, _)| format.name());
+        let detect = |lines: &[&str]| Format::detect(lines).map(|found| found.format.name());
         assert_eq!(detect(&["128166481075232275,rsrch,1,Write,281358336,45056,94872"]), Some("msr"));
         assert_eq!(detect(&["", "938513000 4 264719034 16 0"]), Some("mqsim"));
         assert_eq!(detect(&["0 4 264719034 16 0", "0.5 4 264719034 16 0"]), Some("disksim"));
         assert_eq!(detect(&["1,2,3,4,5"]), None);
+        assert_eq!(detect(&["0.000,0,4923392,4096,1", "0.3,0,13873152,4096,0"]), Some("flashnet"));
+        assert_eq!(detect(&["0.000,120,1,4096,4923392,0.091,4096"]), Some("flashnet-log"));
         assert_eq!(
             detect(&["419,W,8792731648,16384,1577808144360767", "725,R,59110326272,360448,1577808144360937"]),
             Some("alibaba")
@@ -317,7 +376,7 @@ mod tests {
         assert_eq!(detect(&["now 4 264719034 16 0"]), None);
         assert_eq!(detect(&["hello"]), None);
         assert_eq!(detect(&["", "  "]), None);
-        let (_, note) = Format::detect(&["0.5\t4 264719034 16 0"]).unwrap();
+        let note = Format::detect(&["0.5\t4 264719034 16 0"]).unwrap().note().unwrap();
         assert_eq!(note, "taken as DiskSim ASCII (time in ms, sectors of 512 B); say --format to choose");
     }
 }

@@ -23,7 +23,7 @@ pub(super) static MSR: Entry = Entry {
         Column { name: "ResponseTime", expects: "a number" },
     ],
     time_column: TIME,
-    looks_like: |lines| lines[0].iter().filter(|byte| **byte == b',').count() == RESPONSE,
+    looks_like: |lines| has_type(lines[0]),
     read: Read::Own(|_| Box::new(Msr)),
 };
 
@@ -108,6 +108,12 @@ fn response(line: &[u8], start: usize) -> Result<(), Fault> {
         _ => Why::Bad,
     };
     Err(Fault { column: RESPONSE, why })
+}
+
+/// Whether a line has seven columns, of which the fourth is a word.
+fn has_type(line: &[u8]) -> bool {
+    let columns: Vec<&[u8]> = line.split(|byte| *byte == b',').collect();
+    columns.len() == RESPONSE + 1 && !columns[TYPE].iter().all(u8::is_ascii_digit)
 }
 
 #[cold]

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use units::value::nearest;
+use units::Bytes;
+use units::value::{Scalar, Value, nearest};
+
+use crate::trace::LARGEST_REQUEST;
 
 /// The units of time, offset and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +29,9 @@ units::choices! {
     }
 }
 
-units::choices! {
-    /// The unit of an offset or size column.
-    pub enum SizeUnit {
-        /// Bytes.
-        Byte = "B",
-        /// Sectors of 512 bytes.
-        Sector = "sector",
-        /// KiB.
-        Kib = "KiB",
-    }
-}
+/// The unit of an offset or size column [bytes].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SizeUnit(u64);
 
 impl TimeUnit {
     /// Nanoseconds in one, as a power of ten.
@@ -51,20 +46,47 @@ impl TimeUnit {
 }
 
 impl SizeUnit {
-    /// Bytes in one.
-    pub(crate) fn bytes(self) -> u64 {
-        match self {
-            SizeUnit::Byte => 1,
-            SizeUnit::Sector => 512,
-            SizeUnit::Kib => 1024,
+    pub(crate) const BYTE: SizeUnit = SizeUnit(1);
+    pub(crate) const SECTOR: SizeUnit = SizeUnit(512);
+    /// Units that have a name of their own.
+    const NAMED: [(SizeUnit, &'static str); 3] =
+        [(SizeUnit::BYTE, "B"), (SizeUnit::SECTOR, "sector"), (SizeUnit(1024), "KiB")];
+
+    /// A unit by its name, or as a size such as 4KiB.
+    pub(super) fn parse(word: &str) -> Result<SizeUnit, (String, String)> {
+        if let Some((unit, _)) = SizeUnit::NAMED.iter().find(|(_, name)| *name == word) {
+            return Ok(*unit);
+        }
+        let sized = Some(word).filter(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+        match sized.and_then(|word| Bytes::read(&Scalar::Text(word.into()))) {
+            Some(Bytes(bytes)) if (1..=LARGEST_REQUEST.0).contains(&bytes) => Ok(SizeUnit(bytes)),
+            _ => {
+                let (problem, remedy) = (format!("`{word}` is not a unit here"), advice(word, &["B", "sector", "KiB"]));
+                let sizes = "valid here: B, sector, KiB, or a size such as 4KiB (blocks of 4 KiB)";
+                Err((problem, if remedy.starts_with("did") { remedy } else { sizes.into() }))
+            }
         }
     }
 
-    fn plural(self) -> &'static str {
-        match self {
-            SizeUnit::Byte => "bytes",
-            SizeUnit::Sector => "sectors of 512 B",
-            SizeUnit::Kib => "KiB",
+    /// Bytes in one.
+    pub(crate) fn bytes(self) -> u64 {
+        self.0
+    }
+
+    fn word(self) -> String {
+        match SizeUnit::NAMED.iter().find(|(unit, _)| *unit == self) {
+            Some((_, name)) => (*name).to_owned(),
+            None if self.0.is_multiple_of(1024) => format!("{}KiB", self.0 / 1024),
+            None => format!("{}B", self.0),
+        }
+    }
+
+    fn plural(self) -> String {
+        match self.0 {
+            1 => "bytes".into(),
+            512 => "sectors of 512 B".into(),
+            1024 => "KiB".into(),
+            _ => format!("blocks of {}", Bytes(self.0)),
         }
     }
 }
@@ -87,8 +109,8 @@ impl Units {
             seen.push(key);
             match key {
                 "time" => self.time = unit(value, TimeUnit::ALL)?,
-                "offset" => self.offset = unit(value, SizeUnit::ALL)?,
-                "size" => self.size = unit(value, SizeUnit::ALL)?,
+                "offset" => self.offset = SizeUnit::parse(value)?,
+                "size" => self.size = SizeUnit::parse(value)?,
                 _ => return Err((format!("`{key}` is not an option"), advice(key, &KEYS))),
             }
         }

@@ -83,6 +83,20 @@ impl Workload {
         Ok(Workload { about, jobs, phases })
     }
 
+    /// How many requests all jobs make together.
+    pub fn requests(&self) -> u64 {
+        self.jobs.iter().fold(0, |sum, (_, job)| sum.saturating_add(job.requests.saturating_mul(job.numjobs.into())))
+    }
+
+    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of so many does not end before.
+    pub fn extend(&mut self, requests: u64) {
+        if self.requests() < requests {
+            for (_, job) in &mut self.jobs {
+                job.requests = job.requests.max(requests);
+            }
+        }
+    }
+
     /// The workload as TOML.
     pub fn to_toml(&self) -> String {
         let keys = |section: &dyn Section| -> String {
@@ -108,6 +122,15 @@ impl Workload {
     pub fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
         let mut jobs = Vec::new();
         let mut queues = 0u32;
+        let copies: u64 = self.jobs.iter().map(|(_, job)| u64::from(job.numjobs)).sum();
+        if copies > MOST_JOBS
+            && let Some((name, _)) = self.jobs.iter().max_by_key(|(_, job)| job.numjobs)
+        {
+            let key = if name.is_empty() { "workload.numjobs".to_owned() } else { format!("job.{name}.numjobs") };
+            let problem = format!("makes {copies} jobs, and a workload has {MOST_JOBS} at most");
+            let remedy = "choose fewer; a job keeps more requests under way with iodepth".into();
+            return Err(ConfigError { key: Some(key), ..fail("configuration", problem, remedy) });
+        }
         for (name, generator) in &self.jobs {
             let section = if name.is_empty() { "workload".to_owned() } else { format!("job.{name}") };
             if let Some(phases) = &self.phases {
@@ -138,6 +161,10 @@ impl Workload {
         Ok(Box::new(Jobs { jobs, delivered: 0, total, closed }))
     }
 }
+
+/// How many jobs a workload has at most, copies included: each has a table of its own (16 KiB under Zipf's law), and every
+/// request looks at all of them.
+const MOST_JOBS: u64 = 1024;
 
 fn fail(origin: &str, problem: String, remedy: String) -> ConfigError {
     ConfigError { origin: origin.into(), line: None, key: None, problem, remedy }

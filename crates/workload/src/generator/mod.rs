@@ -41,8 +41,8 @@ units::section! {
         cold_read_ratio: Option<Fraction> = None,
         /// With a cold-read ratio: the share of the footprint, from its start, that is written.
         written: Fraction = Fraction(0.5),
-        /// How random accesses are distributed over the footprint.
-        random_distribution: Distribution = Distribution::Zipf(0.99),
+        /// How random accesses are distributed over the footprint; uniform ("random") as in fio if nothing is said.
+        random_distribution: Distribution = Distribution::Random,
         /// Size of requests.
         bs: Sizes = Sizes::Fixed(Bytes::from_kib(16)),
         /// Requests start at multiples of this; "1B" gives requests that are unaligned to everything.

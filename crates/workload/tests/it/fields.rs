@@ -234,6 +234,76 @@ fn binary_records_are_read_and_told_from_text() {
     let expected = [request(0, 1536, 4096, Op::Read), request(2_000_000_000, 512, 512, Op::Read)];
     assert_eq!(read(&file, None).unwrap(), expected);
     assert_eq!(read(&file, Some("oracle")).unwrap(), expected);
+
+    let zeros = refused([0; 24 * 100], None);
+    assert!(zeros.starts_with("FILE: is no text") && zeros.contains("help: check the file"), "{zeros}");
+}
+
+#[test]
+fn flashnets_two_layouts_are_read() {
+    let expected =
+        |time, bytes, op| Request { time: Time(time), offset: Bytes(12_288), bytes: Bytes(bytes), op, queue: 0 };
+    let found = [expected(0, 4096, Op::Read), expected(1_500, 512, Op::Write)];
+    assert_eq!(read("7.000,0,12288,4096,1\n7.0015,0,12288,512,0\n", None).unwrap(), found);
+    let log = "7.000,120,1,4096,12288,0.091,4096\n7.0015,97,0,512,12288,0.2,512\n";
+    assert_eq!(read(log, None).unwrap(), found);
+    assert_eq!(read(log, Some("flashnet-log")).unwrap(), found);
+}
+
+#[test]
+fn units_may_be_blocks_of_any_size() {
+    let found = read("5,r,7,2\n", Some("csv:time=us,op=r/w,offset=4KiB,size=512B")).unwrap();
+    assert_eq!((found[0].offset, found[0].bytes), (Bytes(28_672), Bytes(1024)));
+    for unit in ["4XiB", "0B", "KiB4", "2GiB", "sectr"] {
+        let error = workload::Format::parse(&format!("csv:time,op,offset,size={unit}")).unwrap_err().to_string();
+        assert!(error.contains("is not a unit here\n  help: "), "{error}");
+    }
+    let word = "disksim:time=ms,offset=16KiB,size=B";
+    assert_eq!(workload::Format::parse(word).unwrap().to_string(), word);
+}
+
+#[test]
+fn a_csv_that_is_not_understood_is_answered_with_how_to_declare_it() {
+    assert!(refused("1,2,3,4\n", None).contains("help: declare its columns: --format csv:time="));
+    let broken = refused("0,20941264,8192,W,0.5\n0,2o,8192,W,0.6\n", Some("spc"));
+    assert!(broken.starts_with("FILE:2: LBA") && broken.contains("or declare its columns: --format csv:"), "{broken}");
+    assert!(refused("hello world\n", None).contains("--format blanks:time="));
+}
+
+/// What looks wrong about a text, and what it is read as.
+fn doubts(text: &str, format: Option<&str>) -> (String, String) {
+    let file = Scratch::new(text.as_bytes());
+    let format = format.map(|word| workload::Format::parse(word).unwrap());
+    let found = workload::inspect(&file.0, format, Reading::default()).unwrap();
+    (found.read_as, found.doubts.join("\n"))
+}
+
+#[test]
+fn an_inspection_says_what_a_trace_is_read_as_and_what_looks_wrong() {
+    let lines = |line: &dyn Fn(u64) -> String| (0..200).map(line).collect::<String>();
+    // A trace of 2,000 requests a second in us, read as ns.
+    let (read_as, found) = doubts(&lines(&|n| format!("{} 0 {} 8 1\n", n * 500, n % 7 * 24)), None);
+    assert!(
+        read_as.starts_with("MQSim ASCII (time in ns, sectors of 512 B); the file does not tell its units"),
+        "{read_as}"
+    );
+    assert!(found.starts_with("2010050 requests/s") && found.ends_with("--format mqsim:time=us?"), "{found}");
+    let right = doubts(&lines(&|n| format!("{} 0 {} 8 1\n", n * 500, n % 7 * 24)), Some("mqsim:time=us"));
+    assert_eq!((right.0.ends_with(", as --format says"), right.1.as_str()), (true, ""));
+    // Bytes read as sectors, and the other way round.
+    let bytes = lines(&|n| format!("{}.5 0 {} 4096 1\n", n * 3, n % 7 * 4096));
+    assert!(doubts(&bytes, None).1.ends_with("are multiples of 512: --format disksim:offset=B,size=B?"));
+    assert_eq!(doubts(&bytes, Some("disksim:offset=B,size=B")).1, "");
+    let sectors = lines(&|n| format!("{},{},8,r\n", n * 500, n % 7 * 24));
+    let (_, found) = doubts(&sectors, Some("csv:time=us,offset=B,size=B,op=r/w"));
+    assert_eq!(found, "no request reaches 512 bytes, the largest has 8: offset=sector,size=sector in --format?");
+    // Jumps of the clock, with their lines.
+    let jumps = |n: u64| n * 5_000 + if n >= 100 { 36_000_000_000 } else { 0 } - if n == 150 { 30_005_000 } else { 0 };
+    let (_, found) = doubts(&lines(&|n| format!("{},h,0,Read,{},4096,1\n", jumps(n) + 1_000_000_000, n * 4096)), None);
+    assert_eq!(found, "the clock jumps ahead by 3600 s at line 101\nthe clock goes back by 3.000 s at line 151");
+    // What fits several formats says so.
+    let (read_as, _) = doubts(&lines(&|n| format!("{n},0,4096,1,1\n")), None);
+    assert!(read_as.contains("Tencent") && read_as.contains("it would do as flashnet too"), "{read_as}");
 }
 
 #[test]

@@ -631,3 +631,35 @@ proptest! {
         let _ = (Sizes::read(&scalar), Distribution::read(&scalar), Arrivals::read(&scalar));
     }
 }
+
+#[test]
+fn random_accesses_are_uniform_if_nothing_is_said() {
+    for rw in ["randread", "randwrite"] {
+        let workload =
+            read(&format!("[workload]\nrw = \"{rw}\"\nrequests = 200000\nbs = \"4KiB\"\nfootprint = \"4MiB\"\n"))
+                .unwrap();
+        let found = drain(workload.source(Bytes(1 << 30), 1).unwrap().as_mut(), 4096).unwrap();
+        let mut counts = [0u64; 1024];
+        found.iter().for_each(|request| counts[(request.offset.0 / 4096) as usize] += 1);
+        // 195 accesses a page on average; Zipf's law would give the hottest 27,000.
+        assert!(counts.iter().all(|count| (100..300).contains(count)), "{rw}");
+    }
+}
+
+#[test]
+fn jobs_go_on_where_more_requests_are_asked_for_and_are_limited_in_number() {
+    let mut workload = read("[job.a]\nrequests = 10\n[job.b]\nrequests = 20\nnumjobs = 2\n").unwrap();
+    let before = workload.clone();
+    workload.extend(50);
+    assert_eq!((workload.requests(), &workload), (50, &before), "they make that many already");
+    workload.extend(51);
+    assert_eq!(workload.requests(), 3 * 51);
+    let mut first = Vec::new();
+    workload.source(Bytes(1 << 40), 1).unwrap().fill(&mut first, 25).unwrap();
+    let mut same = Vec::new();
+    before.source(Bytes(1 << 40), 1).unwrap().fill(&mut same, 25).unwrap();
+    assert_eq!(first, same, "a longer workload begins as the shorter one");
+    let many =
+        read("[workload]\nnumjobs = 1025\n").unwrap().source(Bytes(1 << 40), 1).map(|_| ()).unwrap_err().to_string();
+    assert!(many.contains("workload.numjobs: makes 1025 jobs, and a workload has 1024 at most"), "{many}");
+}

@@ -1,0 +1,171 @@
+//! What a trace file is read as, and what about it looks as if it were read wrong: a second look at the choice of format and
+//! units, which the content rarely settles.
+
+use std::path::Path;
+
+use units::{Bytes, Span};
+
+use crate::error::TraceError;
+use crate::formats::{Format, Scales};
+use crate::request::{Op, Request};
+use crate::trace::{Reading, TraceFile};
+
+/// What a trace file is read as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// Format and units, and what else the content would do as.
+    pub read_as: String,
+    /// What looks wrong, a line each.
+    pub doubts: Vec<String>,
+}
+
+/// Looks through a whole trace, in the order of its lines.
+pub fn inspect(path: &Path, format: Option<Format>, reading: Reading) -> Result<Inspection, TraceError> {
+    let mut trace = TraceFile::open_with(path, format, reading)?;
+    let mut seen = Seen::default();
+    trace.scan(|line, request| seen.add(line, request))?;
+    let format = trace.format();
+    let mut read_as = format.describe_columns();
+    if !trace.others().is_empty() {
+        read_as += &format!("; it would do as {} too", trace.others().join(" and "));
+    }
+    read_as += match (trace.note(), format.remedy("time=us,offset=B,size=B")) {
+        (Some(_), Some(words)) => format!("; the file does not tell its units: {words} gives others"),
+        (Some(_), None) => "; --format chooses another".into(),
+        (None, _) => ", as --format says".into(),
+    }
+    .as_str();
+    Ok(Inspection { read_as, doubts: seen.doubts(format) })
+}
+
+/// Forward steps of the clock from here on may be jumps.
+const JUMP: Span = Span(600 * 1_000_000_000);
+/// A jump is so many times the mean of the other gaps. The nights of the servers of MSR Cambridge are up to 3,200 times theirs.
+const JUMP_RATIO: f64 = 10_000.0;
+/// So many jumps are named.
+const JUMPS: usize = 3;
+/// Backward steps from here on are named; shorter ones are requests logged out of order.
+const BACK: Span = Span(1_000_000_000);
+/// Means over a whole trace that hardly a drive is asked for [requests/s], [B/s].
+const MOST_RATE: f64 = 250e3;
+const MOST_BANDWIDTH: f64 = 4e9;
+/// Mean gaps from here on [s] look like a smaller unit of time.
+const LONGEST_GAP: f64 = 1000.0;
+/// Means say something of so many requests.
+const MANY: u64 = 100;
+/// More than a drive holds.
+const LARGEST_DRIVE: Bytes = Bytes(1 << 49);
+/// Where addresses are bytes, they and sizes are multiples of this.
+const SECTOR: u64 = 512;
+
+/// What has been seen of a trace.
+#[derive(Default)]
+struct Seen {
+    requests: u64,
+    bytes: u64,
+    first: u64,
+    earliest: u64,
+    latest: u64,
+    last: u64,
+    /// The longest forward steps of the clock with their lines, the longest first.
+    jumps: Vec<(u64, u64)>,
+    /// The longest backward step and its line.
+    back: (u64, u64),
+    /// The greatest common divisor of the offsets, and of the sizes.
+    offsets: u64,
+    sizes: u64,
+    largest: u64,
+    end: u64,
+}
+
+impl Seen {
+    fn add(&mut self, line: u64, request: &Request) {
+        let time = request.time.0;
+        if self.requests == 0 {
+            (self.first, self.earliest, self.latest, self.last) = (time, time, time, time);
+        }
+        self.requests += 1;
+        let (ahead, back) = (time.saturating_sub(self.last), self.last.saturating_sub(time));
+        if ahead >= JUMP.0 {
+            let place = self.jumps.partition_point(|(jump, _)| *jump >= ahead);
+            self.jumps.insert(place, (ahead, line));
+            self.jumps.truncate(JUMPS);
+        }
+        self.back = if back > self.back.0 { (back, line) } else { self.back };
+        (self.earliest, self.latest, self.last) = (self.earliest.min(time), self.latest.max(time), time);
+        if request.op != Op::Flush {
+            let (offset, bytes) = (request.offset.0, request.bytes.0);
+            self.bytes = self.bytes.saturating_add(bytes);
+            self.offsets = divisor(self.offsets, offset);
+            self.sizes = divisor(self.sizes, bytes);
+            self.largest = self.largest.max(bytes);
+            self.end = self.end.max(offset + bytes);
+        }
+    }
+
+    fn doubts(&self, format: Format) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let ask = |problem: String, options: &str| match format.remedy(options) {
+            Some(words) => format!("{problem}: {words}?"),
+            None => problem,
+        };
+        if let Some(Scales { offset, size }) = format.scales() {
+            let in_bytes = |unit: u64, all: u64| unit > 1 && all > 0 && (all / unit).is_multiple_of(SECTOR);
+            match (in_bytes(offset, self.offsets), in_bytes(size, self.sizes)) {
+                (true, true) => doubts.push(ask(
+                    format!("all offsets and sizes, read in units of {}, are multiples of {SECTOR}", Bytes(offset)),
+                    "offset=B,size=B",
+                )),
+                (_, true) => doubts.push(ask(
+                    format!("all sizes, read in units of {}, are multiples of {SECTOR}", Bytes(size)),
+                    "size=B",
+                )),
+                (true, _) if self.end > LARGEST_DRIVE.0 || self.requests >= MANY => doubts.push(ask(
+                    format!("all offsets, read in units of {}, are multiples of {SECTOR}", Bytes(offset)),
+                    "offset=B",
+                )),
+                _ => {}
+            }
+            if size == 1 && self.largest > 0 && self.largest < SECTOR {
+                let problem = format!("no request reaches {SECTOR} bytes, the largest has {}", self.largest);
+                doubts.push(ask(problem, if offset == 1 { "offset=sector,size=sector" } else { "size=sector" }));
+            }
+        }
+        if self.end > LARGEST_DRIVE.0 {
+            doubts.push(format!("addresses reach {}, more than a drive holds", Bytes(self.end)));
+        }
+        let mut seconds = (self.latest - self.earliest) as f64 / 1e9;
+        let jumps = self.jumps.iter().map(|(jump, line)| (*jump as f64 / 1e9, line));
+        let others = self.requests.saturating_sub(1 + self.jumps.len() as u64).max(1) as f64;
+        let rest = (seconds - jumps.clone().map(|(jump, _)| jump).sum::<f64>()).max(0.0) / others;
+        for (jump, line) in jumps.filter(|(jump, _)| *jump > JUMP_RATIO * rest) {
+            doubts.push(format!("the clock jumps ahead by {jump:.0} s at line {line}"));
+            seconds -= jump;
+        }
+        if self.requests >= MANY {
+            let (rate, bandwidth) = (self.requests as f64 / seconds, self.bytes as f64 / seconds);
+            if seconds <= 0.0 {
+                doubts.push("all requests come at once: the times say nothing".into());
+            } else if rate > MOST_RATE || bandwidth > MOST_BANDWIDTH {
+                let gigabytes = bandwidth / 1e9;
+                let problem =
+                    format!("{rate:.0} requests/s and {gigabytes:.1} GB/s on average: hardly a drive takes that");
+                doubts.push(ask(problem, "time=us"));
+            } else if rate < 1.0 / LONGEST_GAP {
+                doubts.push(ask(format!("a request comes every {:.0} s on average", 1.0 / rate), "time=ns"));
+            }
+        }
+        if self.back.0 >= BACK.0 {
+            doubts.push(format!("the clock goes back by {:.3} s at line {}", self.back.0 as f64 / 1e9, self.back.1));
+        }
+        doubts
+    }
+}
+
+/// The greatest common divisor; that of 0 and a number is the number.
+fn divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
