@@ -635,7 +635,7 @@ def test_ctrl_c_in_a_later_run_says_what_is_kept(cli: Cli, tmp_path: Path) -> No
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert stderr.endswith("no results were written of this run; kept: a.1.json\n")
+    assert re.search(r"interrupted: .* of this run; kept: a\.1\.json, a\.1\.parquet\n$", stderr), stderr
 
 
 def test_a_longer_duration_holds_over_the_stop_time(load: Load) -> None:
