@@ -63,6 +63,14 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return _not_skipped((yield))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a browser is slow."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "chrome" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden, and output shown in docs, anew")
     parser.addoption("--wheel", type=Path, metavar="FILE", help="also test this wheel of the checkout (make wheel)")

@@ -255,6 +255,7 @@ def test_importing_the_package_costs_next_to_nothing() -> None:
     assert cost < 0.03
 
 
+@pytest.mark.slow
 def test_a_json_run_starts_within_its_budget_and_without_heavy_imports(tmp_path: Path) -> None:
     out = tmp_path / "x.json"
     cost = min(cpu_of([SSDLAB, "run", "--requests", "1", "--json", out]) for _ in range(5))

@@ -24,7 +24,7 @@ from ssdlab import cluster, task
 from ssdlab.cases import write_table
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/cwd"), reason="needs /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not os.path.isdir("/proc/self/cwd"), reason="needs /proc")]
 
 SSDLAB = Path(sys.executable).with_name("ssdlab")
 MINE = "/proc/self/cwd"

@@ -51,6 +51,7 @@ def test_commands_have_valid_options() -> None:
     assert checked >= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25)])
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

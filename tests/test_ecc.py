@@ -16,6 +16,7 @@ from ssdlab.confidence import wilson
 SIMULATE = ("ecc", "simulate", "--rber", "0.003:0.006:0.003", "--words", "6000", "--schedule", "layered")
 
 
+@pytest.mark.slow
 def test_a_table_is_the_same_whatever_the_threads_and_interruptions(cli: Cli, tmp_path: Path) -> None:
     whole = tmp_path / "whole.csv"
     ecc.simulate([0.006, 0.003], words=6000, schedule="layered", threads=3, out=whole)

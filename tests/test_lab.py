@@ -160,6 +160,7 @@ def cached(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(FILE)
 
