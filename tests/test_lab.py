@@ -170,7 +170,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path:
     subprocess.run(command("whole.csv", "whole"), cwd=tmp_path, check=True, capture_output=True)
     draw = random.Random(7)
     kills = 0
-    for _ in range(60):
+    for _ in range(8):
         process = subprocess.Popen(
             command("killed.csv", "killed"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
