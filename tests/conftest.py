@@ -65,9 +65,9 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a browser is slow."""
+    """What starts a browser or the command line is slow: one start is nothing, hundreds are a minute."""
     for item in items:
-        if isinstance(item, pytest.Function) and "chrome" in item.fixturenames:
+        if isinstance(item, pytest.Function) and {"chrome", "cli"} & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
 
 
