@@ -1,21 +1,40 @@
-# The two commands are `make run` and `make test`; `make help` lists the rest.
+# The two commands are `make run` and `make test`; `make help` lists the rest, CONTRIBUTING.md says which to use when.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
 
+# Random cases of a property test: 256 is the whole, which `make check-all` draws.
+CASES ?= 64
+
+# Devices that `make soak` plays.
+N ?= 2000
+
+# Tests of the crates that measure long runs: `make quick` leaves them out.
+SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_key generator::twins files::an_endless \
+	erasing::an_idle suspension::a_million
+
 # What the extension module is built from: it is rebuilt when one of these changes, and only then.
 CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*') \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
+DOCS := $(VENV)/.docs
+MODULE := python/ssdlab/_core.abi3.so
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# All of the workspace at once: what crates share is then compiled with one set of features, once, for the tests of the
+# crates and for the extension module that Python's tests load.
+WORKSPACE := --workspace --lib --tests
+# Which Python PyO3 is built for; told, it does not look for one, and does not build anew where another is found.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint docs wheel browser bench clean
+.PHONY: help build run quick test lint check-all docs wheel programs tested soak bench clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-9s %s\n", $$1, $$2}'
 
 build: $(BUILT) ## build the extension module and the CLI into .venv
 
@@ -26,18 +45,29 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 	@echo 'comparing them; what to try next: README.md, `$(BIN)/ssdlab run --help`, `make test`'
 	@$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --plot results/read-retry.png
 
-test: wheel $(TOOLS) ## run every test: the crates', then the Python package's and the wheel's
-	$(CARGO) test --workspace --quiet
-	$(BIN)/python -m pytest --wheel="$$(ls target/wheels/*.whl)"
-
-lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
+quick: tested ## after each edit: formatting, ruff, and every test but the slow ones, with few random cases
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check --quiet python tests studies docs
+	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
+	$(BIN)/python -m pytest -n auto -m 'not slow and not package'
+
+test: tested ## every test of the crates and of the Python package; CASES=256 draws four times the random cases
+	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
+	$(BIN)/python -m pytest -n auto
+
+lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check python tests studies docs
 	$(BIN)/ruff format --check python tests studies docs
 	$(BIN)/mypy
 
-docs: $(BUILT) $(TOOLS) ## build the documentation into target/docs; warnings are errors
+check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: every random case, the documentation's site, the wheel; then writes .ci/stamp
+	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
+	$(BIN)/python -m pytest -m package --wheel="$$(ls target/wheels/*.whl)"
+	$(BIN)/python .ci/stamp.py --write
+
+docs: $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs
 
 # The same profile and interpreter as above: nothing is compiled again.
@@ -45,13 +75,17 @@ wheel: $(BUILT) ## build a wheel into target/wheels, for any Python from 3.11 on
 	rm -rf target/wheels
 	$(BIN)/maturin build --release --interpreter $(BIN)/python --out target/wheels
 
-browser: ## install headless Chromium for the tests of reports, where apt and root are; they are skipped without it
-	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
+programs: ## install the programs that some tests need, fio and headless Chromium, where apt and root are
+	@if command -v fio >/dev/null && command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo 'installing fio, chromium and chromium-driver'; \
 		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -qq -y --no-install-recommends chromium chromium-driver) >/dev/null 2>&1 \
-		|| echo 'note: apt-get could not install chromium: the tests that need a browser will be skipped'; \
-	else echo 'note: no chromium here, and no root with apt: the tests that need a browser will be skipped'; fi
+		apt-get install -qq -y --no-install-recommends fio chromium chromium-driver) >/dev/null 2>&1 \
+		|| echo 'note: apt-get could not install fio and chromium: tests that need them are skipped'; \
+	else echo 'note: fio or chromium is not here, nor root with apt: tests that need them are skipped'; fi
+
+soak: ## play N random devices of every axis against every invariant; prints each failure's seed and shortest command
+	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)
 
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves
 	$(CARGO) run --quiet --release --package ssd --example bench
@@ -67,19 +101,34 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 
-# A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
+# For users: the release profile. A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
 $(BUILT): $(CORE) pyproject.toml | $(BIN)/python
 	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
+	@$(PIP) 'maturin>=1.9.4,<2'
 	@(while sleep 15 >/dev/null 2>&1; do echo '  still building'; done) & beat=$$!; trap 'kill $$beat' EXIT; \
 	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
 	$(BIN)/maturin develop --release --extras plot,report
 	@touch $@
 
-# The extras `dev` and `docs` of pyproject.toml.
+# For tests: the crates' tests and the extension module, in the dev profile. Cargo knows what is stale. Where the module
+# in the package is another one, it is replaced (not written over: it may be in use), and what users run is to be built anew.
+tested: $(TOOLS) | $(BIN)/ssdlab
+	$(CARGO) build $(WORKSPACE)
+	@cmp -s target/debug/lib_core.so $(MODULE) || \
+	{ rm -f $(BUILT) && cp target/debug/lib_core.so $(MODULE).new && mv -f $(MODULE).new $(MODULE); }
+
+# The checkout as a package, without a build of its own; `make build` writes the same.
+$(BIN)/ssdlab: | $(BIN)/python
+	echo '$(CURDIR)/python' > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ssdlab.pth"
+	printf '#!%s\nimport sys\nfrom ssdlab.__main__ import main\nsys.exit(main())\n' '$(CURDIR)/$(BIN)/python' > $@
+	chmod +x $@
+
+# What pyproject.toml names: the package's own needs and the extra `dev`, or the extra `docs`.
+needs = $(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*$(1), sep="\n")' > $@.txt && $(PIP) -r $@.txt && touch $@
+
 $(TOOLS): pyproject.toml | $(BIN)/python
-	$(BIN)/python -c 'import tomllib; \
-	extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
-	print(*extras["dev"], *extras["docs"], sep="\n")' > $@.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $@.txt
-	@touch $@
+	$(call needs,project["dependencies"] + project["optional-dependencies"]["dev"])
+
+$(DOCS): pyproject.toml | $(BIN)/python
+	$(call needs,project["optional-dependencies"]["docs"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -20,13 +23,52 @@ def cli(tmp_path: Path) -> Cli:
 
     def call(*words: object) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [SSDLAB, *map(str, words)], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
+            [SSDLAB, *map(str, words)], capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False
         )
         assert "Traceback" not in done.stderr, done.stderr
         assert "panicked" not in done.stderr, done.stderr
         return done
 
     return call
+
+
+def until(true: Callable[[], object], running: subprocess.Popen[str] | None = None) -> None:
+    """Waits until something is the case, however long a busy machine takes for it; fails when the process that should
+    bring it about has ended before, or after two minutes."""
+    end = time.monotonic() + 120.0
+    while not true():
+        assert running is None or running.poll() is None, "the process has ended before"
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+
+def _not_skipped(report: Report) -> Report:
+    """In CI (``CI`` is set) everything is there that a test may need: one that is skipped fails."""
+    if os.environ.get("CI") and report.outcome == "skipped" and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome, report.longrepr = "failed", f"skipped in CI, where nothing may be missing: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _not_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _not_skipped((yield))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts a browser or the command line is slow: one start is nothing, hundreds are a minute."""
+    for item in items:
+        if isinstance(item, pytest.Function) and {"chrome", "cli"} & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

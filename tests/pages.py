@@ -91,7 +91,7 @@ def _run(step: Step, folder: Path, where: str) -> str:
         text=True,
         cwd=folder,
         env=os.environ | {"PATH": path},
-        timeout=60,
+        timeout=300,
         check=False,
     )
     expected = 2 if step.shown.startswith("error: ") else 0

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,12 @@ from typing import Any
 import pytest
 
 import ssdlab
+from conftest import until
 from ssdlab import cluster, task
 from ssdlab.cases import write_table
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/cwd"), reason="needs /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not os.path.isdir("/proc/self/cwd"), reason="needs /proc")]
 
 SSDLAB = Path(sys.executable).with_name("ssdlab")
 MINE = "/proc/self/cwd"
@@ -66,7 +66,7 @@ class Machines:
     def wait_for(self, count: int) -> None:
         """Waits until so many workers are there."""
         with distributed.Client(self.address, set_as_default=False) as client:
-            client.wait_for_workers(count, timeout=30)
+            client.wait_for_workers(count, timeout=120)
 
 
 @pytest.fixture
@@ -80,13 +80,6 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machin
         process.kill()
     for process in found.processes:
         process.wait(10)
-
-
-def until(true: Callable[[], object], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def bytes_of(outcome: Any, path: Path) -> bytes:
@@ -155,7 +148,7 @@ def test_a_worker_is_killed_and_the_table_is_that_of_one_machine(machines: Machi
     until(lambda: len(list(home.glob("away/*/*.json.gz"))) >= 5)
     killed.send_signal(signal.SIGKILL)
     kept = len(list(home.glob("away/*/*.json.gz")))
-    output, errors = away.communicate(timeout=50)
+    output, errors = away.communicate(timeout=300)
     assert (away.returncode, errors) == (0, ""), errors
     assert kept < 20, "killed in the middle"
     assert "24 cases: 24 played" in output
@@ -181,6 +174,12 @@ def other_ssdlab(folder: Path, name: str, old: str, new: str) -> Path:
     return folder
 
 
+def cases_of(machines: Machines) -> int:
+    """How many cases wait or are played: tasks of a sweep, as the scheduler knows them."""
+    with distributed.Client(machines.address, set_as_default=False) as client:
+        return int(client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
+
+
 SMALL: dict[str, Any] = {"run": {"requests": 2000}, "axes": {"seed": [1, 2, 3, 4, 5, 6]}}
 
 
@@ -199,9 +198,9 @@ def test_another_ssdlab_is_refused_at_once_and_when_it_joins_later(machines: Mac
 
     waiting = threading.Thread(target=sweep)
     waiting.start()
-    time.sleep(1.0)
+    until(lambda: cases_of(machines) > 0)
     late = machines.worker("late", older)
-    waiting.join(30)
+    waiting.join(120)
     assert not list((tmp_path / "cache").rglob("*.failed.gz")), "a refused worker is no failure of a case"
     late.kill()
     machines.worker("different", other)
@@ -277,7 +276,7 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
     with distributed.Client(machines.address, set_as_default=False) as client:
         until(lambda: any(client.processing().values()))
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=120)
         assert (process.returncode, errors.count("\n")) == (130, 1), errors
         assert "the results of 0 cases are kept; the same command goes on from there" in errors
         # The worker has let go of a case that would take minutes. A client is used as it is, and stays open.

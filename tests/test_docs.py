@@ -19,7 +19,8 @@ from ssdlab import cli
 DOCS = ROOT / "docs"
 TOLD = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 """Pages whose commands must be valid."""
-QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "0"}
+TUTORIAL = ROOT / "target" / "tutorial"
+"""Where the tutorial's copy of the sources lies: always there, so that cargo compiles anew only what has changed."""
 
 
 def test_the_python_example_of_the_readme_runs_and_its_device_answers_as_written() -> None:
@@ -50,6 +51,7 @@ def test_commands_have_valid_options() -> None:
     assert checked >= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25)])
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -59,22 +61,28 @@ def test_a_page_runs_and_prints_what_it_shows(
     assert play(DOCS / name, tmp_path, update=request.config.getoption("--update-golden")) >= least
 
 
-def test_the_tutorials_policies_compile_and_keep_their_promises(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_tutorials_policies_compile_and_keep_their_promises() -> None:
     cargo = shutil.which("cargo")
     if cargo is None:
         pytest.skip("there is no cargo")
-    for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "rustfmt.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    shutil.rmtree(TUTORIAL, ignore_errors=True)
     for name in ("crates", "presets"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("target"))
-    changed = edit(DOCS / "policies.md", tmp_path)
+        shutil.copytree(ROOT / name, TUTORIAL / name, ignore=shutil.ignore_patterns("target"))
+    for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "rustfmt.toml"):
+        shutil.copy2(ROOT / name, TUTORIAL)
+    changed = edit(DOCS / "policies.md", TUTORIAL)
     assert "crates/schemes/src/order/host_reads_first.rs" in changed
     # Warnings, such as of code that nothing uses, are errors.
-    settings = {"CARGO_TARGET_DIR": str(tmp_path / "target"), "RUSTFLAGS": "-D warnings"} | QUICK
+    manifest = TUTORIAL / "Cargo.toml"
+    lints = "[workspace.lints.rust]\n"
+    assert lints in manifest.read_text()
+    manifest.write_text(manifest.read_text().replace(lints, lints + 'warnings = "deny"\n'))
+    # The checkout's target folder and profile: what the crates need from elsewhere has been compiled there already.
     done = subprocess.run(
         [cargo, "test", "--quiet", "--locked", "--package", "schemes", "--lib", "--", "--format=pretty"],
-        cwd=tmp_path,
-        env=os.environ | settings,
+        cwd=TUTORIAL,
+        env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")},
         capture_output=True,
         text=True,
         check=False,
@@ -84,7 +92,7 @@ def test_the_tutorials_policies_compile_and_keep_their_promises(tmp_path: Path) 
         assert re.search(rf"{test} \.\.\. ok", done.stdout), done.stdout
     done = subprocess.run(
         ["rustfmt", "--check", "--edition", "2024", *(name for name in changed if name.endswith(".rs"))],
-        cwd=tmp_path,
+        cwd=TUTORIAL,
         capture_output=True,
         text=True,
         check=False,
@@ -92,6 +100,7 @@ def test_the_tutorials_policies_compile_and_keep_their_promises(tmp_path: Path) 
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.package
 def test_the_site_builds_without_a_warning_and_runs_the_notebook(tmp_path: Path) -> None:
     for extra in ("sphinx", "furo", "myst_nb", "ipykernel"):
         pytest.importorskip(extra, reason="needs the extra `docs`")

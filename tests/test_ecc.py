@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from conftest import SSDLAB, Cli
+from conftest import SSDLAB, Cli, until
 from ssdlab import ecc
 from ssdlab.confidence import wilson
 
 SIMULATE = ("ecc", "simulate", "--rber", "0.003:0.006:0.003", "--words", "6000", "--schedule", "layered")
 
 
+@pytest.mark.slow
 def test_a_table_is_the_same_whatever_the_threads_and_interruptions(cli: Cli, tmp_path: Path) -> None:
     whole = tmp_path / "whole.csv"
     ecc.simulate([0.006, 0.003], words=6000, schedule="layered", threads=3, out=whole)
@@ -29,10 +29,9 @@ def test_a_table_is_the_same_whatever_the_threads_and_interruptions(cli: Cli, tm
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    while not out.exists() and running.poll() is None:
-        time.sleep(0.01)
+    until(out.exists, running)
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=20)
+    _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
     assert stderr == "interrupted: results/ecc.csv is kept; the same command goes on from there\n"
     kept = pl.read_csv(out)["words"].sum()

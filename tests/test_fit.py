@@ -206,6 +206,7 @@ AGREE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no traces in {FOLDER}; SSDLAB_TRACES names another folder")
 @pytest.mark.parametrize("name", AGREE)
 def test_latencies_of_shared_traces_agree(name: str, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import ssdlab
+from conftest import until
 from ssdlab import plot, task
 from ssdlab._runner import Options, _open
 from ssdlab.cache import Cache, key_of
@@ -154,6 +155,12 @@ def test_a_damaged_result_is_found_and_computed_again(tmp_path: Path) -> None:
     assert again.table.equals(first.table)
 
 
+def cached(folder: Path) -> set[str]:
+    """The names of a cache's files, those too that are being written."""
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(FILE)
 
@@ -163,16 +170,19 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path:
     subprocess.run(command("whole.csv", "whole"), cwd=tmp_path, check=True, capture_output=True)
     draw = random.Random(7)
     kills = 0
-    for _ in range(60):
+    for _ in range(8):
         process = subprocess.Popen(
             command("killed.csv", "killed"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        time.sleep(0.1 + draw.random() * 0.4)
-        if process.poll() is not None:
-            break
+        # At the sight of a file that is being written, or of a result more.
+        before, last = cached(tmp_path / "killed"), draw.choice(["", ".json.gz"])
+        while process.poll() is None and not any(n.endswith(last) for n in cached(tmp_path / "killed") - before):
+            time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        kills += 1
+        kills += process.returncode != 0
+        if process.returncode == 0:
+            break
     subprocess.run(command("killed.csv", "killed"), cwd=tmp_path, check=True, capture_output=True)
     assert kills > 0
     assert (tmp_path / "killed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
@@ -183,9 +193,9 @@ def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [str(SSDLAB), "sweep", "sweep.toml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(1.2)
+    until(lambda: any(name.endswith(".json.gz") for name in cached(tmp_path / "results" / "cache")), process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "the same command goes on from there" in errors
 

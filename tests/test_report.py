@@ -213,7 +213,7 @@ def chrome() -> Iterator[Chrome]:
     browser = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:
-        pytest.skip("no chromium and chromedriver here: `make browser` installs them where apt and root are")
+        pytest.skip("no chromium and chromedriver here: `make programs` installs them where apt and root are")
     options = selenium.ChromeOptions()
     options.binary_location = browser
     for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1440,900"):

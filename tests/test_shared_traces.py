@@ -16,6 +16,7 @@ TRACES = sorted(path for kind in ("csv", "mqsim", "ascii") for path in FOLDER.gl
 DEVICES = [preset.name for preset in ssdlab.presets() if preset.kind == "device"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not TRACES, reason=f"no traces in {FOLDER}; SSDLAB_TRACES names another folder")
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_shared_trace_replays(cli: Cli, device: str) -> None:

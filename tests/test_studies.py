@@ -75,6 +75,7 @@ def test_every_claim_of_theory_holds() -> None:
         assert verdict.passed, verdict
 
 
+@pytest.mark.slow
 def test_kept_results_are_what_runs_give_today(tmp_path: Path) -> None:
     for found in study.studies():
         if (found.folder / "results").exists():
@@ -83,6 +84,7 @@ def test_kept_results_are_what_runs_give_today(tmp_path: Path) -> None:
             assert differences == [], found.id
 
 
+@pytest.mark.slow
 def test_a_check_sees_every_difference(tmp_path: Path) -> None:
     folder = tmp_path / "theory"
     shutil.copytree(study.study("theory").folder, folder)

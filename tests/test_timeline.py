@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from conftest import SSDLAB, Cli
+from conftest import SSDLAB, Cli, until
 
 schema = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed")
 
@@ -122,11 +121,9 @@ def test_ctrl_c_leaves_no_part_of_a_timeline(tmp_path: Path) -> None:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    while not (tmp_path / "x.p").exists():
-        time.sleep(0.01)
-        assert running.poll() is None
+    until((tmp_path / "x.p").exists, running)
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=20)
+    _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
     assert stderr == "interrupted: x.p was not written; kept: x.json\n"
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]

@@ -21,11 +21,14 @@ PACKAGE = ROOT / "python" / "ssdlab"
 RUN = ("--device", "hpca24", "--scheme", "rif", "--age", "pec=1000,retention=1mo", "--requests", "2000", "--seed", "7")
 
 
+pytestmark = pytest.mark.package
+
+
 @pytest.fixture(scope="module")
 def wheel(request: pytest.FixtureRequest) -> Path:
     path: Path | None = request.config.getoption("--wheel")
     if path is None:
-        pytest.skip("no --wheel FILE was given (`make test` builds one and gives it)")
+        pytest.skip("no --wheel FILE was given (`make check-all` builds one and gives it)")
     return path.resolve()
 
 
@@ -48,7 +51,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
             text=True,
             cwd=home,
             env={"PATH": str(programs)},
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == status, done.stdout

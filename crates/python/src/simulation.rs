@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use logs::{Table, series_parquet};
 use nand::model::outcomes::Reading;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
-use ssd::log::{RequestLog, series_parquet};
 use ssd::run::{Plan, Replay, Run};
 use ssd::stats::die;
 use ssd::stats::report;
 use ssd::stats::steady::Round;
-use ssd::{Config, DeviceSpec, RunError};
-use ssd::{Explainer, Stage, Timeline};
+use ssd::{Config, DeviceSpec, Explainer, RequestLog, RunError, Stage, Timeline};
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
 use units::{Bytes, ConfigError, Document, Span, Time};
@@ -320,7 +319,7 @@ struct Prepared {
     config: Config,
     source: Box<dyn Source>,
     plan: Plan,
-    log: Option<RequestLog>,
+    log: Option<Box<dyn RequestLog>>,
 }
 
 impl State {
@@ -404,10 +403,11 @@ impl Simulation {
         let duration: Option<Span> = duration.map(|word| parse("--duration", word)).transpose().map_err(refuse)?;
         let queues = spec.config.host.queues;
         let log = match requests_out {
-            Some(path) => Some(RequestLog::to_file(Path::new(path), queues).map_err(raise)?),
-            None if keep_requests => Some(RequestLog::in_memory(queues).map_err(raise)?),
+            Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
+            None if keep_requests => Some(Table::of_requests(None, queues).map_err(raise)?),
             None => None,
         };
+        let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
         let sections: Map<String, Value> = spec
             .config
             .sections()
@@ -584,7 +584,7 @@ impl Simulation {
         root.extend(report.to_json());
         let described = report.0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
         let series = series_parquet(outcome.series.rows()).map_err(raise)?;
-        let log = outcome.log.take().map(|log| Ok((log.rows, log.close()?))).transpose().map_err(raise)?;
+        let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
         let [reads, writes, ..] = outcome.latencies.total();
         let distributions = [reads.distribution(), writes.distribution()];
         Ok((

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use ssd::config::Config;
-use ssd::{log, presets, stats};
+use ssd::{presets, stats};
 use units::section::Section;
 
 use crate::refuse;
@@ -78,5 +78,5 @@ type Columns = Vec<(&'static str, &'static str, &'static str)>;
 /// The columns of the request log, and those of the time series.
 #[pyfunction]
 pub fn columns() -> (Columns, Columns) {
-    (log::REQUEST_COLUMNS.to_vec(), stats::series::COLUMNS.to_vec())
+    (logs::REQUEST_COLUMNS.to_vec(), stats::series::COLUMNS.to_vec())
 }

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
+use logs::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ssd::RunError;
-use ssd::log::RequestLog;
 use units::{Bytes, Span};
 use workload::convert::{Cut, Target, Writer};
 use workload::{Format, Merged, Reading, Source};
@@ -96,10 +96,10 @@ fn write(mut source: impl Source, out: Option<&str>, target: Option<Target>) -> 
             (Vec::new(), read, [&[("requests", written)][..], &losses].concat())
         }
         _ => {
-            let mut table = RequestLog::of_trace(out.map(Path::new))?;
+            let mut table = Table::of_trace(out.map(Path::new))?;
             let read = each(&mut |request| table.push_request(request))?;
-            let rows = table.rows;
-            (table.close()?, read, vec![("requests", rows)])
+            let (rows, bytes) = table.finish()?;
+            (bytes, read, vec![("requests", rows)])
         }
     };
     counts.extend([("bad_lines", read.bad_lines), ("other_lines", read.other_lines), ("reordered", read.reordered)]);

@@ -6,6 +6,8 @@
 mod files;
 #[path = "../tests/it/common/soak.rs"]
 mod soak;
+#[path = "../tests/it/common/watcher.rs"]
+mod watcher;
 
 use std::process::ExitCode;
 

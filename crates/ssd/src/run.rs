@@ -7,8 +7,8 @@ use workload::{Beyond, Op, ReadCounts, Request, Source};
 use crate::config::{Config, Precondition};
 use crate::device::{Completion, Device};
 use crate::error::RunError;
-use crate::log::RequestLog;
 use crate::probe::{Probe, Unwatched};
+use crate::request_log::RequestLog;
 use crate::stats::latency::ByQueue;
 use crate::stats::series::Series;
 use crate::stats::steady::{Round, Snapshot, Steady, SteadyState};
@@ -98,7 +98,7 @@ pub struct Run<P: Probe = Unwatched> {
     first_time: Option<Time>,
     latencies: ByQueue,
     series: Series,
-    log: Option<RequestLog>,
+    log: Option<Box<dyn RequestLog>>,
     baseline: Option<Snapshot>,
     preconditioning: Option<Overwriting>,
     /// When the device began with the workload, and the number of its first request.
@@ -143,7 +143,7 @@ pub struct Outcome {
     /// The device in its final state.
     pub device: Device,
     /// The per-request log, if one was kept.
-    pub log: Option<RequestLog>,
+    pub log: Option<Box<dyn RequestLog>>,
 }
 
 impl Run {
@@ -152,7 +152,7 @@ impl Run {
         config: &Config,
         source: Box<dyn Source>,
         plan: Plan,
-        log: Option<RequestLog>,
+        log: Option<Box<dyn RequestLog>>,
     ) -> Result<Run, ConfigError> {
         Run::watched(config, source, plan, log, Unwatched)
     }
@@ -164,7 +164,7 @@ impl<P: Probe> Run<P> {
         config: &Config,
         mut source: Box<dyn Source>,
         plan: Plan,
-        log: Option<RequestLog>,
+        log: Option<Box<dyn RequestLog>>,
         probe: P,
     ) -> Result<Run<P>, ConfigError> {
         let closed_loop = source.closed_loop().is_some();

@@ -8,11 +8,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::common::{config, devices, living_devices, loads, requests};
+use crate::common::{Watcher, cases, config, devices, living_devices, loads, requests, watched};
 use nand::{DieId, Layout, PlaneId};
 use proptest::prelude::*;
+use ssd::DataFrom;
 use ssd::config::BufferMode;
-use ssd::{DataFrom, Device, Probe};
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::{Op, Request};
 
@@ -98,7 +98,7 @@ impl Slot {
     }
 }
 
-impl Probe for Watch {
+impl Watcher for Watch {
     fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
         let mut truth = self.0.borrow_mut();
         let owed = truth.owed.get(&lpn.0).copied().unwrap_or_default();
@@ -221,13 +221,13 @@ impl Probe for Watch {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(3000))]
 
     #[test]
     fn every_sector_is_the_newest_and_survives_a_flush(settings in prop_oneof![devices(), living_devices()], load in loads()) {
         let (config, mut requests) = (config(&settings), requests(&load));
         let watch = Watch::default();
-        let mut device = Device::watched(&config, 1, watch.clone()).unwrap();
+        let mut device = watched(&config, 1, watch.clone());
         watch.0.borrow_mut().requests.clone_from(&requests);
         watch.0.borrow_mut().layout = Some(device.plan().layout);
         let mut finish = vec![Time::ZERO; requests.len()];

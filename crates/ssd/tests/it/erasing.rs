@@ -1,6 +1,6 @@
 //! Erases of a drive, to the nanosecond: electronics25 sections 3.2 and 4 with Table 1, and what its schemes leave for reads.
 
-use crate::common::{Entry, Watch};
+use crate::common::{Entry, Watch, watched};
 use nand::model::outcomes::Archetypes;
 use schemes::{Margin, Pulse, Pulses};
 use ssd::lifetime::{EraseScheme, Eraser, Life};
@@ -56,7 +56,7 @@ fn request(time: u64, page: u64, op: Op) -> Request {
 /// Writes pages after 1 us, and reads others at the given times; what the die does.
 fn play(config: &Config, seed: u64, writes: u64, reads: &[u64]) -> Vec<Entry> {
     let watch = Watch::default();
-    let mut device = Device::watched(config, seed, watch.clone()).unwrap();
+    let mut device = watched(config, seed, watch.clone());
     let writes = (0..writes).map(|page| request(1_000, page, Op::Write));
     let reads = reads.iter().enumerate().map(|(index, time)| request(*time, 20 + index as u64, Op::Read));
     let mut all: Vec<Request> = writes.chain(reads).collect();

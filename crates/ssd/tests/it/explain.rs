@@ -1,6 +1,6 @@
 //! Explanations leave no nanosecond out, whatever the device and the load; and say of a lone read what it is made of.
 
-use crate::common::{config, devices, living_devices, loads, requests};
+use crate::common::{cases, config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
 use ssd::stats::die;
 use ssd::{Config, Device, Explainer, Explanation};
@@ -16,7 +16,7 @@ fn explained(config: &Config, requests: &[Request], slowest: usize, wanted: Vec<
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn stages_follow_each_other_from_arrival_to_completion(settings in prop_oneof![devices(), living_devices()], load in loads()) {

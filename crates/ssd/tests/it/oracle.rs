@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use crate::common::cases;
 use nand::{PlanePrograms, PlaneReads, ProgramUnit};
 use proptest::prelude::*;
 use ssd::config::{EraseWhen, Transfer};
@@ -452,7 +453,7 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn one_request_at_a_time_takes_what_the_oracle_says(

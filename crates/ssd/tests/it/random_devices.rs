@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::common::{config, devices, living_devices, loads, requests};
+use crate::common::{Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched};
 use proptest::prelude::*;
-use ssd::{Completion, DataFrom, Device, Probe, RunError};
+use ssd::{Completion, DataFrom, Device, RunError};
 use units::{Lpn, Ppn, Time};
 use workload::{Op, Request};
 
@@ -25,7 +25,7 @@ struct Versions {
 #[derive(Clone, Default)]
 struct Watch(Rc<RefCell<Versions>>);
 
-impl Probe for Watch {
+impl Watcher for Watch {
     fn read(&mut self, _: Time, request: u64, lpn: Lpn, from: DataFrom) {
         let mut versions = self.0.borrow_mut();
         // A merged read returns the sectors it lacks from flash; the slot's own are the newer ones.
@@ -66,7 +66,7 @@ fn kept(load: &crate::common::Load) -> Vec<Request> {
 }
 
 /// Hands everything over at once and plays to the end.
-fn play(device: &mut Device<Watch>, requests: &[Request]) -> Vec<Completion> {
+fn play(device: &mut Device<Watched>, requests: &[Request]) -> Vec<Completion> {
     requests.iter().for_each(|request| {
         device.submit(*request).unwrap();
     });
@@ -79,13 +79,13 @@ fn play(device: &mut Device<Watch>, requests: &[Request]) -> Vec<Completion> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(3000))]
 
     #[test]
     fn everything_drains_and_reads_return_what_a_host_may_expect(settings in any_devices(), load in loads()) {
         let (config, requests) = (config(&settings), kept(&load));
         let watch = Watch::default();
-        let mut device = Device::watched(&config, 1, watch.clone()).unwrap();
+        let mut device = watched(&config, 1, watch.clone());
         let done = play(&mut device, &requests);
         prop_assert_eq!(done.len(), requests.len(), "every request completes");
         device.check_mapping().unwrap();
@@ -128,7 +128,7 @@ proptest! {
     #[test]
     fn the_order_of_hand_over_changes_nothing(settings in any_devices(), load in loads(), steps in prop::collection::vec(1..300_000u64, 1..40)) {
         let (config, requests) = (config(&settings), requests(&load));
-        let at_once = play(&mut Device::watched(&config, 1, Watch::default()).unwrap(), &requests);
+        let at_once = play(&mut watched(&config, 1, Watch::default()), &requests);
 
         // Each request is handed over as late as possible.
         let mut device = Device::new(&config, 1).unwrap();
@@ -177,7 +177,7 @@ impl workload::Source for List {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn a_run_that_hands_over_little_by_little_plays_what_it_would_play_at_once(
@@ -197,7 +197,7 @@ proptest! {
             let (offset, bytes) = (units::Bytes(random.below(4 * i + 1, 150) * 4096), units::Bytes(4096));
             Request { time: Time(time), offset, bytes, op, queue: random.below(4 * i + 2, 4) as u16 }
         }).collect();
-        let mut device = Device::watched(&config, 1, Watch::default()).unwrap();
+        let mut device = watched(&config, 1, Watch::default());
         let at_once = play(&mut device, &requests).iter().map(|done| done.latency().0 as f64).sum::<f64>();
         let plan = ssd::run::Plan { seed: 1, ..Default::default() };
         let mut run = ssd::run::Run::new(&config, Box::new(List(requests, 0)), plan, None).unwrap();
@@ -211,7 +211,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn the_map_is_a_bijection_at_every_step(settings in any_devices(), load in loads(), steps in prop::collection::vec(1..400_000u64, 1..80)) {

@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::common::{config, devices, living_devices, loads, requests};
+use crate::common::{Watcher, cases, config, devices, living_devices, loads, requests, watched};
 use nand::{DieId, PlaneReads};
 use proptest::prelude::*;
-use ssd::{Config, Device, Probe};
+use ssd::{Config, Device};
 use units::{Ppn, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ type Entry = (u64, u64, u16, u8, Work);
 #[derive(Clone, Default)]
 struct Arrays(Rc<RefCell<Vec<Entry>>>);
 
-impl Probe for Arrays {
+impl Watcher for Arrays {
     fn sense(&mut self, start: Time, end: Time, die: DieId, ppn: Ppn) {
         self.0.borrow_mut().push((start.0, end.0, die.0, 0, Work::Sense(ppn)));
     }
@@ -97,13 +97,13 @@ fn conflict(config: &Config, works: &[Entry]) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn arrays_never_do_two_things_that_exclude_each_other(settings in prop_oneof![devices(), living_devices()], load in loads()) {
         let config = config(&settings);
         let arrays = Arrays::default();
-        let mut device = Device::watched(&config, 1, arrays.clone()).unwrap();
+        let mut device = watched(&config, 1, arrays.clone());
         for request in requests(&load) {
             device.submit(request).unwrap();
         }

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::common::{Entry, Watch};
+use crate::common::{Entry, Watch, Watcher, watched};
 use nand::DieId;
-use ssd::{Config, Device, Probe};
+use ssd::{Config, Device};
 use units::{Bytes, Ppn, Stream, Time};
 use workload::{Op, Request};
 
@@ -78,7 +78,7 @@ const PAGE: u64 = 16_384;
 /// Writes the first pages and reads others at the given times; what the die does, and the reads' sense starts.
 fn play(config: &Config, writes: u64, reads: &[u64]) -> Vec<Entry> {
     let watch = Watch::default();
-    let mut device = Device::watched(config, 1, watch.clone()).unwrap();
+    let mut device = watched(config, 1, watch.clone());
     let mut requests: Vec<Request> = Vec::new();
     for page in 0..writes {
         requests.push(Request {
@@ -293,7 +293,7 @@ fn a_loaded_program_waits_in_the_cache_registers_while_its_die_is_suspended() {
 fn the_drives_own_programs_and_erases_are_suspended_for_user_reads() {
     let settings = [COLLECTING, &["gc.idle=100us", "gc.idle_stop=20"]].concat();
     let watch = Watch::default();
-    let mut device = Device::watched(&config(SLC, &settings), 1, watch.clone()).unwrap();
+    let mut device = watched(&config(SLC, &settings), 1, watch.clone());
     for index in 0..2_000u64 {
         let offset = Bytes(index * 7 % 300 * PAGE);
         let time = Time(1_000_000 + index * 130_000);
@@ -355,7 +355,7 @@ impl Account {
     }
 }
 
-impl Probe for Ledger {
+impl Watcher for Ledger {
     fn program(&mut self, start: Time, end: Time, _: DieId, _: u8) {
         self.0.borrow_mut().begin(true, start, end);
     }
@@ -400,7 +400,7 @@ impl Probe for Ledger {
 fn a_million_suspensions_lose_nothing_and_do_nothing_twice() {
     let settings = [COLLECTING, &["buffer.size=192KiB"]].concat();
     let ledger = Ledger::default();
-    let mut device = Device::watched(&config(SLC, &settings), 1, ledger.clone()).unwrap();
+    let mut device = watched(&config(SLC, &settings), 1, ledger.clone());
     let draws = Stream::new(3, "suspensions");
     let (mut time, mut index, mut requests, mut completed) = (0, 0u64, 0u64, 0u64);
     while ledger.0.borrow().suspensions < 1_000_000 {

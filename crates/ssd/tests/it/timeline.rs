@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{config, devices, living_devices, loads, requests};
+use crate::common::{cases, config, devices, living_devices, loads, requests};
 use proptest::prelude::*;
 use prost::Message;
 use ssd::stats::{Usage, channel, die};
@@ -242,7 +242,7 @@ fn played(config: &Config, requests: &[Request], window: Option<(u64, u64)>) -> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn a_timeline_is_the_usage_statistics(

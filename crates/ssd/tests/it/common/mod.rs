@@ -8,11 +8,21 @@ use std::rc::Rc;
 
 use nand::DieId;
 use proptest::prelude::*;
-use ssd::{Config, Probe};
+use ssd::Config;
 use units::{Bytes, Ppn, Time};
 use workload::{Op, Request};
 
+mod watcher;
 pub use files::{measured_rpt, measured_steps, weak_code};
+pub use watcher::{Watched, Watcher, watched};
+
+/// So many random cases. `PROPTEST_CASES` makes all tests draw more or fewer alike: 256, which is also what proptest draws
+/// without it, stands for the whole.
+pub fn cases(whole: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let cases = (u64::from(whole) * u64::from(default.cases) / 256).max(1) as u32;
+    ProptestConfig { cases, failure_persistence: None, ..default }
+}
 
 /// What happens on the die: kind, and two times [ns].
 pub type Entry = (&'static str, u64, u64);
@@ -21,7 +31,7 @@ pub type Entry = (&'static str, u64, u64);
 #[derive(Clone, Default)]
 pub struct Watch(pub Rc<RefCell<Vec<Entry>>>);
 
-impl Probe for Watch {
+impl Watcher for Watch {
     fn sense(&mut self, start: Time, end: Time, _: DieId, _: Ppn) {
         self.0.borrow_mut().push(("sense", start.0, end.0));
     }

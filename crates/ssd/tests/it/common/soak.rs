@@ -9,8 +9,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ssd::run::{Plan, Replay, Run};
-use ssd::{Config, DataFrom, Probe, RunError, presets};
+use ssd::{Config, DataFrom, RunError, presets};
 use units::{Lpn, Ppn, Stream, Time};
+
+use super::watcher::{Watcher, probe};
 
 /// Draws one after another.
 struct Dice {
@@ -327,7 +329,7 @@ struct Data {
 #[derive(Clone, Default)]
 struct Watch(Rc<RefCell<Data>>);
 
-impl Probe for Watch {
+impl Watcher for Watch {
     fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
         let mut data = self.0.borrow_mut();
         let found = match from {
@@ -405,7 +407,7 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
             ..Plan::default()
         };
         let watch = Watch::default();
-        let mut run = Run::watched(config, source, plan, None, watch.clone())?;
+        let mut run = Run::watched(config, source, plan, None, probe(watch.clone()))?;
         let mut ended = false;
         while !ended {
             ended = run.step(1 + case.requests / 5)?;

@@ -12,11 +12,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
+use ssd::stats::series::Row;
+use ssd::{Completion, RequestLog, RunError};
 use workload::Request;
-
-use crate::device::Completion;
-use crate::error::RunError;
-use crate::stats::series::Row;
 
 /// The columns of the request log: name, unit and description.
 pub const REQUEST_COLUMNS: [(&str, &str, &str); 8] = [
@@ -43,13 +41,12 @@ pub const TRACE_COLUMNS: [(&str, &str, &str); 5] = [
 const GROUP_ROWS: usize = 1 << 18;
 
 /// A log of requests (in order of completion) or a trace as a table, streamed to a file or kept in memory as the file's bytes.
-pub struct RequestLog {
+pub struct Table {
     writer: SerializedFileWriter<Sink>,
     path: PathBuf,
     queues: usize,
     columns: Vec<Vec<i64>>,
-    /// Rows so far.
-    pub rows: u64,
+    rows: u64,
 }
 
 enum Sink {
@@ -72,54 +69,37 @@ impl Write for Sink {
     }
 }
 
-impl RequestLog {
-    /// A log in a file, which is created now, so that a bad path is noticed before the run.
-    pub fn to_file(path: &Path, queues: u16) -> Result<RequestLog, RunError> {
-        let file = File::create(path).map_err(|error| failed(path, &error))?;
-        RequestLog::new(Sink::File(file), path, queues, &REQUEST_COLUMNS)
+impl Table {
+    /// A log of requests in a file or, without a path, in memory. A file is created now, so that a bad path is noticed
+    /// before the run.
+    pub fn of_requests(path: Option<&Path>, queues: u16) -> Result<Table, RunError> {
+        Table::create(path, queues, &REQUEST_COLUMNS)
     }
 
     /// A trace's table, in a file or, without a path, in memory.
-    pub fn of_trace(path: Option<&Path>) -> Result<RequestLog, RunError> {
+    pub fn of_trace(path: Option<&Path>) -> Result<Table, RunError> {
+        Table::create(path, 1, &TRACE_COLUMNS)
+    }
+
+    fn create(path: Option<&Path>, queues: u16, columns: &[(&str, &str, &str)]) -> Result<Table, RunError> {
         let name = path.unwrap_or(Path::new("memory"));
         let sink = match path {
             Some(path) => Sink::File(File::create(path).map_err(|error| failed(path, &error))?),
             None => Sink::Memory(Vec::new()),
         };
-        RequestLog::new(sink, name, 1, &TRACE_COLUMNS)
+        Table::new(sink, name, queues, columns)
     }
 
-    /// A log in memory.
-    pub fn in_memory(queues: u16) -> Result<RequestLog, RunError> {
-        RequestLog::new(Sink::Memory(Vec::new()), Path::new("memory"), queues, &REQUEST_COLUMNS)
-    }
-
-    fn new(sink: Sink, path: &Path, queues: u16, columns: &[(&str, &str, &str)]) -> Result<RequestLog, RunError> {
+    fn new(sink: Sink, path: &Path, queues: u16, columns: &[(&str, &str, &str)]) -> Result<Table, RunError> {
         let names: Vec<(&str, &str)> = columns.iter().map(|(name, _, _)| (*name, "INT64")).collect();
         let writer = open(sink, &names).map_err(|error| failed(path, &error))?;
-        Ok(RequestLog {
+        Ok(Table {
             writer,
             path: path.to_owned(),
             queues: usize::from(queues),
             columns: vec![Vec::new(); columns.len()],
             rows: 0,
         })
-    }
-
-    /// Adds a request.
-    pub fn push(&mut self, completion: &Completion) -> Result<(), RunError> {
-        let request = &completion.request;
-        let row = [
-            completion.id,
-            (usize::from(request.queue) % self.queues) as u64,
-            request.op as u64,
-            request.offset.0,
-            request.bytes.0,
-            request.time.0,
-            completion.finish.0,
-            completion.latency().0,
-        ];
-        self.push_row(&row)
     }
 
     /// Adds a request of a trace.
@@ -150,15 +130,36 @@ impl RequestLog {
         Ok(())
     }
 
-    /// Completes the file; gives its bytes where it was kept in memory.
-    pub fn close(mut self) -> Result<Vec<u8>, RunError> {
+    /// Completes the table: how many rows it has, and its bytes where it was kept in memory.
+    pub fn finish(mut self) -> Result<(u64, Vec<u8>), RunError> {
         if !self.columns[0].is_empty() {
             self.write_group()?;
         }
         match self.writer.into_inner().map_err(|error| failed(&self.path, &error))? {
-            Sink::File(_) => Ok(Vec::new()),
-            Sink::Memory(bytes) => Ok(bytes),
+            Sink::File(_) => Ok((self.rows, Vec::new())),
+            Sink::Memory(bytes) => Ok((self.rows, bytes)),
         }
+    }
+}
+
+impl RequestLog for Table {
+    fn push(&mut self, completion: &Completion) -> Result<(), RunError> {
+        let request = &completion.request;
+        let row = [
+            completion.id,
+            (usize::from(request.queue) % self.queues) as u64,
+            request.op as u64,
+            request.offset.0,
+            request.bytes.0,
+            request.time.0,
+            completion.finish.0,
+            completion.latency().0,
+        ];
+        self.push_row(&row)
+    }
+
+    fn close(self: Box<Self>) -> Result<(u64, Vec<u8>), RunError> {
+        self.finish()
     }
 }
 

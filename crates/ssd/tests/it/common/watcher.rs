@@ -1,0 +1,50 @@
+//! Probes of many kinds behind one type. A device is compiled anew for each type of probe that watches it, and that is
+//! most of what building these tests costs; so a test implements [`Watcher`], and its device comes from [`watched`].
+
+use nand::{DieId, PlaneId};
+use ssd::{Config, DataFrom, Device, Probe};
+use units::{Lpn, Ppn, Time};
+
+macro_rules! watcher {
+    ($($name:ident($($word:ident: $of:ty),*))*) => {
+        /// [`Probe`], without what explanations need.
+        pub trait Watcher {
+            $(fn $name(&mut self, $($word: $of),*) {})*
+        }
+
+        /// The one probe that devices have here.
+        pub struct Watched(Box<dyn Watcher>);
+
+        impl Probe for Watched {
+            $(fn $name(&mut self, $($word: $of),*) {
+                self.0.$name($($word),*);
+            })*
+        }
+    };
+}
+
+watcher! {
+    read(_time: Time, _request: u64, _lpn: Lpn, _from: DataFrom)
+    buffered(_time: Time, _request: u64, _lpn: Lpn, _slot: u32, _over: Option<u32>)
+    programmed(_time: Time, _lpn: Lpn, _slot: u32, _ppn: Ppn)
+    moved(_time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn)
+    mapped(_time: Time, _lpn: Lpn, _ppn: Ppn)
+    trimmed(_time: Time, _request: u64, _lpn: Lpn)
+    erased(_time: Time, _plane: PlaneId, _block: u32)
+    sense(_start: Time, _end: Time, _die: DieId, _ppn: Ppn)
+    program(_start: Time, _end: Time, _die: DieId, _planes: u8)
+    erase(_start: Time, _end: Time, _die: DieId, _planes: u8)
+    reset(_now: Time, _end: Time, _die: DieId)
+    suspend(_now: Time, _die: DieId)
+    resume(_now: Time, _end: Time, _die: DieId)
+}
+
+/// The probe that is `watcher`.
+pub fn probe(watcher: impl Watcher + 'static) -> Watched {
+    Watched(Box::new(watcher))
+}
+
+/// A device that `watcher` watches.
+pub fn watched(config: &Config, seed: u64, watcher: impl Watcher + 'static) -> Device<Watched> {
+    Device::watched(config, seed, probe(watcher)).unwrap()
+}
