@@ -8,13 +8,18 @@ use std::rc::Rc;
 
 use nand::DieId;
 use proptest::prelude::*;
-use ssd::Config;
+use ssd::{Config, Device};
 use units::{Bytes, Ppn, Time};
 use workload::{Op, Request};
 
 mod watcher;
 pub use files::{measured_rpt, measured_steps, weak_code};
-pub use watcher::{Watched, Watcher, watched};
+pub use watcher::{Watched, Watcher};
+
+/// A device that `watcher` watches.
+pub fn watched(config: &Config, seed: u64, watcher: impl Watcher + 'static) -> Device<Watched> {
+    Device::watched(config, seed, watcher::probe(watcher)).unwrap()
+}
 
 /// So many random cases. `PROPTEST_CASES` makes all tests draw more or fewer alike: 256, which is also what proptest draws
 /// without it, stands for the whole.

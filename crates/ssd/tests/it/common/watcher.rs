@@ -2,7 +2,7 @@
 //! most of what building these tests costs; so a test implements [`Watcher`], and its device comes from [`watched`].
 
 use nand::{DieId, PlaneId};
-use ssd::{Config, DataFrom, Device, Probe};
+use ssd::{DataFrom, Probe};
 use units::{Lpn, Ppn, Time};
 
 macro_rules! watcher {
@@ -42,9 +42,4 @@ watcher! {
 /// The probe that is `watcher`.
 pub fn probe(watcher: impl Watcher + 'static) -> Watched {
     Watched(Box::new(watcher))
-}
-
-/// A device that `watcher` watches.
-pub fn watched(config: &Config, seed: u64, watcher: impl Watcher + 'static) -> Device<Watched> {
-    Device::watched(config, seed, probe(watcher)).unwrap()
 }
