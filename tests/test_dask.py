@@ -272,7 +272,10 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
         text=True,
     )
     assert process.stderr is not None
-    assert "has no workers yet: the sweep waits for the first\n" in process.stderr.readline()
+    assert (
+        "has no workers yet: the sweep waits for one, and ends after 30 min 0 s (--worker-timeout)\n"
+        in process.stderr.readline()
+    )
     machines.worker("a")
     with distributed.Client(machines.address, set_as_default=False) as client:
         until(lambda: any(client.processing().values()))

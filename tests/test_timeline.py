@@ -122,7 +122,7 @@ def test_ctrl_c_leaves_no_part_of_a_timeline(tmp_path: Path) -> None:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    while not (tmp_path / "x.p").exists():
+    while not list(tmp_path.glob(".x.p.*.tmp")):
         time.sleep(0.01)
         assert running.poll() is None
     running.send_signal(signal.SIGINT)

@@ -2,13 +2,16 @@
 
 from typing import NoReturn
 
+from . import signals
+
+# Loading the command line takes a while: Ctrl-C is answered in a line already then.
+signals.install()
+
 
 def main() -> NoReturn:
-    """Loads the command line and hands over to it; Ctrl-C is answered in a line already while it loads."""
-    try:
-        from .cli import main as command
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+    """Loads the command line and hands over to it."""
+    from .cli import main as command
+
     command()
 
 
