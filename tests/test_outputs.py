@@ -378,7 +378,7 @@ def test_labels_and_names_do_not_steer_the_terminal(
             assert word in out
         for raw in ("\x1b]0", "\x1b[31m", "\x07", "\x00"):  # rich's own colours are others
             assert raw not in out
-    name = "bad\x1b[31m[/red].toml"
+    name = "bad\x1b[31m[red].toml"
     (tmp_path / name).write_text(
         '[run]\nrequests = 10\n[axes."sc\\u001b[7mheme"]\n"\\u001b[5mz\\u0000/[/b]" = { scheme = "fifo" }\n'
         '"\\u009b31m\\n" = { workload = "absent\\u001b[31m" }\n'

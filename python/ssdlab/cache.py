@@ -144,7 +144,7 @@ class Cache:
         try:
             with open(path, "rb") as file:
                 data = file.read()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             self.unusable[path] = f"cannot be read ({error.strerror})"
