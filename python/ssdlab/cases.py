@@ -324,7 +324,8 @@ def sweep(
     if traces is not None:
         cases = [case._replace(options=case.options._replace(traces=os.fspath(traces))) for case in cases]
     check_outputs({"--out": out}, () if isinstance(source, Mapping) else (os.fspath(source),))
-    check_folder("--cache", cache)
+    if not os.path.isdir(cache):
+        check_folder("--cache", cache)
     if files is not None:
         check_folder("--files", files)
     run = _Run(cases, Cache(cache), progress)
@@ -333,6 +334,7 @@ def sweep(
         if out is not None:
             check_outputs({"--out": out}, run.inputs(out))
         if run.missing:
+            check_folder("--cache", cache)  # one that holds all of the sweep need not be writable
             place: Place
             if dask is not None:
                 from .cluster import Cluster

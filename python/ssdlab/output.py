@@ -229,11 +229,13 @@ def check_folder(option: str, folder: str | os.PathLike[str]) -> None:
     folder = os.fspath(folder)
     try:
         os.makedirs(folder, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{option} {folder}: cannot be made: {why}\n  help: give another folder") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(
+            f"{option} {folder}: no permission to write in it\n  help: change its permissions or give another folder"
+        )
 
 
 def lock(handle: int) -> bool:
