@@ -82,6 +82,11 @@ def play(page: Path, folder: Path, update: bool = False) -> int:
     return ran
 
 
+PROGRESS = re.compile(
+    r"^(?:\S+: [\d,]+ of [\d,]+ cases|[\d,]+ requests(?: \(|, [\d,]+ requests/s)|\w+: [\d.]+ %,? ?).*\n", re.MULTILINE
+)
+
+
 def _run(step: Step, folder: Path, where: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -96,8 +101,9 @@ def _run(step: Step, folder: Path, where: str) -> str:
     )
     expected = 2 if step.shown.startswith("error: ") else 0
     assert done.returncode == expected, f"{where}: {step.command}\n{done.stdout}"
-    # Trailing blank lines are not shown.
-    return done.stdout.rstrip("\n") + "\n" if done.stdout else ""
+    # Trailing blank lines are not shown, nor what a slow machine says every ten seconds.
+    printed = PROGRESS.sub("", done.stdout)
+    return printed.rstrip("\n") + "\n" if printed else ""
 
 
 def _session(text: str, scope: dict[str, Any], page: Path, line: int) -> None:

@@ -483,7 +483,7 @@ def test_written_toml_runs_alike(cli: Cli, tmp_path: Path) -> None:
         done = cli(*shlex.split(command)[1:], "-q", "--json", "-")
         here, there = json.loads(done.stdout), json.loads((tmp_path / f"there.{number}.json").read_text())
         for result in (here, there):
-            del result["run"]
+            del result["process"]
         assert here == there
     assert len(there["host"]["queue"]) == 1
     first = json.loads((tmp_path / "there.1.json").read_text())

@@ -351,7 +351,7 @@ def test_a_run_is_shown_with_the_command_that_gives_it_again(
     assert "Checked" in do(chrome, "return document.querySelector('#reproduce').textContent")
     assert cli(*shlex.split(command)[1:]).returncode == 0
     again = json.loads((tmp_path / "result.json").read_text())
-    del again["run"], result["run"]
+    del again["process"], result["process"]
     assert again == result
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,17 +39,61 @@ def golden() -> dict[str, object]:
     return {"results_version": _core.RESULTS_VERSION, "results": results}
 
 
+def changed(kept: Any, now: Any, name: str = "") -> list[str]:
+    """The statistics that are others than those kept, or are gone. New ones change nothing."""
+    if isinstance(kept, dict) and isinstance(now, dict):
+        parts = ((key, f"{name}.{key}" if name else key) for key in kept)
+        return [
+            line
+            for key, inner in parts
+            for line in (changed(kept[key], now[key], inner) if key in now else [f"{inner}: is gone"])
+        ]
+    return [] if kept == now else [f"{name}: {kept} -> {now}"]
+
+
+def check_golden(path: Path, now: dict[str, Any], update: bool) -> None:
+    """Compares results with those of a file, and writes them there if asked to and if that is right: results may
+    change only with their version. A file of another version is written anew."""
+    kept = json.loads(path.read_text())
+    of_today = kept["results_version"] == now["results_version"]
+    differences = changed(kept["results"], now["results"]) if of_today else []
+    assert not differences, (
+        f"results have changed, and RESULTS_VERSION is {now['results_version']} still: if they were meant to, raise it "
+        "in crates/ssd/src/lib.rs, run pytest --update-golden, and run the studies again:\n"
+        + "\n".join(differences[:20])
+    )
+    if update:
+        path.write_text(json.dumps(now, indent=1) + "\n")
+    elif kept != now:
+        what = "statistics are new" if of_today else f"the file is of results version {kept['results_version']}"
+        raise AssertionError(f"{what}: run pytest --update-golden")
+
+
 def test_results_change_only_with_the_results_version(request: pytest.FixtureRequest) -> None:
-    now = json.loads(json.dumps(golden()))
-    if request.config.getoption("--update-golden"):
-        GOLDEN.write_text(json.dumps(now, indent=1) + "\n")
-    kept = json.loads(GOLDEN.read_text())
-    if kept["results"] != now["results"]:
-        assert kept["results_version"] != now["results_version"], (
-            "results have changed: if they were meant to, raise RESULTS_VERSION in crates/ssd/src/lib.rs, "
-            "run pytest --update-golden, and run the studies again"
-        )
-    assert kept == now, "run pytest --update-golden"
+    check_golden(GOLDEN, json.loads(json.dumps(golden())), request.config.getoption("--update-golden"))
+
+
+def test_golden_results_are_not_written_over_by_others_of_the_same_version(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    old = {"results_version": 7, "results": {"a": {"host": {"iops": 1.0, "all": [1, 2]}}}}
+
+    def now(version: int = 7, **host: Any) -> dict[str, Any]:
+        return {"results_version": version, "results": {"a": {"host": {"iops": 1.0, "all": [1, 2]} | host}}}
+
+    text = json.dumps(old)
+    for wrong in (now(iops=1.5), now(all=[1, 3]), {**old, "results": {"a": {"host": {"iops": 1.0}}}}):
+        path.write_text(text)
+        for update in (False, True):
+            with pytest.raises(AssertionError, match=r"(?s)RESULTS_VERSION is 7 still.*a\.host\.(iops: 1|all)"):
+                check_golden(path, wrong, update)
+        assert path.read_text() == text, "nothing is written"
+    for right in (now(new=3), now(version=8, iops=1.5)):
+        path.write_text(text)
+        with pytest.raises(AssertionError, match="run pytest --update-golden"):
+            check_golden(path, right, update=False)
+        check_golden(path, right, update=True)
+        assert json.loads(path.read_text()) == right
+        check_golden(path, right, update=False)
 
 
 @pytest.mark.skipif(not PAPERS.exists(), reason="the papers' claims are not beside this checkout")

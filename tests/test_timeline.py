@@ -121,7 +121,7 @@ def test_ctrl_c_leaves_no_part_of_a_timeline(tmp_path: Path) -> None:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    until((tmp_path / "x.p").exists, running)
+    until(lambda: list(tmp_path.glob(".x.p.*.tmp")), running)
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130

@@ -83,7 +83,7 @@ def test_its_commands_work_and_give_the_checkouts_results(installed: Callable[..
     assert installed("ssdlab", "presets") == cli("presets").stdout
     assert installed("ssdlab", "schema") == cli("schema").stdout
     mine, theirs = (json.loads(text) for text in (cli("run", *RUN, "--json", "-", "-q").stdout, _run(installed)))
-    assert mine.pop("run").keys() == theirs.pop("run").keys()
+    assert mine.pop("process").keys() == theirs.pop("process").keys()
     assert mine == theirs
     assert mine["flash"]["prediction"]["made"] > 0
 

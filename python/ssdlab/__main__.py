@@ -1,14 +1,21 @@
 """``ssdlab`` and ``python -m ssdlab``."""
 
-from typing import NoReturn
+# Python answers Ctrl-C with a traceback. Until our own handlers are there, which takes a while to load, it ends the
+# process without a word: nothing has been begun. `_signal` is part of the interpreter, and costs nothing.
+import _signal  # type: ignore[import-not-found]
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+from . import signals
+
+signals.install()
 
 
-def main() -> NoReturn:
-    """Loads the command line and hands over to it; Ctrl-C is answered in a line already while it loads."""
-    try:
-        from .cli import main as command
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+def main() -> None:
+    """Loads the command line and hands over to it."""
+    from .cli import main as command
+
     command()
 
 

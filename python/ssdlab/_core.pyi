@@ -48,6 +48,10 @@ class Simulation:
     @property
     def manifest(self) -> str: ...
     @property
+    def ended(self) -> str | None:
+        """Why the run ended before its workload, where there is a result all the same; known once it is finished."""
+
+    @property
     def note(self) -> str | None:
         """What the user should know about how the workload was read."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ._core import InputError, Simulation, SimulationError
+from .output import Output, write
 from .result import Result, Runs
 
 if TYPE_CHECKING:
@@ -54,14 +55,14 @@ class Kept(NamedTuple):
     logs: tuple[tuple[str, int], ...] = ()
     """The request logs that are complete and readable: path and rows."""
     broken: tuple[str, ...] = ()
-    """Request logs that could not be completed."""
+    """Request logs that could not be completed: nothing of them is left, and earlier ones are as they were."""
 
     def __str__(self) -> str:
         parts = [f"{self.completed:,} requests had completed"]
         if self.logs:
             parts.append("kept: " + ", ".join(f"{path} with {rows:,} rows" for path, rows in self.logs))
         if self.broken:
-            parts.append("unreadable: " + ", ".join(self.broken))
+            parts.append("could not be kept: " + ", ".join(self.broken))
         if not self.logs and not self.broken:
             parts.append("nothing was kept (a request log, --requests-out, would be)")
         return "; ".join([*parts, "no results were written"])
@@ -92,7 +93,14 @@ def play(
     """Plays one run to its end. Errors carry ``kept`` (a :class:`Kept`) and say it in their notes. ``simulation`` is
     what ``options`` open, where that has been done."""
     started = time.perf_counter()
-    simulation = simulation or _open(options)
+    log = None if options.requests_out is None else Output(options.requests_out)
+    try:
+        simulation = simulation or _open(options if log is None else options._replace(requests_out=log.temporary))
+    except BaseException as error:
+        if log is not None:
+            log.discard()
+            log.renamed(error)
+        raise
     completed = 0
     try:
         if note is not None and simulation.note:
@@ -110,34 +118,48 @@ def play(
                 break
             if stop is not None and stop.is_set():
                 raise _Stopped
-        text, described, events, series, log, distributions = simulation.finish()
+        text, described, events, series, rows, distributions = simulation.finish()
     except KeyboardInterrupt:
-        raise Interrupted(_keep(simulation, options, completed)) from None
+        raise Interrupted(_keep(simulation, log, completed)) from None
     except _Stopped as stopped:
-        stopped.kept = _keep(simulation, options, completed)
+        stopped.kept = _keep(simulation, log, completed)
         raise
     except (InputError, SimulationError) as error:
-        _attach(error, _keep(simulation, options, completed))
+        _attach(error, _keep(simulation, log, completed))
+        if log is not None:
+            log.renamed(error)
+        raise
+    except BaseException:  # a fault of the core: what it has written is not to be trusted
+        if log is not None:
+            log.discard()
+        raise
+    kept = Kept(completed)
+    try:
+        if log is not None and rows is not None:
+            kept = Kept(completed, ((log.commit(), rows[0]),))
+        if options.series_out is not None:
+            write(options.series_out, series)
+    except SimulationError as error:
+        _attach(error, kept)
         raise
     result = Result.from_core(
         text,
         described,
         distributions,
         series,
-        log,
+        rows,
         options.requests_out,
         simulation.note,
-        {"wall_s": time.perf_counter() - started, "events": events, "peak_rss_bytes": peak_rss_bytes()},
+        {"events": events},
+        {"wall_s": time.perf_counter() - started, "peak_rss_bytes": peak_rss_bytes()},
         options,
     )
-    if options.series_out is not None:
-        write(options.series_out, series)
     if note is not None:
         from .table import ended_early
 
-        told = ended_early(result)
-        if told is not None:
-            note(told)
+        for told in (simulation.ended, ended_early(result)):
+            if told is not None:
+                note(told)
     return result
 
 
@@ -206,52 +228,6 @@ def play_repeats(
     return Runs(tuple(future.result() for future in futures), time.perf_counter() - started, peak_rss_bytes())
 
 
-def check_outputs(outputs: dict[str, str | None], inputs: tuple[str, ...]) -> None:
-    """Refuses paths that cannot be written, before the run. ``outputs`` is option -> path, "-" for standard output."""
-    taken: dict[str, str] = {}
-    for option, path in outputs.items():
-        if path is None or path == "-":
-            continue
-        problem = _unwritable(path)
-        if problem is not None:
-            raise InputError(f"{option} {path}: cannot be written: {problem[0]}\n  help: {problem[1]}")
-        if not os.path.exists(path) or os.path.isfile(path):
-            full = os.path.realpath(path)
-            if full in taken:
-                raise InputError(f"{option} {path}: is also what {taken[full]} writes\n  help: give another path")
-            taken[full] = option
-            if any(os.path.isfile(word) and os.path.realpath(word) == full for word in inputs):
-                raise InputError(f"{option} {path}: is an input of this run\n  help: give another path")
-
-
-def _unwritable(path: str) -> tuple[str, str] | None:
-    """Why a file cannot be written, and the remedy."""
-    folder = os.path.dirname(path) or "."
-    try:
-        if os.path.isdir(path):
-            return "it is a folder", "give the path of a file"
-        if os.path.exists(path):
-            return None if os.access(path, os.W_OK) else ("permission denied", "change its permissions or the path")
-        if not os.path.isdir(folder):
-            return f"there is no folder {folder}", "create it first, or give another path"
-        if not os.access(folder, os.W_OK):
-            return f"no permission to write in {folder}", "change its permissions or the path"
-    except (OSError, ValueError) as error:
-        return str(error), "give another path"
-    return None
-
-
-def write(path: str, data: bytes) -> None:
-    """Writes a file whole; a failure is a :class:`SimulationError` that names it."""
-    try:
-        with open(path, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        raise SimulationError(
-            f"{path}: cannot be written: {error.strerror}\n  help: check that the folder exists and has room"
-        ) from None
-
-
 def for_seed(path: str | None, seed: int) -> str | None:
     """The file of one repeat: ``out.parquet`` becomes ``out.seed3.parquet``."""
     if path is None:
@@ -292,15 +268,19 @@ def _open(options: Options) -> Simulation:
         raise InputError(f"{error.object!r}: is not valid UTF-8\n  help: rename the file, or link to it") from None
 
 
-def _keep(simulation: Simulation, options: Options, completed: int) -> Kept:
-    """Completes the request log of a run that is not going on."""
+def _keep(simulation: Simulation, log: Output | None, completed: int) -> Kept:
+    """Completes the request log of a run that is not going on. An earlier log keeps its name."""
     completed = max(completed, simulation.progress()[2])
-    path = options.requests_out
     try:
-        log = simulation.finish()[4]
+        rows = simulation.finish()[4]
+        if log is not None and rows is not None:
+            return Kept(completed, logs=((log.commit(aside=True), rows[0]),))
     except (InputError, SimulationError):
-        return Kept(completed, broken=(path,) if path is not None else ())
-    return Kept(completed, logs=((path, log[0]),) if log and path is not None else ())
+        pass
+    if log is None:
+        return Kept(completed)
+    log.discard()
+    return Kept(completed, broken=(log.path,))
 
 
 def _attach(error: InputError | SimulationError, kept: Kept) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple, overload
 
 from . import _core
 from ._core import InputError
-from ._runner import Options, Progress, check_outputs, for_seed, play, play_repeats, write
+from ._runner import Options, Progress, for_seed, play, play_repeats
+from .output import check_outputs, write
 from .result import Result, Runs
 
 PathLike = str | os.PathLike[str]
@@ -194,18 +195,36 @@ def play_checked(
     note: Any = None,
 ) -> Result | Runs:
     """Checks where the outputs go, then plays."""
-    seeds = range(options.seed, options.seed + repeat) if repeat > 1 else ()
+    if repeat > MOST_REPEATS:
+        raise InputError(f"repeat is {repeat}\n  help: write {MOST_REPEATS:,} at most, or several commands with --seed")
+    seeds = range(options.seed, options.seed + repeat)
+    _whole("seed + repeat", seeds[-1], 0)
     outputs: dict[str, str | None] = {"--json": json_out}
     for option, path in (("--requests-out", options.requests_out), ("--series-out", options.series_out)):
-        if not seeds:
+        if repeat == 1 or path is None:
             outputs[option] = path
-        for seed in seeds[:1] if path is not None else ():
-            outputs[option] = for_seed(path, seed)
-    check_outputs(outputs, (options.device, options.workload, *options.merge))
+        else:
+            # A word apart for each file: an error names its path.
+            outputs |= {f"{option} (seed {seed})": for_seed(path, seed) for seed in seeds}
+    check_against_inputs(outputs, options)
     if repeat > 1:
-        _whole("seed + repeat", options.seed + repeat - 1, 0)
         return play_repeats(options, repeat, threads, progress=progress, note=note)
     return play(options, progress=progress, note=note)
+
+
+MOST_REPEATS = 10_000
+"""The results of all repeats are held in memory, some 100 kB each."""
+
+
+def check_against_inputs(outputs: Mapping[str, str | None], options: Options) -> None:
+    """Refuses outputs that cannot be written or that the run reads, as :func:`ssdlab.output.check_outputs` does."""
+    inputs: Sequence[str] = ()
+    # What is not there cannot be an input: the common case costs nothing.
+    if any(path not in (None, "-") and os.path.isfile(path) for path in outputs.values()):
+        from .task import inputs_of
+
+        inputs = inputs_of(options)
+    check_outputs(outputs, inputs)
 
 
 def age_words(age: Age | None) -> str | None:

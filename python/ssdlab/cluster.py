@@ -18,7 +18,8 @@ from weakref import WeakKeyDictionary
 
 from ._core import InputError, SimulationError
 from ._runner import Options
-from .task import CHUNK, Answer, File, Task, build, files_of, placed, receive, sha256_of
+from .lines import duration
+from .task import CHUNK, Answer, File, Task, base_of, build, files_of, placed, receive, sha256_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -37,11 +38,17 @@ class Cluster:
         address: the scheduler's address (``tcp://host:8786``), its scheduler file, or a ``distributed.Client``, which
             stays open.
 
+        worker_timeout: how long it may be without any worker [s].
+
     Raises:
         InputError: Dask is not installed, nobody answers, or a worker has another ssdlab.
     """
 
-    def __init__(self, address: str | Client) -> None:
+    def __init__(self, address: str | Client, worker_timeout: float) -> None:
+        self._worker_timeout = worker_timeout
+        self._empty_since: float | None = None
+        """Since when there has been no worker."""
+        self._had_workers = False
         self._own = isinstance(address, str)
         self._client: Any = _connect(address) if isinstance(address, str) else address
         scheduler: Any = self._client.scheduler
@@ -65,8 +72,7 @@ class Cluster:
         others = {worker: found for worker, found in builds.items() if found != self._build}
         if others:
             raise self.refused(*(f"{worker} has {found}" for worker, found in sorted(others.items())))
-        if not builds:
-            warnings.warn(f"{self.name} has no workers yet: the sweep waits for the first", stacklevel=4)
+        self.check()
 
     @property
     def ahead(self) -> int:
@@ -75,6 +81,26 @@ class Cluster:
             self._ahead = max(AHEAD, 4 * sum(self._there().values()))
             self._counted = time.monotonic()
         return self._ahead
+
+    def check(self) -> None:
+        """Says that there are no workers, and raises where there have been none for too long."""
+        there, now = self._there(), time.monotonic()
+        if there:
+            self._had_workers, self._empty_since = True, None
+            return
+        limit = duration(self._worker_timeout)
+        if self._empty_since is None:
+            self._empty_since = now
+            gone = "has lost all its workers" if self._had_workers else "has no workers yet"
+            warnings.warn(
+                f"{self.name} {gone}: the sweep waits for one, and ends after {limit} (--worker-timeout)",
+                stacklevel=4,
+            )
+        if now - self._empty_since >= self._worker_timeout:
+            raise SimulationError(
+                f"{self.name} has had no worker for {limit}\n  help: start workers, or let it wait longer "
+                "(--worker-timeout SECONDS); what was done is kept, and the same command goes on from there"
+            )
 
     def _there(self) -> dict[str, int]:
         """The workers that there are now, and their threads."""
@@ -121,7 +147,7 @@ class Cluster:
 
     def _described(self, role: str, path: str) -> Iterable[tuple[str, File]]:
         if role == "device":
-            below = _base(path)
+            below = base_of(path)
             if below is not None:
                 return self._chain(path, below, 0)
         try:
@@ -137,7 +163,7 @@ class Cluster:
             content = opened.read()
         deeper: list[tuple[str, File]] = []
         if below is not None:
-            deeper = self._chain(below, _base(below), depth + 1)
+            deeper = self._chain(below, base_of(below), depth + 1)
             base = deeper[0][1]
             content = _rebased(content, f"../{base.id}/{base.name}", path)
         file = _file(os.path.basename(path), len(content), hashlib.sha256(content).hexdigest(), "")
@@ -252,22 +278,6 @@ def _check_scheduler_file(path: str, remedy: str) -> None:
 
 def _file(name: str, size: int, sha256: str, path: str) -> File:
     return File(hashlib.sha256(f"{name}\0{sha256}".encode()).hexdigest()[:32], name, size, sha256, path)
-
-
-def _base(path: str) -> str | None:
-    """The file that a device file is based on, if it is one."""
-    import tomllib
-
-    from ._core import devices
-
-    try:
-        with open(path, "rb") as file:
-            base = tomllib.load(file).get("base")
-    except (OSError, ValueError):
-        return None
-    if not isinstance(base, str) or base in {row[0] for row in devices()}:
-        return None
-    return os.path.join(os.path.dirname(path), base)
 
 
 def _rebased(content: bytes, base: str, path: str) -> bytes:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ._core import (
     ECC_ITERATIONS,
     InputError,
-    SimulationError,
     ecc_expected_weight,
     ecc_rearranged_differs,
     ecc_simulate,
@@ -24,6 +22,7 @@ from ._core import (
 from ._runner import cpus
 from .characterize import CAPABILITY_RBER
 from .confidence import wilson
+from .output import write
 
 if TYPE_CHECKING:
     import polars
@@ -218,16 +217,4 @@ def _kept(path: str | os.PathLike[str], settings: _Settings) -> dict[float, list
 
 def _keep(path: str | os.PathLike[str], table: polars.DataFrame) -> None:
     """Writes a table in place of the one before: whole, or not at all."""
-    path = os.path.realpath(path)
-    temporary = f"{path}.tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(table.write_csv())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise SimulationError(
-            f"{path}: cannot be written: {error.strerror}\n  help: check that the folder exists and has room"
-        ) from None
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)
+    write(path, table.write_csv().encode())

@@ -663,4 +663,6 @@ def twin_of(preset: PathLike, seed: int = 1) -> polars.DataFrame:
 
 def write(fitted: Fitted, out: PathLike) -> None:
     """Writes a preset."""
-    Path(out).write_text(fitted.text)
+    from .output import write as written
+
+    written(out, fitted.text.encode())

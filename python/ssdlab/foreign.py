@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._core import InputError
+from .output import write
 
 if TYPE_CHECKING:
     from .result import Result
@@ -87,10 +88,10 @@ class Part:
             if document is not None:
                 words[name] = os.path.join(folder, f"{name}.toml")
                 # The name of a user's file may be no UTF-8.
-                _write(words[name], to_toml(document).encode(errors="replace"))
+                write(words[name], to_toml(document).encode(errors="replace"))
         if self.content is not None:
             words["workload"] = os.path.join(folder, "workload.trace")
-            _write(words["workload"], self.content.encode())
+            write(words["workload"], self.content.encode())
         elif self.trace is not None:
             words["workload"] = self.trace
         return words
@@ -211,11 +212,3 @@ def table(keys: Iterable[Key], heads: tuple[str, str, str]) -> str:
         ours = ", ".join(f"`{word}`" for word in key.ours.split(", ")) if key.ours else "–"
         lines.append(f"| {names} | {ours} | {key.note} |")
     return "\n".join(lines) + "\n"
-
-
-def _write(path: str, data: bytes) -> None:
-    try:
-        with open(path, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}\n  help: give another folder") from None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ._core import InputError
 from .comparison import GEOMEAN, Comparison
+from .output import FIGURES, check_ending, replacing
 from .result import Result
 
 if TYPE_CHECKING:
@@ -45,15 +46,11 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     import matplotlib as mpl
 
     path = os.fspath(path)
+    check_ending("", path, FIGURES)
     ending = os.path.splitext(path)[1].lower()
-    if ending not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{path}: the ending {ending!r} says nothing\n  help: write to a .png, .svg or .pdf file")
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
-    with mpl.rc_context({"svg.hashsalt": "ssdlab"}):
-        try:
-            figure.savefig(path, dpi=150, metadata=metadata)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror}\n  help: give another path") from None
+    with mpl.rc_context({"svg.hashsalt": "ssdlab"}), replacing(path) as place:
+        figure.savefig(place, dpi=150, metadata=metadata, format=ending[1:])
 
 
 def cdf(results: Mapping[str, Result], kind: Literal["read", "write"] = "read", *, ax: Axes | None = None) -> Figure:

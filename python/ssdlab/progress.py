@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def cases(what: str) -> Iterator[Callable[[Cases], None]]:
     """Gives what reports a sweep's progress: cases done, their rate, the time left."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[about]}"),
@@ -42,7 +42,12 @@ def cases(what: str) -> Iterator[Callable[[Cases], None]]:
 @contextmanager
 def shares() -> Iterator[Callable[[str, float], None]]:
     """Gives what reports a name and the share that is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(compact=True),
+    )
     with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
         task = shown.add_task("", total=1.0)
         yield lambda name, share: shown.update(task, description=name, completed=share)

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from . import __version__
 from ._core import RESULTS_VERSION, InputError
 from .api import _word
+from .output import check_outputs, write
 from .reproduce import Reproducer, flat
 
 if TYPE_CHECKING:
@@ -75,17 +76,12 @@ def report(
     target = Path(out) if out is not None else place / "report.html"
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{target}: a report is HTML\n  help: write to a .html file")
-    from ._runner import check_outputs
-
     check_outputs({"--out": str(target)}, ())
     assets = _assets()
     page, notes = collect(place, study)
     if out is not None:
         page["commands"][-1]["command"] += f" --out {shlex.quote(str(out))}"
-    try:
-        target.write_text(_html(page, assets), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}\n  help: give another --out") from None
+    write(target, _html(page, assets).encode())
     return target, notes
 
 

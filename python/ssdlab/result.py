@@ -170,12 +170,19 @@ class Energy(Section):
     """For each GB that the host read or wrote [J/GB]."""
 
 
-class RunCost(Section):
-    """What the run cost: the only part of a result that differs between two runs."""
+class Run(Section):
+    """What was simulated."""
+
+    __slots__ = ()
+    events: int
+    """Events of the simulation."""
+
+
+class Process(Section):
+    """What the run cost: the last section of a result, and the only one that differs between two runs."""
 
     __slots__ = ()
     wall_s: float
-    events: int
     peak_rss_bytes: int
 
 
@@ -212,7 +219,8 @@ class Result:
         log: tuple[int, bytes] | None,
         log_path: str | None,
         note: str | None,
-        cost: dict[str, float | int],
+        run: dict[str, int],
+        process: dict[str, float | int],
         options: Options | None = None,
     ) -> Result:
         """Puts together what the core gives at the end of a run."""
@@ -220,7 +228,8 @@ class Result:
         data = json.loads(text)
         # Without a request that counted there is no queue to report.
         data["host"].setdefault("queue", {})
-        data["run"] = cost
+        data["run"] = run
+        data["process"] = process
         values = {
             "_data": data,
             "_described": described,
@@ -312,9 +321,14 @@ class Result:
         return self._part("energy", Energy)
 
     @property
-    def run(self) -> RunCost:
-        """Wall time [s], events and peak resident set [B] of this process."""
-        return self._part("run", RunCost)
+    def run(self) -> Run:
+        """Events of the simulation."""
+        return self._part("run", Run)
+
+    @property
+    def process(self) -> Process:
+        """Wall time [s] and peak resident set [B] of the process that played the run."""
+        return self._part("process", Process)
 
     def _part(self, name: str, kind: type[_Part]) -> _Part:
         return kind(self._data[name])
@@ -336,9 +350,11 @@ class Result:
         """A copy of the whole result as plain dictionaries and lists."""
         return cast("dict[str, Any]", json.loads(json.dumps(self._data)))
 
-    def to_json(self) -> str:
-        """The result as JSON with a stable order of keys; only ``run`` differs between two runs."""
-        return json.dumps(self._data, indent=1) + "\n"
+    def to_json(self, process: bool = True) -> str:
+        """The result as JSON with a stable order of keys: only the last section, ``process``, differs between two runs.
+        It can be left out."""
+        data = self._data if process else {name: part for name, part in self._data.items() if name != "process"}
+        return json.dumps(data, indent=1) + "\n"
 
     def scalars(self) -> list[tuple[str, float | int | None, str, str]]:
         """Every statistic that is one number: name, value (None: nothing to measure), unit, description."""
@@ -448,8 +464,8 @@ class Runs:
         return polars.DataFrame(self.intervals(), schema=schema, orient="row")
 
     def to_dict(self) -> dict[str, Any]:
-        """``manifest`` (with ``seeds`` in place of ``seed``), ``repeats`` (a result each), ``summary`` (a statistic's
-        place in a result holds its mean and ci95) and ``run``."""
+        """``manifest`` (with ``seeds`` in place of ``seed``), ``repeats`` (a result each, without ``process``),
+        ``summary`` (a statistic's place in a result holds its mean and ci95), ``run`` and ``process``."""
         manifest = self.results[0].manifest.to_dict()
         first = manifest.pop("seed")
         summary: dict[str, Any] = {}
@@ -459,17 +475,18 @@ class Runs:
             for section in sections:
                 place = place.setdefault(section, {})
             place[key] = {"mean": mean, "ci95": ci95}
+        repeats = [result.to_dict() for result in self.results]
+        for repeat in repeats:
+            del repeat["process"]
         return {
             "manifest": {**manifest, "seeds": [first + index for index in range(len(self.results))]},
-            "repeats": [result.to_dict() for result in self.results],
+            "repeats": repeats,
             "summary": summary,
-            "run": {
-                "wall_s": self.wall_s,
-                "events": sum(result.run.events for result in self.results),
-                "peak_rss_bytes": self.peak_rss_bytes,
-            },
+            "run": {"events": sum(result.run.events for result in self.results)},
+            "process": {"wall_s": self.wall_s, "peak_rss_bytes": self.peak_rss_bytes},
         }
 
     def to_json(self) -> str:
-        """The results as JSON with a stable order of keys; only the ``run`` sections differ between two runs."""
+        """The results as JSON with a stable order of keys; only ``process``, the last section, differs between two
+        runs."""
         return json.dumps(self.to_dict(), indent=1) + "\n"

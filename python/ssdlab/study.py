@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._core import InputError
+from .cases import WORKER_TIMEOUT_S
+from .table import one_line
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -151,13 +153,14 @@ class Study:
         cache: str | os.PathLike[str] = "results/cache",
         threads: int | None = None,
         dask: str | Client | None = None,
+        worker_timeout: float = WORKER_TIMEOUT_S,
         traces: str | os.PathLike[str] | None = None,
         retry_failed: bool = False,
         progress: Callable[[str], Callable[[Progress], None] | None] = lambda name: None,
     ) -> list[str]:
         """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given); returns what
-        failed, a line each. ``dask``: where the cases of sweeps are played, as for :func:`ssdlab.sweep`. ``progress``
-        gives a listener for the sweep that begins."""
+        failed, a line each. ``dask`` and ``worker_timeout``: where the cases of sweeps are played, as for
+        :func:`ssdlab.sweep`. ``progress`` gives a listener for the sweep that begins."""
         from .cases import sweep, write_table
 
         folder = results or self.folder / "results"
@@ -171,6 +174,7 @@ class Study:
                 cache=cache,
                 threads=threads,
                 dask=dask,
+                worker_timeout=worker_timeout,
                 traces=traces,
                 retry_failed=retry_failed,
                 progress=progress(name),
@@ -185,6 +189,7 @@ class Study:
         cache: str | os.PathLike[str],
         threads: int | None = None,
         dask: str | Client | None = None,
+        worker_timeout: float = WORKER_TIMEOUT_S,
         progress: Callable[[str], Callable[[Progress], None] | None] = lambda name: None,
     ) -> tuple[int, list[Difference]]:
         """Runs the quick cases again and compares them with the kept tables, exactly. Returns how many cases were
@@ -204,7 +209,15 @@ class Study:
             differences += differing
         for name, path in self.sweeps.items():
             kept = Tables(self.folder / "results", [name])[name]
-            outcome = sweep(path, cache=cache, threads=threads, dask=dask, quick=True, progress=progress(name))
+            outcome = sweep(
+                path,
+                cache=cache,
+                threads=threads,
+                dask=dask,
+                worker_timeout=worker_timeout,
+                quick=True,
+                progress=progress(name),
+            )
             now = outcome.table
             axes, statistics = axes_of(now), statistics_of(now)
             by_label = {label_of({axis: row[axis] for axis in axes}): row for row in kept.iter_rows(named=True)}
@@ -282,7 +295,7 @@ def number(value: Any) -> float:
 
 def label_of(labels: Mapping[str, Any]) -> str:
     """A case's place on the axes, for people."""
-    return " ".join(f"{axis}={label}" for axis, label in labels.items())
+    return one_line(" ".join(f"{axis}={label}" for axis, label in labels.items()))
 
 
 def home() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,8 +27,24 @@ class Table(NamedTuple):
     """So many columns from the left are text; the others are numbers, flush right."""
 
 
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal: all of C0 and C1 but tab and newline, and those that turn the direction of text."""
+
+
+def escaped(text: str) -> str:
+    """Text with visible escapes in place of what steers a terminal: labels and names of files may hold anything."""
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """:func:`escaped`, newlines and tabs too."""
+    return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def show(tables: Iterable[Table], footnotes: Iterable[str] = ()) -> None:
     """Prints to standard output."""
+    tables = [_escaped(table) for table in tables]
+    footnotes = [escaped(line) for line in footnotes]
     if sys.stdout.isatty():
         _show_rich(tables, footnotes)
         return
@@ -35,6 +52,11 @@ def show(tables: Iterable[Table], footnotes: Iterable[str] = ()) -> None:
         print("\n".join(_plain(table)), end="\n\n")
     for line in footnotes:
         print(line)
+
+
+def _escaped(table: Table) -> Table:
+    rows = [tuple(map(one_line, row)) for row in table.rows]
+    return Table(one_line(table.title), tuple(map(one_line, table.columns)), rows, table.left)
 
 
 def _plain(table: Table) -> list[str]:
@@ -56,10 +78,12 @@ def _show_rich(tables: Iterable[Table], footnotes: Iterable[str]) -> None:
     console = Console(highlight=False)
     for table in tables:
         drawn = Drawn(
-            title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style="cyan"
+            title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, header_style="cyan"
         )
         for i, name in enumerate(table.columns):
-            drawn.add_column(name, justify="left" if i < table.left else "right", no_wrap=i > 0 and i >= table.left)
+            drawn.add_column(
+                Text(name), justify="left" if i < table.left else "right", no_wrap=i > 0 and i >= table.left
+            )
         for row in table.rows:
             drawn.add_row(*(Text(cell, style="dim" if cell.startswith("~") else "") for cell in row))
         console.print(drawn)
@@ -81,7 +105,7 @@ FEW = 10
 
 def of_result(result: Result) -> tuple[list[Table], list[str]]:
     """The tables of one run, and the footnotes below them."""
-    host, cost = result.host, result.run
+    host, cost = result.host, result.process
     kinds = [(name, part) for name, part in (("reads", host.read), ("writes", host.write), ("all", host.all))]
     kinds = [(name, part) for name, part in kinds if part.requests or name == "all"]
     queues = [(f"queue {number}", part) for number, part in host.queue.items()]
@@ -124,7 +148,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         )
         none = f"no steady state in {host.steady.rounds} rounds of {host.steady.round_s:g} s: all of them are shown"
         footnotes.append(found if host.steady.reached else none)
-    footnotes.append(_speed(host.all.requests, cost.wall_s, cost.events, cost.peak_rss_bytes))
+    footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
     return [latency, rates, *_usage(result), pages], footnotes
 
 

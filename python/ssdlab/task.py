@@ -82,7 +82,7 @@ def build() -> str:
     digest = hashlib.sha256()
     for options in SAMPLES:
         data = play(options).to_payload()["data"]
-        digest.update(json.dumps([data[part] for part in sorted(data) if part != "run"], sort_keys=True).encode())
+        digest.update(json.dumps([data[part] for part in sorted(data) if part != "process"], sort_keys=True).encode())
     return f"ssdlab {__version__} (core {core_version}, results {RESULTS_VERSION}, digest {digest.hexdigest()[:12]})"
 
 
@@ -154,6 +154,38 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         if value != "none" and value.endswith(endings):
             found[f"{section}.{name}"] = value
     return {role: os.path.abspath(path) for role, path in found.items()}
+
+
+def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """The paths of all files that a run reads, those that its device file builds on too. ``manifest`` is the run's,
+    where it is known.
+
+    Raises:
+        InputError: the run itself is wrong.
+    """
+    if manifest is None:
+        manifest = json.loads(_open(options._replace(requests_out=None, keep_requests=False)).manifest)
+    places = files_of(options, manifest)
+    below, paths = places.get("device"), list(places.values())
+    while below is not None and (below := base_of(below)) is not None:
+        paths.append(below)
+    return tuple(paths)
+
+
+def base_of(path: str) -> str | None:
+    """The file that a device file is based on, if it is one."""
+    import tomllib
+
+    from ._core import devices
+
+    try:
+        with open(path, "rb") as file:
+            base = tomllib.load(file).get("base")
+    except (OSError, ValueError):
+        return None
+    if not isinstance(base, str) or base in {row[0] for row in devices()}:
+        return None
+    return os.path.join(os.path.dirname(path), base)
 
 
 def placed(options: Options, places: Mapping[str, str]) -> Options:

@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
         SimulationError: the file cannot be written.
     """
     from ._runner import _open
+    from .output import replacing
 
     quiet = options._replace(requests_out=None, series_out=None, keep_requests=False)
     shown = list(windows)
@@ -34,12 +34,8 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
 
         shown += [surroundings(of) for of in explain(quiet, slowest, ())]
     simulation = _open(quiet)
-    try:
-        return simulation.timeline(path, shown)
-    except KeyboardInterrupt:
-        with suppress(OSError):
-            os.remove(path)
-        raise
+    with replacing(path) as place:
+        return simulation.timeline(place, shown)
 
 
 def check(windows: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._core import InputError
+from .output import check_outputs, replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,21 +94,21 @@ def convert(
         to = TARGETS[ending]
     elif to == "parquet":
         to = None
-    if any(os.path.exists(target) and os.path.exists(path) and os.path.samefile(path, target) for path in paths):
-        raise InputError(f"{target}: is an input\n  help: write to another file")
-    data, counts, notes = _core.convert(
-        paths,
-        target,
-        to,
-        format=format,
-        skip_bad_lines=skip_bad_lines,
-        sort_window=sort_window,
-        from_=start,
-        until=until,
-        requests=requests,
-        device=device,
-        range=range,
-    )
+    check_outputs({"OUT": target}, paths)
+    with replacing(target) as place:
+        data, counts, notes = _core.convert(
+            paths,
+            place,
+            to,
+            format=format,
+            skip_bad_lines=skip_bad_lines,
+            sort_window=sort_window,
+            from_=start,
+            until=until,
+            requests=requests,
+            device=device,
+            range=range,
+        )
     assert not data, "what goes to a file is not returned"
     return Converted(dict(counts), tuple(notes))
 
@@ -292,6 +293,7 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
         axis.legend(loc="best", markerscale=4)
     for axis in axes.flat:
         axis.grid(alpha=0.3)
-    figure.savefig(os.fspath(path), dpi=120)
+    with replacing(path) as place:
+        figure.savefig(place, dpi=120, format=os.path.splitext(path)[1][1:] or None)
     pyplot.close(figure)
     return Path(path)

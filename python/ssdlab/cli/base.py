@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,13 +9,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ssdlab import __version__
+from ssdlab import __version__, signals
+from ssdlab.output import discard_all
+from ssdlab.table import escaped, one_line
 
 if TYPE_CHECKING:
     from ssdlab._runner import Options
 
-INTERNAL, BAD_INPUT, INTERRUPTED = 1, 2, 130
-"""Exit statuses: a run that could not go on, a user's mistake, Ctrl-C."""
+INTERNAL, BAD_INPUT = 1, 2
+"""Exit statuses: a run that could not go on, a user's mistake. A signal gives 128 + its number, 130 for Ctrl-C."""
 
 
 if TYPE_CHECKING:
@@ -45,31 +46,40 @@ class Whole(_IntParam):
 
 def main() -> NoReturn:
     """The entry point of ``ssdlab``. Every failure is a line on standard error and an exit status, no traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    try:
+        signals.raising(discard_all)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        status = _status()
+    except (click.Abort, KeyboardInterrupt):
+        say(f"{signals.newline()}{signals.word()}; nothing was kept")
+        status = signals.status()
+    signals.leaving()
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Carries out the command, and gives its exit status."""
     try:
         status = commands.main(standalone_mode=False)
         sys.stdout.flush()
-        sys.exit(status if isinstance(status, int) else 0)
+        return status if isinstance(status, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
         say(error.format_message())
-        sys.exit(BAD_INPUT)
+        return BAD_INPUT
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         name = context.command_path if context else "ssdlab"
         say(f"error: {error.format_message()}\n  help: see `{name} --help`")
-        sys.exit(BAD_INPUT)
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted; nothing was kept")
-        sys.exit(INTERRUPTED)
+        return BAD_INPUT
+    except (click.Abort, KeyboardInterrupt, SystemExit):
+        raise
     except BrokenPipeError:
         abandon_stdout()
-        sys.exit(INTERNAL)
-    except SystemExit:
-        raise
+        return INTERNAL
     except BaseException as error:
-        sys.exit(_fail(error))
+        return _fail(error)
 
 
 def _fail(error: BaseException) -> int:
@@ -94,9 +104,15 @@ def _fail(error: BaseException) -> int:
 
 
 def say(text: str) -> None:
+    """Prints to standard error. Labels and names of files cannot steer the terminal."""
     # Where nobody reads it, the exit status still tells.
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(escaped(text), file=sys.stderr, flush=True)
+
+
+def tell(text: str, *, err: bool = False) -> None:
+    """Prints to standard output, or to standard error; escaped like :func:`say`."""
+    click.echo(escaped(text), err=err)
 
 
 def abandon_stdout() -> None:
@@ -208,8 +224,13 @@ def complain(failures: list[str], remedy: str) -> None:
 
 
 @contextmanager
-def listening(what: str) -> Iterator[Callable[[Any], None] | None]:
-    """A progress bar for cases on a terminal; Ctrl-C ends with a word on what is kept."""
+def listening(what: str) -> Iterator[Callable[[Any], None]]:
+    """Shows how many cases are done, as a bar on a terminal; a signal ends with a word on what is kept."""
+    import warnings
+
+    what = one_line(what)
+    told = warnings.showwarning
+    warnings.showwarning = lambda message, *_, **__: say(f"note: {message}")
     try:
         if sys.stderr.isatty():
             from ssdlab.progress import cases
@@ -217,29 +238,34 @@ def listening(what: str) -> Iterator[Callable[[Any], None] | None]:
             with cases(what) as progress:
                 yield progress
         else:
-            yield None
+            from ssdlab import lines
+
+            yield lines.cases(what, say)
     except KeyboardInterrupt as error:
-        start = "\n" if sys.stderr.isatty() else ""
         done = getattr(error, "kept", (0,))[0]
-        say(f"{start}interrupted: the results of {done} cases are kept; the same command goes on from there")
-        raise click.exceptions.Exit(INTERRUPTED) from None
+        say(
+            f"{signals.newline()}{signals.word()}: the results of {done} cases are kept; the same command goes on "
+            "from there"
+        )
+        raise click.exceptions.Exit(signals.status()) from None
+    finally:
+        warnings.showwarning = told
 
 
 def make_folder(folder: str, option: str = "--out") -> None:
     """Makes the folder that an option asks for."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        from ssdlab._core import InputError
+    from ssdlab.output import check_folder
 
-        raise InputError(f"{option} {folder}: cannot be made: {error.strerror}\n  help: give another folder") from None
+    check_folder(option, folder)
 
 
 @contextmanager
 def measuring() -> Iterator[Callable[[str, float], None]]:
-    """A progress bar for measurements on a terminal."""
+    """Shows what share of measurements is done, as a bar on a terminal."""
     if not sys.stderr.isatty():
-        yield lambda name, share: None
+        from ssdlab import lines
+
+        yield lines.shares(say)
         return
     from ssdlab.progress import shares
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ssdlab import signals
 from ssdlab.cli.base import (
-    INTERRUPTED,
     Whole,
     commands,
     make_folder,
     measuring,
     say,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -95,13 +95,13 @@ def characterize(
     with measuring() as progress:
         for index, name in enumerate(names):
 
-            def tell(share: float, index: int = index, name: str = name) -> None:
+            def listen(share: float, index: int = index, name: str = name) -> None:
                 progress(name, (index + share) / len(names))
 
-            tell(0.0)
-            tables[name] = module.TABLES[name](found, tell)
+            listen(0.0)
+            tables[name] = module.TABLES[name](found, listen)
             write_table(tables[name], os.path.join(folder, f"{name}.csv"))
-    click.echo(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
+    tell(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
     if figures:
         from ssdlab import chip_figures, plot
 
@@ -114,7 +114,7 @@ def characterize(
             drawn["fig4"] = chip_figures.first_days(tables["days"])
         for name, figure in drawn.items():
             plot.save(figure, os.path.join(folder, f"{name}.png"))
-        click.echo(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
+        tell(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
 
 
 @commands.command()
@@ -170,7 +170,11 @@ def lifetime(
     from ssdlab import characterize, table
     from ssdlab import lifetime as module
     from ssdlab.cases import write_table
+    from ssdlab.output import FIGURES, TABLES, check_ending, check_outputs
 
+    check_ending("--out", out, TABLES)
+    check_ending("--plot", plot, FIGURES)
+    check_outputs({"--out": out, "--plot": plot}, [path for path in (chip, device) if path is not None])
     found = characterize.load(chip, chips=chips, blocks=blocks, seed=seed)
     names = schemes or tuple(module.SCHEMES)
     if requirement is None:
@@ -183,12 +187,12 @@ def lifetime(
     table.show([table.of_lives(lives, requirement, drives)])
     if out is not None:
         write_table(lives, out)
-        click.echo(f"wrote {out}")
+        tell(f"wrote {out}")
     if plot is not None:
         from ssdlab import plot as drawing
 
         drawing.save(drawing.lives(lives, requirement), plot)
-        click.echo(f"wrote {plot}")
+        tell(f"wrote {plot}")
 
 
 @commands.group()
@@ -257,7 +261,7 @@ def simulate_ecc(
     ssdlab ecc simulate --rber 0.004:0.012:0.0005 --words 10000 --plot results/ecc.png
     """
     from ssdlab import ecc, table
-    from ssdlab._runner import check_outputs
+    from ssdlab.output import check_outputs
 
     make_folder(os.path.dirname(out) or ".")
     check_outputs({"--out": out, "--plot": plot}, ())
@@ -267,14 +271,13 @@ def simulate_ecc(
                 rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given
             )
     except KeyboardInterrupt:
-        start = "\n" if sys.stderr.isatty() else ""
         kept = f"{out} is kept; the same command goes on from there" if os.path.exists(out) else "nothing was kept"
-        say(f"{start}interrupted: {kept}")
-        raise click.exceptions.Exit(INTERRUPTED) from None
+        say(f"{signals.newline()}{signals.word()}: {kept}")
+        raise click.exceptions.Exit(signals.status()) from None
     table.show([table.of_ecc(found)])
-    click.echo(f"wrote {out}")
+    tell(f"wrote {out}")
     if plot is not None:
         from ssdlab import plot as drawing
 
         drawing.save(drawing.frame_errors(found), plot)
-        click.echo(f"wrote {plot}")
+        tell(f"wrote {plot}")

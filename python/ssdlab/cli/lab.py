@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,10 +15,17 @@ from ssdlab.cli.base import (
     complain,
     listening,
     say,
+    tell,
 )
 
-if TYPE_CHECKING:
-    pass
+WORKER_TIMEOUT = click.option(
+    "--worker-timeout",
+    type=click.FloatRange(min=0),
+    default=1800.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --dask: end when there has been no worker for so long.",
+)
 
 
 @commands.command()
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
 @click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
+@WORKER_TIMEOUT
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was played and written.")
 def sweep(
@@ -43,6 +51,7 @@ def sweep(
     files: str | None,
     threads: int | None,
     dask: str | None,
+    worker_timeout: float,
     shown: tuple[str, ...],
     quiet: bool,
 ) -> None:
@@ -52,9 +61,7 @@ def sweep(
     ssdlab sweep sweep.toml --out sweep.csv --show host.read.latency_ns.p99
     """
     from ssdlab import cases, table
-    from ssdlab._runner import check_outputs
 
-    check_outputs({"--out": out}, (file,))
     _one_place(threads, dask)
     with listening(os.path.basename(file)) as progress:
         outcome = cases.sweep(
@@ -62,21 +69,21 @@ def sweep(
             cache=cache,
             threads=threads,
             dask=dask,
+            worker_timeout=worker_timeout,
             retry_failed=retry_failed,
             quick=quick,
             traces=traces,
+            out=out,
             files=files,
             progress=progress,
         )
-    if out is not None:
-        cases.write_table(outcome.table, out)
     of_sweep = table.of_sweep(outcome.table, shown)
     if not quiet:
         table.show([of_sweep])
     total = outcome.table.height
-    click.echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
+    tell(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
     if out is not None:
-        click.echo(f"wrote {out}")
+        tell(f"wrote {out}")
     complain(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
     )
@@ -90,10 +97,8 @@ def _one_place(threads: int | None, dask: str | None) -> None:
     if threads is not None:
         raise click.UsageError("--threads is about this machine: leave it out with --dask (dask worker --nthreads)")
     import logging
-    import warnings
 
     logging.disable()
-    warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
 
 
 def _label(labels: dict[str, Any]) -> str:
@@ -121,7 +126,11 @@ def compare(
     """
     from ssdlab import cases, table
     from ssdlab.comparison import compare as compared
+    from ssdlab.output import FIGURES, TABLES, check_ending, check_outputs
 
+    check_ending("--out", out, TABLES)
+    check_ending("--plot", plot, FIGURES)
+    check_outputs({"--out": out, "--plot": plot}, (table_path,))
     found = cases.read_table(table_path)
     comparisons = [compared(found, m, baseline=baseline, by=by) for m in metrics or ("host.read.latency_ns.mean",)]
     for comparison in comparisons:
@@ -129,16 +138,16 @@ def compare(
         table.show(tables, footnotes)
     if out is not None:
         cases.write_table(comparisons[0].frame(), out)
-        click.echo(f"wrote {out}")
+        tell(f"wrote {out}")
     if plot is not None:
         from ssdlab import plot as drawing
 
         drawing.save(drawing.bars(comparisons[0]), plot)
     # Last on the screen stands what was found, and where its picture is.
     for comparison in comparisons:
-        click.echo(comparison.takeaway())
+        tell(comparison.takeaway())
     if plot is not None:
-        click.echo(f"wrote {plot}")
+        tell(f"wrote {plot}")
 
 
 @commands.group()
@@ -170,6 +179,7 @@ def list_studies() -> None:
 @click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
 @click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
+@WORKER_TIMEOUT
 @click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
 @click.option("--figures", metavar="DIR", help="Draw the study's figures into this folder (needs matplotlib).")
 def run_study(
@@ -180,18 +190,25 @@ def run_study(
     cache: str,
     threads: int | None,
     dask: str | None,
+    worker_timeout: float,
     retry_failed: bool,
     figures: str | None,
 ) -> None:
     """Run a study: its sweeps, tables and figures. What is in the cache is not run again."""
     from pathlib import Path
 
+    from ssdlab.output import check_folder
     from ssdlab.study import study as find
 
     found = find(id)
     _one_place(threads, dask)
     if quick and (traces is not None or results is not None or figures is not None):
         raise click.UsageError("--quick compares with the kept results: leave out --traces, --results and --figures")
+    if not quick:
+        folder = Path(results) if results else Path("results", id) if traces else found.folder / "results"
+        check_folder("--results", folder)
+        if figures is not None:
+            check_folder("--figures", figures)
     with ExitStack() as stack:
 
         def progress(name: str) -> Callable[[Any], None] | None:
@@ -199,14 +216,16 @@ def run_study(
             return stack.enter_context(listening(f"{id} {name}"))
 
         if quick:
-            compared, differences = found.check(cache=cache, threads=threads, dask=dask, progress=progress)
+            compared, differences = found.check(
+                cache=cache, threads=threads, dask=dask, worker_timeout=worker_timeout, progress=progress
+            )
         else:
-            folder = Path(results) if results else Path("results", id) if traces else found.folder / "results"
             failures = found.run(
                 folder,
                 cache=cache,
                 threads=threads,
                 dask=dask,
+                worker_timeout=worker_timeout,
                 traces=traces,
                 retry_failed=retry_failed,
                 progress=progress,
@@ -214,20 +233,19 @@ def run_study(
     if quick:
         for line in differences[:20]:
             say(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
-        click.echo(f"{compared} cases compared, {len(differences)} statistics differ")
+        tell(f"{compared} cases compared, {len(differences)} statistics differ")
         if differences:
             say("error: results are not those that are kept\n  help: if the model was meant to change, raise")
             say("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
             raise click.exceptions.Exit(1)
         return
-    click.echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
+    tell(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
     if figures is not None:
         from ssdlab import plot
 
-        os.makedirs(figures, exist_ok=True)
         for name, figure in found.figures(folder).items():
             plot.save(figure, os.path.join(figures, f"{name}.png"))
-            click.echo(f"wrote {os.path.join(figures, f'{name}.png')}")
+            tell(f"wrote {os.path.join(figures, f'{name}.png')}")
     complain(failures, "--retry-failed runs them again")
 
 
@@ -254,7 +272,7 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
         return
     table.show([table.of_claims(each.id, each.about, part) for each, part in verdicts.items()])
     all_passed = [verdict.passed for part in verdicts.values() for verdict in part]
-    click.echo(
+    tell(
         f"{len(all_passed)} claims: {all_passed.count(True)} hold, {all_passed.count(False)} fail, "
         f"{all_passed.count(None)} not measured"
     )
@@ -279,4 +297,4 @@ def report(folder: str, out: str | None, study: str | None) -> None:
     path, notes = written(folder, out, study=study)
     for note in notes:
         say(f"note: {note}")
-    click.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    tell(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")

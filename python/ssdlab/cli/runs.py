@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
+from ssdlab import signals
 from ssdlab.cli.base import (
     BAD_INPUT,
-    INTERRUPTED,
     Whole,
     commands,
     heard,
     of_a_run,
     options_of,
     say,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -158,41 +159,63 @@ def carry_out(
 ) -> Result | Runs:
     """Plays a run, writes what is asked for, and shows its tables under a title. ``before`` are the files that runs
     before it have written."""
-    from ssdlab._runner import check_outputs
+    from ssdlab._core import SimulationError
+    from ssdlab.api import check_against_inputs
 
     json_out = outputs.json
     # Where there are several seeds, the logs are other files, and checked there.
     paths = outputs.paths() if repeat == 1 else {"--json": json_out}
-    check_outputs(paths, (options.device, options.workload, *options.merge))
-    result = _play(options, repeat, threads, json_out, bar=not quiet and sys.stderr.isatty(), before=before)
-    if json_out is not None and json_out != "-":
-        _write_json(json_out, result)
+    check_against_inputs(paths, options)
+    result = _play(options, repeat, threads, json_out, quiet, before)
+    failure = None
+    missing = {outputs.timeline, json_out}
     try:
-        _tell(result, options, outputs, repeat, quiet, title)
+        if json_out is not None and json_out != "-":
+            try:
+                _write_json(json_out, result)
+                missing.remove(json_out)
+            except SimulationError as error:
+                failure = error
+        _tell(result, options, outputs, repeat, quiet, title, wrote_json=failure is None)
     except KeyboardInterrupt:
-        what = "not all was shown" if outputs.timeline is None else f"{outputs.timeline} was not written"
-        files = outputs.files(options.seed, repeat)
-        interrupted(what, [*before, *(path for path in files if path != outputs.timeline)])
+        lost = [path for path in (json_out, outputs.timeline) if path in missing and path not in (None, "-")]
+        what = (
+            f"{' and '.join(map(str, lost))} {'was' if len(lost) == 1 else 'were'} not written"
+            if lost
+            else "not all was shown"
+        )
+        interrupted(what, [*before, *(path for path in outputs.files(options.seed, repeat) if path not in missing)])
+    if failure is not None:
+        # The run has been shown all the same.
+        raise failure
     return result
 
 
-def _tell(result: Result | Runs, options: Options, outputs: Outputs, repeat: int, quiet: bool, title: str) -> None:
+def _tell(
+    result: Result | Runs,
+    options: Options,
+    outputs: Outputs,
+    repeat: int,
+    quiet: bool,
+    title: str,
+    wrote_json: bool,
+) -> None:
     """Shows a run's tables and what was written, and writes its timeline."""
     from ssdlab._runner import for_seed
 
     json_out, seeds = outputs.json, range(options.seed, options.seed + repeat)
     with heard(needed=bool(outputs.files(options.seed, repeat))):
         if title and not quiet and json_out != "-":
-            click.echo(title)
+            tell(title)
         if not quiet and json_out != "-":
             _show(result)
         if json_out == "-":
             _write_json(json_out, result)
         logs = [(outputs.requests, "a row a request"), (outputs.series, "time series")]
-        for path, what in [(json_out if json_out != "-" else None, "results"), *logs]:
+        for path, what in [(json_out if json_out != "-" and wrote_json else None, "results"), *logs]:
             if path is not None and not quiet:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
-                click.echo(f"wrote {shown} ({what})", err=json_out == "-")
+                tell(f"wrote {shown} ({what})", err=json_out == "-")
     if outputs.timeline is not None:
         from ssdlab import timeline as module
         from ssdlab.result import Result
@@ -204,15 +227,14 @@ def _tell(result: Result | Runs, options: Options, outputs: Outputs, repeat: int
         with heard(needed=True):
             if not quiet:
                 told = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
-                click.echo(told, err=json_out == "-")
+                tell(told, err=json_out == "-")
 
 
 def interrupted(what: str, kept: Sequence[str]) -> NoReturn:
-    """Ends after Ctrl-C, with a word on what there is."""
-    # The terminal has echoed "^C" at the start of the line.
-    start = "\n" if sys.stderr.isatty() else ""
-    say(f"{start}interrupted: {what}{'; kept: ' if kept else ''}{', '.join(kept)}")
-    raise click.exceptions.Exit(INTERRUPTED) from None
+    """Ends after a signal, with a word on what there is."""
+    kept_files = f"; kept: {', '.join(kept)}" if kept else ""
+    say(f"{signals.newline()}{signals.word()}: {what}{kept_files}")
+    raise click.exceptions.Exit(signals.status()) from None
 
 
 @commands.command()
@@ -249,19 +271,26 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], as_json: bool, **g
 
 
 def _play(
-    options: Options, repeat: int, threads: int | None, json_out: str | None, bar: bool, before: Sequence[str]
+    options: Options, repeat: int, threads: int | None, json_out: str | None, quiet: bool, before: Sequence[str]
 ) -> Result | Runs:
     from ssdlab.api import play_checked
 
     try:
-        with _bar() if bar else nullcontext((None, say)) as (progress, note):
+        with _progress(quiet) as (progress, note):
             return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
     except KeyboardInterrupt as error:
         told = str(getattr(error, "kept", "nothing was kept"))
         interrupted(f"{told} of this run" if before else told, before)
 
 
-def _bar() -> AbstractContextManager[tuple[Progress, Callable[[str], None]]]:
+def _progress(quiet: bool) -> AbstractContextManager[tuple[Progress | None, Callable[[str], None]]]:
+    """What shows how far a run is, and what prints a line beside it."""
+    if quiet:
+        return nullcontext((None, say))
+    if not sys.stderr.isatty():
+        from ssdlab import lines
+
+        return nullcontext((lines.requests(say), say))
     from ssdlab.progress import bar
 
     return bar()
@@ -276,7 +305,7 @@ def _show(result: Result | Runs) -> None:
 
 
 def _write_json(path: str, result: Result | Runs) -> None:
-    from ssdlab._runner import write
+    from ssdlab.output import write
 
     text = result.to_json()
     if path == "-":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ssdlab.cli.base import options_of, say
+from ssdlab.cli.base import options_of, say, tell
 
 if TYPE_CHECKING:
     from ssdlab import fio
@@ -143,7 +143,7 @@ def _write(parts: Sequence[Part | None], folder: str, said: dict[str, Any]) -> N
         assert part is not None, "Invariant: --write-toml needs a file"
         place = _place(parts, number, folder)
         make_folder(place, "--write-toml")
-        click.echo(part.command({**part.place(place), **{name: word for name, word in said.items() if word}}))
+        tell(part.command({**part.place(place), **{name: word for name, word in said.items() if word}}))
 
 
 def _place(parts: Sequence[Part | None], position: int, folder: str) -> str:
@@ -158,7 +158,7 @@ def _spare_inputs(
 ) -> None:
     """Refuses outputs that would take the place of the user's files, those of the last run too, before the first."""
     from ssdlab import foreign
-    from ssdlab._runner import check_outputs
+    from ssdlab.output import check_outputs
 
     inputs = (*foreign.INPUTS, given["device"], *(part.trace for part in parts if part is not None and part.trace))
     for files in outputs:

@@ -171,7 +171,7 @@ def fit(
     from ssdlab import table
     from ssdlab import trace as traces_module
     from ssdlab._core import InputError
-    from ssdlab._runner import check_outputs
+    from ssdlab.output import check_outputs
 
     if not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")

@@ -1,0 +1,325 @@
+"""What a sweep refuses, what it does with a cache that others use, and what it says while it waits."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab import cases
+from ssdlab.cache import Cache, key_of
+from ssdlab.cases import MOST_CASES, Elsewhere, Sweep
+from ssdlab.task import Answer
+
+SMALL: dict[str, Any] = {"run": {"requests": 200}, "axes": {"seed": [1, 2, 3, 4]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("[run]\nseed = -1", ("sweep.toml: seed: -1", "a whole number, 0 or more")),
+        ("[run]\nrequests = -5", ("sweep.toml: requests: -5", "1 or more")),
+        ("[run]\nrequests = 0", ("sweep.toml: requests: 0", "1 or more")),
+        ("[axes]\nrequests = [10, 0]", ("sweep.toml: requests: 0", "1 or more")),
+        (f"[axes]\nseed = [{10**40}]", ("sweep.toml: seed: 1000", "a whole number")),
+        (f"[run]\nwarmup = {1 << 63}", ("sweep.toml: warmup: 9223372036854775808",)),
+        (f"[run]\nrequests = {'1' * 5000}", ("sweep.toml: ", "must be TOML")),
+        (f"[run]\nx = {'[' * 5000}{']' * 5000}", ("sweep.toml: ", "must be TOML")),
+        ("[run]\nrequests = true", ("sweep.toml: requests: True",)),
+        ("[run]\nrequests = nan", ("sweep.toml: requests: nan",)),
+        ('[run]\nage = "a\\u0000b"', ("sweep.toml: age: 'a\\x00b'",)),
+        ('[run]\n"workload.requests" = 1e400', ("workload.requests",)),
+        ("[axes]\nseed = [1]\n[quick]\nseed = 3", ("sweep.toml: quick.seed: is no list",)),
+        ("[axes]\nseed = [1]\n[quick]\nseed = [[1]]", ("sweep.toml: quick.seed: is no list",)),
+        ("[axes.case]\na = { seed = 1 }", ("sweep.toml: axes.case: is the name of a column",)),
+    ],
+)
+def test_no_number_or_text_of_a_sweep_is_a_fault_of_ours(cli: Cli, tmp_path: Path, text: str, parts: Any) -> None:
+    (tmp_path / "sweep.toml").write_text(text)
+    done = cli("sweep", "sweep.toml")
+    assert done.returncode == 2, done.stderr
+    for part in ("error: ", *parts, "\n  help: "):
+        assert part in done.stderr
+    assert not list((tmp_path / "results").rglob("*.gz"))
+
+
+def test_a_billion_cases_are_counted_not_made(cli: Cli, tmp_path: Path) -> None:
+    axes = {f"ftl.{n}": list(range(1000)) for n in ("streams",)} | {
+        "seed": list(range(1000)),
+        "gc.choices": [*range(1000)],
+    }
+    text = "[axes]\n" + "".join(f'"{axis}" = {values}\n' for axis, values in axes.items())
+    (tmp_path / "sweep.toml").write_text(text)
+    done = cli("sweep", "sweep.toml")
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error: sweep.toml: has 1,000,000,000 cases (1000 ftl.streams x 1000 seed x 1000 gc.choices), more than 100,000"
+    )
+    largest = {"axes": {"seed": [*range(400)], "gc.choices": [*range(250)]}}
+    assert len(Sweep.read(largest).cases()) == MOST_CASES
+    largest["axes"]["requests"] = [1, 2]
+    with pytest.raises(ssdlab.InputError, match="has 200,000 cases"):
+        Sweep.read(largest).cases()
+    done = cli("run", "--repeat", 999999999999, "--requests", 1)
+    assert done.returncode == 2
+    assert "repeat is 999999999999\n  help: write 10,000 at most" in done.stderr
+
+
+def test_numbers_too_large_for_a_column_are_text(tmp_path: Path) -> None:
+    axis = {"big": {10**30: {"seed": 1}, 3: {"seed": 2}}}
+    found = ssdlab.sweep({"run": {"requests": 10}, "axes": axis}, cache=tmp_path).table
+    assert found["big"].to_list() == [str(10**30), "3"]
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_played(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text("[run]\nrequests = 10\n[axes]\nseed = [1, 2]\n")
+    (tmp_path / "file").write_text("mine")
+    for words, problem in (
+        (("--out", "x.txt"), "--out x.txt: the ending '.txt' says nothing"),
+        (("--out", "absent/x.csv"), "--out absent/x.csv: cannot be written: there is no folder"),
+        (("--cache", "file"), "--cache file: cannot be made: File exists"),
+        (("--cache", "file/cache"), "--cache file/cache: cannot be made: Not a directory"),
+        (("--files", "file"), "--files file: cannot be made: File exists"),
+        (("--worker-timeout", "-1"), "--worker-timeout"),
+    ):
+        done = cli("sweep", "sweep.toml", *words)
+        assert done.returncode == 2, done.stderr
+        assert problem in done.stderr
+        assert not list(tmp_path.rglob("*.json.gz")), "nothing has been played"
+    assert cli("sweep", "sweep.toml", "--out", "x.csv").returncode == 0
+    for option, path in (("--out", "y.txt"), ("--plot", "y.txt"), ("--out", "x.csv")):
+        assert cli("compare", "x.csv", "--by", "seed", option, path).returncode == 2
+    for option in ("--out", "--plot"):
+        assert "says nothing" in cli("lifetime", option, "x.txt").stderr
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def sealed(content: Any) -> bytes:
+    body = gzip.compress(json.dumps(content).encode())
+    return hashlib.sha256(body).hexdigest().encode() + body
+
+
+def spoilers(entries: list[Path]) -> dict[str, Callable[[], object]]:
+    """Ways to spoil the first of three entries, and what is said of each."""
+    first, second, third = entries
+
+    def folder() -> None:
+        first.unlink()
+        (first / "inside").mkdir(parents=True)
+
+    def loop() -> None:
+        first.unlink()
+        first.symlink_to(first.name)
+
+    def without(part: str) -> None:
+        content = json.loads(gzip.decompress(first.read_bytes()[64:]))
+        del content["data"][part]
+        first.write_bytes(sealed(content))
+
+    return {
+        "holds the result of another case": lambda: shutil.copy(second, first),
+        "is no result of this ssdlab (1 more likewise)": lambda: (
+            first.write_bytes(sealed({})),
+            third.write_bytes(sealed({"data": {"manifest": {}}})),
+        ),
+        "is no result of this ssdlab": lambda: without("host"),
+        "cannot be read (Is a directory)": folder,
+        "cannot be read (Too many levels of symbolic links)": loop,
+        "is damaged": lambda: first.write_bytes(sealed([1])),
+    }
+
+
+@pytest.mark.parametrize("way", range(6))
+@pytest.mark.filterwarnings("ignore")
+def test_an_entry_counts_for_its_own_case_only_and_stops_nothing(tmp_path: Path, way: int) -> None:
+    first = ssdlab.sweep(SMALL, cache=tmp_path)
+    entries = sorted(tmp_path.rglob("*.json.gz"))
+    assert len({entry.parent for entry in entries}) == 4, "each in a folder of its own"
+    says, spoil = list(spoilers(entries[:3]).items())[way]
+    spoil()
+    with pytest.warns(UserWarning, match="played again") as told:
+        again = ssdlab.sweep(SMALL, cache=tmp_path)
+    assert str(told[0].message) == f"{entries[0]} {says}: played again"
+    assert again.played == (2 if "likewise" in says else 1)
+    assert again.table.equals(first.table)
+    assert ssdlab.sweep(SMALL, cache=tmp_path).played == 0, "what was in its place is gone from there"
+
+
+def test_a_file_in_place_of_a_folder_of_entries_stops_nothing(tmp_path: Path) -> None:
+    first = ssdlab.sweep(SMALL, cache=tmp_path)
+    folder = min(path.parent for path in tmp_path.rglob("*.json.gz"))
+    shutil.rmtree(folder)
+    folder.write_text("mine")
+    again = ssdlab.sweep(SMALL, cache=tmp_path)
+    assert (again.played, again.table.equals(first.table)) == (1, True)
+    assert [path.read_text() for path in tmp_path.glob("*.aside")] == ["mine"], "it is put aside"
+
+
+def test_a_failure_of_another_case_is_none_of_this_one(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    one, two = "ab" * 32, "ab" + "cd" * 31
+    cache.fail(one, "too bad")
+    shutil.copy(cache._path(one, ".failed.gz"), cache._path(two, ".failed.gz"))
+    assert (cache.failure(one), cache.failure(two)) == ("too bad", None)
+    for content in ({}, {"key": two}, {"key": two, "error": 3}):
+        Path(cache._path(two, ".failed.gz")).write_bytes(sealed(content))
+        assert cache.failure(two) is None
+
+
+def test_entries_have_the_rights_of_other_files(tmp_path: Path) -> None:
+    ssdlab.sweep(SMALL, cache=tmp_path)
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert {entry.stat().st_mode for entry in tmp_path.rglob("*.json.gz")} == {plain.stat().st_mode}
+
+
+CLAIMANT = """
+import sys, time
+from ssdlab.cache import Cache
+claim = Cache(sys.argv[1]).claim(sys.argv[2])
+print("claimed" if claim else "refused", flush=True)
+time.sleep(60)
+"""
+
+
+def claimant(folder: Path, key: str) -> subprocess.Popen[str]:
+    """Another process that has asked for a case, and says what it was told."""
+    return subprocess.Popen([sys.executable, "-c", CLAIMANT, folder, key], stdout=subprocess.PIPE, text=True)
+
+
+def says(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_a_case_is_claimed_by_one_and_free_when_that_is_killed(tmp_path: Path) -> None:
+    cache, key = Cache(tmp_path), "ab" * 32
+    mine = cache.claim(key)
+    assert mine is not None
+    assert Cache(tmp_path).claim(key) is None, "nor by another sweep of this process"
+    other = claimant(tmp_path, key)
+    assert says(other) == "refused"
+    other.kill()
+    mine.release()
+    assert not list(tmp_path.rglob("*.claim"))
+    other = claimant(tmp_path, key)
+    assert says(other) == "claimed"
+    assert cache.claim(key) is None
+    other.kill()
+    other.wait()
+    again = cache.claim(key)
+    assert again is not None, "a claim ends with its process"
+    again.release()
+    assert not list(tmp_path.rglob("*.claim"))
+
+
+def test_three_sweeps_play_each_case_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[str] = []
+    keep = Cache.put
+
+    def put(self: Cache, key: str, payload: Any) -> None:
+        played.append(key)
+        keep(self, key, payload)
+
+    monkeypatch.setattr(Cache, "put", put)
+    monkeypatch.setattr(cases, "POLL_S", 0.01)
+    begin = threading.Barrier(3)
+    outcomes: list[Any] = []
+
+    def one() -> None:
+        begin.wait()
+        outcomes.append(ssdlab.sweep({**SMALL, "axes": {"seed": [*range(24)]}}, cache=tmp_path, threads=1))
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(played) == sorted(set(played))
+    assert len(played) == sum(outcome.played for outcome in outcomes) == 24
+    assert all(outcome.table.equals(outcomes[0].table) for outcome in outcomes)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".json.gz")]
+
+
+def test_a_sweep_takes_other_cases_first_and_over_from_one_that_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cases, "POLL_S", 0.01)
+    first = ssdlab.run(requests=200, seed=1)
+    key = key_of(first.manifest.to_dict())
+    other = claimant(tmp_path, key)
+    assert says(other) == "claimed"
+    done: list[int] = []
+
+    def progress(now: cases.Progress) -> None:
+        done.append(now.done)
+        if done.count(3) == 2:  # it has waited for the other
+            os.kill(other.pid, signal.SIGKILL)
+
+    with pytest.warns(UserWarning, match="played by another sweep: waiting for it"):
+        outcome = ssdlab.sweep(SMALL, cache=tmp_path, threads=1, progress=progress)
+    other.wait()
+    assert outcome.played == 4
+    assert outcome.table["host.read.latency_ns.mean"][0] == first.host.read.latency_ns.mean
+    assert {3, 4} <= set(done)
+
+
+def test_what_killed_sweeps_leave_is_removed_and_what_is_used_is_not(tmp_path: Path) -> None:
+    ssdlab.sweep(SMALL, cache=tmp_path)
+    shard = next(path for path in tmp_path.iterdir())
+    cache, key = Cache(tmp_path), shard.name + "0" * 62
+    mine = cache.claim(key)
+    assert mine is not None
+    stale = [shard / "tmpabc.tmp", shard / ".x.json.gz.0000aaaa.tmp", shard / f"{'1' * 64}.claim"]
+    young = shard / "young.tmp"
+    for path in (*stale, young):
+        path.write_text("half")
+    for path in (*stale, shard / f"{key}.claim"):
+        os.utime(path, (1, 1))
+    ssdlab.sweep(SMALL, cache=tmp_path)
+    assert not any(path.exists() for path in stale)
+    assert young.exists()
+    assert (shard / f"{key}.claim").exists()
+    mine.release()
+
+
+class Deserted(Elsewhere):
+    """A cluster that has lost all its workers: no case comes to an end."""
+
+    def __init__(self, limit: int) -> None:
+        self.checks, self.limit = 0, limit
+
+    def submit(self, options: Any, key: str, manifest: Any) -> Future[Answer]:
+        return Future()
+
+    def check(self) -> None:
+        self.checks += 1
+        if self.checks > self.limit:
+            raise ssdlab.SimulationError("no worker for long")
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_sweep_that_nobody_plays_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "WAIT_S", 0.001)
+    place = Deserted(5)
+    monkeypatch.setattr(cases, "Here", lambda threads: place)
+    with pytest.raises(ssdlab.SimulationError, match="no worker for long"):
+        ssdlab.sweep(SMALL, cache=tmp_path)
+    assert place.checks == 6
+    assert not list(tmp_path.rglob("*.claim"))
