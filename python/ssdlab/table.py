@@ -372,7 +372,7 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
     words = {True: "holds", False: "FAILS", None: "-"}
     rows: list[tuple[str, ...]] = []
     for verdict in verdicts:
-        claim, measured = verdict
+        claim, measured = verdict.claim, verdict.measured
         low, high = (number(end) for end in claim.accept)
         rows.append(
             (
@@ -383,10 +383,11 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
                 with_interval(measured.value, measured.ci95),
                 f"{low} … {high}",
                 words[verdict.passed],
+                verdict.proves,
                 measured.note,
             )
         )
-    columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "note")
+    columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "proves", "note")
     return Table(f"{id}: {about}", columns, rows, left=3)
 
 
