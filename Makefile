@@ -12,10 +12,10 @@ BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint docs wheel browser bench clean
+.PHONY: help build run test lint docs wheel browser bench claims-check clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 build: $(BUILT) ## build the extension module and the CLI into .venv
 
@@ -34,6 +34,9 @@ lint: $(BUILT) $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(BIN)/ruff check python tests studies docs
 	$(BIN)/ruff format --check python tests studies docs
 	$(BIN)/mypy
+
+claims-check: $(BUILT) $(TOOLS) ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
+	$(BIN)/python -m pytest tests/test_claims.py --all-claims
 
 docs: $(BUILT) $(TOOLS) ## build the documentation into target/docs; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs

@@ -79,22 +79,25 @@ class Bench:
             function: Measuring = getattr(module, name)
             return function(_Tables(self, module, pull))
 
-    def moves(self, wanted: Callable[[str, Lever], bool] = lambda id, lever: True) -> Iterator[Moved]:
-        """What every lever of the study's predicted claims does; ``wanted`` chooses claims and levers."""
+    def moves(
+        self, wanted: Callable[[str, Lever], bool] = lambda id, lever: True, function: str | None = None
+    ) -> Iterator[Moved]:
+        """What every lever of the study's predicted claims does, or of those that one function measures; ``wanted``
+        chooses claims and levers."""
         from .study import Predicted, measuring
 
         module = self.study._module()
         assert module is not None
         claims = {claim.id: claim for claim in self.study.claims}
-        for function in measuring(module):
+        for measured in measuring(module):
+            name = measured.__name__
             levers: dict[Lever, list[str]] = {}
-            for id, proof in function.proofs.items():
+            for id, proof in measured.proofs.items():
                 for lever in proof.levers if isinstance(proof, Predicted) else ():
                     if wanted(id, lever):
                         levers.setdefault(lever, []).append(id)
-            if not levers:
+            if not levers or function not in (None, name):
                 continue
-            name = function.__name__  # type: ignore[attr-defined]
             before = self.measure(name)
             for lever, ids in levers.items():
                 after = self.measure(name, lever)

@@ -83,7 +83,10 @@ class Predicted(NamedTuple):
     levers: tuple[Lever, ...] = ()
     """Each moves the measured value. Only a claim that is not measured may have none."""
 
-    kind = "predicted"
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "predicted"
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.levers))
@@ -105,7 +108,10 @@ class Fitted(NamedTuple):
 
     constants: tuple[Constant, ...]
 
-    kind = "fitted"
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "fitted"
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.constants))
@@ -117,7 +123,10 @@ class ByConstruction(NamedTuple):
 
     why: str
 
-    kind = "by construction"
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "by construction"
 
     def __str__(self) -> str:
         return self.why
@@ -156,6 +165,7 @@ class Measured(NamedTuple):
 class Measuring(Protocol):
     """A function of ``study.py`` that measures claims."""
 
+    __name__: str
     proofs: dict[str, Proof]
 
     def __call__(self, tables: Mapping[str, polars.DataFrame]) -> dict[str, Measured]:

@@ -237,7 +237,7 @@ def _each(names: str) -> str:
 def _schemes(tables: Tables) -> dict[str, Measured]:
     """What the schemes do."""
     runs = tables["runs"]
-    found = {}
+    found: dict[str, Measured] = {}
     for chip in CHIPS:
         suspended = runs.filter(pl.col("device") == CHIPS[chip], pl.col("scheme") == "pes-ipc")
         found |= {

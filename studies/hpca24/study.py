@@ -289,7 +289,7 @@ def _code_claims(tables: Tables) -> dict[str, Measured]:
     return {
         **{f"rif.chunk.{kib}k": Measured(chunks[kib], note=f"of error rates, {CHUNK_PAGES:,} pages") for kib in (4, 1)},
         "rif.rearranged.equal": Measured(ecc.ecc_rearranged_differs(10_000, 1)),
-        "rif.code.shape": Measured(len(_counts(0.006).pruned) - 1),
+        "rif.code.shape": Measured(len(ecc_simulate(0.006, 0, 1, ERRORS, SCHEDULE, 1, 1)[4]) - 1),
         "rif.code.length": Measured(ECC_BITS),
     }
 
