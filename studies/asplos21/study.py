@@ -59,6 +59,7 @@ TABLES = {
 SENSES = (2, 3, 2)
 SENSE, T_PRE = 39_000, 24_000
 T_DMA, T_ECC, T_SET, T_RST = 16_000, 20_000, 1_000, 5_000
+STEPS = tuple(range(1, 26))
 CUT = 10_000
 """What is cut of tPRE where the equations are checked."""
 WRITE_DOMINANT = ("stg_0", "hm_0")
@@ -72,6 +73,7 @@ BRIEF = {
         "age": ["1K, 3 mo", "2K, 6 mo"],
         "seed": [1],
     },
+    "": {"STEPS": (1, 24, 25)},
     "similar": {"requests": 6000, "warmup": 2000, "seed": [1]},
 }
 """For the levers of what is predicted: ssdlab.levers."""
@@ -90,7 +92,7 @@ def _lone() -> pl.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         rpt, model = Path(folder) / "rpt.csv", Path(folder) / "steps.csv"
         rpt.write_text(f"pec,months,cut\n100000,1200,{CUT / T_PRE}\n")
-        for steps in range(1, 26):
+        for steps in STEPS:
             # A table of forty steps.
             model.write_text(f"pec,months,steps,pages\n0,0,{steps},1\n90000,1000,40,1\n")
             settings = {

@@ -30,7 +30,7 @@ from ssdlab.study import (
 )
 
 CHIP = "tlc48-reo"
-_FEW: dict[str, Any] = {"requests": 3000, "warmup": 300, "workload": ["prxy_1"]}
+_FEW: dict[str, Any] = {"requests": 2000, "warmup": 200, "workload": ["prxy_1"]}
 # Blocks so small that they are erased in so few requests.
 _ERASING = _FEW | {"requests": 6000, "geometry.pages": 24, "workload.footprint": "4GiB"}
 BRIEF: dict[str, dict[str, Any]] = {
