@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from .study import Claim, Lever, Measured, Measuring, Study
 
-POPULATION = 8, 15
+POPULATION = 4, 12
 """Chips and blocks of each in a brief run, at most."""
 
 LEAST_MOVE = 0.01
