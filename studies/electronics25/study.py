@@ -282,7 +282,7 @@ def _chip_claims(tables: Tables) -> dict[str, Measured]:
         "reo.two_loops.2k5": predicted(off("reo", "ispe")),
         "reo.mispredict.life": predicted(off("reo", "ispe")),
         "reo.mispredict.life.reo_minus": predicted(off("reo-minus", "ispe")),
-        "reo.weak_ecc.life": predicted(off("reo", "reo-minus"), chip("erasing.rber_incomplete")),
+        "reo.weak_ecc.life": predicted(off("reo", "reo-minus"), chip("erasing.loop_stress")),
         "reo.i_ispe.fresh": predicted(off("reo-minus", "i-ispe")),
         "reo.i_ispe.loops.2k5": predicted(off("i-ispe", "ispe")),
         "reo.loops3.pulse reo.tables.bytes reo.vpt.bytes": by_construction("arithmetic on the chip's sizes"),
