@@ -290,42 +290,28 @@ def levered_chip(name: str, lever: Lever) -> str:
     """The file of a chip with one constant multiplied."""
     from .characterize import load
 
-    section, _, key = lever.name.partition(".")
-    factor = float(lever.to)
-    lines: dict[str, list[str]] = {}
-    sources: dict[str, list[str]] = {}
-    found = False
-    for part, constant, value, _, source in load(name, chips=1, blocks=1).constants:
-        text = value
-        if (part, constant) == (section, key):
-            found = True
-            text = _times(value, factor)
-            source = f"assumed (lever: x {factor:g})"
-        lines.setdefault(part, []).append(f"{constant} = {text}")
-        sources.setdefault(part, []).append(f"{constant} = {_quoted(source)}")
-    if not found:
+    constants = load(name, chips=1, blocks=1).constants
+    if lever.name not in {f"{part}.{key}" for part, key, *_ in constants}:
         raise InputError(
-            f"lever {lever}: {name} has no such constant\n  help: `ssdlab characterize {name} --constants`"
+            f"lever {lever}: {name} has no such constant\n  help: `ssdlab characterize {name} --constants` lists them"
         )
-    parts = [f"[{part}]\n" + "\n".join(keys) for part, keys in lines.items()]
-    parts += [f"[source.{part}]\n" + "\n".join(keys) for part, keys in sources.items()]
+    sections: dict[str, list[str]] = {}
+    for part, key, value, _, source in constants:
+        levered = f"{part}.{key}" == lever.name
+        text = _times(value, float(lever.to)) if levered else value
+        sections.setdefault(part, []).append(f"{key} = {text}")
+        why = f"assumed ({lever})" if levered else source
+        # A string of JSON is one of TOML.
+        sections.setdefault(f"source.{part}", []).append(f"{key} = {json.dumps(why)}")
+    parts = [f"[{section}]\n" + "\n".join(lines) for section, lines in sections.items()]
     return f'about = "{name}, levered"\n\n' + "\n\n".join(parts) + "\n"
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 def _times(value: str, factor: float) -> str:
-    """A constant of a chip file, which is TOML, multiplied."""
+    """A constant, as a chip file has it, multiplied."""
     if value.startswith("["):
         return "[" + ", ".join(_times(item.strip(), factor) for item in value[1:-1].split(",")) + "]"
     if value.startswith('"'):
         return f'"{scaled(value[1:-1], factor)}"'
-    times = float(value) * factor
-    return str(round(times)) if re.fullmatch(r"-?[0-9]+", value) and key_is_whole(value) else f"{times:.9g}"
-
-
-def key_is_whole(value: str) -> bool:
-    """Whether a constant is written as a whole number; those that need not be whole accept one too."""
-    return "." not in value
+    # What is whole is written without a point.
+    return f"{float(value) * factor:.9g}" if "." in value else f"{round(int(value) * factor)}"

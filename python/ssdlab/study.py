@@ -114,7 +114,9 @@ class Fitted(NamedTuple):
         return "fitted"
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.constants))
+        files = dict.fromkeys(constant.file for constant in self.constants)
+        names = {file: ", ".join(name for of, name in self.constants if of == file) for file in files}
+        return "; ".join(f"{file}: {names[file]}" for file in files)
 
 
 class ByConstruction(NamedTuple):

@@ -374,6 +374,8 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
     for verdict in verdicts:
         claim, measured = verdict.claim, verdict.measured
         low, high = (number(end) for end in claim.accept)
+        # What moves a predicted claim is in --json and in reports.
+        reason = "" if verdict.proves in ("", "predicted") else str(verdict.proof)
         rows.append(
             (
                 claim.id,
@@ -384,7 +386,7 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
                 f"{low} … {high}",
                 words[verdict.passed],
                 verdict.proves,
-                measured.note,
+                "; ".join(part for part in (measured.note, reason) if part),
             )
         )
     columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "proves", "note")
