@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from unittest import mock
 
 from ._core import InputError
 from ._runner import Options, _open, play
@@ -136,11 +135,14 @@ class Bench:
             module.load = load  # type: ignore[attr-defined]
         if hasattr(module, "ssdlab"):
             module.ssdlab = _Namespace(run, device)  # type: ignore[attr-defined]
-        schemes = {}
-        if lever is not None and lever.kind == "scheme" and {lever.name, lever.to} <= lifetime.SCHEMES.keys():
-            schemes = {lever.name: lifetime.SCHEMES[str(lever.to)]}
-        with mock.patch.dict(lifetime.SCHEMES, schemes):
+        # Lives of blocks are not runs: they know the schemes by this table.
+        known = dict(lifetime.SCHEMES)
+        if lever is not None and lever.kind == "scheme" and {lever.name, lever.to} <= known.keys():
+            lifetime.SCHEMES[lever.name] = known[str(lever.to)]
+        try:
             yield pull
+        finally:
+            lifetime.SCHEMES.update(known)
 
     def table(self, module: ModuleType, name: str, pull: _Pull) -> polars.DataFrame:
         """A table of the study: computed, or of a sweep's brief cases; as it would be read from its file."""
