@@ -24,6 +24,12 @@ class Table(NamedTuple):
     rows: list[tuple[str, ...]]
     left: int = 1
     """So many columns from the left are text; the others are numbers, flush right."""
+    right: int = 0
+    """So many columns from the right are text too."""
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column is text: flush left, and wrapped where there is no room."""
+        return column < self.left or column >= len(self.columns) - self.right
 
 
 def show(tables: Iterable[Table], footnotes: Iterable[str] = ()) -> None:
@@ -42,7 +48,9 @@ def _plain(table: Table) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
     lines = [table.title]
     for row in rows:
-        cells = (c.ljust(w) if i < table.left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        cells = (
+            c.ljust(w) if table.is_text(i) else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        )
         lines.append(("  " + "  ".join(cells)).rstrip())
     return lines
 
@@ -59,7 +67,9 @@ def _show_rich(tables: Iterable[Table], footnotes: Iterable[str]) -> None:
             title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style="cyan"
         )
         for i, name in enumerate(table.columns):
-            drawn.add_column(name, justify="left" if i < table.left else "right", no_wrap=i > 0 and i >= table.left)
+            drawn.add_column(
+                name, justify="left" if table.is_text(i) else "right", no_wrap=i > 0 and not table.is_text(i)
+            )
         for row in table.rows:
             drawn.add_row(*(Text(cell, style="dim" if cell.startswith("~") else "") for cell in row))
         console.print(drawn)
@@ -390,7 +400,7 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
             )
         )
     columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "proves", "note")
-    return Table(f"{id}: {about}", columns, rows, left=3)
+    return Table(f"{id}: {about}", columns, rows, left=3, right=2)
 
 
 def of_ecc(found: polars.DataFrame) -> Table:
