@@ -14,6 +14,7 @@ a lever, on the small runs that the study's ``BRIEF`` describes::
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import tempfile
@@ -150,12 +151,19 @@ class Bench:
 
         import polars
 
-        computed = getattr(module, "TABLES", {})
-        found = computed[name](None) if name in computed else self._sweep(name, getattr(module, "BRIEF", {}), pull)
-        return polars.read_csv(io.StringIO(found.write_csv()), infer_schema_length=None)
+        computed, text = getattr(module, "TABLES", {}), io.StringIO()
+        if name in computed:
+            computed[name](None).write_csv(text)
+        else:
+            rows = self._sweep(name, getattr(module, "BRIEF", {}), pull)
+            writer = csv.DictWriter(text, list(dict.fromkeys(column for row in rows for column in row)))
+            writer.writeheader()
+            writer.writerows(rows)
+        text.seek(0)
+        return polars.read_csv(text, infer_schema_length=None)
 
-    def _sweep(self, name: str, briefs: Mapping[str, Mapping[str, Any]], pull: _Pull) -> polars.DataFrame:
-        from .cases import Sweep, _frame
+    def _sweep(self, name: str, briefs: Mapping[str, Mapping[str, Any]], pull: _Pull) -> list[dict[str, Any]]:
+        from .cases import Sweep
 
         sweep, brief = Sweep.read(self.study.sweeps[name]), dict(briefs.get(name, {}))
         chosen = {axis: brief.pop(axis) for axis in list(brief) if axis in sweep.axes}
@@ -172,7 +180,7 @@ class Bench:
         for case in sweep._replace(quick=chosen).cases(quick=True):
             options = case.options._replace(**words, settings=(*case.options.settings, *settings))
             rows.append({**case.labels, **self._play(pull.options(options))})
-        return _frame(rows, list(sweep.axes))
+        return rows
 
     def _play(self, options: Options) -> dict[str, Any]:
         simulation = _open(options)
