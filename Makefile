@@ -31,10 +31,10 @@ WORKSPACE := --workspace --lib --tests
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs wheel programs tested soak bench clean
+.PHONY: help build run quick test lint check-all docs wheel programs tested claims-check soak bench clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
 
 build: $(BUILT) ## build the extension module and the CLI into .venv
 
@@ -61,6 +61,9 @@ lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(BIN)/ruff check python tests studies docs
 	$(BIN)/ruff format --check python tests studies docs
 	$(BIN)/mypy
+
+claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
+	$(BIN)/python -m pytest tests/test_claims.py --all-claims
 
 check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: every random case, the documentation's site, the wheel; then writes .ci/stamp
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet

@@ -73,6 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden, and output shown in docs, anew")
+    parser.addoption("--all-claims", action="store_true", help="pull every lever of every claim (make claims-check)")
     parser.addoption("--wheel", type=Path, metavar="FILE", help="also test this wheel of the checkout (make wheel)")
 
 

@@ -25,6 +25,77 @@ def test_a_population_is_measured_into_tables_and_figures(cli: Cli, tmp_path: Pa
     assert (tmp_path / "again" / "steps.csv").read_bytes() == kept
 
 
+def chip_file(folder: Path, **constants: object) -> Path:
+    """tlc48-reo with other constants of [erasing]."""
+    lines = (Path(__file__).parent.parent / "presets" / "chips" / "tlc48-reo.toml").read_text().splitlines()
+    section = ""
+    for number, line in enumerate(lines):
+        section = line if line.startswith("[") else section
+        key = line.split(" = ")[0]
+        if section == "[erasing]" and key in constants:
+            lines[number] = f"{key} = {constants[key]}"
+    file = folder / "chip.toml"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("grains", "t_grain", "loops"), [(3, '"700us"', 3), (5, '"500us"', 3), (7, '"500us"', 5), (9, '"300us"', 2)]
+)
+def test_the_tables_of_characterize_are_those_of_the_drive(
+    tmp_path: Path, grains: int, t_grain: str, loops: int
+) -> None:
+    write = tmp_path / "write.trace"
+    write.write_text("0 0 0 32 0\n")  # MQSim's format: a page is written, and its block erased first.
+    grain_ns = {'"700us"': 700_000, '"500us"': 500_000, '"300us"': 300_000}[t_grain]
+    seen = set()
+    for needed in range(grains * loops):
+        # A block that needs half a grain more.
+        file = chip_file(tmp_path, grains=grains, t_grain=t_grain, loops=loops, fresh=needed + 0.5, fresh_spread=0)
+        chip = characterize.load(file, chips=1, blocks=1)
+        table = {(row["loops"], row["range"]): row for row in characterize.ept(chip).iter_rows(named=True)}
+        assert len(table) == 8 * loops
+        for scheme, column in (("reo-minus", "t1_ms"), ("reo", "t2_ms")):
+            # electronics25 section 4: the first loop begins with a short pulse; fail bits choose the last pulse.
+            pulses, done, loop, ended = [2], 2, 0, False
+            while done < needed + 0.5 and not ended:
+                rest = len(pulses) == 1
+                full, loop = (grains - 2, 0) if rest else (grains, loop + 1)
+                cell = table.get((loop + 1, chip.fail_range(chip.fail_bits(needed + 0.5 - done))))
+                if loop == loops:
+                    break
+                ms = None if cell is None else cell[column]
+                pulse = full if ms is None else min(full, round(ms * 1e6 / grain_ns))
+                if cell is not None:
+                    assert ms == pytest.approx(pulse * grain_ns / 1e6), (needed, scheme, loop)
+                    seen.add((loop, cell["range"], column))
+                if pulse == 0:
+                    break
+                pulses.append(pulse)
+                done += pulse
+                ended = pulse < full and scheme == "reo"
+            settings = {"chip.model": str(file), "ftl.erase_when": "opened", "bus.t_command": "0us"}
+            one = {f"geometry.{part}": 1 for part in ("channels", "chips", "planes")}
+            run = ssdlab.run("electronics25", write, scheme=scheme, age="pec=0,fill=0.5", settings=settings | one)
+            took = round(run["usage.die.erase"] / 100 * run["host.elapsed_s"] * 1e9)
+            assert took == sum(pulses) * grain_ns + len(pulses) * 100_000, (needed, scheme, pulses)
+    assert len(seen) > 4 * loops
+
+
+def test_the_rpt_and_the_vpt_of_characterize_are_those_of_the_drive(tmp_path: Path) -> None:
+    file = chip_file(tmp_path, gate_grain=0.02)
+    # Whatever population is looked at.
+    chip = characterize.load(file, chips=2, blocks=2)
+    drive = ssdlab.run("asplos21", "random-read-8k", scheme="ar2", requests=1, settings={"chip.model": str(file)})
+    profiled = characterize.rpt(chip).select("pec", "months", "cut").rows()
+    assert profiled == [tuple(row) for row in drive.manifest.device.rpt]
+    volts = characterize.wordline_speeds(chip)["gate_v"]
+    # exp(2.36 V) times the slowest wordline's shift is the fastest's, 1.4, at 0.143 V.
+    assert volts.max() == pytest.approx(0.14)
+    assert volts.n_unique() == 8
+    assert characterize.gate_voltages(chip).height == 51
+
+
 def test_every_constant_of_every_chip_has_a_source(cli: Cli) -> None:
     for name in Chip.names():
         chip = characterize.load(name, chips=1, blocks=1)

@@ -153,11 +153,16 @@ def test_the_claims_command_prints_json_and_tells_what_fails(tmp_path: Path) -> 
 
     found = json.loads(call("claims", "theory", "--json"))
     assert len(found) == 12
-    assert set(found[0]) == {"id", "kind", "published", "accept", "measured", "ci", "pass", "note"}
+    assert set(found[0]) == {
+        "id", "kind", "published", "accept", "measured", "ci", "pass", "proves", "proof", "note",
+    }  # fmt: skip
+    assert {claim["proves"] for claim in found} == {"predicted"}
+    assert found[0]["proof"] == "chip.t_read x 1.2, bus.bandwidth x 1.2, host.t_submit x 1.2"
     failing = [claim for claim in found if not claim["pass"]]
     assert [(claim["id"], claim["measured"]) for claim in failing] == [("theory.lone.read", 84.872)]
     assert "FAILS" in call("claims")
     assert "12 claims: 11 hold, 1 fail, 0 not measured" in call("claims")
+    assert "  predicted: 11 hold, 1 fail, 0 not measured\n  fitted: 0 hold" in call("claims")
     shutil.rmtree(folder / "results")
     assert "not run yet" in call("claims")
     assert "theory" in call("list")

@@ -24,7 +24,7 @@ from ssdlab._runner import cpus
 Constants = dict[str, dict[str, Any]]
 FOLDER = Path(__file__).parent
 
-STEPS = "fitted (rr.steps.*, rr.merr.*, rif.retention.*)"
+STEPS = "fitted (rr.steps.*, rr.tread.*, rr.merr.*, rr.margin.*, rif.retention.*)"
 TIMING = "fitted (rr.safe.*, rr.teval20.fresh, rr.tpre*, rr.tdisch*, rr.both.1k.0, rr.rpt.*)"
 SPREAD = "assumed (narrow: at 10 million pages a wider spread breaks the fewest steps of rr.steps.*.min)"
 DISTURB = "assumed (linear in reads and growing with wear: Y. Cai et al., DSN'15; size for this chip not published)"
@@ -43,8 +43,8 @@ TLC: Constants = {
         "width_wear": (0.063327, STEPS),
         "width_shift": (0.025016, STEPS),
         "width_factor": (0.05, "assumed (pages that leak more are slightly wider)"),
-        "cold_errors": (2.4, "fitted (rr.merr.temp.*)"),
-        "cold_power": (0.78, "fitted (rr.merr.temp.*)"),
+        "cold_errors": (2.4, "fitted (rr.merr.temp.*, rr.margin.*)"),
+        "cold_power": (0.78, "fitted (rr.merr.temp.*, rr.margin.*)"),
         "disturb": (0.1, DISTURB),
         "disturb_wear": (0.5, DISTURB),
         "retry_step": (0.17368, STEPS),
@@ -83,7 +83,7 @@ TLC: Constants = {
 }
 
 EPULSE = "electronics25 section 3.2 and Table 2"
-LIFE = "fitted (reo.nispe*, reo.mtbers.1k, reo.std.3k5, reo.life.*)"
+LIFE = "fitted (reo.nispe*, reo.mtbers.1k, reo.std.3k5, reo.life.base)"
 FAIL = "electronics25 section 5.2, Fig. 15"
 MARGIN = "fitted (reo.margin.*, reo.ept.t2, reo.c1.mrber, reo.c2.mrber)"
 ERASING = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._core import RPT_MARGIN, RPT_MONTHS, RPT_PEC, Chip, InputError
+from ._core import EPT_FIRST, EPT_RANGES, Chip, InputError
 from ._runner import cpus
 
 if TYPE_CHECKING:
@@ -125,25 +125,16 @@ def both_cuts(
     return polars.DataFrame(rows, schema=["pec", "months", "pre", "disch", "m_err"], orient="row")
 
 
-def rpt(
-    chip: Chip,
-    *,
-    pec: Sequence[int] = RPT_PEC,
-    months: Sequence[float] = RPT_MONTHS,
-    margin: int = RPT_MARGIN,
-) -> polars.DataFrame:
-    """The read-timing parameter table (asplos21 section 5.2.3, Fig. 11): the largest cut of tPRE that leaves ``margin``
-    errors to the capability at 85 °C: pec, months, cut, m_err, failing (pages of the population that are expected to
-    fail in the last step under the cut)."""
+def rpt(chip: Chip) -> polars.DataFrame:
+    """The read-timing parameter table (asplos21 section 5.2.3, Fig. 11) that a drive with this chip has, profiled from
+    160 chips of 120 blocks: the largest cut of tPRE that leaves 14 errors to the capability at 85 °C. Columns: pec,
+    months, cut, m_err, failing (pages of this population that are expected to fail in the last step under the cut)."""
     import polars
 
     rows = []
-    for p in pec:
-        for m in months:
-            at = (p / 1e3, m, 85.0)
-            cut = chip.safe_pre_cut(at, margin)
-            cuts = (cut, 0.0, 0.0)
-            rows.append((p, m, cut, chip.m_err(at, cuts), chip.failing(at, cuts)))
+    for p, m, cut in chip.rpt():
+        at, cuts = (p / 1e3, m, 85.0), (cut, 0.0, 0.0)
+        rows.append((p, m, cut, chip.m_err(at, cuts), chip.failing(at, cuts)))
     return polars.DataFrame(rows, schema=["pec", "months", "cut", "m_err", "failing"], orient="row")
 
 
@@ -179,26 +170,32 @@ def constant(chip: Chip, section: str, key: str) -> float:
 
 
 LIFE_PEC = (0, 500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000, 5500, 6000)
-GRAINS = 7
-"""Grains of 0.5 ms in the default erase pulse of 3.5 ms (electronics25 section 5.1)."""
-RANGES = ("gamma", "delta", "2 delta", "3 delta", "4 delta", "5 delta", "6 delta", "7 delta")
-"""Fail-bit ranges by their upper ends (electronics25 Table 1)."""
-FIRST = 2
-"""Grains of a short first pulse, whose fail bits choose the rest where one loop suffices: 3.5 - 2.5 = 1 ms (the
-reading of electronics25 Table 1's first row)."""
+RANGES = ("gamma", "delta", *(f"{n} delta" for n in range(2, EPT_RANGES)))
+"""Fail-bit ranges of the EPT by their upper ends (electronics25 Table 1)."""
 
 
-def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC, most_loops: int = 5) -> polars.DataFrame:
+def grains_of(chip: Chip) -> int:
+    """Grains of the default erase pulse (electronics25 section 5.1: 3.5 ms in seven of 0.5 ms)."""
+    return int(constant(chip, "erasing", "grains"))
+
+
+def loops_of(chip: Chip) -> int:
+    """The most loops of an erase."""
+    return int(constant(chip, "erasing", "loops"))
+
+
+def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:
     """Minimum erase times under the conventional scheme, by m-ISPE (electronics25 section 5.1, Fig. 9): pec, grains (of
-    0.5 ms, no more than ``most_loops`` loops have), loops, blocks, and over these blocks the mean and the largest
+    the erase pulse, no more than all loops have), loops, blocks, and over these blocks the mean and the largest
     M_RBER."""
     import polars
 
+    most = grains_of(chip) * loops_of(chip)
     rows = []
     for p, blocks in zip(pec, chip.erase_lives(list(pec)), strict=True):
         for needed, _, rber in blocks:
-            grains = min(_whole(needed), GRAINS * most_loops)
-            rows.append((p, grains, -(-grains // GRAINS), rber))
+            grains = min(chip.least_grains(needed), most)
+            rows.append((p, grains, chip.loops_for(grains), rber))
     frame = polars.DataFrame(rows, schema=["pec", "grains", "loops", "rber"], orient="row")
     return (
         frame.group_by("pec", "grains", "loops")
@@ -211,35 +208,41 @@ def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC, most_loops: int = 
     )
 
 
-def _whole(needed: float) -> int:
-    return max(1, math.ceil(needed - 1e-9))
-
-
 def fail_bits(chip: Chip) -> polars.DataFrame:
     """Fail bits against the grains that are still to go (electronics25 Fig. 15): left, fail_bits."""
     import polars
 
-    rows = [(left, chip.fail_bits(float(left))) for left in range(GRAINS + 1)]
+    rows = [(left, chip.fail_bits(float(left))) for left in range(grains_of(chip) + 1)]
     return polars.DataFrame(rows, schema={"left": polars.Int64, "fail_bits": polars.Float64}, orient="row")
+
+
+def before_the_last_pulse(chip: Chip, needed: float) -> tuple[int, int, float]:
+    """The loop that ends the erase of a block that needs so many grains, the grains done before its last pulse, and the
+    fail bits then. Where one loop suffices a short first pulse comes before (electronics25 Table 1, first row)."""
+    loops = chip.loops_for(chip.least_grains(needed))
+    done = EPT_FIRST if loops == 1 else grains_of(chip) * (loops - 1)
+    return loops, done, chip.fail_bits(needed - done)
 
 
 def fail_ranges(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:
     """How many grains the last loop of a block takes, by loops and by the range of the fail bits before it
-    (electronics25 Fig. 16), over all ``pec``: loops, range (0 for up to gamma), grains, blocks, m_rber_max."""
+    (electronics25 Fig. 16), over all ``pec``: loops, range (0 for up to gamma; 8 for more than the EPT's last),
+    grains, blocks, m_rber_max."""
     import polars
 
-    gamma, delta = chip.fail_bits(1.0), chip.fail_bits(2.0) - chip.fail_bits(1.0)
     rows = []
     for blocks in chip.erase_lives(list(pec)):
         for needed, _, rber in blocks:
-            grains = _whole(needed)
-            loops = -(-grains // GRAINS)
-            done = FIRST if loops == 1 else GRAINS * (loops - 1)
-            found = chip.fail_bits(needed - done)
-            if loops <= 5 and found > 0:
-                index = 0 if found <= gamma else 1 + int((found - 1e-9) // delta)
-                rows.append((loops, min(index, len(RANGES) - 1), grains - done, rber))
-    frame = polars.DataFrame(rows, schema=["loops", "range", "grains", "rber"], orient="row")
+            loops, done, found = before_the_last_pulse(chip, needed)
+            if loops <= loops_of(chip) and found > 0:
+                index = chip.fail_range(found)
+                beyond = EPT_RANGES if index is None else index
+                rows.append((loops, beyond, chip.least_grains(needed) - done, rber))
+    frame = polars.DataFrame(
+        rows,
+        schema={"loops": polars.Int64, "range": polars.Int64, "grains": polars.Int64, "rber": polars.Float64},
+        orient="row",
+    )
     return (
         frame.group_by("loops", "range", "grains")
         .agg(blocks=polars.len().cast(polars.Int64), m_rber_max=polars.col("rber").max())
@@ -248,70 +251,36 @@ def fail_ranges(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFram
 
 
 def ept(chip: Chip, *, requirement: float | None = None) -> polars.DataFrame:
-    """The erase-timing parameter table (electronics25 Table 1): loops, range, t1_ms (just long enough for every block
-    in the range) and t2_ms (as much shorter as the errors of incomplete erasure leave room to the requirement).
-
-    A cell that no block of the population falls into follows from the fail-bit law of Fig. 15.
-    """
+    """The erase-timing parameter table (electronics25 Table 1) that a drive with this chip has: loops, range, t1_ms
+    (just long enough for every block in the range) and t2_ms (as much shorter as the errors of incomplete erasure leave
+    room to the requirement)."""
     import polars
 
     if requirement is None:
         requirement = constant(chip, "erasing", "requirement")
-    gamma, delta = chip.fail_bits(1.0), chip.fail_bits(2.0) - chip.fail_bits(1.0)
-    seen = fail_ranges(chip)
-    rows = []
-    for loops in range(1, 6):
-        of = seen.filter(polars.col("loops") == loops)
-        # The most errors of a block that needs so many loops: one that just needs the last grain of the last.
-        worst = chip.m_rber(GRAINS * loops - constant(chip, "erasing", "fresh"))
-        spared = _spared(chip, worst, requirement)
-        most = GRAINS - FIRST if loops == 1 else GRAINS
-        for index in range(len(RANGES)):
-            observed = of.filter(polars.col("range") == index)["grains"].to_list()
-            by_law = _whole(1.0 + (max(0.0, index * delta - gamma) / delta if index else 0.0))
-            grains = max([by_law, *observed])
-            rows.append((loops, index, 0.5 * min(grains, most), 0.5 * min(max(0, grains - spared), most)))
+    rows = [(loops, index, chip.grain_ms * t1, chip.grain_ms * t2) for loops, index, t1, t2 in chip.ept(requirement)]
     return polars.DataFrame(rows, schema=["loops", "range", "t1_ms", "t2_ms"], orient="row")
 
 
-def _spared(chip: Chip, worst: float, requirement: float) -> int:
-    """Grains that may be left out of the last pulse: those whose fail bits add no more errors than there is room
-    for."""
-    gamma, delta = chip.fail_bits(1.0), chip.fail_bits(2.0) - chip.fail_bits(1.0)
-    left = 0
-    while left < GRAINS:
-        # With so many grains left the fail bits are at most those of the range's upper end.
-        bits = gamma if left == 0 else left * delta
-        grains = 1.0 if left == 0 else 1.0 + (bits - gamma) / delta
-        if worst + chip.incomplete(grains) > requirement:
-            break
-        left += 1
-    return left
-
-
 def wordline_speeds(chip: Chip) -> polars.DataFrame:
-    """Erase shift of every wordline relative to the slowest (electronics25 Fig. 11), and the VPT: the gate voltage
-    that makes its stress that of the slowest, in steps of 0.05 V up to 1 V: wordline, layer, shift, gate_v."""
+    """Erase shift of every wordline relative to the slowest (electronics25 Fig. 11), and the VPT that a drive with this
+    chip has: the gate voltage, up to 1 V, that leaves a wordline erased as far as the slowest: wordline, layer, shift,
+    gate_v."""
     import polars
 
-    layers = int(constant(chip, "variation", "layers"))
     wordlines = int(constant(chip, "variation", "wordlines"))
-    slope = constant(chip, "erasing", "gate_shift")
-    rows = []
-    for wordline in range(layers * wordlines):
-        shift = chip.erase_shift(wordline, 0.0)
-        # Rounded down: no wordline may end slower than the slowest.
-        volts = min(1.0, math.floor(math.log(shift) / slope / 0.05 + 1e-9) * 0.05)
-        rows.append((wordline, wordline // wordlines, shift, volts))
+    rows = [(w, w // wordlines, chip.erase_shift(w, 0.0), volts) for w, volts in enumerate(chip.vpt())]
     return polars.DataFrame(rows, schema=["wordline", "layer", "shift", "gate_v"], orient="row")
 
 
 def gate_voltages(chip: Chip) -> polars.DataFrame:
-    """Erase shift under a wordline gate voltage, relative to 0 V (electronics25 Fig. 18a): gate_v, shift."""
+    """Erase shift under a wordline gate voltage, relative to 0 V (electronics25 Fig. 18a), at every setting of the chip
+    up to 1 V: gate_v, shift."""
     import polars
 
-    base = chip.erase_shift(0, 0.0)
-    rows = [(step * 0.05, chip.erase_shift(0, step * 0.05) / base) for step in range(21)]
+    base, grain = chip.erase_shift(0, 0.0), constant(chip, "erasing", "gate_grain")
+    settings = math.floor(1.0 / grain + 1e-9) + 1 if grain > 0 else 1
+    rows = [(step * grain, chip.erase_shift(0, step * grain) / base) for step in range(settings)]
     return polars.DataFrame(rows, schema=["gate_v", "shift"], orient="row")
 
 

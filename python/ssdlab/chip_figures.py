@@ -8,7 +8,11 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from .characterize import GRAINS, RANGES
+from ._core import Chip
+from .characterize import RANGES, constant, grains_of, loops_of
+
+ENDS = ("γ", "δ", *(f"{n}δ" for n in range(2, len(RANGES))))
+"""The upper ends of the EPT's ranges."""
 
 
 def reading(tables: Mapping[str, pl.DataFrame]) -> dict[str, Figure]:
@@ -23,13 +27,13 @@ def reading(tables: Mapping[str, pl.DataFrame]) -> dict[str, Figure]:
     }
 
 
-def erasing(tables: Mapping[str, pl.DataFrame], requirement: float) -> dict[str, Figure]:
-    """electronics25 Fig. 9 and 16, and an overview of Fig. 11, 15, 17a, 18a, 21 and Table 1, of the tables erase_times,
-    fail_ranges, fail_bits, life, wordlines, gate and ept."""
+def erasing(tables: Mapping[str, pl.DataFrame], chip: Chip) -> dict[str, Figure]:
+    """electronics25 Fig. 9 and 16, and an overview of Fig. 11, 15, 17a, 18a, 21 and Table 1, of a chip's tables
+    erase_times, fail_ranges, fail_bits, life, wordlines, gate and ept."""
     return {
-        "erase_times": _erase_times(tables["erase_times"]),
-        "fail_ranges": _fail_ranges(tables["fail_ranges"]),
-        "erasing": _overview(tables, requirement),
+        "erase_times": _erase_times(tables["erase_times"], chip),
+        "fail_ranges": _fail_ranges(tables["fail_ranges"], chip),
+        "erasing": _overview(tables, chip),
     }
 
 
@@ -171,48 +175,53 @@ def _styled(axes: Any) -> None:
         ax.grid(alpha=0.3)
 
 
-def _erase_times(times: pl.DataFrame) -> Figure:
+def _erase_times(times: pl.DataFrame, chip: Chip) -> Figure:
     figure = Figure(figsize=(6, 3.4), layout="constrained")
     ax = figure.subplots()
     _styled([ax])
     for pec in (0, 1000, 2000, 3000, 4000, 5000):
         of = times.filter(pl.col("pec") == pec)
         share = of["blocks"].cum_sum() / of["blocks"].sum()
-        ax.step(0.5 * of["grains"].to_numpy(), share.to_numpy(), where="post", label=f"{pec:,} P/E")
-    for loop in range(1, 6):
-        ax.axvline(3.5 * loop, color="#999999", lw=0.6, ls=":")
+        ax.step(chip.grain_ms * of["grains"].to_numpy(), share.to_numpy(), where="post", label=f"{pec:,} P/E")
+    for loop in range(1, loops_of(chip) + 1):
+        ax.axvline(chip.grain_ms * grains_of(chip) * loop, color="#999999", lw=0.6, ls=":")
     ax.set_xlabel("minimum erase time [ms], pulses only")
     ax.set_ylabel("share of blocks")
     ax.legend(frameon=False, fontsize="small")
     return figure
 
 
-def _fail_ranges(ranges: pl.DataFrame) -> Figure:
+def _fail_ranges(ranges: pl.DataFrame, chip: Chip) -> Figure:
     import numpy as np
 
+    loops_at_most, grains = loops_of(chip), grains_of(chip)
     figure = Figure(figsize=(14, 3.2), layout="constrained")
-    axes = figure.subplots(1, 5, sharey=True)
+    axes = figure.subplots(1, loops_at_most, sharey=True, squeeze=False)[0]
     for loops, ax in enumerate(axes, 1):
         of = ranges.filter(pl.col("loops") == loops)
-        grid = np.zeros((GRAINS, len(RANGES)))
+        # The last column is beyond the EPT.
+        grid = np.zeros((grains, len(ENDS) + 1))
         for row in of.iter_rows(named=True):
             grid[row["grains"] - 1, row["range"]] += row["blocks"]
+        shown = len(ENDS) + int(grid[:, -1].any())
         sums = grid.sum(axis=0)
-        ax.imshow(grid / np.where(sums > 0, sums, 1), origin="lower", cmap="Greys", vmin=0, vmax=1, aspect="auto")
-        ax.set_xticks(range(len(RANGES)), ["γ", "δ", *(f"{n}δ" for n in range(2, 8))])
-        ax.set_yticks(range(GRAINS), [f"{0.5 * (grain + 1):.1f}" for grain in range(GRAINS)])
+        share = (grid / np.where(sums > 0, sums, 1))[:, :shown]
+        ax.imshow(share, origin="lower", cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        ax.set_xticks(range(shown), [*ENDS, "more"][:shown])
+        ax.set_yticks(range(grains), [f"{chip.grain_ms * (grain + 1):g}" for grain in range(grains)])
         ax.set_title(f"N_ISPE = {loops}", fontsize="medium")
         ax.set_xlabel("fail bits before the last pulse, up to")
     axes[0].set_ylabel("minimum of the last pulse [ms]")
     return figure
 
 
-def _overview(tables: Mapping[str, pl.DataFrame], requirement: float) -> Figure:
+def _overview(tables: Mapping[str, pl.DataFrame], chip: Chip) -> Figure:
+    requirement, loops = constant(chip, "erasing", "requirement"), range(1, loops_of(chip) + 1)
     figure = Figure(figsize=(13, 6.4), layout="constrained")
     (fail, margin, life), (wordlines, gate, table) = figure.subplots(2, 3)
     _styled((fail, margin, life, wordlines, gate))
     bits = tables["fail_bits"]
-    fail.plot(0.5 * bits["left"].to_numpy(), bits["fail_bits"].to_numpy(), "o-", ms=4)
+    fail.plot(chip.grain_ms * bits["left"].to_numpy(), bits["fail_bits"].to_numpy(), "o-", ms=4)
     fail.set_xlabel("pulse still to go [ms]")
     fail.set_ylabel("fail bits (Fig. 15)")
     of = tables["fail_ranges"].group_by("loops").agg(pl.col("m_rber_max").max()).sort("loops")
@@ -240,12 +249,12 @@ def _overview(tables: Mapping[str, pl.DataFrame], requirement: float) -> Figure:
     rows = tables["ept"].sort("loops", "range")
     cells = [
         [f"{row['t1_ms']:g}/{row['t2_ms']:g}" for row in rows.filter(pl.col("loops") == n).iter_rows(named=True)]
-        for n in range(1, 6)
+        for n in loops
     ]
     shown = table.table(
         cells,
-        rowLabels=[f"N = {n}" for n in range(1, 6)],
-        colLabels=["γ", "δ", *(f"{n}δ" for n in range(2, 8))],
+        rowLabels=[f"N = {n}" for n in loops],
+        colLabels=ENDS,
         loc="center",
     )
     shown.auto_set_font_size(False)

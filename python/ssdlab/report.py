@@ -146,6 +146,8 @@ def _collect_study(page: Json, folder: Path, study: Study) -> list[str]:
             "measured": _finite(verdict.measured.value),
             "ci": _finite(verdict.measured.ci95),
             "passed": verdict.passed,
+            "proves": verdict.proves,
+            "proof": "" if verdict.proof is None else str(verdict.proof),
             "note": verdict.measured.note,
         }
         for verdict in study.verdicts(results)

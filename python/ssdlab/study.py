@@ -2,7 +2,8 @@
 
 - ``claims.toml``: what is claimed, each with the range that is accepted,
 - sweeps, ``NAME.toml`` each, and their tables in ``results/NAME.csv``; ``TABLES`` in ``study.py`` gives further ones,
-- ``study.py``: ``measure(tables)`` gives what was measured of each claim, ``figures(tables)`` the figures,
+- ``study.py``: functions marked with ``@measures`` give what was measured of each claim and say what it proves,
+  ``figures(tables)`` the figures; ``BRIEF`` says how small a run still shows what the claims rest on,
 - ``README.md``: how it is set up, what deviates and why.
 """
 
@@ -11,9 +12,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ._core import InputError
 from .cases import WORKER_TIMEOUT_S
@@ -43,6 +44,118 @@ class Claim(NamedTuple):
     """The measured values that are accepted, both ends included."""
 
 
+class Lever(NamedTuple):
+    """A part of the mechanism behind a predicted claim, and what is done to it: the measured value must move
+    (:mod:`ssdlab.levers`)."""
+
+    kind: str
+    """``key`` (of the drive), ``chip`` (a constant of the virtual chip), ``scheme`` or ``name`` (in study.py)."""
+    name: str
+    to: float | str | int
+    """A factor of a key or constant, or what takes its place."""
+
+    def __str__(self) -> str:
+        kind = "" if self.kind in ("key", "name") else f"{self.kind} "
+        return f"{kind}{self.name} {f'x {self.to:g}' if isinstance(self.to, float) else f'-> {self.to}'}"
+
+
+def key(name: str, to: float | str | int = 1.2) -> Lever:
+    """A key of the drive: 20 % more, or something else (a float is a factor)."""
+    return Lever("key", name, to)
+
+
+def chip(name: str, factor: float = 1.2) -> Lever:
+    """A constant of the virtual chip, as ``section.key``: 20 % more, or another factor."""
+    return Lever("chip", name, factor)
+
+
+def named(name: str, to: float | str | int) -> Lever:
+    """A name in ``study.py`` that gets another value."""
+    return Lever("name", name, to)
+
+
+def off(scheme: str, instead: str) -> Lever:
+    """A scheme whose place another takes."""
+    return Lever("scheme", scheme, instead)
+
+
+class Predicted(NamedTuple):
+    """Nothing was chosen with the claim's number in view, and what it rests on moves it."""
+
+    levers: tuple[Lever, ...] = ()
+    """Each moves the measured value. Only a claim that is not measured may have none."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "predicted"
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.levers))
+
+
+class Constant(NamedTuple):
+    """A constant in a file of this repository."""
+
+    file: str
+    name: str
+    """``section.key`` in TOML (a star stands for any), the name of a constant elsewhere."""
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.name}"
+
+
+class Fitted(NamedTuple):
+    """Constants were chosen with the claim's number in view."""
+
+    constants: tuple[Constant, ...]
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "fitted"
+
+    def __str__(self) -> str:
+        files = dict.fromkeys(constant.file for constant in self.constants)
+        names = {file: ", ".join(name for of, name in self.constants if of == file) for file in files}
+        return "; ".join(f"{file}: {names[file]}" for file in files)
+
+
+class ByConstruction(NamedTuple):
+    """The number follows from what was put in: a literal, a preset read back, arithmetic, or a range that cannot be
+    left."""
+
+    why: str
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "by construction"
+
+    def __str__(self) -> str:
+        return self.why
+
+
+Proof = Predicted | Fitted | ByConstruction
+"""What it proves that a claim holds."""
+KINDS = ("predicted", "fitted", "by construction")
+
+
+def predicted(*levers: Lever) -> Predicted:
+    """A claim that each of these levers moves."""
+    return Predicted(levers)
+
+
+def fitted(file: str, *names: str) -> Fitted:
+    """A claim that constants of a file were fitted to."""
+    return Fitted(tuple(Constant(file, name) for name in names))
+
+
+def by_construction(why: str) -> ByConstruction:
+    """A claim that follows from what was put in."""
+    return ByConstruction(why)
+
+
 class Measured(NamedTuple):
     """What was measured of a claim."""
 
@@ -53,11 +166,41 @@ class Measured(NamedTuple):
     """What is to be known, such as why it is not what was published."""
 
 
+class Measuring(Protocol):
+    """A function of ``study.py`` that measures claims."""
+
+    __name__: str
+    proofs: dict[str, Proof]
+
+    def __call__(self, tables: Mapping[str, polars.DataFrame]) -> dict[str, Measured]:
+        """What was measured of each claim in ``proofs``."""
+
+
+def measures(proofs: Mapping[str, Proof]) -> Callable[[Callable[[Tables], dict[str, Measured]]], Measuring]:
+    """Marks a function of ``study.py`` that measures claims, and says what each of them proves. A key names one claim,
+    or several with spaces between them."""
+    found = {id: proof for ids, proof in proofs.items() for id in ids.split()}
+
+    def mark(function: Any) -> Measuring:
+        function.proofs = found
+        marked: Measuring = function
+        return marked
+
+    return mark
+
+
 class Verdict(NamedTuple):
-    """A claim and what was measured of it."""
+    """A claim, what was measured of it, and what it proves."""
 
     claim: Claim
     measured: Measured
+    proof: Proof | None
+    """None where the study has no ``study.py`` yet."""
+
+    @property
+    def proves(self) -> str:
+        """``predicted``, ``fitted`` or ``by construction``."""
+        return "" if self.proof is None else self.proof.kind
 
     @property
     def passed(self) -> bool | None:
@@ -66,7 +209,7 @@ class Verdict(NamedTuple):
         return None if value is None else self.claim.accept[0] <= value <= self.claim.accept[1]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: id, kind, published, accept, measured, ci (half width), pass, note."""
+        """As JSON: id, kind, published, accept, measured, ci (half width), pass, proves, proof, note."""
         claim, measured = self.claim, self.measured
         return {
             "id": claim.id,
@@ -76,8 +219,27 @@ class Verdict(NamedTuple):
             "measured": measured.value,
             "ci": measured.ci95,
             "pass": self.passed,
+            "proves": self.proves,
+            "proof": "" if self.proof is None else str(self.proof),
             "note": measured.note,
         }
+
+
+class Count(NamedTuple):
+    """How many claims hold and how many do not."""
+
+    hold: int
+    fail: int
+    unmeasured: int
+
+    def __str__(self) -> str:
+        return f"{self.hold} hold, {self.fail} fail, {self.unmeasured} not measured"
+
+
+def count(verdicts: Iterable[Verdict], proves: str | None = None) -> Count:
+    """Counts claims; with ``proves`` those of one kind."""
+    passed = [verdict.passed for verdict in verdicts if proves is None or verdict.proves == proves]
+    return Count(passed.count(True), passed.count(False), passed.count(None))
 
 
 class Tables(Mapping[str, "polars.DataFrame"]):
@@ -237,19 +399,51 @@ class Study:
         module = self._module()
         folder = results or self.folder / "results"
         measured: dict[str, Measured] = {}
+        proofs = self.proofs
         why = "not measured yet"
         if module is not None:
             missing = [name for name in [*self.sweeps, *self.computed] if not (folder / f"{name}.csv").exists()]
             if missing:
                 why = f"not run yet: ssdlab study run {self.id} (no {', '.join(missing)})"
             else:
-                measured = module.measure(Tables(folder, [*self.sweeps, *self.computed]))
-        unknown = sorted(set(measured) - {claim.id for claim in self.claims})
-        if unknown:
+                tables = Tables(folder, [*self.sweeps, *self.computed])
+                for function in measuring(module):
+                    found = function(tables)
+                    if set(found) != set(function.proofs):
+                        odd = ", ".join(sorted(set(found) ^ set(function.proofs)))
+                        raise InputError(
+                            f"{self.folder / 'study.py'}: {odd}: measured or declared, not both\n"
+                            "  help: say in @measures what each measured claim proves"
+                        )
+                    measured |= found
+        return [
+            Verdict(claim, measured.get(claim.id, Measured(None, note=why)), proofs.get(claim.id))
+            for claim in self.claims
+        ]
+
+    @property
+    def proofs(self) -> dict[str, Proof]:
+        """What each claim proves, as ``study.py`` declares it."""
+        module = self._module()
+        if module is None:
+            return {}
+        path, found = self.folder / "study.py", dict[str, Proof]()
+        for function in measuring(module):
+            twice = sorted(set(found) & set(function.proofs))
+            if twice:
+                raise InputError(f"{path}: declares {', '.join(twice)} twice\n  help: once says what a claim proves")
+            found |= function.proofs
+        known = {claim.id for claim in self.claims}
+        if set(found) - known:
             raise InputError(
-                f"{self.folder / 'study.py'}: measures {', '.join(unknown)}\n  help: claims.toml has no such ids"
+                f"{path}: measures {', '.join(sorted(set(found) - known))}\n  help: claims.toml has no such ids"
             )
-        return [Verdict(claim, measured.get(claim.id, Measured(None, note=why))) for claim in self.claims]
+        if known - set(found):
+            raise InputError(
+                f"{path}: does not say what is proved by {', '.join(sorted(known - set(found)))}\n"
+                "  help: measure them in a function marked with @measures, as predicted, fitted or by construction"
+            )
+        return found
 
     def figures(self, results: Path | None = None) -> dict[str, Figure]:
         """The study's figures by name."""
@@ -273,6 +467,11 @@ class Study:
         sys.modules[name] = module
         spec.loader.exec_module(module)
         return module
+
+
+def measuring(module: ModuleType) -> list[Measuring]:
+    """The functions of a ``study.py`` that measure claims, in their order."""
+    return [value for value in vars(module).values() if hasattr(value, "proofs")]
 
 
 def _differences(name: str, kept: polars.DataFrame, now: polars.DataFrame) -> tuple[int, list[Difference]]:

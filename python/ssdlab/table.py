@@ -25,6 +25,12 @@ class Table(NamedTuple):
     rows: list[tuple[str, ...]]
     left: int = 1
     """So many columns from the left are text; the others are numbers, flush right."""
+    right: int = 0
+    """So many columns from the right are text too."""
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column is text: flush left, and wrapped where there is no room."""
+        return column < self.left or column >= len(self.columns) - self.right
 
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -64,7 +70,9 @@ def _plain(table: Table) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
     lines = [table.title]
     for row in rows:
-        cells = (c.ljust(w) if i < table.left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        cells = (
+            c.ljust(w) if table.is_text(i) else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        )
         lines.append(("  " + "  ".join(cells)).rstrip())
     return lines
 
@@ -82,7 +90,7 @@ def _show_rich(tables: Iterable[Table], footnotes: Iterable[str]) -> None:
         )
         for i, name in enumerate(table.columns):
             drawn.add_column(
-                Text(name), justify="left" if i < table.left else "right", no_wrap=i > 0 and i >= table.left
+                Text(name), justify="left" if table.is_text(i) else "right", no_wrap=i > 0 and not table.is_text(i)
             )
         for row in table.rows:
             drawn.add_row(*(Text(cell, style="dim" if cell.startswith("~") else "") for cell in row))
@@ -444,8 +452,10 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
     words = {True: "holds", False: "FAILS", None: "-"}
     rows: list[tuple[str, ...]] = []
     for verdict in verdicts:
-        claim, measured = verdict
+        claim, measured = verdict.claim, verdict.measured
         low, high = (number(end) for end in claim.accept)
+        # What moves a predicted claim is in --json and in reports.
+        reason = "" if verdict.proves in ("", "predicted") else str(verdict.proof)
         rows.append(
             (
                 claim.id,
@@ -455,11 +465,12 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
                 with_interval(measured.value, measured.ci95),
                 f"{low} … {high}",
                 words[verdict.passed],
-                measured.note,
+                verdict.proves,
+                "; ".join(part for part in (measured.note, reason) if part),
             )
         )
-    columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "note")
-    return Table(f"{id}: {about}", columns, rows, left=3)
+    columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "proves", "note")
+    return Table(f"{id}: {about}", columns, rows, left=3, right=2)
 
 
 def of_ecc(found: polars.DataFrame) -> Table:

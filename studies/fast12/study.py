@@ -9,7 +9,18 @@ import ssdlab
 from ssdlab import plot
 from ssdlab.comparison import compare
 from ssdlab.confidence import mean_and_half_width
-from ssdlab.study import Measured, Tables, number
+from ssdlab.study import (
+    Lever,
+    Measured,
+    Tables,
+    by_construction,
+    fitted,
+    key,
+    measures,
+    number,
+    off,
+    predicted,
+)
 
 CHIPS = {"slc": "fast12-slc", "mlc": "fast12-mlc"}
 # Table 1 [us].
@@ -19,6 +30,15 @@ PULSE, VERIFY = 20, {"slc": 8, "mlc": 24}
 LOOPS = {"slc": 5, "mlc": 15}
 ERASE = {"slc": 1500, "mlc": 3300}
 PAGE = {"slc": 2048, "mlc": 4096}
+
+BRIEF = {
+    "runs": {"requests": 800, "seed": [1]},
+    "queue": {"requests": 3000, "device": ["fast12-slc"], "schedule.write_queue": ["16", "512"], "seed": [1]},
+    "": {"STRIDE": 20},
+}
+"""For the levers of what is predicted: ssdlab.levers."""
+STRIDE = 1
+"""How much further apart the reads of ``meetings`` come."""
 
 TABLES = {"meetings": lambda progress: _meetings()}
 
@@ -37,7 +57,7 @@ def _meetings() -> pl.DataFrame:
             }
             alone = _play(device, chip, settings, None)[1]
             idle = _play(device, chip, settings, 10 * alone)[0]
-            for offset in range(0, total, 503 if chip == "slc" else 1009):
+            for offset in range(0, total, STRIDE * (503 if chip == "slc" else 1009)):
                 read, write = _play(device, chip, settings, alone - total + offset)
                 wait = read - idle
                 # From the suspension to the resumption: the sense, and the page's way over the bus.
@@ -49,8 +69,8 @@ def _meetings() -> pl.DataFrame:
         alone = _play(device, chip, settings, None)[1]
         idle = _play(device, chip, settings, 10 * alone)[0]
         begins = alone - total - (BUS[chip] + ERASE[chip] + VERIFY[chip]) * 1000
-        verify = range(ERASE[chip] * 1000, (ERASE[chip] + VERIFY[chip]) * 1000, 503)
-        for offset in (*range(0, ERASE[chip] * 1000, 49_999), *verify):
+        verify = range(ERASE[chip] * 1000, (ERASE[chip] + VERIFY[chip]) * 1000, STRIDE * 503)
+        for offset in (*range(0, ERASE[chip] * 1000, STRIDE * 49_999), *verify):
             read, write = _play(device, chip, settings, begins + offset)
             rows.append((chip, "erase", offset, read - idle, max(0, write - alone - (READ[chip] + BUS[chip]) * 1000)))
     return pl.DataFrame(rows, schema=["chip", "policy", "offset_ns", "wait_ns", "added_ns"], orient="row")
@@ -102,6 +122,23 @@ def _increase(tables: Tables, metric: str, chip: str, scheme: str, over: str, wo
     return Measured(None if mean is None else 100 * (mean - 1), None if width is None else 100 * width)
 
 
+def _no(policy: str) -> Lever:
+    """Suspension of programs or erases off."""
+    return key(f"schedule.suspend_{policy}", "none")
+
+
+@measures(
+    {
+        "pes.ips.extra.slc pes.ips.extra.mlc": predicted(_no("program"), key("chip.t_program_verify")),
+        "pes.ips.points.slc pes.ips.points.mlc": predicted(_no("program")),
+        "pes.ips.resume pes.ipc.program.done": predicted(key("chip.t_buffer")),
+        "pes.ipc.extra.max": predicted(_no("program"), key("chip.t_voltage_reset")),
+        "pes.ipc.verify.slc pes.ipc.verify.mlc": predicted(_no("program"), key("chip.t_buffer")),
+        "pes.ipc.program.slc pes.ipc.program.mlc": predicted(_no("program"), key("chip.t_buffer")),
+        "pes.erase.resume": predicted(_no("erase"), key("chip.t_voltage_reset")),
+        "pes.erase.verify.slc pes.erase.verify.mlc": predicted(_no("erase"), key("chip.t_erase_verify")),
+    }
+)
 def _mechanisms(tables: Tables) -> dict[str, Measured]:
     meetings = tables["meetings"]
 
@@ -141,7 +178,8 @@ def _mechanisms(tables: Tables) -> dict[str, Measured]:
     }
 
 
-def _table1() -> Measured:
+@measures({"pes.device.table1": by_construction("the presets read back")})
+def _table1(tables: Tables) -> dict[str, Measured]:
     """Entries of Table 1 that the presets reproduce."""
     config = {
         chip: ssdlab.run(device, "random-read-8k", requests=1).manifest.device.config for chip, device in CHIPS.items()
@@ -158,7 +196,7 @@ def _table1() -> Measured:
         right += of.chip.t_erase_pulse in (f"{ERASE[chip]}us", f"{ERASE[chip] / 1000}ms")
     right += all(of.chip.t_voltage_reset == "4us" for of in config.values())
     right += all(of.chip.t_buffer == "3us" for of in config.values())
-    return Measured(right)
+    return {"pes.device.table1": Measured(right)}
 
 
 def _queue(tables: Tables) -> pl.DataFrame:
@@ -168,17 +206,38 @@ def _queue(tables: Tables) -> pl.DataFrame:
     return both.select("device", "scheme", "limit", "seed", ratio=pl.col(WRITES) / pl.col(f"{WRITES}_fifo"))
 
 
-def _queue_range(tables: Tables) -> Measured:
+@measures(
+    {"pes.queue.range": by_construction("accepts 0 to 1000; it moves by less than a hundredth of that without RPS")}
+)
+def _queue_range(tables: Tables) -> dict[str, Measured]:
     ratios = _queue(tables).filter(pl.col("device") == CHIPS["slc"], pl.col("scheme") == "rps")
     ends = (ratios.filter(pl.col("limit") == limit).sort("seed")["ratio"].to_list() for limit in (512, 16))
     mean, width = mean_and_half_width([100 * (most - least) for most, least in zip(*ends, strict=True)])
-    return Measured(mean, width, "SLC; on MLC this rate is more than the drive can do")
+    return {"pes.queue.range": Measured(mean, width, "SLC; on MLC this rate is more than the drive can do")}
 
 
-def measure(tables: Tables) -> dict[str, Measured]:
-    """Every claim that is measured so far."""
+def _each(names: str) -> str:
+    """The claims of both chips."""
+    return " ".join(f"pes.{name.replace('*', chip)}" for name in names.split() for chip in CHIPS)
+
+
+@measures(
+    {
+        _each("rps.* write.rps.* write.rps.*.max"): predicted(off("rps", "fifo")),
+        _each("pe0.*"): predicted(off("pe0", "fifo")),
+        _each("ipc_rps.* ipc_fifo.* suspended.* overhead.*"): predicted(off("pes-ipc", "rps")),
+        _each("write.ipc.* write.ipc.*.max"): predicted(off("pes-ipc", "rps")),
+        _each("ips_ipc.* ips_ipc.*.max"): predicted(off("pes-ips", "pes-ipc")),
+        _each("write.ips.*"): predicted(off("pes-ips", "rps")),
+        "pes.ips_ipc.order": predicted(off("pes-ips", "pes-ipc")),
+        "pes.ipc_vs_pe0": predicted(off("pes-ipc", "rps")),
+        "pes.rps_over_pe0": predicted(off("pe0", "rps")),
+    }
+)
+def _schemes(tables: Tables) -> dict[str, Measured]:
+    """What the schemes do."""
     runs = tables["runs"]
-    found = _mechanisms(tables)
+    found: dict[str, Measured] = {}
     for chip in CHIPS:
         suspended = runs.filter(pl.col("device") == CHIPS[chip], pl.col("scheme") == "pes-ipc")
         found |= {
@@ -194,13 +253,37 @@ def measure(tables: Tables) -> dict[str, Measured]:
             f"pes.write.ipc.{chip}": _increase(tables, WRITES, chip, "pes-ipc", "fifo"),
             f"pes.write.ipc.{chip}.max": _increase(tables, WRITES, chip, "pes-ipc", "fifo", worst=True),
             f"pes.suspended.{chip}": Measured(number(suspended["flash.suspend.share"].mean())),
-            f"pes.overhead.{chip}": Measured(number(suspended["flash.suspend.overhead"].mean())),
+            f"pes.overhead.{chip}": Measured(
+                # Nothing where nothing was suspended.
+                None
+                if suspended["flash.suspend.overhead"].is_null().all()
+                else number(suspended["flash.suspend.overhead"].mean())
+            ),
         }
     over = [_increase(tables, READS, chip, "pes-ipc", "pe0").value or 0.0 for chip in CHIPS]
     ideal = [_mean(_ratio(tables, READS, chip, "rps", "pe0"))[0] or 0.0 for chip in CHIPS]
     loses = {chip: _ratio(tables, READS, chip, "pes-ips", "pes-ipc") for chip in CHIPS}
     order = sum(sum(loses["slc"][name]) > sum(loses["mlc"][name]) for name in loses["slc"])
+    return found | {
+        "pes.ipc_vs_pe0": Measured(max(over)),
+        "pes.rps_over_pe0": Measured(sum(ideal) / 2),
+        "pes.ips_ipc.order": Measured(order),
+    }
+
+
+@measures(
+    {
+        "pes.idle": fitted("presets/workloads/fast12.toml", "twin.*.rate_iops", "twin.*.arrivals"),
+        _each("fifo.read.* fifo.write.*"): fitted(
+            "presets/workloads/fast12.toml", "twin.*.rate_iops", "twin.*.arrivals"
+        ),
+    }
+)
+def _table2(tables: Tables) -> dict[str, Measured]:
+    """What the twins were fitted to."""
+    runs = tables["runs"]
     idle = 100.0 - number(runs.filter(pl.col("scheme") == "rps")["usage.host"].mean())
+    found = {"pes.idle": Measured(idle, note="mean of both chips")}
     published = {
         "slc": {
             "F1": (0.37, 0.87),
@@ -228,14 +311,7 @@ def measure(tables: Tables) -> dict[str, Measured]:
                 factors.append((max(factor, 1 / factor), name))
             worst = max(factors)
             found[f"pes.fifo.{kind}.{chip}"] = Measured(worst[0], note=f"on {worst[1]}; the twins are not the traces")
-    return found | {
-        "pes.ipc_vs_pe0": Measured(max(over)),
-        "pes.rps_over_pe0": Measured(sum(ideal) / 2),
-        "pes.ips_ipc.order": Measured(order),
-        "pes.device.table1": _table1(),
-        "pes.idle": Measured(idle, note="mean of both chips"),
-        "pes.queue.range": _queue_range(tables),
-    }
+    return found
 
 
 def figures(tables: Tables) -> dict[str, Figure]:

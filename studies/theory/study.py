@@ -8,10 +8,16 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from ssdlab.confidence import mean_and_half_width
-from ssdlab.study import Measured, Tables
+from ssdlab.study import Measured, Tables, key, measures, predicted
 
 # Beside the service a read takes 34 ns of DRAM and link (queues.toml: 1000 GB/s each).
 BESIDE_NS = 34.0
+BRIEF = {
+    "lone": {"requests": 50},
+    "queues": {"requests": 6000, "seed": [1]},
+    "waf": {"requests": 12_000, "warmup": 4000, "seed": [1]},
+}
+"""For the levers of what is predicted: ssdlab.levers."""
 SERVICE_NS = {"die": 67_000.0, "bus": 16_000.0, "ecc": 16_000.0}
 
 
@@ -35,15 +41,41 @@ def _lone(tables: Tables, rw: str, kind: str) -> Measured:
     return Measured(most / 1e3, note="" if mean == most else f"not all alike: the mean is {mean / 1e3} us")
 
 
-def measure(tables: Tables) -> dict[str, Measured]:
-    """Every claim of this study."""
-    measured = {
+@measures(
+    {
+        "theory.lone.read": predicted(key("chip.t_read"), key("bus.bandwidth"), key("host.t_submit")),
+        "theory.lone.write": predicted(key("host.link_bandwidth"), key("buffer.dram_bandwidth")),
+    }
+)
+def _lone_claims(tables: Tables) -> dict[str, Measured]:
+    return {
         "theory.lone.read": _lone(tables, "randread", "read"),
         "theory.lone.write": _lone(tables, "randwrite", "write"),
-        "theory.saturation": _over_seeds(tables["queues"].filter(point="die_full"), pl.col("host.read.iops")),
     }
+
+
+@measures(
+    {
+        "theory.saturation": predicted(key("chip.t_read"), key("bus.t_dma")),
+        "theory.md1.die.30 theory.md1.die.60 theory.md1.die.80": predicted(key("workload.arrivals", "fixed")),
+        "theory.md1.bus.60 theory.md1.ecc.60": predicted(key("workload.arrivals", "fixed")),
+    }
+)
+def _queues(tables: Tables) -> dict[str, Measured]:
+    measured = {"theory.saturation": _over_seeds(tables["queues"].filter(point="die_full"), pl.col("host.read.iops"))}
     for server, load in (("die", 30), ("die", 60), ("die", 80), ("bus", 60), ("ecc", 60)):
         measured[f"theory.md1.{server}.{load}"] = _wait(tables, server, load)
+    return measured
+
+
+@measures(
+    {
+        "theory.waf.fifo.12 theory.waf.fifo.25 theory.waf.fifo.50": predicted(key("gc.victim", "greedy")),
+        "theory.waf.greedy": predicted(key("gc.victim", "fifo")),
+    }
+)
+def _amplification(tables: Tables) -> dict[str, Measured]:
+    measured = {}
     for spare in (0.12, 0.25, 0.5):
         measured[f"theory.waf.fifo.{100 * spare:.0f}"] = _over_seeds(_waf(tables, "fifo", spare), pl.col("ftl.waf"))
     both = _waf(tables, "greedy", 0.25).join(_waf(tables, "fifo", 0.25), on="seed", suffix="_fifo")

@@ -5,6 +5,7 @@ use nand::ept::Ept;
 use nand::model::erasing::BlockErase;
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
+use nand::rpt::Rpt;
 use nand::{VirtualChip, model};
 use pyo3::prelude::*;
 use ssd::lifetime::{After, EraseScheme, Eraser, cycle};
@@ -195,6 +196,39 @@ impl Chip {
     /// The erase-timing parameter table for a requirement: loops, range, grains without and with the margin.
     fn ept(&self, requirement: f64) -> Vec<(u32, usize, u32, u32)> {
         Ept::profile(&self.chip.erasing, requirement).rows().collect()
+    }
+
+    /// The read-timing parameter table that a drive with this chip has: P/E cycles, months at 30 °C, the share of tPRE that is
+    /// cut.
+    fn rpt(&self, py: Python<'_>) -> Vec<(u32, f64, f64)> {
+        py.detach(|| Rpt::of(&self.chip)).rows().collect()
+    }
+
+    /// The VPT: the gate voltage of every wordline of a block.
+    fn vpt(&self) -> Vec<f64> {
+        let variation = &self.chip.variation;
+        (0..variation.block_wordlines()).map(|w| self.chip.erasing.gate_volts(variation.profile(w))).collect()
+    }
+
+    /// The EPT's range of some fail bits; None above the last.
+    fn fail_range(&self, fail_bits: f64) -> Option<usize> {
+        Ept::range(&self.chip.erasing, fail_bits)
+    }
+
+    /// A grain of the erase pulse [ms].
+    #[getter]
+    fn grain_ms(&self) -> f64 {
+        self.chip.erasing.t_grain.0 as f64 / 1e6
+    }
+
+    /// Whole grains of the least erase of a block.
+    fn least_grains(&self, needed: f64) -> u32 {
+        self.chip.erasing.least_grains(needed)
+    }
+
+    /// Loops of the conventional scheme for so many grains.
+    fn loops_for(&self, grains: u32) -> u32 {
+        self.chip.erasing.loops_for(grains)
     }
 
     /// Fail bits with so many grains still to go.

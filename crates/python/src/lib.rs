@@ -37,9 +37,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("RESULTS_VERSION", ssd::RESULTS_VERSION)?;
-    module.add("RPT_PEC", nand::rpt::PEC)?;
-    module.add("RPT_MONTHS", nand::rpt::MONTHS)?;
-    module.add("RPT_MARGIN", nand::rpt::MARGIN)?;
+    module.add("EPT_RANGES", nand::ept::RANGES)?;
+    module.add("EPT_FIRST", nand::ept::FIRST)?;
     module.add("ECC_ITERATIONS", ::ecc::decoder::ITERATIONS)?;
     module.add("ECC_BITS", ::ecc::code::BITS)?;
     module.add("InputError", py.get_type::<InputError>())?;

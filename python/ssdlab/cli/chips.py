@@ -109,7 +109,7 @@ def characterize(
         if {"steps", "m_err", "cuts", "both", "rpt"} <= tables.keys():
             drawn |= chip_figures.reading(tables)
         if {"erase_times", "fail_ranges", "fail_bits", "life", "wordlines", "gate", "ept"} <= tables.keys():
-            drawn |= chip_figures.erasing(tables, module.constant(found, "erasing", "requirement"))
+            drawn |= chip_figures.erasing(tables, found)
         if "days" in tables:
             drawn["fig4"] = chip_figures.first_days(tables["days"])
         for name, figure in drawn.items():

@@ -159,13 +159,12 @@ def study() -> None:
 def list_studies() -> None:
     """List the studies, their claims and how many hold."""
     from ssdlab import table
-    from ssdlab.study import studies
+    from ssdlab.study import count, studies
 
     rows = []
     for found in studies():
-        passed = [verdict.passed for verdict in found.verdicts()]
-        counts = (len(passed), passed.count(True), passed.count(False), passed.count(None))
-        rows.append((found.id, found.about, *(f"{count}" for count in counts)))
+        verdicts = found.verdicts()
+        rows.append((found.id, found.about, f"{len(verdicts)}", *(f"{number}" for number in count(verdicts))))
     table.show([table.Table("Studies", ("study", "about", "claims", "hold", "fail", "not measured"), rows, left=2)])
 
 
@@ -254,11 +253,15 @@ def run_study(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @click.option("--results", metavar="DIR", help="Tables other than those in the study's folder.")
 def claims(id: str | None, as_json: bool, results: str | None) -> None:
-    """What the papers published, what was measured, and whether it is within the accepted range."""
+    """What the papers published, what was measured, whether it is within the accepted range, and what that proves.
+
+    A claim is predicted (nothing was chosen with its number in view), fitted (a constant was: --json names it) or by
+    construction (a literal, a preset read back, arithmetic).
+    """
     from pathlib import Path
 
     from ssdlab import table
-    from ssdlab.study import studies
+    from ssdlab.study import KINDS, count, studies
     from ssdlab.study import study as find
 
     if id is None and results is not None:
@@ -271,11 +274,10 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
         print(json.dumps([verdict.to_dict() for part in verdicts.values() for verdict in part], indent=1))
         return
     table.show([table.of_claims(each.id, each.about, part) for each, part in verdicts.items()])
-    all_passed = [verdict.passed for part in verdicts.values() for verdict in part]
-    tell(
-        f"{len(all_passed)} claims: {all_passed.count(True)} hold, {all_passed.count(False)} fail, "
-        f"{all_passed.count(None)} not measured"
-    )
+    every = [verdict for part in verdicts.values() for verdict in part]
+    tell(f"{len(every)} claims: {count(every)}")
+    for proves in KINDS:
+        tell(f"  {proves}: {count(every, proves)}")
 
 
 @commands.command()

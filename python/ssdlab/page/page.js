@@ -242,34 +242,41 @@
       tile(number(count(true)), "hold", "good"),
       tile(number(count(false)), "fail", count(false) ? "bad" : ""),
       tile(number(count(null)), "not measured")));
+    const kinds = ["predicted", "fitted", "by construction"];
+    const of = (proves, passed) => number(data.claims.filter((c) => c.proves === proves && c.passed === passed).length);
+    main.append(el("p", { className: "hint", id: "proves" }, kinds.map((proves) =>
+      `${proves}: ${of(proves, true)} hold, ${of(proves, false)} fail, ${of(proves, null)} not measured`).join("; ") + "."));
     const columns = [
       { name: "#", numeric: true }, { name: "claim" }, { name: "kind" }, { name: "where", prose: true }, { name: "says", prose: "long" },
       { name: "unit" }, { name: "published", numeric: true },
       { name: "measured", numeric: true, render: (value, row) => escaped(withInterval(value, row[CI])) },
       { name: "accepted" },
       { name: "state", render: (value) => `<span class="state ${value === "not measured" ? "open" : value}">${value}</span>` },
+      { name: "proves" }, { name: "by", prose: "long" },
       { name: "note", prose: "long" }, { name: "± 95 %", numeric: true, visible: false },
     ];
-    const [KIND, STATE, CI] = ["kind", "state", "± 95 %"].map((name) => columns.findIndex((column) => column.name === name));
+    const [KIND, STATE, PROVES, CI] = ["kind", "state", "proves", "± 95 %"].map((name) => columns.findIndex((column) => column.name === name));
     const rank = ["fails", "not measured", "holds"];
     // What fails stands first.
     const rows = data.claims.map((c, index) => [index + 1, c.id, c.kind, c.where, c.says, c.unit, c.published, c.measured,
-      c.accept.map(number).join(" … "), word(c.passed), c.note, c.ci]).sort((a, b) => rank.indexOf(a[STATE]) - rank.indexOf(b[STATE]));
+      c.accept.map(number).join(" … "), word(c.passed), c.proves, c.proof, c.note, c.ci]).sort((a, b) => rank.indexOf(a[STATE]) - rank.indexOf(b[STATE]));
     const { holder, start } = dataTable(columns, rows, {
       hide: true, createdRow: (row, values) => { if (values[STATE] === "fails") row.className = "fails"; },
     });
     let table;
-    const chosen = { state: "all", kind: "all" };
+    const chosen = { state: "all", kind: "all", proves: "all" };
     const filter = () => {
       table.column(STATE).search.fixed("state", (text, values, index) => chosen.state === "all" || rows[index][STATE] === chosen.state);
       table.column(KIND).search.fixed("kind", (text, values, index) => chosen.kind === "all" || rows[index][KIND] === chosen.kind);
+      table.column(PROVES).search.fixed("proves", (text, values, index) => chosen.proves === "all" || rows[index][PROVES] === chosen.proves);
       table.draw();
       draw(chart, overview);
     };
     const chart = el("div", { className: "chart" });
     const overview = () => {
       const shown = data.claims.filter((c) => (chosen.state === "all" || word(c.passed) === chosen.state)
-        && (chosen.kind === "all" || c.kind === chosen.kind) && c.published !== 0);
+        && (chosen.kind === "all" || c.kind === chosen.kind) && (chosen.proves === "all" || c.proves === chosen.proves)
+        && c.published !== 0);
       const ratio = (claim, value) => Math.min(20, Math.max(0.05, value / claim.published));
       chart.style.height = `${Math.max(180, 110 + 17 * shown.length)}px`;
       const ranges = { x: [], y: [], mode: "lines", line: { width: 9, color: dark.matches ? "#3d4a58" : "#d5dce4" },
@@ -307,7 +314,8 @@
       el("div", { className: "controls" },
         select("state", [["all", "all"], ...plain(states)], "all", (value) => { chosen.state = value; filter(); }),
         select("kind", [["all", "all"], ...plain(unique(data.claims.map((c) => c.kind)))], "all",
-          (value) => { chosen.kind = value; filter(); })),
+          (value) => { chosen.kind = value; filter(); }),
+        select("proves", [["all", "all"], ...plain(kinds)], "all", (value) => { chosen.proves = value; filter(); })),
       holder,
       el("details", { open: true, id: "claims-chart" }, el("summary", {}, "Measured over published, and what is accepted"), chart,
         el("p", { className: "hint" }, "Claims of zero have no ratio and are left out; ratios beyond 0.05 … 20 are drawn there."))));

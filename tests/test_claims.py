@@ -1,0 +1,183 @@
+"""What claims prove: a predicted one moves with its mechanism, a fitted one names constants that exist."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import shutil
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from ssdlab import study
+from ssdlab.characterize import load
+from ssdlab.levers import Bench
+from ssdlab.study import KINDS, Constant, Fitted, Predicted, Study, Verdict, measuring
+
+ROOT = Path(__file__).parent.parent
+STUDIES = study.studies()
+CHIPS = {"asplos21": "tlc48", "hpca24": "tlc48", "electronics25": "tlc48-reo"}
+
+
+@cache
+def verdicts(id: str) -> list[Verdict]:
+    return study.study(id).verdicts()
+
+
+@cache
+def bench(id: str) -> Bench:
+    """One a study: what one function's levers play others need not play again."""
+    return Bench(study.study(id))
+
+
+FUNCTIONS = [
+    (found.id, function.__name__)
+    for found in STUDIES
+    for function in measuring(found._module() or pytest.fail(found.id))
+    if any(isinstance(proof, Predicted) and proof.levers for proof in function.proofs.values())
+]
+
+
+def is_quick(id: str, claim: study.Claim, lever: study.Lever) -> bool:
+    """Whether CI pulls a lever: all of devices and mechanisms; of systems those that replace a scheme, since that plays
+    nothing which has not been played. hpca24's systems are left out: reads of evenly spread ages take too long."""
+    return claim.kind != "system" or (lever.kind == "scheme" and id != "hpca24")
+
+
+@pytest.mark.parametrize(("id", "function"), FUNCTIONS)
+def test_a_predicted_claim_moves_with_its_mechanism(id: str, function: str, request: pytest.FixtureRequest) -> None:
+    claims = {claim.id: claim for claim in study.study(id).claims}
+    every = request.config.getoption("--all-claims")
+    moved = list(bench(id).moves(lambda claim, lever: every or is_quick(id, claims[claim], lever), function))
+    assert moved or not every
+    assert [str(each) for each in moved if not each.enough] == []
+
+
+def test_only_what_is_not_measured_has_no_lever() -> None:
+    bare = [
+        verdict.claim.id
+        for found in STUDIES
+        for verdict in verdicts(found.id)
+        if isinstance(verdict.proof, Predicted) and not verdict.proof.levers
+    ]
+    assert bare == ["reo.stress.3d_over_2d"]
+    assert all(v.measured.value is None for v in verdicts("electronics25") if v.claim.id in bare)
+
+
+def exists(constant: Constant) -> bool:
+    path = ROOT / constant.file
+    if not path.is_file():
+        return False
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".toml":
+        values = [tomllib.loads(text)]
+        for part in constant.name.split("."):
+            values = [
+                below
+                for value in values
+                if isinstance(value, dict)
+                for name, below in value.items()
+                if fnmatch.fnmatchcase(name, part)
+            ]
+        return bool(values) and not any(isinstance(value, dict) for value in values)
+    return re.search(rf"^\s*(pub(\(super\))? )?const {constant.name}\b", text, re.MULTILINE) is not None
+
+
+def test_fitted_claims_name_constants_that_exist() -> None:
+    constants = {
+        constant
+        for found in STUDIES
+        for proof in found.proofs.values()
+        if isinstance(proof, Fitted)
+        for constant in proof.constants
+    }
+    assert len(constants) > 10
+    assert [str(constant) for constant in constants if not exists(constant)] == []
+    for file, name in (
+        ("presets/chips/tlc48.toml", "cells.shfit"),
+        ("crates/nand/src/ept.rs", "FIRS"),
+        ("no.toml", "a"),
+    ):
+        assert not exists(Constant(file, name))
+
+
+@pytest.mark.parametrize(("id", "chip"), CHIPS.items())
+def test_what_a_chip_was_fitted_to_is_not_called_predicted(id: str, chip: str) -> None:
+    proofs = study.study(id).proofs
+    file = f"presets/chips/{chip}.toml"
+    patterns = {}
+    for section, key, _, _, source in load(chip, chips=1, blocks=1).constants:
+        if source.startswith("fitted ("):
+            patterns[f"{section}.{key}"] = re.findall(r"r[a-z]+\.[\w.*]+", source)
+    assert all(patterns.values())
+    for claim, proof in proofs.items():
+        to_it = {key for key, of in patterns.items() if any(fnmatch.fnmatchcase(claim, pattern) for pattern in of)}
+        if to_it:
+            assert not isinstance(proof, Predicted), f"{claim}: {sorted(to_it)} were fitted to it"
+        if isinstance(proof, Fitted):
+            named = [constant.name for constant in proof.constants if constant.file == file]
+            assert all(any(fnmatch.fnmatchcase(key, name) for key in to_it) for name in named), (claim, named, to_it)
+            assert named or not to_it, (claim, to_it)
+
+
+def theory(folder: Path, old: str, new: str) -> Study:
+    """A copy of the study with another line in it."""
+    shutil.copytree(study.study("theory").folder, folder / "theory")
+    source = folder / "theory" / "study.py"
+    text = source.read_text()
+    assert old in text
+    source.write_text(text.replace(old, new))
+    return Study(folder / "theory")
+
+
+def test_a_claim_that_says_nothing_of_what_it_proves_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.InputError, match=r"does not say what is proved by theory\.waf\.greedy"):
+        _ = theory(tmp_path, old='"theory.waf.greedy": predicted(key("gc.victim", "fifo")),', new="").proofs
+
+
+def test_a_claim_that_is_measured_and_not_declared_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.InputError, match=r"theory\.lone\.writes: measured or declared, not both"):
+        theory(tmp_path, old='"theory.lone.write": _lone(', new='"theory.lone.writes": _lone(').verdicts()
+
+
+def test_a_predicted_claim_that_is_a_literal_is_found_out(tmp_path: Path) -> None:
+    found = theory(tmp_path, old='_lone(tables, "randwrite", "write")', new="Measured(13.288)")
+    moved = list(Bench(found).moves(function="_lone_claims"))
+    assert {each.claim.id for each in moved if not each.enough} == {"theory.lone.write"}
+    assert {each.claim.id for each in moved if each.enough} == {"theory.lone.read"}
+
+
+def table_of_counts() -> str:
+    """How many claims of the papers hold, by what they prove."""
+    every = [verdict for found in STUDIES if found.id != "theory" for verdict in verdicts(found.id)]
+    rows = [(proves, study.count(every, proves)) for proves in KINDS] + [("all", study.count(every))]
+    lines = ["| claims of the papers | hold | fail | not measured |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| {proves} | {' | '.join(map(str, counts))} |" for proves, counts in rows)]) + "\n"
+
+
+def test_readme_counts_what_holds(request: pytest.FixtureRequest) -> None:
+    path = ROOT / "README.md"
+    before, marked, rest = path.read_text(encoding="utf-8").partition("<!-- claims -->\n")
+    shown, end, after = rest.partition("<!-- end -->")
+    assert marked
+    assert end
+    if request.config.getoption("--update-golden"):
+        path.write_text(before + marked + table_of_counts() + end + after, encoding="utf-8")
+    else:
+        assert shown == table_of_counts(), "README.md: write it anew with pytest --update-golden"
+
+
+def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureRequest) -> None:
+    for found in STUDIES:
+        counts = ((proves, study.count(verdicts(found.id), proves)) for proves in KINDS)
+        told = "; ".join(f"{proves} {', '.join(map(str, count))}" for proves, count in counts)
+        line = f"Claims (hold, fail, not measured): {told}."
+        path = found.folder / "README.md"
+        text = path.read_text(encoding="utf-8")
+        if request.config.getoption("--update-golden"):
+            path.write_text(re.sub(r"^Claims \(hold.*$", line, text, flags=re.MULTILINE), encoding="utf-8")
+        else:
+            assert line in text.splitlines(), f"{path}: write it anew with pytest --update-golden"
