@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,10 @@ from typing import TypeVar
 import pytest
 
 SSDLAB = Path(sys.executable).with_name("ssdlab")
+
+# Tests interrupt programs: one that a shell starts in the background would hand on that SIGINT is ignored.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -62,7 +62,7 @@ def show(tables: Iterable[Table], footnotes: Iterable[str] = ()) -> None:
 
 def _escaped(table: Table) -> Table:
     rows = [tuple(map(one_line, row)) for row in table.rows]
-    return Table(one_line(table.title), tuple(map(one_line, table.columns)), rows, table.left)
+    return table._replace(title=one_line(table.title), columns=tuple(map(one_line, table.columns)), rows=rows)
 
 
 def _plain(table: Table) -> list[str]:

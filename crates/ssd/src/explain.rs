@@ -128,7 +128,8 @@ impl Path {
             self.until("decode", number, step.decoded.min(end), None);
         }
         // With CACHE READ an earlier step may be decoded longer than the last one.
-        self.until("decode", (steps.len() as u16).saturating_sub(1), finish, None);
+        let decoded = steps.iter().map(|step| step.decoded).max().unwrap_or_default();
+        self.until("decode", (steps.len() as u16).saturating_sub(1), decoded.min(finish), None);
     }
 }
 

@@ -3,6 +3,7 @@
 mod common;
 mod contention;
 mod data;
+mod end_of_life;
 mod erasing;
 mod explain;
 mod garbage_collection;
@@ -18,6 +19,7 @@ mod resources;
 mod retry_in_flash;
 mod rules;
 mod soak;
+mod steady;
 mod suspension;
 mod tidy;
 mod timeline;

@@ -1,0 +1,86 @@
+//! Drives that wear out: the run's result, or a drive that is read-only from then on.
+
+use ssd::run::{Plan, Replay, Run};
+use ssd::{Config, Device, RunError};
+use units::{Bytes, Time};
+use workload::{Op, Request};
+
+fn config(settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    let small = [
+        "geometry.channels=1",
+        "geometry.chips=1",
+        "geometry.dies=2",
+        "geometry.blocks=40",
+        "geometry.pages=24",
+        "ftl.over_provisioning=0.8",
+        "buffer.size=1MiB",
+        "age.precondition=closed-form",
+        "wear.erase_fail=0.3",
+    ];
+    small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    config
+}
+
+fn overwrites(config: &Config) -> Run {
+    let words = ["workload.rw=randwrite", "workload.bs=16KiB", "workload.requests=100000"];
+    let capacity = config.plan().unwrap().capacity();
+    let source = workload::presets::get("default", &words).unwrap().source(capacity, 1).unwrap();
+    let plan = Plan { replay: Replay::Closed(16), requests: Some(20_000), ..Plan::default() };
+    Run::new(config, source, plan, None).unwrap()
+}
+
+#[test]
+fn the_result_up_to_the_end_of_life_is_kept() {
+    let mut run = overwrites(&config(&[]));
+    while !run.step(1000).unwrap() {}
+    assert!(matches!(run.end_of_life(), Some(RunError::EndOfLife { .. })));
+    let outcome = run.finish().unwrap();
+    let [_, writes, ..] = outcome.latencies.total();
+    assert!(writes.count() > 100 && writes.count() < 20_000, "{}", writes.count());
+    assert_eq!(writes.count(), outcome.counters.requests_completed, "nothing is lost of what had completed");
+    assert!(outcome.device.end_of_life().is_some_and(|time| time > Time::ZERO));
+}
+
+#[test]
+fn a_read_only_drive_refuses_writes_and_reads_on() {
+    for mode in ["write-back", "write-through"] {
+        for table in ["ideal", "cached"] {
+            let settings = [
+                "wear.end_of_life=read-only",
+                &format!("buffer.mode={mode}"),
+                &format!("mapping.table={table}"),
+                "mapping.cache=64KiB",
+                "gc.preemptible=false",
+            ];
+            let mut run = overwrites(&config(&settings));
+            while !run.step(1000).unwrap() {}
+            assert!(run.end_of_life().is_none(), "the workload is played to its end");
+            let outcome = run.finish().unwrap();
+            let [_, writes, ..] = outcome.latencies.total();
+            let refused = outcome.counters.requests_refused;
+            assert!(refused > 0 && writes.count() > 100);
+            assert_eq!(writes.count() + refused, 20_000);
+
+            let mut device: Device = outcome.device;
+            let (now, pages) = (device.now(), device.capacity().0 / 16_384);
+            for (op, page) in [(Op::Write, 3), (Op::Trim, 4), (Op::Flush, 0), (Op::Read, 5)] {
+                let bytes = Bytes(if op == Op::Flush { 0 } else { 16_384 });
+                device.submit(Request { time: now, offset: Bytes(page * 16_384), bytes, op, queue: 0 }).unwrap();
+            }
+            for page in 0..pages {
+                let request =
+                    Request { time: now, offset: Bytes(page * 16_384), bytes: Bytes(16_384), op: Op::Read, queue: 0 };
+                device.submit(request).unwrap();
+            }
+            let mut done = Vec::new();
+            while device.advance_to_completion(Time::NEVER).unwrap() {
+                done.extend(device.take_completions());
+            }
+            assert_eq!(done.len() as u64, pages + 4, "every page is still read");
+            assert!(done.iter().all(|completion| completion.refused == (completion.request.op != Op::Read)));
+            device.check().unwrap();
+            device.check_mapping().unwrap();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Steady states: when rounds end, and what they report.
+
+use ssd::Config;
+use ssd::run::{Outcome, Plan, Replay, Run};
+use ssd::stats::steady::Round;
+use units::Span;
+
+fn config(settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    let small = [
+        "geometry.channels=2",
+        "geometry.chips=1",
+        "geometry.dies=1",
+        "geometry.planes=2",
+        "geometry.blocks=60",
+        "geometry.pages=48",
+        "ftl.over_provisioning=0.3",
+        "buffer.size=1MiB",
+        "age.precondition=closed-form",
+    ];
+    small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    config
+}
+
+fn until_steady(config: &Config, round: Round, words: &[&str], depth: u32) -> Outcome {
+    let capacity = config.plan().unwrap().capacity();
+    let all = [&["workload.bs=16KiB", "workload.requests=10000000"], words].concat();
+    let source = workload::presets::get("default", &all).unwrap().source(capacity, 1).unwrap();
+    let plan = Plan { replay: Replay::Closed(depth), until_steady: Some(round), ..Plan::default() };
+    let mut run = Run::new(config, source, plan, None).unwrap();
+    while !run.step(1000).unwrap() {}
+    run.finish().unwrap()
+}
+
+/// However short a round is asked for, it lasts until collection has come round on every plane several times.
+#[test]
+fn short_rounds_find_the_write_amplification_of_long_ones() {
+    let waf = |round| {
+        let outcome = until_steady(&config(&[]), round, &["workload.rw=randwrite"], 16);
+        let steady = outcome.steady.unwrap();
+        assert!(steady.reached);
+        let pages = outcome.counters.pages_programmed as f64;
+        assert!(pages >= 5.0 * 3.0 * 48.0 * 4.0, "five rounds of three blocks on each of four planes: {pages}");
+        pages * 16_384.0 / outcome.counters.bytes_settled as f64
+    };
+    let (short, long) = (waf(Round::Of(Span::from_us(100))), waf(Round::Of(Span::from_ms(3000))));
+    assert!((short / long - 1.0).abs() < 0.1, "{short:.2} and {long:.2}");
+    let auto = waf(Round::Auto);
+    assert!((auto / long - 1.0).abs() < 0.1, "{auto:.2} and {long:.2}");
+}
+
+#[test]
+fn a_round_without_a_request_is_none() {
+    // A read takes 45 us and more.
+    let outcome = until_steady(&config(&[]), Round::Of(Span(1_000)), &["workload.rw=randread"], 1);
+    let steady = outcome.steady.unwrap();
+    let [reads, ..] = outcome.latencies.total();
+    assert!(steady.reached && reads.count() >= 5);
+}
+
+/// The write amplification of a run that only fills the buffer, and of one that ends with most of its data in it.
+#[test]
+fn write_amplification_never_counts_data_that_is_not_on_flash() {
+    for requests in [3, 40, 400] {
+        let mut config = config(&["buffer.size=64MiB", "age.fill=0.0", "age.precondition=none"]);
+        config.set("chip.program_unit=page").unwrap();
+        let capacity = config.plan().unwrap().capacity();
+        let words = ["workload.rw=write", "workload.bs=16KiB"];
+        let source = workload::presets::get("default", &words).unwrap().source(capacity, 1).unwrap();
+        let plan = Plan { replay: Replay::Closed(400), requests: Some(requests), ..Plan::default() };
+        let mut run = Run::new(&config, source, plan, None).unwrap();
+        while !run.step(1000).unwrap() {}
+        let outcome = run.finish().unwrap();
+        assert_eq!(outcome.counters.pages_programmed * 16_384, outcome.counters.bytes_settled);
+    }
+}
