@@ -43,7 +43,10 @@ def until(true: Callable[[], object], running: subprocess.Popen[str] | None = No
     end = time.monotonic() + 120.0
     while not true():
         assert running is None or running.poll() is None, "the process has ended before"
-        assert time.monotonic() < end, "waited in vain"
+        if time.monotonic() > end:
+            if running is not None:
+                running.kill()
+            raise AssertionError("waited in vain")
         time.sleep(0.01)
 
 

@@ -221,8 +221,8 @@ def test_ctrl_c_ends_a_run_at_once_and_says_what_was_kept(tmp_path: Path, repeat
         # Where the tests run in the background SIGINT may be ignored, and that is inherited.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    # The logs are there from a run's beginning; its end is minutes away.
-    until(lambda: len(list(tmp_path.glob("*.parquet"))) == repeat, running)
+    # The logs are there from a run's beginning, beside their places; its end is minutes away.
+    until(lambda: len(list(tmp_path.glob(".x*.parquet.*.tmp"))) == repeat, running)
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 130

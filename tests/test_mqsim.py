@@ -632,7 +632,7 @@ def test_ctrl_c_in_a_later_run_says_what_is_kept(cli: Cli, tmp_path: Path) -> No
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     # The second run's log is there from its beginning.
-    until((tmp_path / "a.2.parquet").exists, running)
+    until(lambda: list(tmp_path.glob(".a.2.parquet.*.tmp")), running)
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130

@@ -176,12 +176,12 @@ RANGES = ("gamma", "delta", *(f"{n} delta" for n in range(2, EPT_RANGES)))
 
 def grains_of(chip: Chip) -> int:
     """Grains of the default erase pulse (electronics25 section 5.1: 3.5 ms in seven of 0.5 ms)."""
-    return int(constant(chip, "erasing", "grains"))
+    return chip.erase_shape[0]
 
 
 def loops_of(chip: Chip) -> int:
     """The most loops of an erase."""
-    return int(constant(chip, "erasing", "loops"))
+    return chip.erase_shape[1]
 
 
 def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:

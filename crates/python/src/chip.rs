@@ -215,6 +215,12 @@ impl Chip {
         Ept::range(&self.chip.erasing, fail_bits)
     }
 
+    /// Grains of the default erase pulse, and the most loops of an erase.
+    #[getter]
+    fn erase_shape(&self) -> (u32, u32) {
+        (self.chip.erasing.grains, self.chip.erasing.loops)
+    }
+
     /// A grain of the erase pulse [ms].
     #[getter]
     fn grain_ms(&self) -> f64 {
