@@ -37,6 +37,19 @@ def cli(tmp_path: Path) -> Cli:
     return call
 
 
+def beyond_the_end(folder: Path) -> str:
+    """A trace in MQSim's layout: 500 reads, and one beyond every drive."""
+    lines = [f"{index * 20_000} 0 {index * 64} 16 1" for index in range(500)]
+    (folder / "beyond.trace").write_text("\n".join([*lines, f"{20_000_000} 0 {1 << 50} 16 1"]) + "\n")
+    return str(folder / "beyond.trace")
+
+
+def cpu_s(pid: int) -> float:
+    """CPU time of a process [s]."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def until(true: Callable[[], object], running: subprocess.Popen[str] | None = None) -> None:
     """Waits until something is the case, however long a busy machine takes for it; fails when the process that should
     bring it about has ended before, or after two minutes."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from conftest import SSDLAB, Cli, until
+from conftest import SSDLAB, Cli, beyond_the_end, cpu_s, until
 
 LATENCIES = ["mean", "p50", "p99", "p99_9", "p99_99", "p99_9999", "max"]
 
@@ -187,26 +187,37 @@ def test_a_files_name_need_not_be_utf_8(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_go_on_says_what_was_kept(cli: Cli, tmp_path: Path) -> None:
-    words = (
-        "--set",
-        "geometry.blocks=64",
-        "--set",
-        "wear.endurance=3",
-        "--set",
-        "workload.requests=400000",
-        "--replay",
-        "closed:64",
-        "--requests-out",
-        "x.parquet",
-        "--json",
-        "x.json",
-    )
-    done = cli("run", "--device", "fast12-slc", "--workload", "mixed-10-90-16k", *words)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: the drive's life has ended")
+    words = ("--format", "mqsim", "--beyond", "refuse", "--requests-out", "x.parquet", "--json", "x.json")
+    done = cli("run", "--workload", beyond_the_end(tmp_path), *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: a request of 8192 B at byte ")
     rows = polars.read_parquet(tmp_path / "x.parquet").height
     assert f"kept: x.parquet with {rows:,} rows" in done.stderr
     assert not (tmp_path / "x.json").exists()
+
+
+def test_a_worn_out_drive_gives_its_result_and_says_so(cli: Cli, tmp_path: Path) -> None:
+    words = ["--precondition", "closed-form", "--replay", "closed:64", "--set", "workload.rw=randwrite"]
+    words += ["--set", "wear.erase_fail=0.2", "--set", "geometry.blocks=60", "--set", "ftl.over_provisioning=0.3"]
+    words += ["--json", "eol.json"]
+    done = cli("run", "-q", *words)
+    assert done.returncode == 0, done.stderr
+    assert "the drive's life has ended at " in done.stderr
+    result = json.loads((tmp_path / "eol.json").read_text())
+    assert result["ftl"]["wear"]["ended_s"] > 0
+    assert 0 < result["host"]["write"]["requests"] < 200_000
+
+
+def test_settings_without_effect_are_told(cli: Cli) -> None:
+    bare = ("run", "-q", "--requests", "100", "--set", "chip.model=none")
+    assert (
+        "no effect: read.pipeline, age.pec without a chip model"
+        in cli(*bare, "--scheme", "pr2", "--age", "pec=1000").stderr
+    )
+    assert "no effect: erase.requirement without erase.pulse" in cli(*bare, "--set", "erase.requirement=40").stderr
+    ideal = cli("run", "-q", "--requests", "100", "--scheme", "ssd-zero", "--set", "chip.model=tlc48")
+    assert "chip.model=tlc48 undoes chip.model=none of --scheme ssd-zero" in ideal.stderr
+    assert cli("run", "-q", "--requests", "100", "--scheme", "pnar2", "--age", "pec=1000").stderr == ""
 
 
 @pytest.mark.parametrize("repeat", [1, 2])
@@ -221,8 +232,8 @@ def test_ctrl_c_ends_a_run_at_once_and_says_what_was_kept(tmp_path: Path, repeat
         # Where the tests run in the background SIGINT may be ignored, and that is inherited.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    # The logs are there from a run's beginning, beside their places; its end is minutes away.
-    until(lambda: len(list(tmp_path.glob(".x*.parquet.*.tmp"))) == repeat, running)
+    # By then it is in the core, and its end is minutes away.
+    until(lambda: cpu_s(running.pid) > 1.5, running)
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 130

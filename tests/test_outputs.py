@@ -17,7 +17,7 @@ import polars
 import pytest
 
 import ssdlab
-from conftest import SSDLAB, Cli
+from conftest import SSDLAB, Cli, cpu_s
 from ssdlab import lines, output, signals
 from ssdlab.cases import Progress
 from ssdlab.table import Table, escaped, show
@@ -233,12 +233,6 @@ def until(true: Callable[[], object]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.005)
-
-
-def cpu_s(pid: int) -> float:
-    """CPU time of a process [s]."""
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def temporary(folder: Path, name: str) -> Callable[[], bool]:

@@ -172,7 +172,7 @@ def play_repeats(
     note: Callable[[str], None] | None = None,
 ) -> Runs:
     """Plays ``repeat`` runs with consecutive seeds on a pool of threads; their order and results are the seeds'."""
-    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+    from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
     from threading import Event
 
     started = time.perf_counter()
@@ -203,8 +203,11 @@ def play_repeats(
 
     interrupted = False
     with ThreadPoolExecutor(max_workers=min(threads or cpus(), repeat)) as pool:
-        futures = [pool.submit(one, index) for index in range(repeat)]
+        futures: list[Future[Result]] = []
+        # Whenever it comes, an interruption stops what has begun: the pool waits for its threads.
         try:
+            for index in range(repeat):
+                futures.append(pool.submit(one, index))
             wait(futures, return_when=FIRST_EXCEPTION)
         except KeyboardInterrupt:
             stop.set()

@@ -227,7 +227,8 @@ impl<P: Probe> Run<P> {
 
     /// Requests submitted and completed so far.
     pub fn counts(&self) -> (u64, u64) {
-        (self.submitted, self.submitted - self.device.outstanding().0)
+        // While the drive is overwritten before the workload, those writes are outstanding.
+        (self.submitted, self.submitted.saturating_sub(self.device.outstanding().0))
     }
 
     /// How much of the workload has been submitted, from 0 to 1, where that can be known.
