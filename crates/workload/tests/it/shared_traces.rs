@@ -64,6 +64,7 @@ fn folder() -> Option<PathBuf> {
     }
     let told = format!("skipped: no shared traces in {}; set SSDLAB_TRACES to their folder", folder.display());
     assert!(std::env::var_os("CI").is_none(), "{told}");
+    #[allow(clippy::explicit_write, reason = "what eprintln! writes is shown of failed tests only")]
     writeln!(std::io::stderr(), "{told}").unwrap();
     None
 }
