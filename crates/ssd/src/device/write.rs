@@ -393,12 +393,7 @@ impl<P: Probe> Device<P> {
     /// Acknowledges what waits for a slot, and frees it.
     pub(super) fn release_slot(&mut self, slot: u32) {
         self.settle(slot);
-        let mut waiter = self.buffer[slot].waiters;
-        while waiter != NONE {
-            let next = self.ops[waiter].next;
-            self.waiter_served(waiter);
-            waiter = next;
-        }
+        self.end_waiting(slot, false);
         self.buffer.release(slot);
     }
 
@@ -408,14 +403,20 @@ impl<P: Probe> Device<P> {
         self.counters.bytes_settled += std::mem::take(&mut self.buffer[slot].host_bytes);
     }
 
-    /// A command need not wait for a slot any more.
-    fn waiter_served(&mut self, waiter: u32) {
-        let command = self.ops[waiter].owner;
-        self.ops.release(waiter);
-        self.commands[command].remaining -= 1;
-        if self.commands[command].remaining == 0 {
-            self.flushing -= u32::from(self.commands[command].request.op == Op::Flush);
-            self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+    /// Commands need not wait for a slot any more: its data is on flash, or they are refused.
+    fn end_waiting(&mut self, slot: u32, refused: bool) {
+        let mut waiter = std::mem::replace(&mut self.buffer[slot].waiters, NONE);
+        while waiter != NONE {
+            let (command, next) = (self.ops[waiter].owner, self.ops[waiter].next);
+            self.ops.release(waiter);
+            let entry = &mut self.commands[command];
+            entry.remaining -= 1;
+            entry.refused |= refused;
+            if entry.remaining == 0 {
+                self.flushing -= u32::from(entry.request.op == Op::Flush);
+                self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+            }
+            waiter = next;
         }
     }
 
@@ -440,22 +441,11 @@ impl<P: Probe> Device<P> {
             }
         }
         for slot in self.buffer.slots_in_use().collect::<Vec<_>>() {
-            self.refuse_waiters(slot);
+            self.end_waiting(slot, true);
         }
         self.resume_stalled();
         (0..self.dies.len() as u16).for_each(|die| self.touch(nand::DieId(die)));
         self.kick_touched();
-    }
-
-    /// Refuses what waits until a slot is on flash.
-    fn refuse_waiters(&mut self, slot: u32) {
-        let mut waiter = std::mem::replace(&mut self.buffer[slot].waiters, NONE);
-        while waiter != NONE {
-            let (command, next) = (self.ops[waiter].owner, self.ops[waiter].next);
-            self.commands[command].refused = true;
-            self.waiter_served(waiter);
-            waiter = next;
-        }
     }
 
     /// A flash page's data is out of date.
