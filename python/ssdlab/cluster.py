@@ -106,7 +106,7 @@ class Cluster:
         """The workers that there are now, and their threads."""
         try:
             threads: dict[str, int] = self._client.nthreads()
-        except OSError as error:
+        except (OSError, AttributeError) as error:  # a client that has given its scheduler up has none
             raise self.lost() from error
         return threads
 

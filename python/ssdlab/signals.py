@@ -65,6 +65,27 @@ def word() -> str:
     return WORDS[signal.Signals(_received)]
 
 
+def _nothing() -> str:
+    return "nothing was kept"
+
+
+_kept: Callable[[], str] = _nothing
+
+
+def message() -> str:
+    """What is said when a signal has ended the command, in a line of its own."""
+    return f"{newline()}{word()}; {_kept()}"
+
+
+@contextmanager
+def keeping(kept: Callable[[], str]) -> Iterator[None]:
+    """Has ``kept`` say what there is of results where a signal ends the block. It is asked when that has happened."""
+    global _kept
+    _kept = kept
+    yield
+    _kept = _nothing
+
+
 def status() -> int:
     """The exit status of a command that a signal has ended."""
     return 128 + _received
@@ -103,7 +124,7 @@ def _answer(number: int, frame: FrameType | None) -> None:
 
 def _leave() -> None:
     with suppress(OSError):
-        os.write(2, f"{newline()}{word()}; nothing was kept\n".encode())
+        os.write(2, f"{message()}\n".encode())
     os._exit(status())
 
 

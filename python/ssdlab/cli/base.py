@@ -53,7 +53,7 @@ def main() -> NoReturn:
                 stream.reconfigure(errors="replace")
         status = _status()
     except (click.Abort, KeyboardInterrupt):
-        say(f"{signals.newline()}{signals.word()}; nothing was kept")
+        say(signals.message())
         status = signals.status()
     signals.leaving()
     sys.exit(status)

@@ -14,7 +14,6 @@ from ssdlab.cli.base import (
     commands,
     make_folder,
     measuring,
-    say,
     tell,
 )
 
@@ -265,15 +264,12 @@ def simulate_ecc(
 
     make_folder(os.path.dirname(out) or ".")
     check_outputs({"--out": out, "--plot": plot}, ())
-    try:
-        with measuring() as progress:
-            found = ecc.simulate(
-                rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given
-            )
-    except KeyboardInterrupt:
-        kept = f"{out} is kept; the same command goes on from there" if os.path.exists(out) else "nothing was kept"
-        say(f"{signals.newline()}{signals.word()}: {kept}")
-        raise click.exceptions.Exit(signals.status()) from None
+
+    def kept() -> str:
+        return f"{out} is kept: the same command goes on from there" if os.path.exists(out) else "nothing was kept"
+
+    with signals.keeping(kept), measuring() as progress:
+        found = ecc.simulate(rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given)
     table.show([table.of_ecc(found)])
     tell(f"wrote {out}")
     if plot is not None:

@@ -39,8 +39,8 @@ pub(super) struct Collector {
     /// Nothing could be gained when it was looked for last: for collection, in the background.
     starved: bool,
     barren: bool,
-    /// The reclaimed block waits for its erase or is in it.
-    erasing: bool,
+    /// Why the block was reclaimed that waits for its erase or is in it.
+    erasing: Option<usize>,
     /// Blocks whose data shall move, and whether one of them was the last to.
     served: bool,
     requests: VecDeque<(u32, usize)>,
@@ -48,14 +48,22 @@ pub(super) struct Collector {
     failed: Vec<u32>,
     /// No block of the plane has been erased less often.
     least_erases: u32,
-    /// Pages of host data that the plane has taken; and that it had taken when a block last moved for wear levelling, and
-    /// when one last moved for refresh.
+    /// Pages of host data that the plane has taken; and that it had taken when a block last moved for wear levelling.
     pub(super) host_pages: u64,
     levelled_at: u64,
-    refreshed_at: u64,
+}
+
+/// Whether waiting writes may hope for what such a move leaves behind. What goes on without them may never end.
+fn gives_room(cause: usize) -> bool {
+    matches!(cause, moves::COLLECTION | moves::BAD_BLOCK)
 }
 
 impl Collector {
+    /// Whether it neither moves a block nor erases one.
+    pub(super) fn rests(&self) -> bool {
+        self.victim.is_none() && self.erasing.is_none()
+    }
+
     /// Whether it moves a block for that cause.
     pub(super) fn moves_for(&self, cause: usize) -> bool {
         self.victim.is_some_and(|(_, moving)| moving == cause)
@@ -91,7 +99,7 @@ impl<P: Probe> Device<P> {
         let collector = &mut self.collectors[plane.0 as usize];
         collector.running = free < start || (collector.running && free < stop);
         let work = collector.running || !collector.requests.is_empty() || !collector.failed.is_empty();
-        if work && collector.victim.is_none() && !collector.erasing {
+        if work && collector.rests() {
             self.begin_next(plane);
         }
     }
@@ -137,11 +145,12 @@ impl<P: Probe> Device<P> {
             } else if self.yields(plane, cause) {
                 self.collector(plane).requests.push_back((block, cause));
             } else if self.still_wanted(plane, block, cause) && self.ftl.claim(plane, block) {
-                let collector = self.collector(plane);
-                match cause {
-                    moves::WEAR_LEVELLING => collector.levelled_at = collector.host_pages,
-                    moves::REFRESH => collector.refreshed_at = collector.host_pages,
-                    _ => {}
+                if cause == moves::WEAR_LEVELLING {
+                    let collector = self.collector(plane);
+                    collector.levelled_at = collector.host_pages;
+                } else {
+                    let die = self.plan.layout.die_of(plane).0;
+                    self.dies[usize::from(die.0)].host_is_next = true;
                 }
                 self.begin(plane, block, cause);
                 return true;
@@ -151,17 +160,24 @@ impl<P: Probe> Device<P> {
     }
 
     /// Whether a move must wait for the host. Levelling moves at most one block for each block's worth of pages that the plane
-    /// takes from the host: otherwise the erases that it causes would keep it going by itself. Refresh takes turns with host
-    /// data that waits for the die.
+    /// takes from the host: otherwise the erases that it causes would keep it going by itself. Refresh and read reclaim take
+    /// turns with what the host waits for on any plane of the die: moves that nothing may interrupt would else follow one
+    /// another without end.
     fn yields(&self, plane: PlaneId, cause: usize) -> bool {
-        let collector = &self.collectors[plane.0 as usize];
-        match cause {
-            moves::WEAR_LEVELLING => collector.host_pages < collector.levelled_at + u64::from(self.plan.layout.pages),
-            moves::REFRESH => {
-                let die = usize::from(self.plan.layout.die_of(plane).0.0);
-                collector.refreshed_at == collector.host_pages && self.dies[die].has_host_programs()
+        if cause == moves::WEAR_LEVELLING {
+            let collector = &self.collectors[plane.0 as usize];
+            return collector.host_pages < collector.levelled_at + u64::from(self.plan.layout.pages);
+        }
+        let state = &self.dies[usize::from(self.plan.layout.die_of(plane).0.0)];
+        state.host_is_next && state.host_waits()
+    }
+
+    /// Host data of a die has had its turn: blocks that have waited for it may move.
+    pub(super) fn host_was_next(&mut self, die: usize) {
+        if std::mem::take(&mut self.dies[die].host_is_next) {
+            for place in 0..self.plan.layout.planes_per_die as u8 {
+                self.collect(self.plan.layout.plane(DieId(die as u16), place));
             }
-            _ => false,
         }
     }
 
@@ -189,7 +205,7 @@ impl<P: Probe> Device<P> {
         let collector = self.collector(plane);
         (collector.victim, collector.next_page, collector.scanned) = (Some((block, cause)), 0, false);
         collector.moved = 0;
-        self.progress += 1;
+        self.progress += u32::from(gives_room(cause));
         if !self.plan.config.gc.preemptible {
             let die = self.plan.layout.die_of(plane).0;
             self.dies[usize::from(die.0)].exclusive += 1;
@@ -318,7 +334,6 @@ impl<P: Probe> Device<P> {
     fn emptied(&mut self, plane: PlaneId, block: u32, cause: usize) {
         let (die, place) = self.plan.layout.die_of(plane);
         self.collector(plane).victim = None;
-        self.progress -= 1;
         if !self.plan.config.gc.preemptible {
             self.dies[usize::from(die.0)].exclusive -= 1;
         }
@@ -326,8 +341,9 @@ impl<P: Probe> Device<P> {
         self.rewrite_touched(self.plan.space.worth.saturating_sub(self.collectors[plane.0 as usize].moved));
         if cause == moves::BAD_BLOCK {
             self.retire(plane);
+            self.progress -= u32::from(gives_room(cause));
         } else if self.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
-            self.collector(plane).erasing = true;
+            self.collector(plane).erasing = Some(cause);
             let ppn = self.plan.layout.pack(Address { plane, block, page: 0 });
             let seq = self.number();
             let op = PageOp {
@@ -351,6 +367,7 @@ impl<P: Probe> Device<P> {
         } else {
             let barrier = self.number();
             self.ftl.blocks.release(plane, block, barrier);
+            self.progress -= u32::from(gives_room(cause));
         }
         self.freed(plane);
     }
@@ -358,7 +375,9 @@ impl<P: Probe> Device<P> {
     /// A block that was reclaimed has been erased.
     pub(super) fn block_erased(&mut self, ppn: Ppn) {
         let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
-        self.collector(plane).erasing = false;
+        let cause =
+            self.collector(plane).erasing.take().expect("Invariant: a plane's collector erases what it has emptied");
+        self.progress -= u32::from(gives_room(cause));
         if self.erase_fails(plane, block) {
             self.retire(plane);
         } else {
@@ -434,10 +453,7 @@ impl<P: Probe> Device<P> {
         let layout = &self.plan.layout;
         (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
             let collector = &self.collectors[plane.0 as usize];
-            collector.victim.is_none()
-                && !collector.erasing
-                && !collector.barren
-                && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
+            collector.rests() && !collector.barren && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
         })
     }
 
@@ -447,7 +463,7 @@ impl<P: Probe> Device<P> {
             let plane = self.plan.layout.plane(die, place);
             let free = self.ftl.blocks.free(plane);
             let collector = self.collector(plane);
-            if collector.victim.is_some() || collector.erasing || free >= self.plan.config.gc.idle_stop {
+            if !collector.rests() || free >= self.plan.config.gc.idle_stop {
                 continue;
             }
             match self.ftl.pick_victim(plane, &self.plan, true) {

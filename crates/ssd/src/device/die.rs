@@ -52,13 +52,18 @@ fn lane_of(queue: usize) -> usize {
     queue / PLANES - FIRST_LANE
 }
 
+/// Whether a lane is of pages that move.
+fn is_move(lane: usize) -> bool {
+    lane == lane::MOVED || lane == lane::MOVED_AGAIN
+}
+
 /// The queues of each rank.
 pub(super) fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
     let levels = usize::from(*ranks.iter().max().expect("Invariant: there are classes")) + 1;
     let mut masks = vec![0; levels];
     for class in Class::ALL {
         masks[usize::from(ranks[class as usize])] |= match class {
-            Class::UserRead => 0xFF,
+            Class::UserRead => suspend::USER_READS,
             Class::InternalRead => 0xFF << 8,
             Class::UserProgram => HOST_PROGRAMS,
             Class::InternalProgram => PROGRAMS & !HOST_PROGRAMS,
@@ -129,6 +134,8 @@ pub(super) struct DieState {
     loaded: Option<Program>,
     /// Collections on the die's planes that nothing else may interrupt.
     pub exclusive: u32,
+    /// A block has begun to move for refresh or read reclaim, and nothing of the host's since then.
+    pub host_is_next: bool,
     /// When background collection starts, if the die stays idle.
     idle_until: Option<Time>,
     touched: bool,
@@ -188,6 +195,7 @@ impl DieState {
             begun: Vec::new(),
             loaded: None,
             exclusive: 0,
+            host_is_next: false,
             idle_until: None,
             touched: false,
             picked: Pick::Nothing,
@@ -226,6 +234,11 @@ impl DieState {
 
     pub fn has_host_programs(&self) -> bool {
         self.waiting & HOST_PROGRAMS != 0
+    }
+
+    /// Whether a read or a program of the host's waits for nothing but its turn.
+    pub fn host_waits(&self) -> bool {
+        self.ready & (suspend::USER_READS | HOST_PROGRAMS) != 0
     }
 
     /// Whether its array does anything.
@@ -332,7 +345,6 @@ impl<P: Probe> Device<P> {
         let state = &mut self.dies[usize::from(die.0)];
         state.queues[queue].push(&mut self.ops, op);
         state.ready |= 1 << queue;
-        self.progress += 1;
         self.touch(die);
     }
 
@@ -565,6 +577,9 @@ impl<P: Probe> Device<P> {
             }
             self.probe.sense(start, end, DieId(die as u16), self.ops[op].ppn);
         }
+        if joined[..count].iter().any(|queue| suspend::USER_READS >> queue & 1 != 0) {
+            self.host_was_next(die);
+        }
     }
 
     /// Opens blocks where the stream's present ones are full.
@@ -605,7 +620,7 @@ impl<P: Probe> Device<P> {
             self.occupy(channel, commands + self.plan.t_dma(page) * pages, channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing };
-        self.progress += 1;
+        self.progress += u32::from(!is_move(lane));
         if self.dies[die].active.is_some() {
             self.dies[die].loaded = Some(program);
         } else {
@@ -613,6 +628,9 @@ impl<P: Probe> Device<P> {
         }
         self.take_chip(die);
         self.review(die);
+        if HOST_PROGRAMS >> lead & 1 != 0 {
+            self.host_was_next(die);
+        }
         self.dispatch_pools();
     }
 
@@ -723,9 +741,11 @@ impl<P: Probe> Device<P> {
             self.dies[die].active = None;
             self.counters.operations += 1;
             self.count_suspended(die, active);
-            self.progress -= 1;
             match active {
-                Active::Program(program) => self.program_ended(die, program),
+                Active::Program(program) => {
+                    self.progress -= u32::from(!is_move(self.ops[program.ops].lane.into()));
+                    self.program_ended(die, program);
+                }
                 Active::Erase(ops) => self.reclaimed_erased(ops),
                 Active::EraseOpened(lane, set) => self.opened_erased(die, lane, set),
             }

@@ -129,7 +129,8 @@ pub struct Device<P: Probe = Unwatched> {
     draining: bool,
     /// Flushes that have not completed: as long as there are any, partly filled units go as well.
     flushing: u32,
-    /// Page operations and commands on their way to flash: what the buffer can wait for.
+    /// Page operations and commands on their way to flash, and collections that give them room: what the buffer can
+    /// wait for.
     progress: u32,
 
     ftl: Ftl,
@@ -682,6 +683,7 @@ impl<P: Probe> Device<P> {
             && self.idle()
             && self.buffer.in_use() == self.buffer.dirty_pages
             && self.progress == 0
+            && self.collectors.iter().all(Collector::rests)
             && self.map.quiet()
     }
 

@@ -61,6 +61,11 @@ fn what_broke_once_holds() {
             wear.static_spread=3 mapping.table=cached mapping.sharing=partitioned mapping.line=64B mapping.cache=9KiB
             mapping.entry=64B mapping.writes=23 refresh.period=60s age.pec=8000 age.map_retention=1mo age.staggered=true
             age.precondition=closed-form ftl.over_provisioning=0.43"),
+        // Refresh that never rests kept partly filled units of host data from being let go.
+        case(30, 1, "geometry.channels=3 geometry.chips=2 geometry.dies=2 geometry.planes=3 geometry.blocks=43
+            geometry.pages=72 geometry.page_size=4KiB chip.program_unit=wordline chip.plane_programs=single ecc.t_decode=20ms ecc.decoders=1
+            buffer.size=32KiB ftl.placement=static gc.preemptible=false refresh.period=60s age.retention=1mo
+            age.precondition=closed-form ftl.over_provisioning=0.52"),
         // With CACHE READ and decodings of unequal length a read ended twice.
         Case { workload: vec!["workload.rw=randrw".into()], ..case(600, 64, "geometry.blocks=40 geometry.pages=30
             ftl.over_provisioning=3.0 chip.t_read=none chip.senses=[2,3,2] chip.t_pre=24us chip.t_eval=5us chip.t_disch=10us

@@ -33,7 +33,6 @@ impl<P: Probe> Device<P> {
                 if self.dies[die].queues[queue].is_empty() {
                     self.dies[die].ready &= !(1 << queue);
                 }
-                self.progress -= 1;
                 self.ops[op].next = ops;
                 ops = op;
                 set |= 1 << plane;
@@ -52,7 +51,6 @@ impl<P: Probe> Device<P> {
         state.active = Some((erase, end));
         state.work = Work { begun: start, runs_from: start, ..Work::default() };
         self.die_enters(die, die::ERASE, None);
-        self.progress += 1;
         self.probe.erase(start, end, DieId(die as u16), set);
         self.tell_phases(die);
     }
