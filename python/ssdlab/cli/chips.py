@@ -14,6 +14,7 @@ from ssdlab.cli.base import (
     commands,
     make_folder,
     measuring,
+    say,
     tell,
 )
 
@@ -268,8 +269,14 @@ def simulate_ecc(
     def kept() -> str:
         return f"{out} is kept: the same command goes on from there" if os.path.exists(out) else "nothing was kept"
 
-    with signals.keeping(kept), measuring() as progress:
-        found = ecc.simulate(rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given)
+    try:
+        with signals.keeping(kept), measuring() as progress:
+            found = ecc.simulate(
+                rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given
+            )
+    except KeyboardInterrupt:
+        say(signals.message())
+        raise click.exceptions.Exit(signals.status()) from None
     table.show([table.of_ecc(found)])
     tell(f"wrote {out}")
     if plot is not None:

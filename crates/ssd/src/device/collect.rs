@@ -39,8 +39,8 @@ pub(super) struct Collector {
     /// Nothing could be gained when it was looked for last: for collection, in the background.
     starved: bool,
     barren: bool,
-    /// Why the block was reclaimed that waits for its erase or is in it.
-    erasing: Option<usize>,
+    /// The reclaimed block waits for its erase or is in it.
+    erasing: bool,
     /// Blocks whose data shall move, and whether one of them was the last to.
     served: bool,
     requests: VecDeque<(u32, usize)>,
@@ -53,15 +53,10 @@ pub(super) struct Collector {
     levelled_at: u64,
 }
 
-/// Whether waiting writes may hope for what such a move leaves behind. What goes on without them may never end.
-fn gives_room(cause: usize) -> bool {
-    matches!(cause, moves::COLLECTION | moves::BAD_BLOCK)
-}
-
 impl Collector {
     /// Whether it neither moves a block nor erases one.
     pub(super) fn rests(&self) -> bool {
-        self.victim.is_none() && self.erasing.is_none()
+        self.victim.is_none() && !self.erasing
     }
 
     /// Whether it moves a block for that cause.
@@ -205,7 +200,6 @@ impl<P: Probe> Device<P> {
         let collector = self.collector(plane);
         (collector.victim, collector.next_page, collector.scanned) = (Some((block, cause)), 0, false);
         collector.moved = 0;
-        self.progress += u32::from(gives_room(cause));
         if !self.plan.config.gc.preemptible {
             let die = self.plan.layout.die_of(plane).0;
             self.dies[usize::from(die.0)].exclusive += 1;
@@ -341,9 +335,8 @@ impl<P: Probe> Device<P> {
         self.rewrite_touched(self.plan.space.worth.saturating_sub(self.collectors[plane.0 as usize].moved));
         if cause == moves::BAD_BLOCK {
             self.retire(plane);
-            self.progress -= u32::from(gives_room(cause));
         } else if self.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
-            self.collector(plane).erasing = Some(cause);
+            self.collector(plane).erasing = true;
             let ppn = self.plan.layout.pack(Address { plane, block, page: 0 });
             let seq = self.number();
             let op = PageOp {
@@ -367,7 +360,6 @@ impl<P: Probe> Device<P> {
         } else {
             let barrier = self.number();
             self.ftl.blocks.release(plane, block, barrier);
-            self.progress -= u32::from(gives_room(cause));
         }
         self.freed(plane);
     }
@@ -375,9 +367,7 @@ impl<P: Probe> Device<P> {
     /// A block that was reclaimed has been erased.
     pub(super) fn block_erased(&mut self, ppn: Ppn) {
         let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
-        let cause =
-            self.collector(plane).erasing.take().expect("Invariant: a plane's collector erases what it has emptied");
-        self.progress -= u32::from(gives_room(cause));
+        self.collector(plane).erasing = false;
         if self.erase_fails(plane, block) {
             self.retire(plane);
         } else {

@@ -52,11 +52,6 @@ fn lane_of(queue: usize) -> usize {
     queue / PLANES - FIRST_LANE
 }
 
-/// Whether a lane is of pages that move.
-fn is_move(lane: usize) -> bool {
-    lane == lane::MOVED || lane == lane::MOVED_AGAIN
-}
-
 /// The queues of each rank.
 pub(super) fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
     let levels = usize::from(*ranks.iter().max().expect("Invariant: there are classes")) + 1;
@@ -106,7 +101,9 @@ pub(super) struct DieState {
     ready: u64,
     /// Queues of programs with anything in them.
     waiting: u64,
-    /// Of these, those whose partly filled unit must go.
+    /// Of these, those whose unit is full or must go as it is, whether there is room for it or not.
+    whole: u64,
+    /// Those whose partly filled unit must go.
     forced: u64,
     /// Planes that sense, whose page register is full, whose cache register is full.
     sensing: u8,
@@ -179,6 +176,7 @@ impl DieState {
             queues: [Queue::EMPTY; QUEUES],
             ready: 0,
             waiting: 0,
+            whole: 0,
             forced: 0,
             sensing: 0,
             page_full: 0,
@@ -620,7 +618,7 @@ impl<P: Probe> Device<P> {
             self.occupy(channel, commands + self.plan.t_dma(page) * pages, channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing };
-        self.progress += u32::from(!is_move(lane));
+        self.progress += u32::from(lane < lane::MOVED);
         if self.dies[die].active.is_some() {
             self.dies[die].loaded = Some(program);
         } else {
@@ -743,7 +741,7 @@ impl<P: Probe> Device<P> {
             self.count_suspended(die, active);
             match active {
                 Active::Program(program) => {
-                    self.progress -= u32::from(!is_move(self.ops[program.ops].lane.into()));
+                    self.progress -= u32::from(usize::from(self.ops[program.ops].lane) < lane::MOVED);
                     self.program_ended(die, program);
                 }
                 Active::Erase(ops) => self.reclaimed_erased(ops),

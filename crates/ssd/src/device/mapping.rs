@@ -128,7 +128,7 @@ impl<P: Probe> Device<P> {
     /// An operation waits for its map entry: a part of a host read, or the program of a slot.
     pub(super) fn await_map(&mut self, waiter: PageOp, queue: Option<u16>) {
         let id = self.ops.insert(waiter);
-        self.progress += 1;
+        self.progress += u32::from(waiter.kind == Kind::Slot);
         if self.map.rewrites >= self.plan.config.mapping.writes && self.read_only.is_none() {
             self.map.stalled.push(&mut self.ops, id);
         } else {
@@ -216,8 +216,8 @@ impl<P: Probe> Device<P> {
 
     /// The map entry that an operation waited for is here.
     fn resume(&mut self, id: u32) {
-        self.progress -= 1;
         let op = self.ops[id];
+        self.progress -= u32::from(op.kind == Kind::Slot);
         self.ops.release(id);
         if op.kind == Kind::Host {
             let request = self.commands[op.owner].id;

@@ -129,8 +129,8 @@ pub struct Device<P: Probe = Unwatched> {
     draining: bool,
     /// Flushes that have not completed: as long as there are any, partly filled units go as well.
     flushing: u32,
-    /// Page operations and commands on their way to flash, and collections that give them room: what the buffer can
-    /// wait for.
+    /// What brings pages of the buffer to flash without further ado: reads that fill them and fetch their map entries, whole
+    /// program units, programs.
     progress: u32,
 
     ftl: Ftl,
@@ -447,11 +447,12 @@ impl<P: Probe> Device<P> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Nothing is going to happen. Where commands wait because of blocks that have failed, the drive's life has ended: the next
-    /// event, if it goes on as a read-only one.
+    /// Nothing is going to happen. Where commands, or buffered pages that shall go, wait because of blocks that have failed, the
+    /// drive's life has ended: the next event, if it goes on as a read-only one.
     #[cold]
     fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, usize)> {
-        if self.commands.len() == 0 || self.worn_out().is_none() || self.end_of_life().is_some() {
+        let waits = self.commands.len() > 0 || (self.draining && self.buffer.in_use() > 0);
+        if !waits || self.worn_out().is_none() || self.end_of_life().is_some() {
             return None;
         }
         self.wear_out();

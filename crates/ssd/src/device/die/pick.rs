@@ -3,7 +3,7 @@
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::super::Device;
-use super::{Active, DieState, ERASE_ROW, FIRST_LANE, PLANES, Pick, Priority, READS, is_move, lane_of, program_queue};
+use super::{Active, DieState, ERASE_ROW, FIRST_LANE, PLANES, Pick, Priority, READS, lane_of, program_queue};
 use crate::probe::Probe;
 use crate::space::lane;
 
@@ -11,7 +11,7 @@ impl<P: Probe> Device<P> {
     /// Decides whether a program queue can start.
     pub(super) fn judge(&mut self, die: usize, queue: usize) {
         let (lane, plane) = (lane_of(queue), queue % PLANES);
-        let moved = is_move(lane);
+        let moved = lane == lane::MOVED || lane == lane::MOVED_AGAIN;
         let state = &self.dies[die];
         let len = state.queues[queue].len;
         let whole =
@@ -23,10 +23,11 @@ impl<P: Probe> Device<P> {
             self.wear_out();
         }
         let state = &mut self.dies[die];
-        let was = state.ready >> queue & 1 != 0;
         state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
-        if !moved {
-            self.progress = self.progress + u32::from(can) - u32::from(was);
+        let was = state.whole >> queue & 1 != 0;
+        state.whole = state.whole & !(1 << queue) | u64::from(whole) << queue;
+        if lane < lane::MOVED {
+            self.progress = self.progress + u32::from(whole) - u32::from(was);
         }
     }
 
