@@ -23,8 +23,8 @@ TUTORIAL = ROOT / "target" / "tutorial"
 """Where the tutorial's copy of the sources lies: always there, so that cargo compiles anew only what has changed."""
 
 
-def test_the_python_example_of_the_readme_runs_and_its_device_answers_as_written() -> None:
-    (block,) = blocks(ROOT / "README.md", "python")
+def test_the_python_example_of_the_overview_runs_and_its_device_answers_as_written() -> None:
+    (block,) = blocks(DOCS / "overview.md", "python")
     scope: dict[str, object] = {}
     exec(block.text.replace("device.advance(1_000_000)", "completions = device.advance(1_000_000)"), scope)
     promised = re.search(r"→ \[(.*)\]", block.text)

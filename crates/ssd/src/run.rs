@@ -234,7 +234,7 @@ impl<P: Probe> Run<P> {
     /// How much of the workload has been submitted, from 0 to 1, where that can be known.
     pub fn progress(&self) -> Option<f64> {
         let by_count = self.plan.requests.map(|limit| self.submitted as f64 / limit.max(1) as f64);
-        if self.preconditioning.is_some() {
+        if self.preconditioning.is_some() || self.steady.is_some() {
             return None;
         }
         let now = self.device.now().since(self.origin);

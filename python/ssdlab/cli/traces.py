@@ -12,6 +12,7 @@ from ssdlab.cli.base import (
     Whole,
     commands,
     say,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def info(
         table.show(table.of_trace(", ".join(os.path.basename(path) for path in traces), found))
     if plot is not None:
         module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
-        click.echo(f"wrote {plot}", err=as_json)
+        tell(f"wrote {plot}", err=as_json)
 
 
 def _tell_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: int, err: bool) -> list[Inspection]:
@@ -77,9 +78,9 @@ def _tell_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: i
 
     found = module.inspect(traces, format=format, skip_bad_lines=skip_bad_lines)
     for of in found:
-        click.echo(f"{of.trace}: {of.read_as}", err=err)
+        tell(f"{of.trace}: {of.read_as}", err=err)
         for doubt in of.doubts:
-            click.echo(f"  looks wrong: {doubt}", err=err)
+            tell(f"  looks wrong: {doubt}", err=err)
     return found
 
 
@@ -137,7 +138,7 @@ def _convert(traces: tuple[str, ...], out: str, to: str | None, options: dict[st
     losses = [
         f"{count:,} {name.replace('_', ' ')}" for name, count in done.counts.items() if count and name != "requests"
     ]
-    click.echo(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
+    tell(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
 
 
 @trace.command()

@@ -22,13 +22,14 @@ use crate::probe::Probe;
 
 /// Rounds of the measurement window.
 pub const WINDOW: usize = 5;
-/// Rounds after which rounds become twice as long: PTS gives up after as many. Short rounds differ by chance.
+/// Rounds after which rounds become twice as long (assumed: PTS gives up after as many). Short rounds differ by chance.
 const ROUNDS: u64 = 25;
 /// Blocks' worth of pages that a round programs on every plane that the host writes to (assumed: several).
 const TURNOVERS: u64 = 3;
-/// Planes that the host hardly writes to are waited for until the drive has been programmed over so many times as often.
+/// Planes that the host hardly writes to are waited for until the drive has been programmed over so many times as often
+/// (assumed).
 const PATIENCE: u64 = 4;
-/// A round that is not full is looked at again after this share of its length.
+/// A round that is not full is looked at again after this share of its length (assumed: a quarter more is little).
 const AGAIN: u64 = 4;
 
 /// How long a round lasts at least.
