@@ -38,8 +38,9 @@ pub(super) struct MapTraffic {
     /// Mapping pages with entries of moved pages that are kept in memory: in order, and which.
     touched: VecDeque<u32>,
     is_touched: Vec<bool>,
-    /// Pages that collections have gained and that rewrites of these may take.
+    /// Pages that collections have gained and that rewrites of these may take, and those that rewrites have taken.
     earned: u32,
+    spent: u64,
     /// Reads of lines that nothing waits for.
     unawaited: u32,
     /// The plane that takes mapping pages, until it has a program's worth.
@@ -72,6 +73,7 @@ impl MapTraffic {
             touched: VecDeque::new(),
             is_touched: vec![false; map_pages as usize],
             earned: 0,
+            spent: 0,
             unawaited: 0,
             plane: 0,
             filled: 0,
@@ -274,7 +276,10 @@ impl<P: Probe> Device<P> {
         let cost = unit.div_ceil(unit.min(self.plan.config.mapping.writes));
         self.map.earned += gained / 2;
         let most = self.plan.config.mapping.writes.max(2);
-        while self.map.earned >= cost && self.map.rewrites + 1 < most {
+        // No more than the host writes: these rewrites would else make the next collection necessary, which would move the
+        // next pages, without end.
+        let limit = self.counters.user_pages_programmed + u64::from(self.plan.layout.pages);
+        while self.map.earned >= cost && self.map.rewrites + 1 < most && self.map.spent < limit {
             let Some(page) = self.map.touched.pop_front() else {
                 self.map.earned = 0;
                 return;
@@ -283,6 +288,7 @@ impl<P: Probe> Device<P> {
             if self.map.is_touched[page as usize] {
                 self.rewrite(page);
                 self.map.earned -= cost;
+                self.map.spent += u64::from(cost);
             }
         }
     }

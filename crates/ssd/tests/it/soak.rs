@@ -66,6 +66,22 @@ fn what_broke_once_holds() {
             geometry.pages=72 geometry.page_size=4KiB chip.program_unit=wordline chip.plane_programs=single ecc.t_decode=20ms ecc.decoders=1
             buffer.size=32KiB ftl.placement=static gc.preemptible=false refresh.period=60s age.retention=1mo
             age.precondition=closed-form ftl.over_provisioning=0.52"),
+        // Collection and rewrites of the map kept each other going when the host had nothing more to write.
+        Case { seed: 44683, workload: words("workload.rw=rw workload.bs=4KiB workload.align=4KiB workload.read_ratio=64%"), ..case(
+            100, 1, "chip.program_unit=wordline geometry.channels=3 geometry.chips=1 geometry.dies=1
+            geometry.planes=2 geometry.blocks=37 geometry.pages=51 geometry.page_size=4KiB chip.t_read=none
+            chip.senses=[2,3,4] chip.t_pre=19us chip.t_eval=8us chip.t_disch=2us chip.t_prog=1473us
+            chip.t_bers=7153us chip.plane_reads=lockstep chip.plane_programs=single chip.cache_read=false
+            bus.bandwidth=none bus.t_dma=9us bus.t_command=345ns bus.transfer=codeword
+            bus.die_interleaving=false ecc.t_decode=1us ecc.t_failed=8us ecc.decoders=1 ecc.buffer=7
+            ecc.codeword=2KiB host.queues=5 host.queue_depth=26 host.commands=2 host.arbitration_burst=1
+            host.link_bandwidth=7060MB/s host.t_submit=782ns host.t_complete=946ns host.timeout=30s
+            buffer.size=156KiB buffer.mode=write-through buffer.dram_bandwidth=18395MB/s
+            ftl.placement=static ftl.page_order=CWDP ftl.erase_when=opened ftl.streams=1 gc.victim=fifo
+            gc.start=3 gc.stop=3 gc.moves=18 wear.free_block=least-worn wear.static_spread=1
+            mapping.table=cached mapping.entry=64B mapping.line=1024B mapping.cache=36864B mapping.writes=4
+            schedule.order=read-first schedule.write_queue=0 age.pec=1500 age.retention=uniform:0..30d
+            age.precondition=closed-form age.staggered=false ftl.over_provisioning=0.46") },
         // With CACHE READ and decodings of unequal length a read ended twice.
         Case { workload: vec!["workload.rw=randrw".into()], ..case(600, 64, "geometry.blocks=40 geometry.pages=30
             ftl.over_provisioning=3.0 chip.t_read=none chip.senses=[2,3,2] chip.t_pre=24us chip.t_eval=5us chip.t_disch=10us
