@@ -49,11 +49,11 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff check --quiet python tests studies docs
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
-	$(BIN)/python -m pytest -n auto -m 'not slow and not package'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not package'
 
 test: tested ## every test of the crates and of the Python package; CASES=256 draws four times the random cases
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
 
 lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check

@@ -86,7 +86,11 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts a browser or the command line is slow: one start is nothing, hundreds are a minute."""
+    """What starts a browser or the command line is slow: one start is nothing, hundreds are a minute.
+
+    What takes longest begins first, so that no worker is left alone with it.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         if isinstance(item, pytest.Function) and {"chrome", "cli"} & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
