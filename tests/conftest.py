@@ -13,6 +13,11 @@ from typing import TypeVar
 
 import pytest
 
+# The tests' own processes keep every core busy: threads of libraries beside them would only wait for each other, awake.
+# Read when a library is first imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 SSDLAB = Path(sys.executable).with_name("ssdlab")
 
 # Tests interrupt programs: one that a shell starts in the background would hand on that SIGINT is ignored.

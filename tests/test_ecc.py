@@ -33,7 +33,7 @@ def test_a_table_is_the_same_whatever_the_threads_and_interruptions(cli: Cli, tm
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert stderr == "interrupted; results/ecc.csv is kept: the same command goes on from there\n"
+    assert stderr == "interrupted: results/ecc.csv is kept; the same command goes on from there\n"
     kept = pl.read_csv(out)["words"].sum()
     assert 0 < kept < 12_000
     assert kept % 2000 == 0

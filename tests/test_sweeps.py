@@ -153,8 +153,9 @@ def test_an_entry_counts_for_its_own_case_only_and_stops_nothing(tmp_path: Path,
     spoil()
     with pytest.warns(UserWarning, match="played again") as told:
         again = ssdlab.sweep(SMALL, cache=tmp_path)
-    assert str(told[0].message) == f"{entries[0]} {says}: played again"
-    assert again.played == (2 if "likewise" in says else 1)
+    spoiled = entries[:3:2] if "likewise" in says else entries[:1]
+    assert str(told[0].message) in [f"{entry} {says}: played again" for entry in spoiled]
+    assert again.played == len(spoiled)
     assert again.table.equals(first.table)
     assert ssdlab.sweep(SMALL, cache=tmp_path).played == 0, "what was in its place is gone from there"
 

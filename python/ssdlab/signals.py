@@ -31,6 +31,8 @@ _received: int = signal.SIGINT
 _answered: float | None = None
 _held = 0
 _pending = False
+_kept: Callable[[], str | None] | None = None
+"""Says what is kept of the results of what runs now."""
 
 
 def install() -> None:
@@ -65,25 +67,20 @@ def word() -> str:
     return WORDS[signal.Signals(_received)]
 
 
-def _nothing() -> str:
-    return "nothing was kept"
-
-
-_kept: Callable[[], str] = _nothing
-
-
 def message() -> str:
-    """What is said when a signal has ended the command, in a line of its own."""
-    return f"{newline()}{word()}; {_kept()}"
+    """What is said when a signal has ended the command."""
+    kept = _kept() if _kept is not None else None
+    return f"{newline()}{word()}" + (f": {kept}" if kept else "; nothing was kept")
 
 
 @contextmanager
-def keeping(kept: Callable[[], str]) -> Iterator[None]:
-    """Has ``kept`` say what there is of results where a signal ends the block. It is asked when that has happened."""
+def keeping(kept: Callable[[], str | None]) -> Iterator[None]:
+    """Has ``kept`` say what there is of results, if anything, where a signal ends the block. It is asked when that has
+    happened, which may be after the block."""
     global _kept
     _kept = kept
     yield
-    _kept = _nothing
+    _kept = None
 
 
 def status() -> int:

@@ -54,6 +54,8 @@ TABLES = {
     "twins": lambda progress: trace.twins([f"asplos21/{name}" for name in TWINS]),
     "lone": lambda progress: _lone(),
 }
+QUICK = {"twins": lambda progress: trace.twins(["asplos21/stg_0", "asplos21/YCSB-E"])}
+"""In CI some rows only."""
 
 # Table 1 and Eq. 1 [ns].
 SENSES = (2, 3, 2)

@@ -266,8 +266,8 @@ def simulate_ecc(
     make_folder(os.path.dirname(out) or ".")
     check_outputs({"--out": out, "--plot": plot}, ())
 
-    def kept() -> str:
-        return f"{out} is kept: the same command goes on from there" if os.path.exists(out) else "nothing was kept"
+    def kept() -> str | None:
+        return f"{out} is kept; the same command goes on from there" if os.path.exists(out) else None
 
     try:
         with signals.keeping(kept), measuring() as progress:

@@ -167,7 +167,7 @@ impl<P: Probe> Device<P> {
         state.host_is_next && state.host_waits()
     }
 
-    /// Host data of a die has had its turn: blocks that have waited for it may move.
+    /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
     pub(super) fn host_was_next(&mut self, die: usize) {
         if std::mem::take(&mut self.dies[die].host_is_next) {
             for place in 0..self.plan.layout.planes_per_die as u8 {

@@ -618,7 +618,8 @@ impl<P: Probe> Device<P> {
             self.occupy(channel, commands + self.plan.t_dma(page) * pages, channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing };
-        self.progress += u32::from(lane < lane::MOVED);
+        let of_host = HOST_PROGRAMS >> lead & 1 != 0;
+        self.progress += u32::from(of_host);
         if self.dies[die].active.is_some() {
             self.dies[die].loaded = Some(program);
         } else {
@@ -626,7 +627,7 @@ impl<P: Probe> Device<P> {
         }
         self.take_chip(die);
         self.review(die);
-        if HOST_PROGRAMS >> lead & 1 != 0 {
+        if of_host {
             self.host_was_next(die);
         }
         self.dispatch_pools();
@@ -741,7 +742,7 @@ impl<P: Probe> Device<P> {
             self.count_suspended(die, active);
             match active {
                 Active::Program(program) => {
-                    self.progress -= u32::from(usize::from(self.ops[program.ops].lane) < lane::MOVED);
+                    self.progress -= u32::from(self.ops[program.ops].class == Class::UserProgram);
                     self.program_ended(die, program);
                 }
                 Active::Erase(ops) => self.reclaimed_erased(ops),

@@ -3,7 +3,9 @@
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::super::Device;
-use super::{Active, DieState, ERASE_ROW, FIRST_LANE, PLANES, Pick, Priority, READS, lane_of, program_queue};
+use super::{
+    Active, DieState, ERASE_ROW, FIRST_LANE, HOST_PROGRAMS, PLANES, Pick, Priority, READS, lane_of, program_queue,
+};
 use crate::probe::Probe;
 use crate::space::lane;
 
@@ -26,7 +28,7 @@ impl<P: Probe> Device<P> {
         state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
         let was = state.whole >> queue & 1 != 0;
         state.whole = state.whole & !(1 << queue) | u64::from(whole) << queue;
-        if lane < lane::MOVED {
+        if HOST_PROGRAMS >> queue & 1 != 0 {
             self.progress = self.progress + u32::from(whole) - u32::from(was);
         }
     }

@@ -392,7 +392,7 @@ pub fn verdict(case: &Case) -> Verdict {
     }
 }
 
-/// A drive that is busy with itself day and night serves little more after that.
+/// Simulated time after which no further request is played (assumed): a drive that is busy with itself serves few more.
 const LONG_ENOUGH: Time = Time(100 * 1_000_000_000);
 
 fn play(case: &Case, config: &Config) -> Result<(), RunError> {
