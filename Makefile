@@ -49,7 +49,7 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff check --quiet python tests studies docs
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not package'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
 test: tested ## every test of the crates and of the Python package; CASES=256 draws four times the random cases
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
@@ -67,7 +67,7 @@ claims-check: tested ## pull every lever of every predicted claim (two minutes);
 
 check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: every random case, the documentation's site, the wheel; then writes .ci/stamp
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
-	$(BIN)/python -m pytest -m package --wheel="$$(ls target/wheels/*.whl)"
+	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
 	$(BIN)/python .ci/stamp.py --write
 
 docs: $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors

@@ -100,7 +100,7 @@ def test_the_tutorials_policies_compile_and_keep_their_promises() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.package
+@pytest.mark.seldom
 def test_the_site_builds_without_a_warning_and_runs_the_notebook(tmp_path: Path) -> None:
     for extra in ("sphinx", "furo", "myst_nb", "ipykernel"):
         pytest.importorskip(extra, reason="needs the extra `docs`")

@@ -196,10 +196,10 @@ def test_too_few_requests_are_refused(known: Path) -> None:
         fit.fit(trace.of_workload(known).head(99))
 
 
-# Those of docs/fit.md whose latencies agree by a margin.
+# Those of docs/fit.md whose latencies agree by a margin; the first two take longest.
 AGREE = (
-    "msn_fs.ascii.gz",
-    "msr_web_0_head.csv.gz",
+    pytest.param("msn_fs.ascii.gz", marks=pytest.mark.seldom),
+    pytest.param("msr_web_0_head.csv.gz", marks=pytest.mark.seldom),
     "msr_web_3.csv.gz",
     "nexus5_movie.biotracer.gz",
     "websearch1.mqsim.gz",

@@ -21,7 +21,7 @@ PACKAGE = ROOT / "python" / "ssdlab"
 RUN = ("--device", "hpca24", "--scheme", "rif", "--age", "pec=1000,retention=1mo", "--requests", "2000", "--seed", "7")
 
 
-pytestmark = pytest.mark.package
+pytestmark = pytest.mark.seldom
 
 
 @pytest.fixture(scope="module")

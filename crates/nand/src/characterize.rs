@@ -171,6 +171,11 @@ pub struct Factors {
 
 const BINS: usize = 256;
 
+/// Expected codewords with more than `m` errors, of so many with such means.
+fn exceeding(codewords: &[(f64, f64)], m: u32) -> f64 {
+    codewords.iter().map(|(errors, count)| count * poisson_above(*errors, m)).sum()
+}
+
 impl Factors {
     /// Those of a population.
     pub fn new(chip: &VirtualChip, population: Population) -> Factors {
@@ -227,23 +232,21 @@ impl Factors {
     /// logarithm. For fits, which need to see small changes.
     pub fn m_err_between(&self, chip: &VirtualChip, condition: Condition, cuts: Cuts) -> f64 {
         let last = self.last_step(chip, condition, cuts);
-        let exceeding = |m: u32| last.iter().map(|(errors, count)| count * poisson_above(*errors, m)).sum::<f64>();
         let (mut low, mut high) = (0, KIB_BITS as u32);
         while low < high {
             let middle = (low + high) / 2;
-            if exceeding(middle) < 1.0 { high = middle } else { low = middle + 1 }
+            if exceeding(&last, middle) < 1.0 { high = middle } else { low = middle + 1 }
         }
         if low == 0 {
             return 0.0;
         }
-        let (before, after) = (libm::log(exceeding(low - 1)), libm::log(exceeding(low).max(1e-300)));
+        let (before, after) = (libm::log(exceeding(&last, low - 1)), libm::log(exceeding(&last, low).max(1e-300)));
         f64::from(low - 1) + (before / (before - after)).clamp(1e-9, 1.0)
     }
 
     /// Expected pages of the population that fail in the last retry step under cuts though they would be read without.
     pub fn failing(&self, chip: &VirtualChip, condition: Condition, cuts: Cuts) -> f64 {
-        let last = self.last_step(chip, condition, cuts);
-        last.iter().map(|(errors, count)| count * poisson_above(*errors, chip.cells.capability)).sum()
+        exceeding(&self.last_step(chip, condition, cuts), chip.cells.capability)
     }
 
     /// The largest cut of tPRE, in the chip's grid, that leaves `margin` errors to the capability in the last retry step.
@@ -260,11 +263,10 @@ impl Factors {
         grid: u32,
         cuts: impl Fn(f64) -> Cuts,
     ) -> f64 {
-        let safe = |step: u32| {
-            let cut = f64::from(step) / f64::from(grid);
-            self.m_err(chip, condition, cuts(cut)) + margin <= chip.cells.capability
-        };
-        (1..grid).take_while(|step| safe(*step)).last().map_or(0.0, |step| f64::from(step) / f64::from(grid))
+        let Some(most) = chip.cells.capability.checked_sub(margin) else { return 0.0 };
+        let share = |step: u32| f64::from(step) / f64::from(grid);
+        let safe = |step: &u32| exceeding(&self.last_step(chip, condition, cuts(share(*step))), most) < 1.0;
+        (1..grid).take_while(safe).last().map_or(0.0, share)
     }
 
     /// The first day of retention on which the default read of any page has more than `errors` per KiB on average; None
