@@ -29,6 +29,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKSPACE := --workspace --lib --tests
 # Which Python PyO3 is built for; told, it does not look for one, and does not build anew where another is found.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# The tests start hundreds of processes: what they import is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help build run quick test lint check-all docs wheel programs tested claims-check soak bench clean

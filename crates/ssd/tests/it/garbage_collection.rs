@@ -129,7 +129,7 @@ fn skewed_amplification(settings: &[&str]) -> f64 {
     let base = [
         "ftl.over_provisioning=0.2",
         "age.precondition=closed-form",
-        "geometry.blocks=1000",
+        "geometry.blocks=500",
         "gc.start=4",
         "gc.stop=4",
     ];

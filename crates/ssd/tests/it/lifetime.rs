@@ -22,8 +22,8 @@ fn eraser(scheme: &EraseScheme) -> Eraser {
     Eraser::new(&chip(), *scheme, chip().requirement)
 }
 
-fn once(scheme: &EraseScheme, needed: f64) -> Erase {
-    eraser(scheme).erase(needed, 500, 0, 1.0)
+fn once(eraser: &Eraser, needed: f64) -> Erase {
+    eraser.erase(needed, 500, 0, 1.0)
 }
 
 fn pulse(index: u32, grains: u32) -> Pulse {
@@ -37,9 +37,9 @@ fn needs() -> impl Iterator<Item = f64> {
 
 #[test]
 fn ispe_takes_equation_2() {
-    let erasing = chip();
+    let (erasing, ispe) = (chip(), eraser(&ISPE));
     for needed in needs() {
-        let found = once(&ISPE, needed);
+        let found = once(&ispe, needed);
         let loops = (needed / 7.0 - 1e-9).ceil() as u64;
         // electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE.
         assert_eq!(found.time(&erasing), Span::from_us(3_600) * loops, "{needed}");
@@ -56,9 +56,9 @@ fn ispe_takes_equation_2() {
 
 #[test]
 fn felp_takes_equation_3_and_erases_as_completely() {
-    let erasing = chip();
+    let (erasing, ispe, reo_minus) = (chip(), eraser(&ISPE), eraser(&REO_MINUS));
     for needed in needs() {
-        let (full, found) = (once(&ISPE, needed), once(&REO_MINUS, needed));
+        let (full, found) = (once(&ispe, needed), once(&reo_minus, needed));
         assert_eq!(found.left, 0.0, "{needed}: REO- leaves nothing that ISPE erases");
         assert!(found.wear <= full.wear + 1e-12, "{needed}");
         // Eq. 3: less what the last loop's pulse is shorter, more the verify read after the short first pulse.
@@ -97,8 +97,9 @@ fn what_the_margin_leaves_the_ecc_has_room_for() {
         }
     }
     // C1 and C2 of section 5.3: the last loop is skipped.
-    assert_eq!(once(&REO, 14.0 + 1.5).pulses.len(), once(&REO_MINUS, 14.0 + 1.5).pulses.len() - 1);
-    assert_eq!(once(&REO, 21.0 + 0.5).loops, 3);
+    let (reo, reo_minus) = (eraser(&REO), eraser(&REO_MINUS));
+    assert_eq!(once(&reo, 14.0 + 1.5).pulses.len(), once(&reo_minus, 14.0 + 1.5).pulses.len() - 1);
+    assert_eq!(once(&reo, 21.0 + 0.5).loops, 3);
 }
 
 #[test]
