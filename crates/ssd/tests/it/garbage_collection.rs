@@ -126,13 +126,8 @@ fn skewed(pages: u64, name: &str) -> impl Fn(u64) -> u64 + use<> {
 }
 
 fn skewed_amplification(settings: &[&str]) -> f64 {
-    let base = [
-        "ftl.over_provisioning=0.2",
-        "age.precondition=closed-form",
-        "geometry.blocks=500",
-        "gc.start=4",
-        "gc.stop=4",
-    ];
+    let base =
+        ["ftl.over_provisioning=0.2", "age.precondition=closed-form", "geometry.blocks=500", "gc.start=4", "gc.stop=4"];
     let mut device = Device::new(&config(&[&base, settings].concat()), 1).unwrap();
     let pages = u64::from(device.plan().logical_pages);
     write(&mut device, 12 * pages, skewed(pages, "warm-up"));
