@@ -236,6 +236,7 @@ def test_bad_words_are_input_errors(words: dict[str, Any], message: str) -> None
         ssdlab.run(**words)
 
 
+@pytest.mark.slow
 def test_presets_are_read_back_as_the_same_device(tmp_path: Path) -> None:
     for preset in ssdlab.presets():
         if preset.kind not in ("device", "workload"):

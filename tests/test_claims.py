@@ -48,6 +48,7 @@ def is_quick(id: str, claim: study.Claim, lever: study.Lever) -> bool:
 
 
 @pytest.mark.parametrize(("id", "function"), FUNCTIONS)
+@pytest.mark.slow
 def test_a_predicted_claim_moves_with_its_mechanism(id: str, function: str, request: pytest.FixtureRequest) -> None:
     claims = {claim.id: claim for claim in study.study(id).claims}
     every = request.config.getoption("--all-claims")
@@ -56,6 +57,7 @@ def test_a_predicted_claim_moves_with_its_mechanism(id: str, function: str, requ
     assert [str(each) for each in moved if not each.enough] == []
 
 
+@pytest.mark.slow
 def test_only_what_is_not_measured_has_no_lever() -> None:
     bare = [
         verdict.claim.id

@@ -221,6 +221,7 @@ def test_settings_without_effect_are_told(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("repeat", [1, 2])
+@pytest.mark.slow
 def test_ctrl_c_ends_a_run_at_once_and_says_what_was_kept(tmp_path: Path, repeat: int) -> None:
     words = "run --workload random-read-8k --set workload.requests=100000000 --requests-out x.parquet --json x.json"
     running = subprocess.Popen(

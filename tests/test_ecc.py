@@ -86,6 +86,7 @@ def test_wilsons_interval_is_the_published_one() -> None:
     assert wilson(100, 100) == pytest.approx((0.96301, 1.0), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_die_weighs_rearranged_words_as_the_matrix_does() -> None:
     assert ecc.ecc_rearranged_differs(10_000, 1) == 0
 

@@ -59,6 +59,7 @@ def test_a_kept_result_cannot_be_explained(tmp_path: object) -> None:
         kept.explain()
 
 
+@pytest.mark.slow
 def test_the_command_explains_the_slowest_and_those_asked_for() -> None:
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         words = ("explain", *RUN, "--requests", "500", *words)

@@ -47,6 +47,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_known_laws_are_found_again(known: Path, tmp_path: Path) -> None:
     frame = trace.of_workload(known)
     found = fit.fit(frame, phases=8)
@@ -70,6 +71,7 @@ def test_known_laws_are_found_again(known: Path, tmp_path: Path) -> None:
     assert rows["bytes in 1 ms around a request"].twin > 20 * 65536
 
 
+@pytest.mark.slow
 def test_a_preset_does_not_grow_with_the_trace(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit, "BURSTS", 16)
     frame = trace.of_workload(known)
@@ -114,6 +116,7 @@ only = { mix = "spread.one.new/65:strided.one.new/35", next = "only/1" }
 """
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_told(tmp_path: Path) -> None:
     # A third of the reads meet in the dies of one residue, which no preset knows.
     path = tmp_path / "residue.toml"

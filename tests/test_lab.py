@@ -116,6 +116,7 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     assert key(workload=str(trace)) == key(workload=str(other)), "a trace that has changed is read again"
 
 
+@pytest.mark.slow
 def test_a_sweep_plays_what_is_missing_and_gives_the_same_table(tmp_path: Path) -> None:
     steps: list[Any] = []
     first = ssdlab.sweep(SWEEP, cache=tmp_path, progress=steps.append)
@@ -224,6 +225,7 @@ def test_cases_that_fail_stop_nothing_else_and_are_retried_when_asked(tmp_path: 
         ssdlab.sweep({"axes": {"workload": ["absent"]}}, cache=tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_any_executor_runs_the_cases(tmp_path: Path) -> None:
     here = ssdlab.sweep(SWEEP, cache=tmp_path / "a")
     with ProcessPoolExecutor(2) as pool:
@@ -365,6 +367,7 @@ def test_tables_read_back_as_they_were_written(tmp_path: Path) -> None:
         read_table(tmp_path / "other.csv")
 
 
+@pytest.mark.slow
 def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(FILE.replace("20_000", "500"))
     swept = subprocess.run(
@@ -394,6 +397,7 @@ def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
     assert again.stdout == "18 cases: 0 played, 18 kept in results/cache\n"
 
 
+@pytest.mark.slow
 def test_figures_say_what_they_show_and_are_the_same_bytes(tmp_path: Path) -> None:
     outcome = ssdlab.sweep(SWEEP, cache=tmp_path, keep_results=True)
     results = dict(zip(("fifo", "fifo, old"), list(outcome.results.values())[:2], strict=False))

@@ -234,6 +234,7 @@ def temporary(folder: Path, name: str) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.slow
 def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.Signals) -> None:
     earlier = tmp_path / "x.json"
     earlier.write_text("earlier")
@@ -280,6 +281,7 @@ def test_a_signal_while_the_command_loads_is_answered_in_a_line(tmp_path: Path) 
     assert (done.returncode, done.stderr) == (130, "interrupted; nothing was kept\n")
 
 
+@pytest.mark.slow
 def test_a_core_that_computes_for_long_is_ended_all_the_same(tmp_path: Path) -> None:
     running = begin(tmp_path, "lifetime --chips 100000 --step 1")
     until(lambda: cpu_s(running.pid) > 1.0)  # by then it is in the core

@@ -139,6 +139,7 @@ def test_a_check_sees_every_difference(tmp_path: Path) -> None:
     assert [(d.table, d.now) for d in differences] == [("lone", 84872.0)]
 
 
+@pytest.mark.slow
 def test_the_claims_command_prints_json_and_tells_what_fails(tmp_path: Path) -> None:
     folder = tmp_path / "studies" / "theory"
     shutil.copytree(study.study("theory").folder, folder)

@@ -52,6 +52,7 @@ def read(path: Path) -> dict[str, list[Slice]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_timeline_adds_up_to_the_statistics(tmp_path: Path) -> None:
     result = ssdlab.run("asplos21", AGED["workload"], scheme="pnar2", age=AGED["age"], requests=300)
     path = tmp_path / "run.pftrace"
