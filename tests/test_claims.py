@@ -160,6 +160,7 @@ def table_of_counts() -> str:
     return "\n".join([*lines, *(f"| {proves} | {' | '.join(map(str, counts))} |" for proves, counts in rows)]) + "\n"
 
 
+@pytest.mark.slow
 def test_readme_counts_what_holds(request: pytest.FixtureRequest) -> None:
     path = ROOT / "README.md"
     before, marked, rest = path.read_text(encoding="utf-8").partition("<!-- claims -->\n")

@@ -23,6 +23,8 @@ from ssdlab.reproduce import Reproducer
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<img src=x onerror=alert(1)>&amp;<script>alert(2)<!--"
 """What a file may be called."""
 
@@ -98,7 +100,6 @@ def test_a_folder_that_holds_nothing_known_is_refused(cli: Cli, tmp_path: Path) 
         assert (done.returncode, what in done.stderr) == (2, True), done.stderr
 
 
-@pytest.mark.slow
 def test_missing_libraries_are_named_with_the_extra(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ssdlab.report.find_spec", lambda name: None)
     monkeypatch.setattr("ssdlab.report._assets", _assets.__wrapped__)
