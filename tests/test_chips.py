@@ -178,6 +178,7 @@ def test_energy_is_power_times_time_and_energy_times_data() -> None:
     assert twice.energy.decode == pytest.approx(2 * result.energy.decode)
 
 
+@pytest.mark.slow
 def test_the_statistics_of_retries_say_what_the_schemes_do() -> None:
     def play(scheme: str, age: str = "pec=2000,retention=12mo", **settings: str | float) -> ssdlab.Result:
         return ssdlab.run(
@@ -209,6 +210,7 @@ def test_the_statistics_of_retries_say_what_the_schemes_do() -> None:
     assert 0 < lost["host.uncorrectable"] <= lost["flash.retry.unreadable"]
 
 
+@pytest.mark.slow
 def test_the_statistics_of_predictions_say_what_the_schemes_do() -> None:
     def play(scheme: str, **settings: str | float) -> ssdlab.Result:
         settings = {f"read.{key}": value for key, value in settings.items()}

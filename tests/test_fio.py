@@ -401,6 +401,7 @@ def tree(value: Any) -> Any:
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.slow
 def test_the_json_has_the_keys_of_fio_itself(load: Load, tmp_path: Path) -> None:
     imported = load(
         "[a]\nioengine=null\nsize=4m\nrw=randrw\niodepth=4\n[b]\nstonewall\nioengine=null\nsize=1m\nrw=trim\n"

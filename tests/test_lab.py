@@ -53,6 +53,7 @@ def key(**words: Any) -> str:
     return key_of(json.loads(_open(options).manifest))
 
 
+@pytest.mark.slow
 def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path) -> None:
     trace = tmp_path / "a.csv"
     trace.write_text("10,web,0,Read,4096,4096,1\n20,web,1,Write,8192,4096,1\n")
@@ -189,6 +190,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path:
     assert (tmp_path / "killed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(FILE.replace("20_000", "200_000"))
     process = subprocess.Popen(
@@ -234,6 +236,7 @@ def test_any_executor_runs_the_cases(tmp_path: Path) -> None:
     assert there.table.equals(here.table)
 
 
+@pytest.mark.slow
 def test_an_executor_with_another_ssdlab_or_other_files_is_refused(tmp_path: Path) -> None:
     near = tmp_path / "near.csv"
     near.write_text("10,web,0,Read,4096,4096,1\n")
@@ -270,6 +273,7 @@ def pretend_to_be_older() -> None:
     task.build.cache_clear()
 
 
+@pytest.mark.slow
 def test_two_sweeps_share_a_cache(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
         tables = [future.result().table for future in [pool.submit(ssdlab.sweep, SWEEP, cache=tmp_path) for _ in "123"]]
@@ -354,6 +358,7 @@ def test_a_comparison_pairs_seeds_normalises_and_takes_geometric_means() -> None
             ssdlab.compare(table(values), **{"metric": "host.read.latency_ns.p99", **wrong})
 
 
+@pytest.mark.slow
 def test_tables_read_back_as_they_were_written(tmp_path: Path) -> None:
     found = ssdlab.sweep(SWEEP, cache=tmp_path).table
     for ending in ("csv", "parquet"):

@@ -255,6 +255,7 @@ def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.S
     assert len(list(tmp_path.iterdir())) == 3, "an earlier log keeps its name"
 
 
+@pytest.mark.slow
 def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
     running = begin(
         tmp_path,

@@ -89,6 +89,7 @@ def test_bad_words_are_answered_with_a_remedy(msr: Path, cli: Cli, words: tuple[
     assert "\n  help: " in done.stderr
 
 
+@pytest.mark.slow
 def test_a_trace_is_drawn(msr: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = trace.plot(trace.read(msr), tmp_path / "t.png", "a trace")
