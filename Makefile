@@ -67,7 +67,7 @@ lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims
 
-check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: every random case, the documentation's site, the wheel; then writes .ci/stamp
+check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: every random case, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
 	$(BIN)/python .ci/stamp.py --write

@@ -31,9 +31,16 @@ def small_files() -> None:
 
 
 def on_a_full_disk(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [str(SSDLAB), *words]
+    """The limit holds for every file: Python must not write its bytecode under it, which it would leave cut short."""
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=60, preexec_fn=small_files
+        [str(SSDLAB), *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=small_files,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
     )
 
 

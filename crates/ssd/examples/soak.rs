@@ -1,6 +1,8 @@
 //! Plays random devices of every axis against every invariant: `make soak N=50000`.
 //!
 //! `soak N` plays seeds from 1 on until N devices were accepted; `soak seed S` plays one seed and prints its command.
+//! `soak digest N` prints a line for each of the seeds 1 to N: two versions of the simulator give the same results where
+//! their lines are the same. No name of a key or a statistic goes into a digest.
 
 #[path = "../tests/it/common/files.rs"]
 mod files;
@@ -10,8 +12,15 @@ mod soak;
 mod watcher;
 
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use soak::Verdict;
+use soak::{Case, Verdict};
+use ssd::RunError;
+use ssd::run::{Plan, Replay, Run};
+use ssd::stats::report::report;
+use units::Time;
+use workload::presets;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +33,10 @@ fn main() -> ExitCode {
             println!("{report}");
             if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
+        ["digest", wanted] if number(wanted).is_some() => {
+            digests(number(wanted).unwrap_or(1));
+            ExitCode::SUCCESS
+        }
         ["seed", seed] if number(seed).is_some() => {
             let case = soak::draw(number(seed).unwrap_or(1));
             println!("{}", case.command());
@@ -35,8 +48,51 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("usage: soak N (devices to accept), or soak seed S");
+            eprintln!("usage: soak N (devices to accept), soak seed S, or soak digest N (seeds)");
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints the digests of the seeds 1 to `wanted`, in their order.
+fn digests(wanted: u64) {
+    let (next, lines) = (AtomicU64::new(1), Mutex::new(vec![String::new(); wanted as usize]));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed > wanted {
+                        break;
+                    }
+                    let line = digest(&soak::draw(seed)).unwrap_or_else(|error| error.to_string().replace('\n', " "));
+                    lines.lock().expect("Invariant: no thread has panicked")[seed as usize - 1] = line;
+                }
+            });
+        }
+    });
+    for (seed, line) in lines.into_inner().expect("Invariant: no thread has panicked").iter().enumerate() {
+        println!("{} {line}", seed + 1);
+    }
+}
+
+/// How far a case was played within 100 simulated seconds, and the sum over its statistics of a hash of each value.
+fn digest(case: &Case) -> Result<String, RunError> {
+    let Ok(config) = soak::configuration(case) else { return Ok("refused".into()) };
+    let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
+    let source = presets::get("default", &words)?.source(config.plan()?.capacity(), case.seed)?;
+    let plan =
+        Plan { replay: Replay::Closed(case.depth), requests: Some(case.requests), seed: case.seed, ..Plan::default() };
+    let mut run = Run::new(&config, source, plan, None)?;
+    while !run.step(1 + case.requests / 5)? && run.device().now() < Time(100_000_000_000) {}
+    let outcome = run.finish()?;
+    let values = report(&outcome).0.into_iter().map(|statistic| statistic.value.to_string());
+    let sum = values.fold(0, |sum: u64, value| sum.wrapping_add(hash(value.as_bytes())));
+    let (events, now) = (outcome.device.counters().events, outcome.device.now().0);
+    Ok(format!("{events} events, {now} ns, {sum:016x}"))
+}
+
+/// FNV-1a.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -300,7 +300,7 @@ pub fn draw(seed: u64) -> Case {
         workload.push(format!("workload.read_ratio={}%", d.from(10, 90)));
     }
     if rw.starts_with("rand") {
-        workload.push(format!("workload.random_distribution={}", d.one(&["uniform", "zipf:0.99"])));
+        workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
     }
     let requests = d.one(&[100, 300, 300, 1000, 3000]);
     Case { seed, requests, depth: d.one(&[1, 4, 16, 64]), device, workload }
