@@ -14,6 +14,7 @@ use nand::{DieId, Layout};
 use units::{Lpn, Ppn, Span, Time};
 use workload::Op;
 
+use crate::arena::SlotId;
 use crate::config::Plan;
 use crate::explain::Explainer;
 use crate::probe::{Event, Probe, Server};
