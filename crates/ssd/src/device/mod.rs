@@ -649,6 +649,9 @@ impl<P: Probe> Device<P> {
         if self.quiet() && self.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.ops.len()));
         }
+        if self.outstanding().0 == 0 && self.buffer.waiters.len() > 0 {
+            return Err("commands that have completed still wait for slots".into());
+        }
         let programmed = counters.pages_programmed;
         if counters.pages_transferred_in + counters.pages_copied_back != programmed {
             let (moved, copied) = (counters.pages_transferred_in, counters.pages_copied_back);
