@@ -2,7 +2,7 @@
 
 use units::{Lpn, Ppn};
 
-use crate::slab::NONE;
+use crate::arena::{Arena, CommandId, SlotId, WaiterId};
 
 /// What is happening to a slot's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +13,6 @@ pub(crate) enum State {
     Filling,
     /// On its way to flash: a further write to the page takes a new slot.
     Frozen,
-    /// Holds nothing.
-    Free,
 }
 
 pub(crate) struct Slot {
@@ -29,24 +27,32 @@ pub(crate) struct Slot {
     pub under: Option<Ppn>,
     /// The slot with older data of the same page that is still on its way to flash, and the one with newer
     /// data that was made while this one was.
-    pub older: u32,
-    pub newer: u32,
+    pub older: Option<SlotId>,
+    pub newer: Option<SlotId>,
     /// Newer data reached flash first: this slot's page is stale as soon as it is programmed.
     pub superseded: bool,
-    /// Writes to be acknowledged when this slot is on flash: a list of page operations.
-    pub waiters: u32,
-    prev: u32,
-    next: u32,
+    /// Writes to be acknowledged when this slot is on flash.
+    pub waiters: Option<WaiterId>,
+    prev: Option<SlotId>,
+    next: Option<SlotId>,
+}
+
+/// A write, or a flush, that waits for a slot to be on flash.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiter {
+    pub command: CommandId,
+    /// What else waits for the slot.
+    pub next: Option<WaiterId>,
 }
 
 /// The buffer's slots. Reserving comes before filling, so that data never arrives without room.
 pub(crate) struct Buffer {
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    slots: Arena<SlotId, Slot>,
+    pub waiters: Arena<WaiterId, Waiter>,
     capacity: u32,
     reserved: u32,
-    oldest: u32,
-    newest: u32,
+    oldest: Option<SlotId>,
+    newest: Option<SlotId>,
     /// Pages in the dirty list.
     pub dirty_pages: u32,
     /// Pages above which the oldest go to flash.
@@ -63,12 +69,12 @@ impl Buffer {
         let sector_bits = 9.max(page.trailing_zeros().saturating_sub(6));
         let sectors = page >> sector_bits;
         Buffer {
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Arena::new(),
+            waiters: Arena::new(),
             capacity: plan.slots,
             reserved: 0,
-            oldest: NONE,
-            newest: NONE,
+            oldest: None,
+            newest: None,
             dirty_pages: 0,
             dirty_limit: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as u32,
             full: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
@@ -90,7 +96,7 @@ impl Buffer {
 
     /// Slots that hold data.
     pub fn in_use(&self) -> u32 {
-        (self.slots.len() - self.free.len()) as u32
+        self.slots.len() as u32
     }
 
     /// Slots on their way to flash.
@@ -108,7 +114,7 @@ impl Buffer {
     }
 
     /// Turns a reservation into a dirty slot.
-    pub fn fill(&mut self, lpn: Lpn, dirty: u64, valid: u64, under: Option<Ppn>) -> u32 {
+    pub fn fill(&mut self, lpn: Lpn, dirty: u64, valid: u64, under: Option<Ppn>) -> SlotId {
         self.reserved -= 1;
         let slot = Slot {
             lpn,
@@ -117,62 +123,53 @@ impl Buffer {
             dirty,
             valid,
             under,
-            older: NONE,
-            newer: NONE,
+            older: None,
+            newer: None,
             superseded: false,
-            waiters: NONE,
-            prev: NONE,
-            next: NONE,
+            waiters: None,
+            prev: None,
+            next: None,
         };
-        let id = if let Some(id) = self.free.pop() {
-            self.slots[id as usize] = slot;
-            id
-        } else {
-            self.slots.push(slot);
-            (self.slots.len() - 1) as u32
-        };
+        let id = self.slots.insert(slot);
         self.append(id);
         id
     }
 
     /// Merges further sectors into a slot that is not frozen, and makes it the newest.
-    pub fn merge(&mut self, id: u32, sectors: u64) {
-        let slot = &mut self.slots[id as usize];
+    pub fn merge(&mut self, id: SlotId, sectors: u64) {
+        let slot = &mut self.slots[id];
         debug_assert_ne!(slot.state, State::Frozen, "Invariant: frozen slots keep their data");
         slot.dirty |= sectors;
         slot.valid |= sectors;
-        if slot.state == State::Dirty && id != self.newest {
+        if slot.state == State::Dirty && Some(id) != self.newest {
             self.unlink(id);
             self.append(id);
         }
     }
 
     /// Takes the least recently written page out of the dirty list.
-    pub fn take_oldest(&mut self) -> Option<u32> {
-        (self.oldest != NONE).then(|| {
-            let id = self.oldest;
-            self.unlink(id);
-            if self.oldest != NONE {
-                crate::slab::prefetch(&self.slots, self.oldest as usize);
-            }
-            id
-        })
+    pub fn take_oldest(&mut self) -> Option<SlotId> {
+        let id = self.oldest?;
+        self.unlink(id);
+        if let Some(next) = self.oldest {
+            self.slots.prefetch(next);
+        }
+        Some(id)
     }
 
     /// The slot's data will not change any more.
-    pub fn freeze(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
+    pub fn freeze(&mut self, id: SlotId) {
+        let slot = &mut self.slots[id];
         slot.state = State::Frozen;
     }
 
-    pub fn release(&mut self, id: u32) {
-        self.slots[id as usize].state = State::Free;
-        self.free.push(id);
+    pub fn release(&mut self, id: SlotId) {
+        self.slots.release(id);
     }
 
     /// The data of a slot that is not frozen is not wanted any more; it leaves the dirty list if it is in it.
-    pub fn forget(&mut self, id: u32) {
-        let slot = &self.slots[id as usize];
+    pub fn forget(&mut self, id: SlotId) {
+        let slot = &self.slots[id];
         debug_assert!(matches!(slot.state, State::Dirty | State::Filling), "Invariant: frozen slots are programmed");
         if slot.state == State::Dirty {
             self.unlink(id);
@@ -180,57 +177,53 @@ impl Buffer {
     }
 
     /// Slots whose data is to reach flash.
-    pub fn pending(&self) -> Vec<u32> {
-        let current = |slot: &u32| !self.slots[*slot as usize].superseded;
+    pub fn pending(&self) -> Vec<SlotId> {
+        let current = |slot: &SlotId| !self.slots[*slot].superseded;
         self.slots_in_use().filter(current).collect()
     }
 
     /// Every slot that holds data.
-    pub fn slots_in_use(&self) -> impl Iterator<Item = u32> {
-        self.slots.iter().zip(0..).filter(|(slot, _)| slot.state != State::Free).map(|(_, id)| id)
+    pub fn slots_in_use(&self) -> impl Iterator<Item = SlotId> {
+        self.slots.ids()
     }
 
-    fn append(&mut self, id: u32) {
-        let newest = self.newest;
-        let slot = &mut self.slots[id as usize];
-        (slot.prev, slot.next) = (newest, NONE);
-        if newest == NONE {
-            self.oldest = id;
-        } else {
-            self.slots[newest as usize].next = id;
+    fn append(&mut self, id: SlotId) {
+        let newest = self.newest.replace(id);
+        let slot = &mut self.slots[id];
+        (slot.prev, slot.next) = (newest, None);
+        match newest {
+            None => self.oldest = Some(id),
+            Some(newest) => self.slots[newest].next = Some(id),
         }
-        self.newest = id;
         self.dirty_pages += 1;
     }
 
-    fn unlink(&mut self, id: u32) {
-        let (prev, next) = (self.slots[id as usize].prev, self.slots[id as usize].next);
-        if prev == NONE {
-            self.oldest = next;
-        } else {
-            self.slots[prev as usize].next = next;
+    fn unlink(&mut self, id: SlotId) {
+        let (prev, next) = (self.slots[id].prev, self.slots[id].next);
+        match prev {
+            None => self.oldest = next,
+            Some(prev) => self.slots[prev].next = next,
         }
-        if next == NONE {
-            self.newest = prev;
-        } else {
-            self.slots[next as usize].prev = prev;
+        match next {
+            None => self.newest = prev,
+            Some(next) => self.slots[next].prev = prev,
         }
         self.dirty_pages -= 1;
     }
 }
 
-impl std::ops::Index<u32> for Buffer {
+impl std::ops::Index<SlotId> for Buffer {
     type Output = Slot;
     #[inline]
-    fn index(&self, id: u32) -> &Slot {
-        &self.slots[id as usize]
+    fn index(&self, id: SlotId) -> &Slot {
+        &self.slots[id]
     }
 }
 
-impl std::ops::IndexMut<u32> for Buffer {
+impl std::ops::IndexMut<SlotId> for Buffer {
     #[inline]
-    fn index_mut(&mut self, id: u32) -> &mut Slot {
-        &mut self.slots[id as usize]
+    fn index_mut(&mut self, id: SlotId) -> &mut Slot {
+        &mut self.slots[id]
     }
 }
 

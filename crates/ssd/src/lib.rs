@@ -8,6 +8,7 @@
 //! [`run`]'s report of its own speed.
 
 mod agenda;
+mod arena;
 #[cfg(test)]
 mod bench;
 mod buffer;
@@ -18,12 +19,12 @@ pub mod explain;
 mod ftl;
 pub mod lifetime;
 mod meter;
+mod op;
 pub mod presets;
 pub mod probe;
 mod request_log;
 pub mod run;
 mod sections;
-mod slab;
 mod space;
 pub mod stats;
 pub mod timeline;
@@ -33,6 +34,7 @@ pub mod timeline;
 /// without it.
 pub const RESULTS_VERSION: u32 = 9;
 
+pub use arena::SlotId;
 pub use config::{Config, Plan};
 pub use device::{Completion, Device};
 pub use error::RunError;

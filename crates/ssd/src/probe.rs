@@ -5,6 +5,7 @@ use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn, Time};
 use workload::Op;
 
+use crate::arena::SlotId;
 use crate::stats::die::Spent;
 
 /// Where the data of a page read came from.
@@ -13,11 +14,11 @@ pub enum DataFrom {
     /// The page was never written: zeros.
     Nothing,
     /// The write buffer, at this slot.
-    Buffer(u32),
+    Buffer(SlotId),
     /// Flash.
     Flash(Ppn),
     /// Flash, with what is newer in this buffer slot merged in.
-    Merged(Ppn, u32),
+    Merged(Ppn, SlotId),
 }
 
 /// What serves requests one after the other, outside the flash.
@@ -83,9 +84,9 @@ pub trait Probe {
     /// A page of a host read was looked up: request, page and where its data is.
     fn read(&mut self, _time: Time, _request: u64, _lpn: Lpn, _from: DataFrom) {}
     /// A page of a host write has reached the buffer. `over` is the frozen slot whose data it started from.
-    fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: u32, _over: Option<u32>) {}
+    fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: SlotId, _over: Option<SlotId>) {}
     /// A slot's page has been programmed.
-    fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: u32, _ppn: Ppn) {}
+    fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn) {}
     /// A page of the drive's own accord has been programmed elsewhere.
     fn moved(&mut self, _time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn) {}
     /// A page of the map, numbered behind the logical pages, has been programmed.

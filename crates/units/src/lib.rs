@@ -7,6 +7,7 @@
 pub mod condition;
 pub mod document;
 pub mod file;
+pub mod id;
 pub mod quantity;
 pub mod random;
 pub mod section;
@@ -14,5 +15,6 @@ pub mod value;
 
 pub use condition::{Conditions, PeCycles, Retention, Temperature};
 pub use document::{ConfigError, Document};
+pub use id::Id;
 pub use quantity::{Bandwidth, Bytes, Fraction, Lpn, Ppn, Rate, Span, Time};
 pub use random::Stream;

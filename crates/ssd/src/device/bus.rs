@@ -10,15 +10,16 @@ use units::Time;
 use super::Device;
 use super::die::Choice;
 use super::ecc::EccState;
+use crate::arena::OpId;
 use crate::meter::Meter;
+use crate::op::{Fate, Queue};
 use crate::probe::{Event, Probe};
-use crate::slab::{Fate, NONE, Queue};
 use crate::stats::channel;
 
 pub(super) struct Channel {
     pub(super) free_at: Time,
     /// The page that is leaving a die.
-    leaving: u32,
+    leaving: Option<OpId>,
     /// Dies of the channel that want to start a command, and that want data for a program.
     wants_command: u64,
     wants_data: u64,
@@ -37,7 +38,7 @@ impl Channel {
     pub fn new(first_die: u32) -> Channel {
         Channel {
             free_at: Time::ZERO,
-            leaving: NONE,
+            leaving: None,
             wants_command: 0,
             wants_data: 0,
             first_die,
@@ -49,8 +50,8 @@ impl Channel {
         }
     }
 
-    /// The page that is on the bus on its way out, or none.
-    pub fn leaving(&self) -> u32 {
+    /// The page that is on the bus on its way out.
+    pub fn leaving(&self) -> Option<OpId> {
         self.leaving
     }
 
@@ -58,7 +59,7 @@ impl Channel {
     pub fn forgotten(&self, ecc_buffer: u32) -> bool {
         let out_ready = !self.out.is_empty() && self.ecc.held < ecc_buffer;
         let wanted = self.wants_command | self.wants_data != 0 || out_ready;
-        (wanted || self.leaving != NONE) && self.event.is_none()
+        (wanted || self.leaving.is_some()) && self.event.is_none()
     }
 
     /// The next die of a set, round robin.
@@ -71,8 +72,7 @@ impl Channel {
 impl<P: Probe> Device<P> {
     /// The bus is free again, or a page has left a die.
     pub(super) fn on_bus(&mut self, channel: usize) {
-        let op = std::mem::replace(&mut self.channels[channel].leaving, NONE);
-        if op != NONE {
+        if let Some(op) = self.channels[channel].leaving.take() {
             let (die, plane) = (self.ops[op].die, self.ops[op].plane);
             self.enter_ecc(channel, op);
             self.register_freed(die, plane);
@@ -92,9 +92,9 @@ impl<P: Probe> Device<P> {
             let out_ready = waiting && channel.ecc.held < ecc_buffer;
             let wanted = channel.wants_command | channel.wants_data != 0 || out_ready;
             // A page that arrives at this very moment has the bus until its event is played.
-            if channel.free_at > self.now || channel.leaving != NONE {
+            if channel.free_at > self.now || channel.leaving.is_some() {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
-                let event = (channel.leaving != NONE || wanted || waiting).then_some(channel.free_at);
+                let event = (channel.leaving.is_some() || wanted || waiting).then_some(channel.free_at);
                 return self.schedule_bus(index, event);
             }
             if !wanted {
@@ -126,8 +126,8 @@ impl<P: Probe> Device<P> {
             let place = channel.turn(channel.wants_data);
             let die = (channel.first_die + place) as usize;
             let goes_first = !out_ready || {
-                let head = (self.ranks[self.ops[channel.out.head].class as usize], channel.out.head_seq);
-                self.program_priority(die).is_some_and(|program| program < head)
+                let head = channel.out.head.map(|op| (self.ranks[self.ops[op].class as usize], channel.out.head_seq));
+                self.program_priority(die) < head && head.is_some()
             };
             if goes_first {
                 self.channels[index].last_die = place;
@@ -135,10 +135,10 @@ impl<P: Probe> Device<P> {
             }
         }
         let channel = &mut self.channels[index];
-        let op = channel.out.pop(&mut self.ops);
+        let op = channel.out.pop(&mut self.ops).expect("Invariant: a page waits to leave");
         let bytes = self.ops[op].bus_bytes;
         let end = self.now + self.plan.t_dma(bytes);
-        channel.leaving = op;
+        channel.leaving = Some(op);
         channel.free_at = end;
         let corrected = self.ops[op].sense.fate == Fate::Corrected;
         let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };

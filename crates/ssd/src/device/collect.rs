@@ -13,11 +13,12 @@ use units::{Lpn, Ppn, Stream};
 
 use super::Device;
 use super::die::planes;
+use crate::arena::OpId;
 use crate::config::{EndOfLife, EraseWhen, Placement};
 use crate::error::RunError;
 use crate::ftl::Location;
+use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
-use crate::slab::{Kind, NONE, PageOp, Sense};
 use crate::space::lane;
 use crate::stats::moves;
 
@@ -247,7 +248,7 @@ impl<P: Probe> Device<P> {
             self.queue_program(op);
         } else {
             self.collector(plane).reading += 1;
-            self.queue_read(Class::InternalRead, Kind::Move, plane.0, lpn, ppn, (bytes, 0));
+            self.queue_read(Class::InternalRead, Owner::Move(ppn), lpn, ppn, (bytes, 0));
         }
     }
 
@@ -257,17 +258,15 @@ impl<P: Probe> Device<P> {
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= lane::MOVED);
         let lane = if again { lane::MOVED_AGAIN } else { lane::MOVED };
         PageOp {
-            next: NONE,
-            owner: plane.0,
+            next: None,
+            owner: Owner::Move(source),
             lpn,
             ppn: source,
-            source,
             bus_bytes: self.plan.layout.page_size.0 as u32,
             host_bytes: 0,
             die,
             plane: place,
             class: Class::InternalProgram,
-            kind: Kind::Move,
             lane: lane as u8,
             seq: self.number(),
             sense: Sense::FIRST,
@@ -275,9 +274,9 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page that moves has been read.
-    pub(super) fn move_read(&mut self, id: u32) {
-        let PageOp { owner, lpn, source, .. } = self.ops[id];
-        let plane = PlaneId(owner);
+    pub(super) fn move_read(&mut self, id: OpId, source: Ppn) {
+        let lpn = self.ops[id].lpn;
+        let plane = self.plan.layout.plane_of(source);
         self.collector(plane).reading -= 1;
         if self.flash_version(lpn) == Some(source) {
             self.collector(plane).writing += 1;
@@ -291,10 +290,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page that moves has been programmed.
-    pub(super) fn moved(&mut self, id: u32) {
-        let PageOp { owner, lpn, source, ppn, .. } = self.ops[id];
+    pub(super) fn moved(&mut self, id: OpId, source: Ppn) {
+        let PageOp { lpn, ppn, .. } = self.ops[id];
         self.ops.release(id);
-        let plane = PlaneId(owner);
+        let plane = self.plan.layout.plane_of(source);
         let cause = self.collector(plane).victim.map_or(moves::COLLECTION, |(_, cause)| cause);
         self.counters.pages_moved[cause] += 1;
         self.probe.moved(self.now, lpn, source, ppn);
@@ -316,7 +315,7 @@ impl<P: Probe> Device<P> {
         match self.ftl.locate(lpn) {
             Location::Buffer(mut slot) => {
                 while self.buffer[slot].under != Some(from) {
-                    slot = self.buffer[slot].older;
+                    slot = self.buffer[slot].older.expect("Invariant: a version of the page has it under itself");
                 }
                 self.buffer[slot].under = Some(to);
             }
@@ -340,17 +339,15 @@ impl<P: Probe> Device<P> {
             let ppn = self.plan.layout.pack(Address { plane, block, page: 0 });
             let seq = self.number();
             let op = PageOp {
-                next: NONE,
-                owner: plane.0,
+                next: None,
+                owner: Owner::Erase,
                 lpn: Lpn(0),
                 ppn,
-                source: ppn,
                 bus_bytes: 0,
                 host_bytes: 0,
                 die,
                 plane: place,
                 class: Class::Erase,
-                kind: Kind::Erase,
                 lane: 0,
                 seq,
                 sense: Sense::FIRST,
@@ -468,9 +465,9 @@ impl<P: Probe> Device<P> {
 
     /// Counts a read of a page, for read reclaim. A block that is being moved is reclaimed anyway.
     #[inline]
-    pub(super) fn count_read(&mut self, ppn: Ppn, kind: Kind) {
+    pub(super) fn count_read(&mut self, ppn: Ppn, owner: Owner) {
         let reads = self.ftl.blocks.count_read(ppn);
-        if self.plan.config.refresh.reads == Some(reads) && kind != Kind::Move {
+        if self.plan.config.refresh.reads == Some(reads) && !matches!(owner, Owner::Move(_)) {
             let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
             self.request_move(plane, block, moves::READ_RECLAIM);
         }
@@ -516,8 +513,8 @@ impl<P: Probe> Device<P> {
     }
 
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
-    pub(super) fn program_failed(&mut self, id: u32) {
-        let PageOp { ppn, lane, kind, die, plane: place, .. } = self.ops[id];
+    pub(super) fn program_failed(&mut self, id: OpId) {
+        let PageOp { ppn, lane, owner, die, plane: place, .. } = self.ops[id];
         let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
         let stream = usize::from(self.plan.space.stream[usize::from(lane)]);
         self.counters.pages_failed += 1;
@@ -534,9 +531,9 @@ impl<P: Probe> Device<P> {
         }
         self.queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
-        match kind {
-            Kind::Move => self.pump(plane),
-            Kind::MapRewrite => self.force_plane(die, place, lane::MAP..lane::COUNT),
+        match owner {
+            Owner::Move(_) => self.pump(plane),
+            Owner::MapRewrite(_) => self.force_plane(die, place, lane::MAP..lane::COUNT),
             _ => {}
         }
     }

@@ -17,10 +17,11 @@ use schemes::{Class, Order};
 use units::{Lpn, Ppn, Span, Time};
 
 use super::Device;
+use crate::arena::{List, OpId};
 use crate::config::Config;
 use crate::meter::Meter;
+use crate::op::{Fate, Owner, PageOp, Queue, Sense};
 use crate::probe::{Event, Probe};
-use crate::slab::{Fate, Kind, NONE, PageOp, Queue, Sense};
 use crate::space::lane;
 use crate::stats::{channel, die};
 use retry::Held;
@@ -77,7 +78,7 @@ pub(super) fn ranks(config: &Config, write_queue_full: bool) -> [u8; Class::COUN
 #[derive(Clone, Copy)]
 struct Program {
     /// Page operations, linked.
-    ops: u32,
+    ops: OpId,
     planes: u8,
     /// When the data is in the registers.
     ready: Time,
@@ -89,7 +90,7 @@ struct Program {
 enum Active {
     Program(Program),
     /// Blocks that were reclaimed: operations, linked.
-    Erase(u32),
+    Erase(OpId),
     /// The blocks that a lane's stream has just opened on these planes.
     EraseOpened(usize, u8),
 }
@@ -110,7 +111,7 @@ pub(super) struct DieState {
     page_full: u8,
     cache_full: u8,
     /// The read in each plane's page register, or on its way into it, and when its sense ends.
-    page_op: [u32; PLANES],
+    page_op: [Option<OpId>; PLANES],
     sensed_at: [Time; PLANES],
     active: Option<(Active, Time)>,
     /// When the active operation lets reads go first.
@@ -181,7 +182,7 @@ impl DieState {
             sensing: 0,
             page_full: 0,
             cache_full: 0,
-            page_op: [NONE; PLANES],
+            page_op: [None; PLANES],
             sensed_at: [Time::NEVER; PLANES],
             active: None,
             letting_go: None,
@@ -272,23 +273,21 @@ pub(super) fn planes(set: u8) -> impl Iterator<Item = usize> {
 impl<P: Probe> Device<P> {
     /// Queues a page to be sensed.
     #[inline]
-    pub(super) fn queue_read(&mut self, class: Class, kind: Kind, owner: u32, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
+    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
         self.ftl.blocks.prefetch(ppn);
         let (die, plane) = self.plan.layout.die_of(self.plan.layout.plane_of(ppn));
         let seq = self.number();
         let (bus_bytes, host_bytes) = bytes;
         let op = PageOp {
-            next: NONE,
+            next: None,
             owner,
             lpn,
             ppn,
-            source: ppn,
             bus_bytes,
             host_bytes,
             die,
             plane,
             class,
-            kind,
             lane: 0,
             seq,
             sense: Sense::FIRST,
@@ -316,17 +315,19 @@ impl<P: Probe> Device<P> {
 
     /// Tells the probe that a part of a host read waits for its die.
     #[inline]
-    fn waits(&mut self, op: u32) {
-        let PageOp { owner, kind, seq, sense, die, .. } = self.ops[op];
-        if P::EXPLAINS && kind == Kind::Host {
+    fn waits(&mut self, op: OpId) {
+        let PageOp { owner, seq, sense, die, .. } = self.ops[op];
+        if P::EXPLAINS
+            && let Owner::Host(command) = owner
+        {
             let spent = self.dies[usize::from(die.0)].spent(self.now);
-            let request = self.commands[owner].id;
+            let request = self.commands[command].id;
             self.probe.explain(self.now, Event::Waits { request, part: seq, tries: sense.tries, spent });
         }
     }
 
     /// Queues a page to be programmed on a plane of a die.
-    pub(super) fn queue_program(&mut self, op: u32) {
+    pub(super) fn queue_program(&mut self, op: OpId) {
         let (die, plane, lane) = (self.ops[op].die, self.ops[op].plane, self.ops[op].lane);
         let queue = program_queue(lane.into(), plane.into());
         let state = &mut self.dies[usize::from(die.0)];
@@ -337,7 +338,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Queues a block to be erased.
-    pub(super) fn queue_erase(&mut self, op: u32) {
+    pub(super) fn queue_erase(&mut self, op: OpId) {
         let (die, plane) = (self.ops[op].die, self.ops[op].plane);
         let queue = ERASE_ROW * PLANES + usize::from(plane);
         let state = &mut self.dies[usize::from(die.0)];
@@ -505,12 +506,12 @@ impl<P: Probe> Device<P> {
     fn start_sense(&mut self, die: usize, lead: usize) {
         let layout = self.plan.layout;
         let state = &self.dies[die];
-        let place = layout.page_of(self.ops[state.queues[lead].head].ppn);
-        let mut joined = [NONE as usize; PLANES];
+        let place = layout.page_of(self.ops[state.queues[lead].first()].ppn);
+        let mut joined = [usize::MAX; PLANES];
         let mut count = 1;
         joined[0] = lead;
         if self.plan.reads == PlaneReads::Lockstep {
-            let first = self.ops[state.queues[lead].head].sense;
+            let first = self.ops[state.queues[lead].first()].sense;
             // A suspended die senses for users alone.
             let queues = if state.suspended.is_some() { suspend::USER_READS } else { READS };
             for plane in planes(!state.page_full)
@@ -518,8 +519,8 @@ impl<P: Probe> Device<P> {
             {
                 let here = state.ready & queues & (1 << plane | 1 << (plane + PLANES));
                 if let Some((_, queue)) = state.first(here, &self.rank_masks)
-                    && layout.page_of(self.ops[state.queues[queue].head].ppn) == place
-                    && self.ops[state.queues[queue].head].sense.goes_with(&first)
+                    && layout.page_of(self.ops[state.queues[queue].first()].ppn) == place
+                    && self.ops[state.queues[queue].first()].sense.goes_with(&first)
                 {
                     joined[count] = queue;
                     count += 1;
@@ -531,7 +532,7 @@ impl<P: Probe> Device<P> {
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
         for queue in &joined[..count] {
-            let id = self.dies[die].queues[*queue].head;
+            let id = self.dies[die].queues[*queue].first();
             if self.outcomes.is_none() {
                 t_read = t_read.max(self.plan.timings.read(&layout, self.ops[id].ppn));
                 continue;
@@ -549,7 +550,7 @@ impl<P: Probe> Device<P> {
             }
             self.ops[id].sense.took = took.0 as u32;
         }
-        let first = self.ops[self.dies[die].queues[lead].head].sense;
+        let first = self.ops[self.dies[die].queues[lead].first()].sense;
         if self.outcomes.is_some() && self.plan.config.read.predictor.looks_on_die(first.is_repeat()) {
             self.counters.predicting_ns += self.plan.config.read.t_pred.0;
         }
@@ -559,13 +560,13 @@ impl<P: Probe> Device<P> {
         let end = start + t_read;
         let state = &mut self.dies[die];
         for queue in &joined[..count] {
-            let op = state.queues[*queue].pop(&mut self.ops);
+            let op = state.queues[*queue].pop(&mut self.ops).expect("Invariant: ready queues are not empty");
             if state.queues[*queue].is_empty() {
                 state.ready &= !(1 << queue);
             }
             let plane = queue % PLANES;
             state.sensing |= 1 << plane;
-            state.page_op[plane] = op;
+            state.page_op[plane] = Some(op);
             state.sensed_at[plane] = end;
             if P::EXPLAINS {
                 let PageOp { seq: part, ppn, sense, .. } = self.ops[op];
@@ -636,8 +637,8 @@ impl<P: Probe> Device<P> {
     /// Takes a unit of pages from a lane's queues of each plane of a set and gives them their physical pages; returns
     /// the linked operations, how many pages the command programs, padding included, and how long it senses the
     /// pages that it copies back.
-    fn gather(&mut self, die: usize, set: u8, lane: usize, copyback: bool) -> (u32, u64, Span) {
-        let (mut head, mut tail, mut pages, mut sensing) = (NONE, NONE, 0, Span::ZERO);
+    fn gather(&mut self, die: usize, set: u8, lane: usize, copyback: bool) -> (OpId, u64, Span) {
+        let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
         let stream = usize::from(self.plan.space.stream[lane]);
         for plane in planes(set) {
             let physical = self.plan.layout.plane(DieId(die as u16), plane as u8);
@@ -645,28 +646,23 @@ impl<P: Probe> Device<P> {
             let mut here = Span::ZERO;
             for _ in 0..self.plan.unit_pages {
                 pages += 1;
-                if self.dies[die].queues[queue].is_empty() {
+                let Some(op) = self.dies[die].queues[queue].pop(&mut self.ops) else {
                     self.ftl.blocks.take_page(physical, stream, None, self.now);
                     self.counters.pages_padded += 1;
                     continue;
-                }
-                let op = self.dies[die].queues[queue].pop(&mut self.ops);
+                };
                 self.ops[op].ppn = self.ftl.blocks.take_page(physical, stream, Some(self.ops[op].lpn), self.now);
                 self.prefetch_programmed(op);
-                if self.ops[op].class == Class::UserProgram {
-                    self.count_waiting(self.programs_waiting - 1);
-                    self.collectors[physical.0 as usize].host_pages += 1;
-                    self.settle(self.ops[op].owner);
+                match self.ops[op].owner {
+                    Owner::Slot(slot) => {
+                        self.count_waiting(self.programs_waiting - 1);
+                        self.collectors[physical.0 as usize].host_pages += 1;
+                        self.settle(slot);
+                    }
+                    Owner::Move(source) if copyback => here += self.plan.timings.read(&self.plan.layout, source),
+                    _ => {}
                 }
-                if copyback {
-                    here += self.plan.timings.read(&self.plan.layout, self.ops[op].source);
-                }
-                if head == NONE {
-                    head = op;
-                } else {
-                    self.ops[tail].next = op;
-                }
-                tail = op;
+                ops.push(&mut self.ops, op);
             }
             sensing = sensing.max(here);
             let state = &mut self.dies[die];
@@ -677,19 +673,19 @@ impl<P: Probe> Device<P> {
             self.judge(die, queue);
             self.judge_plane(DieId(die as u16), plane as u8);
         }
-        (head, pages, sensing)
+        (ops.first().expect("Invariant: a program has a page"), pages, sensing)
     }
 
     /// tPROG of a program over the nominal one: of the slowest of its blocks.
     fn program_factor(&self, program: Program) -> f64 {
         let mut factor: f64 = 1.0;
         let Some(lives) = &self.ftl.lives else { return factor };
-        let mut op = program.ops;
-        while op != NONE {
+        let mut next = Some(program.ops);
+        while let Some(op) = next {
             let Address { plane, block, .. } = self.plan.layout.unpack(self.ops[op].ppn);
             let pec = self.ftl.blocks.cycles(plane, block, &self.plan);
             factor = factor.max(lives.eraser().scheme.voltage.program_factor(pec));
-            op = self.ops[op].next;
+            next = self.ops[op].next;
         }
         factor
     }
@@ -769,19 +765,21 @@ impl<P: Probe> Device<P> {
 
     fn program_ended(&mut self, die: usize, program: Program) {
         let failed = self.failed_programs(program.planes);
-        let mut op = program.ops;
-        while op != NONE {
-            let next = self.ops[op].next;
+        let mut next = Some(program.ops);
+        while let Some(op) = next {
+            next = self.ops[op].next;
             if failed >> self.ops[op].plane & 1 != 0 {
                 self.program_failed(op);
-            } else {
-                match self.ops[op].kind {
-                    Kind::Move => self.moved(op),
-                    Kind::MapRewrite => self.map_rewritten(op),
-                    _ => self.programmed(op),
+                continue;
+            }
+            match self.ops[op].owner {
+                Owner::Slot(slot) => self.programmed(op, slot),
+                Owner::Move(source) => self.moved(op, source),
+                Owner::MapRewrite(page) => self.map_rewritten(op, page),
+                Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase => {
+                    unreachable!("Invariant: nothing else is programmed")
                 }
             }
-            op = next;
         }
         for plane in planes(program.planes) {
             self.collect(self.plan.layout.plane(DieId(die as u16), plane as u8));
@@ -793,11 +791,10 @@ impl<P: Probe> Device<P> {
         let state = &mut self.dies[die];
         let bit = 1 << plane;
         state.sensing &= !bit;
-        let op = state.page_op[plane];
-        if op == NONE {
+        let Some(op) = state.page_op[plane] else {
             // The die was reset, or its timing set back.
             return self.let_loose(die, plane);
-        }
+        };
         self.counters.senses += 1;
         if self.ops[op].sense.fate == Fate::Void {
             return self.ops.release(op);
@@ -838,7 +835,7 @@ impl<P: Probe> Device<P> {
             state.page_full &= !bit;
         } else if state.page_full & bit != 0 {
             state.page_full &= !bit;
-            let op = state.page_op[usize::from(plane)];
+            let op = state.page_op[usize::from(plane)].expect("Invariant: a full register holds a page");
             let channel = usize::from(state.channel);
             self.channels[channel].out.push(&mut self.ops, op);
         } else {

@@ -7,12 +7,13 @@
 use units::Lpn;
 
 use super::Device;
+use crate::arena::{CommandId, SlotId};
 use crate::buffer::State;
 use crate::ftl::Location;
 use crate::probe::Probe;
 
 impl<P: Probe> Device<P> {
-    pub(super) fn start_trim(&mut self, command: u32) {
+    pub(super) fn start_trim(&mut self, command: CommandId) {
         let (id, request) = (self.commands[command].id, self.commands[command].request);
         let page = self.plan.layout.page_size.0;
         self.counters.trim_requests += 1;
@@ -43,7 +44,6 @@ impl<P: Probe> Device<P> {
                     State::Dirty => self.discard_slot(slot),
                     // Its read is under way; the slot goes when it has come.
                     State::Filling | State::Frozen => {}
-                    State::Free => unreachable!("Invariant: the map names slots in use"),
                 }
             }
         }
@@ -52,12 +52,12 @@ impl<P: Probe> Device<P> {
     }
 
     /// Frees a slot whose data nobody wants any more and that is not on its way to flash.
-    pub(super) fn discard_slot(&mut self, slot: u32) {
+    pub(super) fn discard_slot(&mut self, slot: SlotId) {
         self.buffer.forget(slot);
         self.release_slot(slot);
     }
 
-    pub(super) fn start_flush(&mut self, command: u32) {
+    pub(super) fn start_flush(&mut self, command: CommandId) {
         self.counters.flush_requests += 1;
         let pending = self.buffer.pending();
         if pending.is_empty() {

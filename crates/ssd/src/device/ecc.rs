@@ -6,31 +6,32 @@ use schemes::References;
 use units::{Span, Time};
 
 use super::Device;
+use crate::arena::OpId;
+use crate::op::{Fate, Ops, Owner, PageOp};
 use crate::probe::{Event, Probe};
-use crate::slab::{Fate, Kind, PageOp, Slab};
 
 #[derive(Default)]
 pub(super) struct EccState {
     /// Pages in the engine or on their way into it.
     pub held: u32,
     /// Pages being decoded, the first to finish first.
-    decoding: VecDeque<(Time, u32)>,
-    waiting: VecDeque<u32>,
+    decoding: VecDeque<(Time, OpId)>,
+    waiting: VecDeque<OpId>,
     /// Time that decoders were busy, summed over them, until the ends of the pages being decoded.
     busy: Span,
 }
 
 impl EccState {
     /// The pages in the engine.
-    pub fn pages(&self) -> impl Iterator<Item = u32> {
+    pub fn pages(&self) -> impl Iterator<Item = OpId> {
         self.decoding.iter().map(|(_, op)| *op).chain(self.waiting.iter().copied())
     }
 
     /// Lets a page that has been decoded take the place of the last other page of its read to be decoded, where there is one:
     /// returns that one, which belongs to the caller. If that one will be corrected, nothing takes its place.
-    pub fn succeed(&mut self, ops: &Slab<PageOp>, id: u32) -> Option<u32> {
+    pub fn succeed(&mut self, ops: &Ops, id: OpId) -> Option<OpId> {
         let (seq, die) = (ops[id].seq, ops[id].die);
-        let of_read = |(_, op): &&mut (Time, u32)| {
+        let of_read = |(_, op): &&mut (Time, OpId)| {
             (ops[*op].seq, ops[*op].die) == (seq, die) && ops[*op].sense.fate != Fate::Void
         };
         let mut last = None;
@@ -52,7 +53,7 @@ impl EccState {
 
 impl<P: Probe> Device<P> {
     /// A page has arrived at its channel's engine.
-    pub(super) fn enter_ecc(&mut self, channel: usize, op: u32) {
+    pub(super) fn enter_ecc(&mut self, channel: usize, op: OpId) {
         let sense = self.ops[op].sense;
         if sense.fate == Fate::Void || sense.references == References::Sentinel {
             self.channels[channel].ecc.held -= 1;
@@ -73,7 +74,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn start_decoding(&mut self, channel: usize, op: u32) {
+    fn start_decoding(&mut self, channel: usize, op: OpId) {
         let t_decode = match self.outcomes {
             None => self.plan.config.ecc.t_decode,
             Some(_) => Span(self.ops[op].sense.decoding.into()),
@@ -123,34 +124,34 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page's data is in the controller, or is known to be lost.
-    fn read_done(&mut self, id: u32, corrected: bool) {
-        let PageOp { owner, kind, host_bytes, ppn, .. } = self.ops[id];
+    fn read_done(&mut self, id: OpId, corrected: bool) {
+        let PageOp { owner, host_bytes, ppn, .. } = self.ops[id];
         self.counters.pages_read += 1;
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.now, &self.plan);
         self.counters.cold_reads += u64::from(cold);
         self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.counters.read_pec += u64::from(conditions.pec.0);
-        self.count_read(ppn, kind);
-        match kind {
-            Kind::Host => {
+        self.count_read(ppn, owner);
+        match owner {
+            Owner::Host(command) => {
                 let part = Some((self.ops[id].seq, self.ops[id].sense.tries));
                 self.ops.release(id);
-                self.commands[owner].uncorrectable |= !corrected;
+                self.commands[command].uncorrectable |= !corrected;
                 let sent = self.send(host_bytes, true);
                 if P::EXPLAINS {
-                    let request = self.commands[owner].id;
+                    let request = self.commands[command].id;
                     self.probe.explain(self.now, Event::Sent { request, part, arrives: sent });
                 }
-                self.part_sent(owner, sent);
+                self.part_sent(command, sent);
             }
-            Kind::Slot => {
+            Owner::Slot(slot) => {
                 self.ops.release(id);
-                self.filled(owner);
+                self.filled(slot);
             }
-            Kind::Move => self.move_read(id),
-            Kind::MapFetch => self.map_fetched(id),
-            Kind::MapRewrite => self.rewrite_map(id),
-            Kind::Erase => unreachable!("Invariant: erases read nothing"),
+            Owner::Move(source) => self.move_read(id, source),
+            Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
+            Owner::MapRewrite(_) => self.rewrite_map(id),
+            Owner::Erase => unreachable!("Invariant: erases read nothing"),
         }
     }
 }

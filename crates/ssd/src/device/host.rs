@@ -3,11 +3,13 @@
 use units::{Bytes, Lpn, Span, Time};
 use workload::{Op, Request};
 
+use super::mapping::Waiting;
 use super::{Completion, Device, part, parts};
+use crate::arena::CommandId;
 use crate::config::Transfer;
 use crate::ftl::Location;
+use crate::op::Owner;
 use crate::probe::{DataFrom, Event, Probe, Server};
-use crate::slab::{Kind, NONE};
 
 /// A request that the device has taken from the host.
 pub(super) struct Command {
@@ -23,20 +25,14 @@ pub(super) struct Command {
     /// The drive is read-only and does not do it, or not all of it.
     pub refused: bool,
     /// The next command in the same submission queue.
-    next: u32,
+    next: Option<CommandId>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct HostQueue {
     outstanding: u32,
-    head: u32,
-    tail: u32,
-}
-
-impl Default for HostQueue {
-    fn default() -> HostQueue {
-        HostQueue { outstanding: 0, head: NONE, tail: NONE }
-    }
+    /// The first command that waits, and the last.
+    ends: Option<(CommandId, CommandId)>,
 }
 
 impl<P: Probe> Device<P> {
@@ -73,7 +69,7 @@ impl<P: Probe> Device<P> {
             next_part: 0,
             uncorrectable: false,
             refused: false,
-            next: NONE,
+            next: None,
         });
         if self.in_flight < self.plan.config.host.commands {
             self.host_meter.enter(self.now, 1);
@@ -84,20 +80,19 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn enqueue(&mut self, queue: usize, command: u32) {
+    fn enqueue(&mut self, queue: usize, command: CommandId) {
         let entry = &mut self.queues[queue];
-        if entry.head == NONE {
-            entry.head = command;
-            self.waiting_queues[queue / 64] |= 1 << (queue % 64);
+        if let Some((first, last)) = entry.ends {
+            entry.ends = Some((first, command));
+            self.commands[last].next = Some(command);
         } else {
-            let tail = entry.tail;
-            self.commands[tail].next = command;
+            entry.ends = Some((command, command));
+            self.waiting_queues[queue / 64] |= 1 << (queue % 64);
         }
-        self.queues[queue].tail = command;
     }
 
     /// Takes the next command from the submission queues: round robin, a burst from each.
-    fn fetch(&mut self) -> Option<u32> {
+    fn fetch(&mut self) -> Option<CommandId> {
         if self.waiting_queues == [0; 4] {
             return None;
         }
@@ -108,17 +103,16 @@ impl<P: Probe> Device<P> {
             self.burst = self.plan.config.host.arbitration_burst;
         }
         self.burst -= 1;
-        let command = self.queues[self.turn].head;
-        let next = self.commands[command].next;
-        self.queues[self.turn].head = next;
-        if next == NONE {
+        let (command, last) = self.queues[self.turn].ends?;
+        self.queues[self.turn].ends = self.commands[command].next.map(|next| (next, last));
+        if self.queues[self.turn].ends.is_none() {
             self.waiting_queues[self.turn / 64] &= !(1 << (self.turn % 64));
         }
         Some(command)
     }
 
     /// Works on a fetched command.
-    fn start(&mut self, command: u32) {
+    fn start(&mut self, command: CommandId) {
         if P::EXPLAINS {
             let Command { id, request, queue, .. } = self.commands[command];
             let (op, bytes, arrival) = (request.op, request.bytes.0, request.time);
@@ -134,7 +128,7 @@ impl<P: Probe> Device<P> {
         self.kick_touched();
     }
 
-    fn start_read(&mut self, command: u32) {
+    fn start_read(&mut self, command: CommandId) {
         let (id, request) = (self.commands[command].id, self.commands[command].request);
         let page_size = self.plan.layout.page_size.0;
         self.counters.read_requests += 1;
@@ -145,13 +139,14 @@ impl<P: Probe> Device<P> {
             if at_hand || self.map_ready(lpn) {
                 self.read_part(command, id, lpn, from, to);
             } else {
-                self.await_map_for_read(command, lpn, from, to);
+                self.number();
+                self.await_map(Waiting::Part { command, lpn, from, to });
             }
         }
     }
 
     /// Reads bytes `from..to` of a page whose map entry is at hand.
-    pub(super) fn read_part(&mut self, command: u32, id: u64, lpn: Lpn, from: u32, to: u32) {
+    pub(super) fn read_part(&mut self, command: CommandId, id: u64, lpn: Lpn, from: u32, to: u32) {
         let (ppn, source) = match self.ftl.locate(lpn) {
             Location::Unmapped => {
                 self.counters.unmapped_reads += 1;
@@ -172,7 +167,7 @@ impl<P: Probe> Device<P> {
         self.probe.read(self.now, id, lpn, source);
         if let Some(ppn) = ppn {
             let bytes = (self.read_transfer(from, to), to - from);
-            self.queue_read(schemes::Class::UserRead, Kind::Host, command, lpn, ppn, bytes);
+            self.queue_read(schemes::Class::UserRead, Owner::Host(command), lpn, ppn, bytes);
         } else {
             let sent = self.send(to - from, source != DataFrom::Nothing);
             if P::EXPLAINS {
@@ -221,7 +216,7 @@ impl<P: Probe> Device<P> {
 
     /// A part of a read has been sent, to arrive at `sent`. Parts arrive in the order in which they are
     /// sent, so the last one completes the request.
-    pub(super) fn part_sent(&mut self, command: u32, sent: Time) {
+    pub(super) fn part_sent(&mut self, command: CommandId, sent: Time) {
         self.parts_sent += 1;
         let entry = &mut self.commands[command];
         entry.remaining -= 1;
@@ -243,7 +238,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A completion that carries no data will reach the host at `time`.
-    pub(super) fn acknowledge(&mut self, command: u32, time: Time) {
+    pub(super) fn acknowledge(&mut self, command: CommandId, time: Time) {
         // Nearly always the latest: a trim or a flush may overtake writes whose data is still entering the DRAM.
         let later = self.acked.iter().rev().take_while(|(other, _)| *other > time).count();
         self.acked.insert(self.acked.len() - later, (time, command));
@@ -260,7 +255,7 @@ impl<P: Probe> Device<P> {
         self.complete(command);
     }
 
-    fn complete(&mut self, command: u32) {
+    fn complete(&mut self, command: CommandId) {
         let Command { id, request, queue, uncorrectable, refused, .. } = self.commands[command];
         self.completions.push(Completion { id, request, finish: self.now, uncorrectable, refused });
         self.counters.requests_uncorrectable += u64::from(uncorrectable);

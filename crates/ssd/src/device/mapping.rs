@@ -16,21 +16,24 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
 use crate::config::Placement;
 use crate::ftl::Location;
 use crate::ftl::cache::State;
+use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
-use crate::slab::{Kind, NONE, PageOp, Queue, Sense, Slab};
 use crate::space::lane;
 
 /// What the device keeps beside the cache.
 pub(super) struct MapTraffic {
     /// Lines being read, with what waits for them.
-    fetches: Slab<Fetch>,
+    fetches: Arena<FetchId, Fetch>,
     /// For each mapping page the line that a read of it was begun for: further lines of it come with that read.
-    reading: Vec<u32>,
+    reading: Vec<Option<FetchId>>,
+    /// What waits for a map entry.
+    waiting: Arena<AwaitedId, Awaited>,
     /// What waits until fewer mapping pages are on their way to flash, in order.
-    stalled: Queue,
+    stalled: List<AwaitedId>,
     /// For each mapping page: whether it is being rewritten, and whether it must be again.
     rewriting: Vec<u8>,
     /// Mapping pages being rewritten.
@@ -50,24 +53,46 @@ pub(super) struct MapTraffic {
     held: Vec<u32>,
 }
 
+/// A line on its way into the cache.
 #[derive(Clone, Copy)]
 struct Fetch {
     line: u32,
     dirty: bool,
     owner: Option<u16>,
-    waiting: Queue,
-    /// The next line that comes with the same read, and the last one.
-    next: u32,
-    last: u32,
+    waiting: List<AwaitedId>,
+    /// The next line that comes with the same read; of the first, the last one.
+    next: Option<FetchId>,
+    last: Option<FetchId>,
+}
+
+/// What goes on when a map entry is at hand.
+#[derive(Clone, Copy)]
+pub(super) enum Waiting {
+    /// A host's read of some bytes of a page.
+    Part { command: CommandId, lpn: Lpn, from: u32, to: u32 },
+    /// The program of a slot's page.
+    Program(OpId),
+}
+
+struct Awaited {
+    what: Waiting,
+    next: Option<AwaitedId>,
+}
+
+impl Linked<AwaitedId> for Awaited {
+    fn next(&mut self) -> &mut Option<AwaitedId> {
+        &mut self.next
+    }
 }
 
 impl MapTraffic {
     /// `held`: the mapping pages that each plane holds.
     pub fn new(map_pages: u32, held: Vec<u32>) -> MapTraffic {
         MapTraffic {
-            fetches: Slab::new(),
-            reading: vec![NONE; map_pages as usize],
-            stalled: Queue::EMPTY,
+            fetches: Arena::new(),
+            reading: vec![None; map_pages as usize],
+            waiting: Arena::new(),
+            stalled: List::EMPTY,
             rewriting: vec![0; map_pages as usize],
             rewrites: 0,
             touched: VecDeque::new(),
@@ -83,7 +108,7 @@ impl MapTraffic {
 
     /// Whether nothing is under way.
     pub fn quiet(&self) -> bool {
-        self.fetches.len() == 0 && self.stalled.is_empty() && self.rewrites == 0 && self.unawaited == 0
+        self.fetches.len() == 0 && self.waiting.len() == 0 && self.rewrites == 0 && self.unawaited == 0
     }
 }
 
@@ -104,59 +129,42 @@ impl<P: Probe> Device<P> {
         hit
     }
 
-    /// A part of a host read waits for its map entry.
-    pub(super) fn await_map_for_read(&mut self, command: u32, lpn: Lpn, from: u32, to: u32) {
-        let queue = self.queue_of(&self.commands[command].request) as u16;
-        let seq = self.number();
-        let waiter = PageOp {
-            next: NONE,
-            owner: command,
-            lpn,
-            ppn: Ppn(0),
-            source: Ppn(0),
-            bus_bytes: from,
-            host_bytes: to,
-            die: nand::DieId(0),
-            plane: 0,
-            class: Class::UserRead,
-            kind: Kind::Host,
-            lane: 0,
-            seq,
-            sense: Sense::FIRST,
-        };
-        self.await_map(waiter, Some(queue));
-    }
-
-    /// An operation waits for its map entry: a part of a host read, or the program of a slot.
-    pub(super) fn await_map(&mut self, waiter: PageOp, queue: Option<u16>) {
-        let id = self.ops.insert(waiter);
-        self.progress += u32::from(waiter.kind == Kind::Slot);
+    /// Something waits for its map entry.
+    pub(super) fn await_map(&mut self, what: Waiting) {
+        let id = self.map.waiting.insert(Awaited { what, next: None });
         if self.map.rewrites >= self.plan.config.mapping.writes && self.read_only.is_none() {
-            self.map.stalled.push(&mut self.ops, id);
+            self.map.stalled.push(&mut self.map.waiting, id);
         } else {
-            self.fetch_for(id, queue);
+            self.fetch_for(id);
         }
     }
 
-    fn fetch_for(&mut self, id: u32, queue: Option<u16>) {
-        let lpn = self.ops[id].lpn;
+    /// The page whose entry is waited for, and the submission queue of the command that waits.
+    fn awaited(&self, id: AwaitedId) -> (Lpn, Option<u16>) {
+        match self.map.waiting[id].what {
+            Waiting::Part { command, lpn, .. } => (lpn, Some(self.queue_of(&self.commands[command].request) as u16)),
+            Waiting::Program(op) => (self.ops[op].lpn, None),
+        }
+    }
+
+    fn fetch_for(&mut self, id: AwaitedId) {
+        let (lpn, owner) = self.awaited(id);
         let line = self.cache().line_of(lpn);
         match self.cache().state(line) {
             State::Here => self.resume(id),
-            State::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.ops, id),
+            State::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.map.waiting, id),
             State::Absent => {
-                let new = Fetch { line, dirty: false, owner: queue, waiting: Queue::EMPTY, next: NONE, last: NONE };
-                let fetch = self.map.fetches.insert(new);
-                self.map.fetches[fetch].waiting.push(&mut self.ops, id);
+                let mut waiting = List::EMPTY;
+                waiting.push(&mut self.map.waiting, id);
+                let fetch =
+                    self.map.fetches.insert(Fetch { line, dirty: false, owner, waiting, next: None, last: None });
                 self.cache().set_fetching(line, fetch);
                 let page = self.cache().page_of(line) as usize;
-                let first = self.map.reading[page];
-                if first != NONE {
-                    let before = self.map.fetches[first].last;
-                    self.map.fetches[if before == NONE { first } else { before }].next = fetch;
-                    self.map.fetches[first].last = fetch;
-                } else if self.read_line(line, fetch) {
-                    self.map.reading[page] = fetch;
+                if let Some(first) = self.map.reading[page] {
+                    let before = self.map.fetches[first].last.replace(fetch);
+                    self.map.fetches[before.unwrap_or(first)].next = Some(fetch);
+                } else if self.read_line(line, Some(fetch)) {
+                    self.map.reading[page] = Some(fetch);
                 } else {
                     self.line_fetched(fetch);
                 }
@@ -169,42 +177,39 @@ impl<P: Probe> Device<P> {
     }
 
     /// Reads a line from its mapping page; whether there is one to read.
-    fn read_line(&mut self, line: u32, fetch: u32) -> bool {
+    fn read_line(&mut self, line: u32, fetch: Option<FetchId>) -> bool {
         let page = self.cache().page_of(line);
         let lpn = self.map_lpn(page);
         let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
         let bytes = self.read_transfer(0, self.plan.config.mapping.line.0 as u32);
         self.counters.map_reads += 1;
-        self.queue_read(Class::InternalRead, Kind::MapFetch, fetch, lpn, ppn, (bytes, 0));
+        self.queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
         true
     }
 
     /// A line has been read.
-    pub(super) fn map_fetched(&mut self, id: u32) {
-        let fetch = self.ops[id].owner;
+    pub(super) fn map_fetched(&mut self, id: OpId, first: Option<FetchId>) {
         self.ops.release(id);
-        if fetch == NONE {
+        let Some(first) = first else {
             self.map.unawaited -= 1;
             return;
-        }
-        let line = self.map.fetches[fetch].line;
+        };
+        let line = self.map.fetches[first].line;
         let page = self.cache().page_of(line) as usize;
-        self.map.reading[page] = NONE;
-        let mut fetch = fetch;
-        while fetch != NONE {
-            let next = self.map.fetches[fetch].next;
+        self.map.reading[page] = None;
+        let mut fetches = Some(first);
+        while let Some(fetch) = fetches {
+            fetches = self.map.fetches[fetch].next;
             self.line_fetched(fetch);
-            fetch = next;
         }
     }
 
-    fn line_fetched(&mut self, fetch: u32) {
+    fn line_fetched(&mut self, fetch: FetchId) {
         let Fetch { line, dirty, owner, mut waiting, .. } = self.map.fetches[fetch];
         self.map.fetches.release(fetch);
         self.cache().set_absent(line);
         self.enter_line(line, owner, dirty);
-        while !waiting.is_empty() {
-            let id = waiting.pop(&mut self.ops);
+        while let Some(id) = waiting.pop(&mut self.map.waiting) {
             self.resume(id);
         }
     }
@@ -216,17 +221,19 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The map entry that an operation waited for is here.
-    fn resume(&mut self, id: u32) {
-        let op = self.ops[id];
-        self.progress -= u32::from(op.kind == Kind::Slot);
-        self.ops.release(id);
-        if op.kind == Kind::Host {
-            let request = self.commands[op.owner].id;
-            self.read_part(op.owner, request, op.lpn, op.bus_bytes, op.host_bytes);
-        } else {
-            self.place_program(op);
-            self.dispatch_pools();
+    /// The map entry that something waited for is here.
+    fn resume(&mut self, id: AwaitedId) {
+        let what = self.map.waiting[id].what;
+        self.map.waiting.release(id);
+        match what {
+            Waiting::Part { command, lpn, from, to } => {
+                self.read_part(command, self.commands[command].id, lpn, from, to);
+            }
+            Waiting::Program(op) => {
+                self.progress -= 1;
+                self.place_program(op);
+                self.dispatch_pools();
+            }
         }
     }
 
@@ -246,7 +253,7 @@ impl<P: Probe> Device<P> {
             }
             State::Fetching(fetch) => self.map.fetches[fetch].dirty = true,
             State::Absent => {
-                self.map.unawaited += u32::from(self.read_line(line, NONE));
+                self.map.unawaited += u32::from(self.read_line(line, None));
                 self.enter_line(line, None, true);
             }
         }
@@ -311,20 +318,18 @@ impl<P: Probe> Device<P> {
         let bytes = self.plan.layout.page_size.0 as u32;
         if let Location::Flash(ppn) = self.ftl.locate(lpn) {
             self.counters.map_reads += 1;
-            self.queue_read(Class::InternalRead, Kind::MapRewrite, page, lpn, ppn, (bytes, 0));
+            self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
         } else {
             let op = PageOp {
-                next: NONE,
-                owner: page,
+                next: None,
+                owner: Owner::MapRewrite(page),
                 lpn,
                 ppn: Ppn(0),
-                source: Ppn(0),
                 bus_bytes: bytes,
                 host_bytes: 0,
                 die: nand::DieId(0),
                 plane: 0,
                 class: Class::InternalRead,
-                kind: Kind::MapRewrite,
                 lane: 0,
                 seq: 0,
                 sense: Sense::FIRST,
@@ -335,7 +340,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A mapping page has been read: it is programmed with its changes.
-    pub(super) fn rewrite_map(&mut self, id: u32) {
+    pub(super) fn rewrite_map(&mut self, id: OpId) {
         let unit = self.plan.unit_pages;
         if self.map.filled == 0 {
             self.map.plane = self.next_map_plane();
@@ -371,8 +376,8 @@ impl<P: Probe> Device<P> {
     }
 
     /// A mapping page is on flash.
-    pub(super) fn map_rewritten(&mut self, id: u32) {
-        let PageOp { lpn, ppn, owner: page, .. } = self.ops[id];
+    pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
+        let PageOp { lpn, ppn, .. } = self.ops[id];
         self.ops.release(id);
         self.counters.map_programs += 1;
         self.probe.mapped(self.now, lpn, ppn);
@@ -395,11 +400,10 @@ impl<P: Probe> Device<P> {
     /// Lets go on what waited until fewer mapping pages were on their way to flash.
     pub(super) fn resume_stalled(&mut self) {
         let most = if self.read_only.is_some() { u32::MAX } else { self.plan.config.mapping.writes };
-        while self.map.rewrites < most && !self.map.stalled.is_empty() {
-            let id = self.map.stalled.pop(&mut self.ops);
-            let host = (self.ops[id].kind == Kind::Host).then(|| &self.commands[self.ops[id].owner].request);
-            let queue = host.map(|request| self.queue_of(request) as u16);
-            self.fetch_for(id, queue);
+        while self.map.rewrites < most
+            && let Some(id) = self.map.stalled.pop(&mut self.map.waiting)
+        {
+            self.fetch_for(id);
         }
     }
 }

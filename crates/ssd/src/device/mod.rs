@@ -38,13 +38,14 @@ use units::{Bytes, Conditions, Lpn, Span, Stream, Time};
 use workload::{Op, Request};
 
 use crate::agenda::{Agenda, FifoServer};
+use crate::arena::{Arena, CommandId};
 use crate::buffer::Buffer;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
 use crate::ftl::{Ftl, Location};
 use crate::meter::Meter;
+use crate::op::{Ops, PageOp, Queue};
 use crate::probe::{Event, Probe, Unwatched};
-use crate::slab::{NONE, PageOp, Queue, Slab};
 use crate::stats::{Counters, Steps, Usage, Victims, moves};
 use bus::Channel;
 use collect::{Collector, Failures};
@@ -84,11 +85,11 @@ pub struct Device<P: Probe = Unwatched> {
     /// Number of the next page operation and of the next request.
     next_seq: u64,
     next_id: u64,
-    ops: Slab<PageOp>,
+    ops: Ops,
 
     arrivals: VecDeque<(u64, Request)>,
     last_arrival: Time,
-    commands: Slab<Command>,
+    commands: Arena<CommandId, Command>,
     queues: Vec<HostQueue>,
     /// Queues with commands to fetch.
     waiting_queues: [u64; 4],
@@ -102,8 +103,8 @@ pub struct Device<P: Probe = Unwatched> {
     link_in: FifoServer,
     link_out: FifoServer,
     dram: FifoServer,
-    sent: VecDeque<(Time, u32)>,
-    acked: VecDeque<(Time, u32)>,
+    sent: VecDeque<(Time, CommandId)>,
+    acked: VecDeque<(Time, CommandId)>,
     completions: Vec<Completion>,
     /// What reads come to, where a virtual chip says it.
     outcomes: Option<Outcomes>,
@@ -117,7 +118,7 @@ pub struct Device<P: Probe = Unwatched> {
     buffer: Buffer,
     arriving: VecDeque<Arriving>,
     /// Commands whose data waits for room in the buffer, first come first served.
-    write_queue: VecDeque<u32>,
+    write_queue: VecDeque<CommandId>,
     /// Pages that the write queue waits for.
     pages_wanted: u32,
     /// Pages to be programmed wherever a die is free (dynamic placement), by lane.
@@ -237,10 +238,10 @@ impl<P: Probe> Device<P> {
             slots,
             next_seq: 0,
             next_id: 0,
-            ops: Slab::new(),
+            ops: Arena::new(),
             arrivals: VecDeque::new(),
             last_arrival: Time::ZERO,
-            commands: Slab::new(),
+            commands: Arena::new(),
             queues: vec![HostQueue::default(); config.host.queues as usize],
             waiting_queues: [0; 4],
             turn: 0,
@@ -648,6 +649,9 @@ impl<P: Probe> Device<P> {
         if self.quiet() && self.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.ops.len()));
         }
+        if self.outstanding().0 == 0 && self.buffer.waiters.len() > 0 {
+            return Err("commands that have completed still wait for slots".into());
+        }
         let programmed = counters.pages_programmed;
         if counters.pages_transferred_in + counters.pages_copied_back != programmed {
             let (moved, copied) = (counters.pages_transferred_in, counters.pages_copied_back);
@@ -739,4 +743,4 @@ fn parts(request: &Request, page_size: u64) -> u32 {
     (((request.offset.0 + request.bytes.0 - 1) >> shift) - (request.offset.0 >> shift) + 1) as u32
 }
 
-const _: () = assert!(NONE == u32::MAX && size_of::<PageOp>() <= 64, "a page operation fits a cache line");
+const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

@@ -12,24 +12,26 @@ use schemes::Class;
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
 
+use super::mapping::Waiting;
 use super::{Device, part, parts};
-use crate::buffer::State;
+use crate::arena::{CommandId, OpId, SlotId};
+use crate::buffer::{State, Waiter};
 use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
+use crate::op::{Owner, PageOp, Sense};
 use crate::probe::{Event, Probe, Server};
-use crate::slab::{Kind, NONE, PageOp, Sense};
 use crate::space::lane;
 
 /// Parts of a write that are crossing the link.
 pub(super) struct Arriving {
     time: Time,
-    command: u32,
+    command: CommandId,
     first_part: u32,
     count: u32,
 }
 
 impl<P: Probe> Device<P> {
-    pub(super) fn start_write(&mut self, command: u32) {
+    pub(super) fn start_write(&mut self, command: CommandId) {
         let request = self.commands[command].request;
         self.counters.write_requests += 1;
         self.counters.write_bytes += request.bytes.0;
@@ -109,7 +111,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
-    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> u32 {
+    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> SlotId {
         let (slot, over) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.buffer[slot].state != State::Frozen => {
                 self.buffer.merge(slot, sectors);
@@ -120,8 +122,8 @@ impl<P: Probe> Device<P> {
             // The older data is on its way to flash and all here: the new slot starts as a copy of it.
             Location::Buffer(frozen) => {
                 let slot = self.buffer.fill(lpn, sectors, self.buffer.full, None);
-                self.buffer[slot].older = frozen;
-                self.buffer[frozen].newer = slot;
+                self.buffer[slot].older = Some(frozen);
+                self.buffer[frozen].newer = Some(slot);
                 (slot, Some(frozen))
             }
             Location::Flash(ppn) => (self.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
@@ -134,28 +136,25 @@ impl<P: Probe> Device<P> {
     }
 
     /// Lets a command wait until a slot is on flash.
-    pub(super) fn wait_for(&mut self, slot: u32, command: u32) {
-        let mut waiter = self.program_op(slot);
-        (waiter.next, waiter.owner) = (self.buffer[slot].waiters, command);
-        self.buffer[slot].waiters = self.ops.insert(waiter);
+    pub(super) fn wait_for(&mut self, slot: SlotId, command: CommandId) {
+        let next = self.buffer[slot].waiters;
+        self.buffer[slot].waiters = Some(self.buffer.waiters.insert(Waiter { command, next }));
     }
 
     /// The program of a slot's page.
-    fn program_op(&self, slot: u32) -> PageOp {
+    fn program_op(&self, slot: SlotId) -> PageOp {
         let lpn = self.buffer[slot].lpn;
         let (die, plane) = self.plan.layout.die_of(self.ftl.plane_of(lpn));
         PageOp {
-            next: NONE,
-            owner: slot,
+            next: None,
+            owner: Owner::Slot(slot),
             lpn,
             ppn: Ppn(0),
-            source: Ppn(0),
             bus_bytes: self.plan.layout.page_size.0 as u32,
             host_bytes: 0,
             die,
             plane,
             class: Class::UserProgram,
-            kind: Kind::Slot,
             lane: lane::HOST as u8,
             seq: 0,
             sense: Sense::FIRST,
@@ -209,11 +208,11 @@ impl<P: Probe> Device<P> {
         let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
         let bus_bytes = self.read_transfer(from, to);
         self.counters.fill_reads += 1;
-        self.queue_read(Class::InternalRead, Kind::Slot, slot, self.buffer[slot].lpn, under, (bus_bytes, 0));
+        self.queue_read(Class::InternalRead, Owner::Slot(slot), self.buffer[slot].lpn, under, (bus_bytes, 0));
     }
 
     /// The old half of a partly written page has been read.
-    pub(super) fn filled(&mut self, slot: u32) {
+    pub(super) fn filled(&mut self, slot: SlotId) {
         self.progress -= 1;
         if self.buffer[slot].superseded {
             self.discard_slot(slot);
@@ -225,26 +224,27 @@ impl<P: Probe> Device<P> {
     }
 
     /// Sends a slot whose page is complete to flash, by way of the map.
-    fn program_slot(&mut self, slot: u32) {
+    fn program_slot(&mut self, slot: SlotId) {
         self.buffer.freeze(slot);
         let mut op = self.program_op(slot);
         op.seq = self.number();
         if self.plan.config.ftl.streams > 2 {
             let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < lane::MOVED);
-            let young = self.under_chain(slot).is_some_and(young) || self.buffer[slot].older != NONE;
+            let young = self.under_chain(slot).is_some_and(young) || self.buffer[slot].older.is_some();
             op.lane = if young { lane::HOST } else { lane::HOST_COLD } as u8;
         }
+        let id = self.ops.insert(op);
         if self.map_ready(op.lpn) {
-            self.place_program(op);
+            self.place_program(id);
         } else {
-            self.await_map(op, None);
+            self.progress += 1;
+            self.await_map(Waiting::Program(id));
         }
     }
 
     /// Queues the program of a slot's page.
-    pub(super) fn place_program(&mut self, op: PageOp) {
-        let pool = usize::from(op.lane);
-        let op = self.ops.insert(op);
+    pub(super) fn place_program(&mut self, op: OpId) {
+        let pool = usize::from(self.ops[op].lane);
         self.count_waiting(self.programs_waiting + 1);
         match self.plan.config.ftl.placement {
             Placement::Static => self.queue_program(op),
@@ -324,7 +324,7 @@ impl<P: Probe> Device<P> {
         }
         let pages = pages.min(count as u32 * self.plan.unit_pages);
         for index in 0..pages {
-            let op = self.pools[lane].pop(&mut self.ops);
+            let op = self.pools[lane].pop(&mut self.ops).expect("Invariant: no more is taken than the pool has");
             let plane = lagging[(index / self.plan.unit_pages) as usize];
             (self.ops[op].die, self.ops[op].plane) = (id, plane);
             self.queue_program(op);
@@ -355,21 +355,21 @@ impl<P: Probe> Device<P> {
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
-    pub(super) fn prefetch_programmed(&self, op: u32) {
+    pub(super) fn prefetch_programmed(&self, op: OpId) {
         self.ftl.prefetch(self.ops[op].lpn);
-        match self.ops[op].kind {
-            Kind::Slot => {
-                if let Some(under) = self.buffer[self.ops[op].owner].under {
-                    self.ftl.blocks.prefetch(under);
-                }
-            }
-            _ => self.ftl.blocks.prefetch(self.ops[op].source),
+        let older = match self.ops[op].owner {
+            Owner::Slot(slot) => self.buffer[slot].under,
+            Owner::Move(source) => Some(source),
+            _ => None,
+        };
+        if let Some(older) = older {
+            self.ftl.blocks.prefetch(older);
         }
     }
 
     /// A slot's page is on flash.
-    pub(super) fn programmed(&mut self, id: u32) {
-        let PageOp { owner: slot, lpn, ppn, .. } = self.ops[id];
+    pub(super) fn programmed(&mut self, id: OpId, slot: SlotId) {
+        let PageOp { lpn, ppn, .. } = self.ops[id];
         self.ops.release(id);
         self.probe.programmed(self.now, lpn, slot, ppn);
         self.counters.user_pages_programmed += 1;
@@ -377,12 +377,11 @@ impl<P: Probe> Device<P> {
             self.stale(ppn);
         } else {
             self.supersede(slot);
-            let newer = self.buffer[slot].newer;
-            if newer == NONE {
+            if let Some(newer) = self.buffer[slot].newer {
+                (self.buffer[newer].under, self.buffer[newer].older) = (Some(ppn), None);
+            } else {
                 debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
                 self.ftl.set(lpn, Location::Flash(ppn));
-            } else {
-                (self.buffer[newer].under, self.buffer[newer].older) = (Some(ppn), NONE);
             }
             self.map_changed(lpn);
         }
@@ -391,7 +390,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Acknowledges what waits for a slot, and frees it.
-    pub(super) fn release_slot(&mut self, slot: u32) {
+    pub(super) fn release_slot(&mut self, slot: SlotId) {
         self.settle(slot);
         self.end_waiting(slot, false);
         self.buffer.release(slot);
@@ -399,16 +398,16 @@ impl<P: Probe> Device<P> {
 
     /// Counts what the host wrote into a slot as having left the buffer, once.
     #[inline]
-    pub(super) fn settle(&mut self, slot: u32) {
+    pub(super) fn settle(&mut self, slot: SlotId) {
         self.counters.bytes_settled += std::mem::take(&mut self.buffer[slot].host_bytes);
     }
 
     /// Commands need not wait for a slot any more: its data is on flash, or they are refused.
-    fn end_waiting(&mut self, slot: u32, refused: bool) {
-        let mut waiter = std::mem::replace(&mut self.buffer[slot].waiters, NONE);
-        while waiter != NONE {
-            let (command, next) = (self.ops[waiter].owner, self.ops[waiter].next);
-            self.ops.release(waiter);
+    fn end_waiting(&mut self, slot: SlotId, refused: bool) {
+        let mut waiters = self.buffer[slot].waiters.take();
+        while let Some(waiter) = waiters {
+            let Waiter { command, next } = self.buffer.waiters[waiter];
+            self.buffer.waiters.release(waiter);
             let entry = &mut self.commands[command];
             entry.remaining -= 1;
             entry.refused |= refused;
@@ -416,12 +415,12 @@ impl<P: Probe> Device<P> {
                 self.flushing -= u32::from(entry.request.op == Op::Flush);
                 self.acknowledge(command, self.now + self.plan.config.host.t_complete);
             }
-            waiter = next;
+            waiters = next;
         }
     }
 
     /// A command is refused.
-    pub(super) fn refuse(&mut self, command: u32) {
+    pub(super) fn refuse(&mut self, command: CommandId) {
         self.commands[command].refused = true;
         self.acknowledge(command, self.now + self.plan.config.host.t_complete);
     }
@@ -456,24 +455,25 @@ impl<P: Probe> Device<P> {
     }
 
     /// A slot's data is on flash: every older version of the page is stale, on flash and on its way there.
-    pub(super) fn supersede(&mut self, slot: u32) {
-        let mut version = slot;
-        while version != NONE {
+    pub(super) fn supersede(&mut self, slot: SlotId) {
+        let mut versions = Some(slot);
+        while let Some(version) = versions {
             if let Some(old) = self.buffer[version].under.take() {
                 self.stale(old);
             }
             self.buffer[version].superseded = version != slot;
-            version = self.buffer[version].older;
+            versions = self.buffer[version].older;
         }
     }
 
     /// The flash page with the newest programmed data of the page that a slot buffers.
-    pub(super) fn under_chain(&self, mut slot: u32) -> Option<Ppn> {
-        while slot != NONE {
-            if self.buffer[slot].under.is_some() {
-                return self.buffer[slot].under;
+    pub(super) fn under_chain(&self, slot: SlotId) -> Option<Ppn> {
+        let mut versions = Some(slot);
+        while let Some(version) = versions {
+            if self.buffer[version].under.is_some() {
+                return self.buffer[version].under;
             }
-            slot = self.buffer[slot].older;
+            versions = self.buffer[version].older;
         }
         None
     }

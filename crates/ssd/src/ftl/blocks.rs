@@ -564,6 +564,6 @@ impl Blocks {
     #[inline]
     pub fn prefetch(&self, ppn: Ppn) {
         let address = self.layout.unpack(ppn);
-        crate::slab::prefetch(&self.blocks, self.layout.block_index(address.plane, address.block));
+        crate::arena::prefetch(&self.blocks, self.layout.block_index(address.plane, address.block));
     }
 }

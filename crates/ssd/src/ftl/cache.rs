@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use units::Lpn;
+use units::{Id, Lpn};
 
+use crate::arena::FetchId;
 use crate::config::{Plan, Sharing, Table};
 
 const NONE: u32 = u32::MAX;
@@ -15,8 +16,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) enum State {
     /// Not in the cache.
     Absent,
-    /// Being read: the number of the fetch.
-    Fetching(u32),
+    /// Being read.
+    Fetching(FetchId),
     /// In the cache.
     Here,
 }
@@ -182,14 +183,14 @@ impl MapCache {
     pub fn state(&self, line: u32) -> State {
         match self.places.get(&line) {
             None => State::Absent,
-            Some(fetch) if fetch & FETCHING != 0 => State::Fetching(fetch & !FETCHING),
+            Some(fetch) if fetch & FETCHING != 0 => State::Fetching(FetchId::new((fetch & !FETCHING) as usize)),
             Some(_) => State::Here,
         }
     }
 
     /// A line is being read.
-    pub fn set_fetching(&mut self, line: u32, fetch: u32) {
-        self.places.insert(line, FETCHING | fetch);
+    pub fn set_fetching(&mut self, line: u32, fetch: FetchId) {
+        self.places.insert(line, FETCHING | fetch.index() as u32);
     }
 
     /// A line that was being read has come, and is about to be brought in.

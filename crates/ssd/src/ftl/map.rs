@@ -5,19 +5,20 @@
 //! group of 16 pages written in, beside a directory of a quarter byte a logical page, whose untouched parts
 //! the operating system never backs with memory.
 
-use units::{Lpn, Ppn};
+use units::{Id, Lpn, Ppn};
 
 use super::aged::Aged;
+use crate::arena::SlotId;
 
 /// Where a logical page's newest data is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Location {
+pub(crate) enum Location {
     /// Nowhere: it was never written, or was deallocated.
     Unmapped,
     /// On flash.
     Flash(Ppn),
     /// In the write buffer, at this slot.
-    Buffer(u32),
+    Buffer(SlotId),
 }
 
 const GROUP_BITS: u32 = 4;
@@ -52,7 +53,7 @@ impl Map {
         } else if entry == UNMAPPED {
             Location::Unmapped
         } else if entry & BUFFER != 0 {
-            Location::Buffer(entry & !BUFFER)
+            Location::Buffer(SlotId::new((entry & !BUFFER) as usize))
         } else {
             Location::Flash(Ppn(entry))
         }
@@ -62,7 +63,7 @@ impl Map {
     pub fn set(&mut self, lpn: Lpn, location: Location) {
         let entry = match location {
             Location::Flash(ppn) => ppn.0,
-            Location::Buffer(slot) => BUFFER | slot,
+            Location::Buffer(slot) => BUFFER | slot.index() as u32,
             Location::Unmapped => UNMAPPED,
         };
         let group = (lpn.0 >> GROUP_BITS) as usize;
@@ -94,7 +95,7 @@ impl Map {
     /// Fetches the directory entry of a page that will be looked up soon into the cache.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        crate::slab::prefetch(&self.directory, (lpn.0 >> GROUP_BITS) as usize);
+        crate::arena::prefetch(&self.directory, (lpn.0 >> GROUP_BITS) as usize);
     }
 }
 
@@ -119,7 +120,9 @@ mod tests {
             map.prefetch(page(i + 16));
             std::hint::black_box(map.get(page(i), &aged));
         });
-        crate::bench::report("map: update of a random page", 2_000_000, |i| map.set(page(i), Location::Buffer(1)));
+        crate::bench::report("map: update of a random page", 2_000_000, |i| {
+            map.set(page(i), Location::Buffer(SlotId::new(1)))
+        });
         crate::bench::report("map: lookup of a random page, 2 million written", 2_000_000, |i| {
             std::hint::black_box(map.get(page(i), &aged));
         });
@@ -129,7 +132,8 @@ mod tests {
     fn the_first_and_the_last_page_number_are_pages() {
         let plan = Config::default().plan().unwrap();
         let (aged, mut map) = (Aged::new(&plan, plan.layout.blocks), Map::new(plan.logical_pages));
-        let extremes = [Location::Flash(Ppn(0)), Location::Flash(Ppn((1 << 31) - 1)), Location::Buffer(1 << 24)];
+        let extremes =
+            [Location::Flash(Ppn(0)), Location::Flash(Ppn((1 << 31) - 1)), Location::Buffer(SlotId::new(1 << 24))];
         for location in extremes.into_iter().chain([Location::Unmapped]) {
             map.set(Lpn(5), location);
             assert_eq!(map.get(Lpn(5), &aged), location);
@@ -149,7 +153,11 @@ mod tests {
             let expected = plain.get(&lpn).copied().unwrap_or(Location::Flash(aged.physical(lpn).unwrap()));
             assert_eq!(map.get(lpn, &aged), expected);
             let value = (random.bits(2 * i + 1) & 0x0FFF_FFFF) as u32;
-            let location = if value.is_multiple_of(2) { Location::Flash(Ppn(value)) } else { Location::Buffer(value) };
+            let location = if value.is_multiple_of(2) {
+                Location::Flash(Ppn(value))
+            } else {
+                Location::Buffer(SlotId::new(value as usize))
+            };
             map.set(lpn, location);
             plain.insert(lpn, location);
         }

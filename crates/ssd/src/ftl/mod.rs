@@ -23,7 +23,7 @@ use aged::Aged;
 use blocks::Blocks;
 use cache::MapCache;
 use lived::Lives;
-pub use map::Location;
+pub(crate) use map::Location;
 use map::Map;
 
 /// The FTL's state: map, its cache, initial state, blocks.

@@ -14,6 +14,7 @@ use nand::{DieId, Layout};
 use units::{Lpn, Ppn, Span, Time};
 use workload::Op;
 
+use crate::arena::SlotId;
 use crate::config::Plan;
 use crate::explain::Explainer;
 use crate::probe::{Event, Probe, Server};
@@ -188,7 +189,7 @@ pub struct Timeline {
     /// Of each part that is under way: its request, and its plane.
     parts: HashMap<u64, (u64, usize)>,
     /// The requests whose data is in each slot of the write buffer.
-    written: HashMap<u32, Vec<u64>>,
+    written: HashMap<SlotId, Vec<u64>>,
     /// What the next program is: pages, and what for.
     programs: (u32, &'static str),
     /// The latest arrival, and requests that have arrived before the end of the last window and have not completed.
@@ -472,13 +473,13 @@ impl Probe for Timeline {
         }
     }
 
-    fn buffered(&mut self, _: Time, request: u64, _: Lpn, slot: u32, _: Option<u32>) {
+    fn buffered(&mut self, _: Time, request: u64, _: Lpn, slot: SlotId, _: Option<SlotId>) {
         if let Some(number) = self.number(request) {
             self.written.entry(slot).or_default().push(number);
         }
     }
 
-    fn programmed(&mut self, _: Time, _: Lpn, slot: u32, ppn: Ppn) {
+    fn programmed(&mut self, _: Time, _: Lpn, slot: SlotId, ppn: Ppn) {
         let requests = self.written.remove(&slot).unwrap_or_default();
         let place = self.place(ppn);
         if let Some(Open { slice, .. }) = &mut self.planes[place].open {

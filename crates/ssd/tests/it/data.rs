@@ -11,8 +11,8 @@ use std::rc::Rc;
 use crate::common::{Watcher, cases, config, devices, living_devices, loads, requests, watched};
 use nand::{DieId, Layout, PlaneId};
 use proptest::prelude::*;
-use ssd::DataFrom;
 use ssd::config::BufferMode;
+use ssd::{DataFrom, SlotId};
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::{Op, Request};
 
@@ -37,7 +37,7 @@ struct Slot {
 #[derive(Default)]
 struct Truth {
     requests: Vec<Request>,
-    slots: HashMap<u32, Slot>,
+    slots: HashMap<SlotId, Slot>,
     /// What was programmed in the run, and of which page.
     flash: HashMap<u32, (u32, Page)>,
     /// What reached the buffer last.
@@ -107,10 +107,10 @@ impl Watcher for Watch {
             && truth.slots[&id].held[wanted.clone()].iter().any(Option::is_none)
             && !Truth::filled(&truth.slots[&id], time)
         {
-            truth.wrong.push(format!("{time:?} read {request}, {lpn:?}: slot {id} does not hold it"));
+            truth.wrong.push(format!("{time:?} read {request}, {lpn:?}: {id:?} does not hold it"));
         }
         for sector in wanted {
-            let slot = |slot: u32| truth.slots[&slot].held[sector];
+            let slot = |slot: SlotId| truth.slots[&slot].held[sector];
             let returned = match from {
                 DataFrom::Nothing => 0,
                 DataFrom::Flash(ppn) => truth.on_flash(ppn.0, sector),
@@ -125,7 +125,7 @@ impl Watcher for Watch {
         truth.from_flash += u64::from(matches!(from, DataFrom::Flash(_)));
     }
 
-    fn buffered(&mut self, time: Time, request: u64, lpn: Lpn, slot: u32, over: Option<u32>) {
+    fn buffered(&mut self, time: Time, request: u64, lpn: Lpn, slot: SlotId, over: Option<SlotId>) {
         let mut truth = self.0.borrow_mut();
         let owed = truth.owed.get(&lpn.0).copied().unwrap_or_default();
         let unmapped = truth.unmapped.remove(&lpn.0);
@@ -137,7 +137,7 @@ impl Watcher for Watch {
             (None, Some(merged)) if merged.lpn == lpn.0 => merged.clone(),
             (None, None) => Slot::new(lpn.0, owed),
             (over, _) => {
-                truth.wrong.push(format!("slot {slot} is taken, write {request} over {over:?}"));
+                truth.wrong.push(format!("{slot:?} is taken, write {request} over {over:?}"));
                 return;
             }
         };
@@ -199,10 +199,10 @@ impl Watcher for Watch {
         }
     }
 
-    fn programmed(&mut self, time: Time, lpn: Lpn, slot: u32, ppn: Ppn) {
+    fn programmed(&mut self, time: Time, lpn: Lpn, slot: SlotId, ppn: Ppn) {
         let mut truth = self.0.borrow_mut();
         let Some(slot) = truth.slots.remove(&slot) else {
-            return truth.wrong.push(format!("slot {slot} was programmed twice"));
+            return truth.wrong.push(format!("{slot:?} was programmed twice"));
         };
         if slot.lpn != lpn.0 {
             truth.wrong.push(format!("{lpn:?} was programmed from the slot of page {}", slot.lpn));

@@ -7,14 +7,14 @@ use std::rc::Rc;
 
 use crate::common::{Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched};
 use proptest::prelude::*;
-use ssd::{Completion, DataFrom, Device, RunError};
+use ssd::{Completion, DataFrom, Device, RunError, SlotId};
 use units::{Lpn, Ppn, Time};
 use workload::{Op, Request};
 
 /// Follows which write's data is where: a version is the number of the write request, plus one; 0 is old data.
 #[derive(Default)]
 struct Versions {
-    slots: HashMap<u32, u64>,
+    slots: HashMap<SlotId, u64>,
     flash: HashMap<u32, u64>,
     /// Newest version of each page in the order in which writes reached the buffer.
     newest: HashMap<u32, u64>,
@@ -36,12 +36,12 @@ impl Watcher for Watch {
         };
         versions.reads.push((request, lpn.0, version));
     }
-    fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: u32, _: Option<u32>) {
+    fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
         let mut versions = self.0.borrow_mut();
         versions.slots.insert(slot, request + 1);
         versions.newest.insert(lpn.0, request + 1);
     }
-    fn programmed(&mut self, _: Time, _: Lpn, slot: u32, ppn: Ppn) {
+    fn programmed(&mut self, _: Time, _: Lpn, slot: SlotId, ppn: Ppn) {
         let mut versions = self.0.borrow_mut();
         let version = versions.slots[&slot];
         versions.flash.insert(ppn.0, version);

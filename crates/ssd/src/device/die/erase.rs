@@ -5,8 +5,8 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 
 use super::super::Device;
 use super::{Active, ERASE_ROW, PLANES, Phases, Work, lane_of, planes};
+use crate::arena::OpId;
 use crate::probe::Probe;
-use crate::slab::NONE;
 use crate::stats::{channel, die};
 
 impl<P: Probe> Device<P> {
@@ -20,7 +20,7 @@ impl<P: Probe> Device<P> {
 
     /// Erases blocks that were reclaimed.
     pub(super) fn start_erase(&mut self, die: usize, lead: usize) {
-        let mut ops = NONE;
+        let mut ops = None;
         let mut set = 0;
         let row = ERASE_ROW * PLANES;
         for plane in 0..self.plan.layout.planes_per_die as usize {
@@ -29,16 +29,17 @@ impl<P: Probe> Device<P> {
                 && self.dies[die].ready >> queue & 1 != 0
                 && self.may_erase(die, queue);
             if queue == lead || along {
-                let op = self.dies[die].queues[queue].pop(&mut self.ops);
+                let op =
+                    self.dies[die].queues[queue].pop(&mut self.ops).expect("Invariant: ready queues are not empty");
                 if self.dies[die].queues[queue].is_empty() {
                     self.dies[die].ready &= !(1 << queue);
                 }
                 self.ops[op].next = ops;
-                ops = op;
+                ops = Some(op);
                 set |= 1 << plane;
             }
         }
-        self.run_erase(die, Active::Erase(ops), set);
+        self.run_erase(die, Active::Erase(ops.expect("Invariant: a command has a block to erase")), set);
     }
 
     fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
@@ -63,10 +64,11 @@ impl<P: Probe> Device<P> {
         let mut blocks = [(0, 0); PLANES];
         let mut count = 0;
         match erase {
-            Active::Erase(mut op) => {
-                while op != NONE {
+            Active::Erase(first) => {
+                let mut next = Some(first);
+                while let Some(op) = next {
                     let Address { plane, block, .. } = self.plan.layout.unpack(self.ops[op].ppn);
-                    (blocks[count], op, count) = ((plane.0, block), self.ops[op].next, count + 1);
+                    (blocks[count], next, count) = ((plane.0, block), self.ops[op].next, count + 1);
                 }
             }
             Active::EraseOpened(lane, set) => {
@@ -97,13 +99,13 @@ impl<P: Probe> Device<P> {
         all
     }
 
-    pub(super) fn reclaimed_erased(&mut self, ops: u32) {
-        let mut op = ops;
-        while op != NONE {
-            let (next, ppn) = (self.ops[op].next, self.ops[op].ppn);
+    pub(super) fn reclaimed_erased(&mut self, first: OpId) {
+        let mut next = Some(first);
+        while let Some(op) = next {
+            let ppn = self.ops[op].ppn;
+            next = self.ops[op].next;
             self.ops.release(op);
             self.block_erased(ppn);
-            op = next;
         }
     }
 

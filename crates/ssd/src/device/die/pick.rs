@@ -208,7 +208,7 @@ impl<P: Probe> Device<P> {
             return Some((self.ranks[schemes::Class::UserProgram as usize], 0));
         }
         let Pick::Program(queue) = state.picked else { return None };
-        Some((self.ranks[self.ops[state.queues[queue].head].class as usize], state.queues[queue].head_seq))
+        Some((self.ranks[self.ops[state.queues[queue].first()].class as usize], state.queues[queue].head_seq))
     }
 
     /// The planes of the die whose programs go along with the leading queue's, as a set.

@@ -21,9 +21,10 @@ use units::Span;
 
 use super::super::Device;
 use super::{INTERNAL, PLANES, READS, planes};
+use crate::arena::OpId;
 use crate::config::Tracking;
+use crate::op::{Fate, Ops, PageOp, Queue, Sense};
 use crate::probe::{Event, Probe};
-use crate::slab::{Fate, NONE, PageOp, Queue, Sense};
 
 /// The reads that a die is held for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +70,7 @@ impl<P: Probe> Device<P> {
         while queues != 0 {
             let queue = queues.trailing_zeros() as usize;
             queues &= queues - 1;
-            if self.ops[state.queues[queue].head].sense.is_retry() {
+            if self.ops[state.queues[queue].first()].sense.is_retry() {
                 found |= 1 << queue;
             }
         }
@@ -82,7 +83,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// What a die senses for first: the references where the read begins.
-    pub(super) fn first_sense(&mut self, id: u32) -> Sense {
+    pub(super) fn first_sense(&mut self, id: OpId) -> Sense {
         if !self.plan.config.read.start.tracks() {
             return Sense::FIRST;
         }
@@ -94,7 +95,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
-    fn similar(&mut self, id: u32) -> Option<u64> {
+    fn similar(&mut self, id: OpId) -> Option<u64> {
         let PageOp { ppn, die, .. } = self.ops[id];
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
@@ -113,7 +114,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
-    pub(super) fn sense_time(&mut self, id: u32) -> (Span, u32) {
+    pub(super) fn sense_time(&mut self, id: OpId) -> (Span, u32) {
         let sense = self.ops[id].sense;
         let (once, less) = self.sense_once(id);
         let read = &self.plan.config.read;
@@ -121,7 +122,7 @@ impl<P: Probe> Device<P> {
         (if read.predictor.looks_on_die(sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
-    fn sense_once(&mut self, id: u32) -> (Span, u32) {
+    fn sense_once(&mut self, id: OpId) -> (Span, u32) {
         let PageOp { ppn, sense, .. } = self.ops[id];
         let layout = self.plan.layout;
         let full = self.plan.timings.read(&layout, ppn);
@@ -154,7 +155,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A retry is sensed: its die is held.
-    pub(super) fn hold(&mut self, id: u32) {
+    pub(super) fn hold(&mut self, id: OpId) {
         let PageOp { die, plane, class, seq, .. } = self.ops[id];
         let held = &mut self.dies[usize::from(die.0)].held;
         let bit = 1 << plane;
@@ -171,7 +172,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The next references of a read, if there are any, and whether all are tried again with the default timing.
-    fn next_step(&self, id: u32) -> Option<(References, bool)> {
+    fn next_step(&self, id: OpId) -> Option<(References, bool)> {
         let PageOp { ppn, sense, .. } = self.ops[id];
         let outcomes = self.outcomes.as_ref()?;
         let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.plan.layout.unpack(ppn).page));
@@ -189,7 +190,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Queues the next step of a read, as old as it is.
-    fn queue_step(&mut self, id: u32, references: References, repeated: bool) {
+    fn queue_step(&mut self, id: OpId, references: References, repeated: bool) {
         let op = &mut self.ops[id];
         let sense = op.sense;
         op.sense =
@@ -203,7 +204,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page stands in a register: with CACHE READ the next step follows at once.
-    pub(super) fn run_ahead(&mut self, id: u32) {
+    pub(super) fn run_ahead(&mut self, id: OpId) {
         let op = self.ops[id];
         // What the sentinel's cells say is not known before they are in the controller.
         let known = op.sense.references != References::Sentinel;
@@ -218,7 +219,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The conditions under which an operation reads its page.
-    fn conditions_of(&self, id: u32) -> PageState {
+    fn conditions_of(&self, id: OpId) -> PageState {
         let PageOp { ppn, lpn, .. } = self.ops[id];
         let (conditions, cold, extra) = self.ftl.conditions(ppn, self.now, &self.plan);
         let map = cold && lpn.0 >= self.plan.logical_pages;
@@ -227,7 +228,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Finds out what reading a page comes to.
-    fn look_up(&mut self, id: u32) {
+    fn look_up(&mut self, id: OpId) {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
         if let Some(outcomes) = &mut self.outcomes {
@@ -237,7 +238,7 @@ impl<P: Probe> Device<P> {
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
     /// and senses the page again by itself.
-    pub(super) fn foresee(&mut self, id: u32) -> Option<Span> {
+    pub(super) fn foresee(&mut self, id: OpId) -> Option<Span> {
         let sense = self.ops[id].sense;
         if sense.references == References::Sentinel {
             self.ops[id].sense.fate = Fate::Uncorrectable;
@@ -277,7 +278,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
-    fn decoding_of(&mut self, id: u32) -> (bool, bool, Span) {
+    fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = self.ops[id];
         let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated);
         let tries = u64::from(sense.tries) << 1 | u64::from(sense.again);
@@ -318,25 +319,25 @@ impl<P: Probe> Device<P> {
     }
 
     /// The raw bit error rate of an operation's page sensed with some references, and the table's step next to its best ones.
-    fn rber(&mut self, id: u32, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
+    fn rber(&mut self, id: OpId, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
         self.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
     }
 
     /// An operation's block and page as the outcomes name them.
-    fn place_of(&self, id: u32) -> (u64, u32) {
+    fn place_of(&self, id: OpId) -> (u64, u32) {
         let Address { plane, block, page } = self.plan.layout.unpack(self.ops[id].ppn);
         (Archetypes::name(plane.0, block), page)
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.
     #[inline]
-    pub(in crate::device) fn corrected(&mut self, id: u32) -> Option<bool> {
+    pub(in crate::device) fn corrected(&mut self, id: OpId) -> Option<bool> {
         if self.outcomes.is_none() { Some(true) } else { self.judged(id) }
     }
 
-    fn judged(&mut self, id: u32) -> Option<bool> {
+    fn judged(&mut self, id: OpId) -> Option<bool> {
         if self.ops[id].sense.fate == Fate::Void {
             self.ops.release(id);
             return None;
@@ -379,7 +380,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Keeps the step that has read a page, or the one next to the references that have.
-    fn track(&mut self, id: u32) {
+    fn track(&mut self, id: OpId) {
         let Some(place) = self.similar(id) else { return };
         let sense = self.ops[id].sense;
         let step = match sense.references {
@@ -390,7 +391,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A read needs its plane no more: what follows it is void.
-    fn read_ended(&mut self, id: u32) {
+    fn read_ended(&mut self, id: OpId) {
         let PageOp { die, plane, seq, sense, .. } = self.ops[id];
         let (die, plane) = (usize::from(die.0), usize::from(plane));
         let begun = &mut self.dies[die].begun;
@@ -426,7 +427,7 @@ impl<P: Probe> Device<P> {
         }
         let state = &mut self.dies[die];
         state.sensing |= 1 << plane;
-        state.page_op[plane] = NONE;
+        state.page_op[plane] = None;
         state.sensed_at[plane] = self.now + reset + set;
         let now = self.now;
         self.die_enters(die, crate::stats::die::READ, None);
@@ -440,7 +441,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
-    fn take_back(&mut self, id: u32) -> Span {
+    fn take_back(&mut self, id: OpId) -> Span {
         let PageOp { die, plane, seq, .. } = self.ops[id];
         let (place, bit) = (usize::from(plane), 1u8 << plane);
         let queue = Self::read_queue(&self.ops[id]);
@@ -455,8 +456,10 @@ impl<P: Probe> Device<P> {
             }
         }
         let mut reset = Span::ZERO;
-        let op = state.page_op[place];
-        if state.sensing & bit != 0 && op != NONE && of_read(&self.ops[op]) {
+        let of_read_there = state.page_op[place].filter(|op| of_read(&self.ops[*op]));
+        if state.sensing & bit != 0
+            && let Some(op) = of_read_there
+        {
             self.counters.speculative_senses += 1;
             let took = Span(self.ops[op].sense.took.into());
             let ends = state.sensed_at[place];
@@ -466,12 +469,14 @@ impl<P: Probe> Device<P> {
                 // It has run since its beginning, or is about to begin.
                 wasted += Span((self.now.0 + took.0).saturating_sub(ends.0)) + t_rst;
                 self.ops.release(op);
-                state.page_op[place] = NONE;
+                state.page_op[place] = None;
             } else {
                 wasted += took;
                 self.ops[op].sense.fate = Fate::Void;
             }
-        } else if state.page_full & bit != 0 && state.cache_full & bit != 0 && of_read(&self.ops[op]) {
+        } else if state.page_full & state.cache_full & bit != 0
+            && let Some(op) = of_read_there
+        {
             // It waits for the cache register.
             self.counters.speculative_senses += 1;
             wasted += Span(self.ops[op].sense.took.into());
@@ -490,14 +495,16 @@ impl<P: Probe> Device<P> {
         if gone > 0 {
             self.register_freed(die, plane);
         }
-        let mut void = |ops: &mut crate::slab::Slab<PageOp>, op: u32| {
-            if op != NONE && op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Void {
+        let mut void = |ops: &mut Ops, op: OpId| {
+            if op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Void {
                 ops[op].sense.fate = Fate::Void;
                 self.counters.speculative_senses += 1;
                 wasted += Span(ops[op].sense.took.into());
             }
         };
-        void(&mut self.ops, self.channels[channel].leaving());
+        if let Some(leaving) = self.channels[channel].leaving() {
+            void(&mut self.ops, leaving);
+        }
         for op in self.channels[channel].ecc.pages() {
             void(&mut self.ops, op);
         }

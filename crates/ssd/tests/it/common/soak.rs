@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ssd::run::{Plan, Replay, Run};
-use ssd::{Config, DataFrom, RunError, presets};
+use ssd::{Config, DataFrom, RunError, SlotId, presets};
 use units::{Lpn, Ppn, Stream, Time};
 
 use super::watcher::{Watcher, probe};
@@ -320,7 +320,7 @@ pub fn configuration(case: &Case) -> Result<Config, String> {
 /// Which write's data is where: what a read is given must be the newest.
 #[derive(Default)]
 struct Data {
-    slots: HashMap<u32, u64>,
+    slots: HashMap<SlotId, u64>,
     flash: HashMap<u32, u64>,
     newest: HashMap<u32, u64>,
     wrong: Option<String>,
@@ -344,12 +344,12 @@ impl Watcher for Watch {
             data.wrong.get_or_insert(text);
         }
     }
-    fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: u32, _: Option<u32>) {
+    fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
         let mut data = self.0.borrow_mut();
         data.slots.insert(slot, request + 1);
         data.newest.insert(lpn.0, request + 1);
     }
-    fn programmed(&mut self, _: Time, _: Lpn, slot: u32, ppn: Ppn) {
+    fn programmed(&mut self, _: Time, _: Lpn, slot: SlotId, ppn: Ppn) {
         let mut data = self.0.borrow_mut();
         let version = data.slots[&slot];
         data.flash.insert(ppn.0, version);

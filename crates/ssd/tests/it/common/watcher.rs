@@ -2,7 +2,7 @@
 //! most of what building these tests costs; so a test implements [`Watcher`], and its device comes from [`watched`].
 
 use nand::{DieId, PlaneId};
-use ssd::{DataFrom, Probe};
+use ssd::{DataFrom, Probe, SlotId};
 use units::{Lpn, Ppn, Time};
 
 macro_rules! watcher {
@@ -25,8 +25,8 @@ macro_rules! watcher {
 
 watcher! {
     read(_time: Time, _request: u64, _lpn: Lpn, _from: DataFrom)
-    buffered(_time: Time, _request: u64, _lpn: Lpn, _slot: u32, _over: Option<u32>)
-    programmed(_time: Time, _lpn: Lpn, _slot: u32, _ppn: Ppn)
+    buffered(_time: Time, _request: u64, _lpn: Lpn, _slot: SlotId, _over: Option<SlotId>)
+    programmed(_time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn)
     moved(_time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn)
     mapped(_time: Time, _lpn: Lpn, _ppn: Ppn)
     trimmed(_time: Time, _request: u64, _lpn: Lpn)

@@ -1,0 +1,239 @@
+//! Page operations, and the queues of them that dies and channels keep.
+
+use nand::DieId;
+use nand::model::outcomes::PageRead;
+use schemes::{Class, References};
+use units::{Lpn, Ppn};
+
+use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
+
+pub(crate) type Ops = Arena<OpId, PageOp>;
+
+/// What a page operation is part of, and so who goes on when it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A part of a host's read.
+    Host(CommandId),
+    /// A page of the write buffer, the old half of which is read or which is programmed.
+    Slot(SlotId),
+    /// A page that moves within its plane, from that place.
+    Move(Ppn),
+    /// A line of the map that is read into its cache, with what waits for it, if anything does.
+    MapFetch(Option<FetchId>),
+    /// A mapping page, by its number, that is read, changed and programmed.
+    MapRewrite(u32),
+    /// A block that is erased; the page is its first.
+    Erase,
+}
+
+/// One page to be read, one page to be programmed, or one block to be erased.
+#[derive(Clone, Copy)]
+pub(crate) struct PageOp {
+    /// The next operation of the queue or program that this one is in.
+    pub next: Option<OpId>,
+    pub owner: Owner,
+    pub lpn: Lpn,
+    /// The page to sense; for programs the page that was given to it when it was issued.
+    pub ppn: Ppn,
+    /// Bytes that cross the channel's bus.
+    pub bus_bytes: u32,
+    /// Bytes that go to the host.
+    pub host_bytes: u32,
+    pub die: DieId,
+    /// Place of the plane in its die.
+    pub plane: u8,
+    pub class: Class,
+    /// Where the data goes (see [`crate::space::lane`]).
+    pub lane: u8,
+    /// Age: operations are numbered as they enter their die's queues.
+    pub seq: u64,
+    pub sense: Sense,
+}
+
+impl Linked<OpId> for PageOp {
+    fn next(&mut self) -> &mut Option<OpId> {
+        &mut self.next
+    }
+}
+
+impl PageOp {
+    /// What it is for, where that is not a host's request.
+    pub fn purpose(&self) -> &'static str {
+        if self.sense.references == References::Sentinel {
+            return "sentinel cells";
+        }
+        match self.owner {
+            Owner::Host(_) => "",
+            Owner::Slot(_) if matches!(self.class, Class::UserProgram) => "",
+            Owner::Slot(_) => "partial write",
+            Owner::Move(_) => "move",
+            Owner::MapFetch(_) | Owner::MapRewrite(_) => "map",
+            Owner::Erase => "erase",
+        }
+    }
+}
+
+/// What becomes of a sensed page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Its data will be corrected.
+    Corrected,
+    /// It will not.
+    Uncorrectable,
+    /// It matters no more: the data has been read.
+    Void,
+}
+
+/// Which sense of a page a read is at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sense {
+    /// What reading the page comes to; known when the first sense has been decoded.
+    pub read: PageRead,
+    /// With which references.
+    pub references: References,
+    /// The step of the retry table at which the read began.
+    pub start: u8,
+    /// Senses before this one.
+    pub tries: u16,
+    /// The die has predicted a failure, and sensed it again by itself.
+    pub again: bool,
+    /// The next step follows already (`read.pipeline`).
+    pub followed: bool,
+    /// Every step has failed with the RPT's tPRE: again with the default one.
+    pub repeated: bool,
+    /// Known when it is sensed.
+    pub fate: Fate,
+    /// How long the die senses, and how long its decoding takes [ns].
+    pub took: u32,
+    pub decoding: u32,
+}
+
+impl Sense {
+    pub const FIRST: Sense = Sense {
+        read: PageRead { first: 0, last: 0, weak: false },
+        references: References::Step(0),
+        start: 0,
+        tries: 0,
+        again: false,
+        followed: false,
+        repeated: false,
+        fate: Fate::Corrected,
+        took: 0,
+        decoding: 0,
+    };
+
+    /// Whether it belongs to a read whose first sense has left the die and failed.
+    pub fn is_retry(&self) -> bool {
+        self.tries > 0
+    }
+
+    /// Whether planes can sense both in one command: first senses; or retries with the same references and timing.
+    pub fn goes_with(&self, other: &Sense) -> bool {
+        let retries = (self.is_retry(), other.is_retry());
+        retries == (false, false)
+            || retries == (true, true) && (self.references, self.repeated) == (other.references, other.repeated)
+    }
+
+    /// Whether the page has been sensed before, for the controller or by the die itself.
+    pub fn is_repeat(&self) -> bool {
+        self.tries > 0 || self.again
+    }
+}
+
+/// A first-in-first-out queue of page operations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    pub head: Option<OpId>,
+    tail: Option<OpId>,
+    pub len: u32,
+    /// The age of the head, kept here so that choosing among queues touches no operation.
+    pub head_seq: u64,
+}
+
+impl Queue {
+    pub const EMPTY: Queue = Queue { head: None, tail: None, len: 0, head_seq: u64::MAX };
+
+    #[inline]
+    pub fn push(&mut self, ops: &mut Ops, id: OpId) {
+        ops[id].next = None;
+        if let Some(tail) = self.tail {
+            ops[tail].next = Some(id);
+        } else {
+            self.head = Some(id);
+            self.head_seq = ops[id].seq;
+        }
+        self.tail = Some(id);
+        self.len += 1;
+    }
+
+    #[inline]
+    pub fn pop(&mut self, ops: &mut Ops) -> Option<OpId> {
+        let id = self.head?;
+        self.head = ops[id].next.take();
+        if let Some(head) = self.head {
+            self.head_seq = ops[head].seq;
+        } else {
+            (self.tail, self.head_seq) = (None, u64::MAX);
+        }
+        self.len -= 1;
+        Some(id)
+    }
+
+    /// Puts an entry in at its age: before everything younger.
+    pub fn insert(&mut self, ops: &mut Ops, id: OpId) {
+        let seq = ops[id].seq;
+        let (Some(head), Some(tail)) = (self.head, self.tail) else { return self.push(ops, id) };
+        if seq >= ops[tail].seq {
+            return self.push(ops, id);
+        }
+        self.len += 1;
+        if seq < self.head_seq {
+            ops[id].next = self.head;
+            (self.head, self.head_seq) = (Some(id), seq);
+            return;
+        }
+        let mut before = head;
+        while let Some(next) = ops[before].next.filter(|next| ops[*next].seq <= seq) {
+            before = next;
+        }
+        ops[id].next = ops[before].next;
+        ops[before].next = Some(id);
+    }
+
+    /// Takes the entry of an age out of a queue that stands in the order of ages.
+    pub fn remove(&mut self, ops: &mut Ops, seq: u64) -> Option<OpId> {
+        if self.head_seq >= seq {
+            return if self.head_seq == seq { self.pop(ops) } else { None };
+        }
+        let mut before = self.head?;
+        while let Some(next) = ops[before].next.filter(|next| ops[*next].seq < seq) {
+            before = next;
+        }
+        let found = ops[before].next.filter(|next| ops[*next].seq == seq)?;
+        ops[before].next = ops[found].next;
+        if self.tail == Some(found) {
+            self.tail = Some(before);
+        }
+        self.len -= 1;
+        Some(found)
+    }
+
+    /// Takes the entries out that `chosen` holds of, and gives them to `found`.
+    pub fn take(&mut self, ops: &mut Ops, chosen: impl Fn(&PageOp) -> bool, mut found: impl FnMut(&mut Ops, OpId)) {
+        let mut kept = Queue::EMPTY;
+        while let Some(id) = self.pop(ops) {
+            if chosen(&ops[id]) { found(ops, id) } else { kept.push(ops, id) }
+        }
+        *self = kept;
+    }
+
+    /// The head of a queue that is not empty.
+    #[inline]
+    pub fn first(&self) -> OpId {
+        self.head.expect("Invariant: ready queues are not empty")
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+}

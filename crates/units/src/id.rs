@@ -1,0 +1,57 @@
+//! Ids: numbers that name one kind of thing and nothing else.
+
+/// A number that names one kind of thing, from 0 up.
+pub trait Id: Copy + Eq {
+    /// The id of a place.
+    fn new(index: usize) -> Self;
+    /// The place of an id.
+    fn index(self) -> usize;
+}
+
+/// Declares ids. An `Option` of one is as large as one: four bytes.
+#[macro_export]
+macro_rules! ids {
+    ($($(#[$meta:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(std::num::NonZeroU32);
+
+        impl $crate::id::Id for $name {
+            #[inline]
+            fn new(index: usize) -> $name {
+                let next = u32::try_from(index).ok().and_then(|index| index.checked_add(1));
+                $name(next.and_then(std::num::NonZeroU32::new).expect("Invariant: nothing is there 2^32 times"))
+            }
+            #[inline]
+            fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({})", stringify!($name), $crate::id::Id::index(*self))
+            }
+        }
+    )+};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Id;
+
+    crate::ids! {
+        /// Of a test.
+        ThingId,
+    }
+
+    #[test]
+    fn an_id_is_its_place_and_an_option_of_one_costs_nothing() {
+        assert_eq!(
+            [0, 7, u32::MAX as usize - 1].map(|place| ThingId::new(place).index()),
+            [0, 7, u32::MAX as usize - 1]
+        );
+        assert_eq!(size_of::<Option<ThingId>>(), 4);
+        assert_eq!(format!("{:?}", ThingId::new(3)), "ThingId(3)");
+    }
+}
