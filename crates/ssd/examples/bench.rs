@@ -99,10 +99,12 @@ fn cases() -> Vec<Case> {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let cases = cases();
-    if let [flag, number, folder] = arguments.as_slice()
+    if let [flag, number, folder, requests @ ..] = arguments.as_slice()
         && flag == "--case"
     {
-        play(&cases[number.parse::<usize>().expect("a case number")], Path::new(folder));
+        // The first so many requests alone: short enough to count instructions.
+        let requests = requests.first().map(|number| number.parse::<u64>().expect("a number of requests"));
+        play(&cases[number.parse::<usize>().expect("a case number")], Path::new(folder), requests);
         return;
     }
     let only = arguments.first().map(String::as_str).unwrap_or_default();
@@ -123,7 +125,7 @@ fn main() {
 }
 
 /// Runs one case and prints its row.
-fn play(case: &Case, folder: &Path) {
+fn play(case: &Case, folder: &Path, requests: Option<u64>) {
     let mut config = ssd::presets::load(case.device).expect("a preset").config;
     case.settings.iter().for_each(|word| config.set(word).expect("a valid setting"));
     let capacity = config.plan().expect("a possible device").capacity();
@@ -132,7 +134,8 @@ fn play(case: &Case, folder: &Path) {
         Replay::Closed(_) => generator(case).source(capacity, 1).expect("a workload"),
     };
     let before = cpu_seconds();
-    let mut run = Run::new(&config, source, Plan { replay: case.replay, ..Plan::default() }, None).expect("a run");
+    let plan = Plan { replay: case.replay, requests, ..Plan::default() };
+    let mut run = Run::new(&config, source, plan, None).expect("a run");
     let started = cpu_seconds() - before;
     while !run.step(100_000).expect("the run goes on") {}
     let outcome = run.finish().expect("the laws hold");
