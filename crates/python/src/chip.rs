@@ -21,7 +21,7 @@ pub struct Chip {
 }
 
 /// P/E cycles, mean and largest M_RBER, mean loops, share within two, mean time [ns], share that failed.
-type Lived = (u32, f64, f64, f64, f64, f64, f64);
+type BlockWear = (u32, f64, f64, f64, f64, f64, f64);
 
 /// Wear [thousand cycles], months at 30 °C, °C of the read.
 type At = (f64, f64, f64);
@@ -176,7 +176,7 @@ impl Chip {
         requirement: f64,
         step: u32,
         last: u32,
-    ) -> PyResult<Vec<Lived>> {
+    ) -> PyResult<Vec<BlockWear>> {
         let scheme = EraseScheme {
             pulses: crate::simulation::parse("pulse", pulses).map_err(refuse)?,
             margin: crate::simulation::parse("margin", margin).map_err(refuse)?,

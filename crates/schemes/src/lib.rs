@@ -17,13 +17,13 @@ pub mod victim;
 pub mod voltage;
 
 pub use margin::Margin;
-pub use next::{Failed, Next, References};
+pub use next::{Failed, Next, ReadReference};
 pub use order::{Class, Order};
 pub use pipeline::Pipeline;
 pub use predictor::Predictor;
 pub use pulse::{Pulse, Pulses, Verified};
 pub use sensing::Sensing;
 pub use start::Start;
-pub use suspend::{Goes, InPhase, LetsGo, SuspendErase, SuspendProgram};
+pub use suspend::{InPhase, ResumeMode, SuspendErase, SuspendPoint, SuspendProgram};
 pub use victim::{Candidates, Victim};
 pub use voltage::Voltage;

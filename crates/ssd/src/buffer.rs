@@ -10,9 +10,9 @@ pub(crate) enum State {
     /// Waits in the dirty list; further writes to the page merge into it.
     Dirty,
     /// The old half of the page is being read from flash; further writes merge.
-    Filling,
+    ReadModifyWrite,
     /// On its way to flash: a further write to the page takes a new slot.
-    Frozen,
+    Flushing,
 }
 
 pub(crate) struct Slot {
@@ -24,13 +24,13 @@ pub(crate) struct Slot {
     pub dirty: u64,
     pub valid: u64,
     /// The page's newest data on flash.
-    pub under: Option<Ppn>,
+    pub flash_copy: Option<Ppn>,
     /// The slot with older data of the same page that is still on its way to flash, and the one with newer
     /// data that was made while this one was.
-    pub older: Option<SlotId>,
-    pub newer: Option<SlotId>,
+    pub prev_version: Option<SlotId>,
+    pub next_version: Option<SlotId>,
     /// Newer data reached flash first: this slot's page is stale as soon as it is programmed.
-    pub superseded: bool,
+    pub outdated: bool,
     /// Writes to be acknowledged when this slot is on flash.
     pub waiters: Option<WaiterId>,
     prev: Option<SlotId>,
@@ -114,7 +114,7 @@ impl Buffer {
     }
 
     /// Turns a reservation into a dirty slot.
-    pub fn fill(&mut self, lpn: Lpn, dirty: u64, valid: u64, under: Option<Ppn>) -> SlotId {
+    pub fn fill(&mut self, lpn: Lpn, dirty: u64, valid: u64, flash_copy: Option<Ppn>) -> SlotId {
         self.reserved -= 1;
         let slot = Slot {
             lpn,
@@ -122,10 +122,10 @@ impl Buffer {
             host_bytes: 0,
             dirty,
             valid,
-            under,
-            older: None,
-            newer: None,
-            superseded: false,
+            flash_copy,
+            prev_version: None,
+            next_version: None,
+            outdated: false,
             waiters: None,
             prev: None,
             next: None,
@@ -138,7 +138,7 @@ impl Buffer {
     /// Merges further sectors into a slot that is not frozen, and makes it the newest.
     pub fn merge(&mut self, id: SlotId, sectors: u64) {
         let slot = &mut self.slots[id];
-        debug_assert_ne!(slot.state, State::Frozen, "Invariant: frozen slots keep their data");
+        debug_assert_ne!(slot.state, State::Flushing, "Invariant: frozen slots keep their data");
         slot.dirty |= sectors;
         slot.valid |= sectors;
         if slot.state == State::Dirty && Some(id) != self.newest {
@@ -158,9 +158,9 @@ impl Buffer {
     }
 
     /// The slot's data will not change any more.
-    pub fn freeze(&mut self, id: SlotId) {
+    pub fn start_flushing(&mut self, id: SlotId) {
         let slot = &mut self.slots[id];
-        slot.state = State::Frozen;
+        slot.state = State::Flushing;
     }
 
     pub fn release(&mut self, id: SlotId) {
@@ -170,7 +170,10 @@ impl Buffer {
     /// The data of a slot that is not frozen is not wanted any more; it leaves the dirty list if it is in it.
     pub fn forget(&mut self, id: SlotId) {
         let slot = &self.slots[id];
-        debug_assert!(matches!(slot.state, State::Dirty | State::Filling), "Invariant: frozen slots are programmed");
+        debug_assert!(
+            matches!(slot.state, State::Dirty | State::ReadModifyWrite),
+            "Invariant: frozen slots are programmed"
+        );
         if slot.state == State::Dirty {
             self.unlink(id);
         }
@@ -178,7 +181,7 @@ impl Buffer {
 
     /// Slots whose data is to reach flash.
     pub fn pending(&self) -> Vec<SlotId> {
-        let current = |slot: &SlotId| !self.slots[*slot].superseded;
+        let current = |slot: &SlotId| !self.slots[*slot].outdated;
         self.slots_in_use().filter(current).collect()
     }
 

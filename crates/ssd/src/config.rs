@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ecc::Profile;
 use nand::chip::{AUTO, LONGEST};
 use nand::model::measured::MeasuredSteps;
-use nand::model::outcomes::{Faster, Reading};
+use nand::model::outcomes::{Reading, ReducedTpre};
 use nand::rpt::Rpt;
 use nand::{Chip, Geometry, Layout, PlanePrograms, PlaneReads, ProgramUnit, Timings, VirtualChip};
 use schemes::{Margin, Next, Predictor, Pulses, Sensing, SuspendErase, SuspendProgram, Voltage};
@@ -489,7 +489,7 @@ impl Config {
 
 impl Config {
     /// How retries are sensed faster, where they are and where any read can fail.
-    fn faster(&self, cells: Option<&Reading>) -> Result<Option<Faster>, ConfigError> {
+    fn faster(&self, cells: Option<&Reading>) -> Result<Option<ReducedTpre>, ConfigError> {
         let refuse = |key: &str, problem: String, remedy: &str| ConfigError {
             origin: "device".into(),
             line: None,
@@ -525,7 +525,7 @@ impl Config {
             }
         };
         let (error, age_error) = (self.read.rpt_error, self.read.age_error);
-        Ok(Some(Faster { rpt, t_pre: self.chip.t_pre.0 as u32, error, age_error }))
+        Ok(Some(ReducedTpre { rpt, t_pre: self.chip.t_pre.0 as u32, error, age_error }))
     }
 }
 
@@ -625,7 +625,7 @@ pub struct Plan {
     /// How blocks are erased, where it goes pulse by pulse.
     pub(crate) eraser: Option<Eraser>,
     /// How retries are sensed faster, if they are.
-    pub(crate) faster: Option<Faster>,
+    pub(crate) faster: Option<ReducedTpre>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.
     pub(crate) code: Option<Arc<Profile>>,
 }

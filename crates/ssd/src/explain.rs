@@ -197,8 +197,8 @@ impl Explainer {
         asked
     }
 
-    fn step(&mut self, part: u64, tries: u16) -> Option<&mut Step> {
-        self.parts.get_mut(&part).and_then(|steps| steps.get_mut(usize::from(tries)))
+    fn step(&mut self, part: u64, attempt: u16) -> Option<&mut Step> {
+        self.parts.get_mut(&part).and_then(|steps| steps.get_mut(usize::from(attempt)))
     }
 
     fn completed(&mut self, now: Time, request: u64) {
@@ -255,10 +255,10 @@ impl Explainer {
 
     fn stages(&self, tracked: &Tracked, finish: Time) -> Vec<Stage> {
         let mut path = Path::new(tracked);
-        if let Some((Some(part), tries, _)) = tracked.last
+        if let Some((Some(part), attempt, _)) = tracked.last
             && let Some(steps) = self.parts.get(&part)
         {
-            path.read(&steps[..steps.len().min(usize::from(tries) + 1)], finish);
+            path.read(&steps[..steps.len().min(usize::from(attempt) + 1)], finish);
             path.until("send", 0, finish, None);
         } else if let Some((received_from, received, stored)) = tracked.written {
             path.until("buffer", 0, received_from, None);
@@ -272,10 +272,10 @@ impl Explainer {
     }
 
     fn parts_of(&self, tracked: &Tracked) -> Vec<Vec<Stage>> {
-        let path = |(part, tries): &(u64, u16)| {
+        let path = |(part, attempt): &(u64, u16)| {
             let steps = self.parts.get(part)?;
             let mut path = Path::new(tracked);
-            path.read(&steps[..steps.len().min(usize::from(*tries) + 1)], Time::NEVER);
+            path.read(&steps[..steps.len().min(usize::from(*attempt) + 1)], Time::NEVER);
             Some(path.stages)
         };
         // In the order of the request's pages.
@@ -294,34 +294,34 @@ impl Probe for Explainer {
                 let tracked = Tracked { queue, op: Some(op), bytes, arrival, started: now, ..Tracked::default() };
                 self.requests.insert(request, tracked);
             }
-            Event::Waits { request, part, tries, spent } => {
-                if tries == 0
+            Event::Waits { request, part, attempt, spent } => {
+                if attempt == 0
                     && let Some(tracked) = self.requests.get_mut(&request)
                 {
                     tracked.parts.push(part);
                 }
                 let step = Step { queued: now, queued_die: spent, ..Step::default() };
                 let steps = self.parts.entry(part).or_default();
-                steps.truncate(tries.into());
+                steps.truncate(attempt.into());
                 steps.push(step);
             }
-            Event::Senses { part, tries, begins, ends, spent, .. } => {
-                if let Some(step) = self.step(part, tries) {
+            Event::Senses { part, attempt, begins, ends, spent, .. } => {
+                if let Some(step) = self.step(part, attempt) {
                     (step.granted, step.granted_die, step.senses, step.sensed) = (now, spent, begins, ends);
                 }
             }
-            Event::SensesAgain { part, tries, ends, .. } => {
-                if let Some(step) = self.step(part, tries) {
+            Event::OnDieRetry { part, attempt, ends, .. } => {
+                if let Some(step) = self.step(part, attempt) {
                     step.sensed = ends;
                 }
             }
-            Event::Leaves { part, tries, end, .. } => {
-                if let Some(step) = self.step(part, tries) {
+            Event::Leaves { part, attempt, end, .. } => {
+                if let Some(step) = self.step(part, attempt) {
                     (step.leaves, step.left) = (now, end);
                 }
             }
-            Event::Decodes { part, tries, end, .. } => {
-                if let Some(step) = self.step(part, tries) {
+            Event::Decodes { part, attempt, end, .. } => {
+                if let Some(step) = self.step(part, attempt) {
                     (step.decodes, step.decoded) = (now, end);
                 }
             }
@@ -329,8 +329,8 @@ impl Probe for Explainer {
                 if let Some(tracked) = self.requests.get_mut(&request) {
                     tracked.sent.extend(part);
                     if tracked.last.is_none_or(|(_, _, last)| arrives >= last) {
-                        let (part, tries) = part.map_or((None, 0), |(part, tries)| (Some(part), tries));
-                        tracked.last = Some((part, tries, arrives));
+                        let (part, attempt) = part.map_or((None, 0), |(part, attempt)| (Some(part), attempt));
+                        tracked.last = Some((part, attempt, arrives));
                     }
                 }
             }

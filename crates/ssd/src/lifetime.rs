@@ -52,7 +52,7 @@ impl Erase {
 
 /// What a block's erases have made of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Life {
+pub struct WearState {
     /// The stress that they have left.
     pub wear: f64,
     /// The loop, from 0, that ended the last one.
@@ -130,10 +130,10 @@ impl Eraser {
     }
 
     /// Erases a block after `pec` cycles; its life goes on by `cycles` of them.
-    pub fn cycle(&self, block: &BlockErase, life: &mut Life, pec: u32, cycles: u32, draw: f64) -> Erase {
-        let erase = self.erase(self.erasing.needed(block, life.wear), pec, life.before, draw);
-        life.wear += erase.wear * f64::from(cycles);
-        life.before = erase.pulses.last().map_or(0, |pulse| pulse.index);
+    pub fn cycle(&self, block: &BlockErase, state: &mut WearState, pec: u32, cycles: u32, draw: f64) -> Erase {
+        let erase = self.erase(self.erasing.needed(block, state.wear), pec, state.before, draw);
+        state.wear += erase.wear * f64::from(cycles);
+        state.before = erase.pulses.last().map_or(0, |pulse| pulse.index);
         erase
     }
 
@@ -169,13 +169,13 @@ pub struct After {
 pub fn cycle(eraser: &Eraser, blocks: &[BlockErase], (step, last): (u32, u32), seed: u64) -> Vec<After> {
     let erasing = &eraser.erasing;
     let draws = Stream::new(seed, "mispredictions");
-    let mut lives = vec![Life::default(); blocks.len()];
+    let mut lives = vec![WearState::default(); blocks.len()];
     let mut found = Vec::new();
     for pec in (0..=last).step_by(step.max(1) as usize) {
         let mut after = After { pec, ..After::default() };
-        for (number, (block, life)) in (0..).zip(blocks.iter().zip(&mut lives)) {
-            let needed = erasing.needed(block, life.wear);
-            let erase = eraser.cycle(block, life, pec, step, draws.entity(number).uniform(pec.into()));
+        for (number, (block, state)) in (0..).zip(blocks.iter().zip(&mut lives)) {
+            let needed = erasing.needed(block, state.wear);
+            let erase = eraser.cycle(block, state, pec, step, draws.entity(number).uniform(pec.into()));
             let rber = erasing.rber(needed - block.fresh) + eraser.added_errors(&erase, pec);
             let share = 1.0 / blocks.len() as f64;
             after.mean += rber * share;

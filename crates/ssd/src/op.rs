@@ -2,7 +2,7 @@
 
 use nand::DieId;
 use nand::model::outcomes::PageRead;
-use schemes::{Class, References};
+use schemes::{Class, ReadReference};
 use units::{Lpn, Ppn};
 
 use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
@@ -17,7 +17,7 @@ pub(crate) enum Owner {
     /// A page of the write buffer, the old half of which is read or which is programmed.
     Slot(SlotId),
     /// A page that moves within its plane, from that place.
-    Move(Ppn),
+    Relocation(Ppn),
     /// A line of the map that is read into its cache, with what waits for it, if anything does.
     MapFetch(Option<FetchId>),
     /// A mapping page, by its number, that is read, changed and programmed.
@@ -43,8 +43,8 @@ pub(crate) struct PageOp {
     /// Place of the plane in its die.
     pub plane: u8,
     pub class: Class,
-    /// Where the data goes (see [`crate::space::lane`]).
-    pub lane: u8,
+    /// Where the data goes (see [`crate::space::write_class`]).
+    pub write_class: u8,
     /// Age: operations are numbered as they enter their die's queues.
     pub seq: u64,
     pub sense: Sense,
@@ -59,14 +59,14 @@ impl Linked<OpId> for PageOp {
 impl PageOp {
     /// What it is for, where that is not a host's request.
     pub fn purpose(&self) -> &'static str {
-        if self.sense.references == References::Sentinel {
+        if self.sense.v_ref == ReadReference::Sentinel {
             return "sentinel cells";
         }
         match self.owner {
             Owner::Host(_) => "",
             Owner::Slot(_) if matches!(self.class, Class::UserProgram) => "",
             Owner::Slot(_) => "partial write",
-            Owner::Move(_) => "move",
+            Owner::Relocation(_) => "move",
             Owner::MapFetch(_) | Owner::MapRewrite(_) => "map",
             Owner::Erase => "erase",
         }
@@ -81,7 +81,7 @@ pub(crate) enum Fate {
     /// It will not.
     Uncorrectable,
     /// It matters no more: the data has been read.
-    Void,
+    Cancelled,
 }
 
 /// Which sense of a page a read is at.
@@ -90,17 +90,17 @@ pub(crate) struct Sense {
     /// What reading the page comes to; known when the first sense has been decoded.
     pub read: PageRead,
     /// With which references.
-    pub references: References,
+    pub v_ref: ReadReference,
     /// The step of the retry table at which the read began.
     pub start: u8,
     /// Senses before this one.
-    pub tries: u16,
+    pub attempt: u16,
     /// The die has predicted a failure, and sensed it again by itself.
-    pub again: bool,
+    pub on_die_retry: bool,
     /// The next step follows already (`read.pipeline`).
-    pub followed: bool,
+    pub speculated: bool,
     /// Every step has failed with the RPT's tPRE: again with the default one.
-    pub repeated: bool,
+    pub t_pre_fallback: bool,
     /// Known when it is sensed.
     pub fate: Fate,
     /// How long the die senses, and how long its decoding takes [ns].
@@ -111,12 +111,12 @@ pub(crate) struct Sense {
 impl Sense {
     pub const FIRST: Sense = Sense {
         read: PageRead { first: 0, last: 0, weak: false },
-        references: References::Step(0),
+        v_ref: ReadReference::Step(0),
         start: 0,
-        tries: 0,
-        again: false,
-        followed: false,
-        repeated: false,
+        attempt: 0,
+        on_die_retry: false,
+        speculated: false,
+        t_pre_fallback: false,
         fate: Fate::Corrected,
         took: 0,
         decoding: 0,
@@ -124,19 +124,20 @@ impl Sense {
 
     /// Whether it belongs to a read whose first sense has left the die and failed.
     pub fn is_retry(&self) -> bool {
-        self.tries > 0
+        self.attempt > 0
     }
 
     /// Whether planes can sense both in one command: first senses; or retries with the same references and timing.
     pub fn goes_with(&self, other: &Sense) -> bool {
         let retries = (self.is_retry(), other.is_retry());
         retries == (false, false)
-            || retries == (true, true) && (self.references, self.repeated) == (other.references, other.repeated)
+            || retries == (true, true)
+                && (self.v_ref, self.t_pre_fallback) == (other.v_ref, other.t_pre_fallback)
     }
 
     /// Whether the page has been sensed before, for the controller or by the die itself.
     pub fn is_repeat(&self) -> bool {
-        self.tries > 0 || self.again
+        self.attempt > 0 || self.on_die_retry
     }
 }
 

@@ -31,22 +31,22 @@ pub enum Server {
 }
 
 /// What happens to a request on its way and to the resources, for those that explain where time goes. Parts of reads are
-/// named by their operation's number; `tries` counts their senses before.
+/// named by their operation's number; `attempt` counts their senses before.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // The fields' names say what they are.
 pub enum Event {
     /// The device works on a request that the host sent at `arrival`.
     Started { request: u64, op: Op, bytes: u64, arrival: Time, queue: u16 },
     /// A part waits for its die; where that one's time has gone so far, and what it has waited for.
-    Waits { request: u64, part: u64, tries: u16, spent: Spent },
+    Waits { request: u64, part: u64, attempt: u16, spent: Spent },
     /// The die takes it. `what` says what the page is read for, where that is not a host's read.
-    Senses { part: u64, tries: u16, begins: Time, ends: Time, spent: Spent, ppn: Ppn, what: &'static str },
+    Senses { part: u64, attempt: u16, begins: Time, ends: Time, spent: Spent, ppn: Ppn, what: &'static str },
     /// The die has predicted a failure and senses it again.
-    SensesAgain { part: u64, tries: u16, ends: Time, ppn: Ppn },
+    OnDieRetry { part: u64, attempt: u16, ends: Time, ppn: Ppn },
     /// The page has the bus.
-    Leaves { part: u64, tries: u16, end: Time, channel: u16 },
+    Leaves { part: u64, attempt: u16, end: Time, channel: u16 },
     /// It has a decoder.
-    Decodes { part: u64, tries: u16, end: Time, channel: u16, ppn: Ppn },
+    Decodes { part: u64, attempt: u16, end: Time, channel: u16, ppn: Ppn },
     /// A part is on its way to the host: the operation that read it, if one did.
     Sent { request: u64, part: Option<(u64, u16)>, arrives: Time },
     /// Written data crosses the link.

@@ -230,7 +230,7 @@ units::section! {
         /// It goes on until the plane has so many.
         stop: u32 = 5,
         /// Pages of a plane that may be on the move at once.
-        moves: u32 = 12,
+        relocations: u32 = 12,
         /// Pages move inside their plane, without bus and ECC; otherwise through the controller.
         copyback: bool = false,
         /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block is reclaimed.
@@ -425,7 +425,7 @@ units::section! {
 
 units::choices! {
     /// How blocks were erased before the run.
-    pub enum LivedUnder {
+    pub enum WornUnder {
         /// As in the run, from their first cycle on.
         Scheme = "scheme",
         /// Conventionally: the records of blocks that electronics25's simulations look up by P/E count are of such (sections 5.1 and 7.1).
@@ -439,7 +439,7 @@ units::section! {
         /// Program/erase cycles of every block.
         pec: PeCycles = PeCycles(0),
         /// How blocks were erased in these cycles, where erases go pulse by pulse (erase.pulse): by the run's own scheme, or by ispe.
-        lived: LivedUnder = LivedUnder::Scheme,
+        worn_under: WornUnder = WornUnder::Scheme,
         /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
         retention: Retention = Retention::Fixed(Span::ZERO),
         /// Age of the mapping pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).

@@ -13,15 +13,15 @@ use nand::Layout;
 use crate::config::{Config, Placement, Precondition, Table};
 
 /// Where an operation's data goes, by what it is: a plane has a queue of programs for each lane.
-pub(crate) mod lane {
+pub(crate) mod write_class {
     /// Host data; under three streams and more, host data whose last version was young.
     pub const HOST: usize = 0;
     /// Other host data.
     pub const HOST_COLD: usize = 1;
     /// Moved data.
-    pub const MOVED: usize = 2;
+    pub const RELOCATED: usize = 2;
     /// Data that had been moved before.
-    pub const MOVED_AGAIN: usize = 3;
+    pub const RELOCATED_AGAIN: usize = 3;
     /// The map.
     pub const MAP: usize = 4;
     /// How many there are.
@@ -36,7 +36,7 @@ pub(crate) struct Space {
     /// Entries of such a page.
     pub map_entries: u32,
     /// The stream, that is the open block, of each lane.
-    pub stream: [u8; lane::COUNT],
+    pub stream: [u8; write_class::COUNT],
     /// Streams with an open block.
     pub open: u32,
     /// Free blocks that only moved data may open.
@@ -85,8 +85,8 @@ impl Space {
             let problem = format!("is {}, less than gc.stop = {}", gc.idle_stop, gc.stop);
             return refuse("gc.idle_stop", problem, format!("write at least {}", gc.stop));
         }
-        if gc.moves < moved * unit_pages {
-            let problem = format!("is {}, and one program takes {unit_pages} pages", gc.moves);
+        if gc.relocations < moved * unit_pages {
+            let problem = format!("is {}, and one program takes {unit_pages} pages", gc.relocations);
             let remedy =
                 format!("write at least {}: a program's worth for each stream of moved data", moved * unit_pages);
             return refuse("gc.moves", problem, remedy);

@@ -96,12 +96,12 @@ pub enum Sensed {
     /// A retry with those of a step.
     Retry(u8),
     /// A retry with near-optimal ones.
-    Best,
+    NearOptimal,
 }
 
 /// How retries are sensed faster (AR2).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Faster {
+pub struct ReducedTpre {
     /// The table that says by how much.
     pub rpt: Arc<Rpt>,
     /// The chip's default tPRE [ns].
@@ -112,7 +112,7 @@ pub struct Faster {
     pub age_error: f64,
 }
 
-impl Faster {
+impl ReducedTpre {
     /// tPRE under some conditions [ns].
     fn t_pre(&self, pec: u32, age_ns: f64) -> u32 {
         let cut = self.rpt.cut(pec, Span((age_ns * self.age_error) as u64));
@@ -132,7 +132,7 @@ pub enum Reading {
 /// The outcomes of reading the pages of a drive.
 pub struct Outcomes {
     reading: Reading,
-    faster: Option<Faster>,
+    faster: Option<ReducedTpre>,
     /// Pages of the drive's wordlines.
     bits: u32,
     /// The age that bins are counted in [ns].
@@ -168,7 +168,7 @@ impl Outcomes {
     /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, read at `celsius`.
     pub fn new(
         reading: Reading,
-        faster: Option<Faster>,
+        faster: Option<ReducedTpre>,
         bits: u32,
         wordlines: u32,
         celsius: f64,
@@ -284,7 +284,7 @@ impl Outcomes {
         let (ladder, added) = self.bins[self.last.1].ladders.get((page % self.bits) as usize)?;
         let (log_factor, _) = self.pages[archetype][page as usize];
         let errors = match sensed {
-            Sensed::Best => ladder.least(log_factor),
+            Sensed::NearOptimal => ladder.least(log_factor),
             Sensed::Retry(step) if read.by(step, false) => ladder.least(log_factor),
             Sensed::Retry(step) | Sensed::First(step) => ladder.errors(log_factor, step.into()),
         };
@@ -447,7 +447,7 @@ mod tests {
     fn what_an_erase_has_left_costs_steps_and_the_margin_of_reduced_timing() {
         let chip = VirtualChip::preset("tlc48").unwrap();
         let rpt = Rpt::of(&chip);
-        let faster = Faster { rpt, t_pre: 24_000, error: 0.0, age_error: 1.0 };
+        let faster = ReducedTpre { rpt, t_pre: 24_000, error: 0.0, age_error: 1.0 };
         let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip)), Some(faster), 3, 64, 30.0, 1);
         let mut sums = [0u32; 3];
         let mut weak = [0u32; 3];

@@ -11,11 +11,11 @@ mod table;
 
 /// With which references a page is sensed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum References {
+pub enum ReadReference {
     /// Those of a step of the vendor's retry table; those of step 0 are the default ones.
     Step(u8),
     /// Near-optimal ones, found for this page.
-    Best,
+    NearOptimal,
     /// The sentinel's boundary alone: the errors of its cells tell where the best references are.
     Sentinel,
 }
@@ -26,7 +26,7 @@ pub struct Failed {
     /// The step at which the read began.
     pub start: u8,
     /// The references that have just failed.
-    pub references: References,
+    pub v_ref: ReadReference,
     /// The last step of the table.
     pub last: u8,
     /// The page's boundaries include the sentinel's.
@@ -51,7 +51,7 @@ units::choices! {
 
 impl Next {
     /// The next references.
-    pub fn after(self, failed: Failed) -> Option<References> {
+    pub fn after(self, failed: Failed) -> Option<ReadReference> {
         match self {
             Next::Table => table::after(failed),
             Next::Oracle => oracle::after(failed),
@@ -62,9 +62,9 @@ impl Next {
 
     /// How often a command with some references senses; where the die has just sensed the page by itself it need not do so
     /// again to count its ones.
-    pub fn senses(self, references: References, counted: bool) -> u32 {
+    pub fn senses(self, v_ref: ReadReference, counted: bool) -> u32 {
         match self {
-            Next::Swift => swift::senses(references, counted),
+            Next::Swift => swift::senses(v_ref, counted),
             Next::Table | Next::Oracle | Next::Sentinel => 1,
         }
     }
@@ -79,12 +79,12 @@ impl Next {
 mod tests {
     use super::*;
 
-    fn walked(next: Next, start: u8, sentinel: bool) -> Vec<References> {
-        let mut seen = vec![References::Step(start)];
-        let mut failed = Failed { start, references: seen[0], last: 7, sentinel };
-        while let Some(references) = next.after(failed) {
-            seen.push(references);
-            failed.references = references;
+    fn walked(next: Next, start: u8, sentinel: bool) -> Vec<ReadReference> {
+        let mut seen = vec![ReadReference::Step(start)];
+        let mut failed = Failed { start, v_ref: seen[0], last: 7, sentinel };
+        while let Some(v_ref) = next.after(failed) {
+            seen.push(v_ref);
+            failed.v_ref = v_ref;
         }
         seen
     }
@@ -92,12 +92,12 @@ mod tests {
     #[test]
     fn the_table_is_walked_once_from_wherever_it_begins_and_after_whatever_was_better() {
         for start in 0..=7 {
-            let steps: Vec<References> = (0..=7).map(|step| References::Step((start + step) % 8)).collect();
+            let steps: Vec<ReadReference> = (0..=7).map(|step| ReadReference::Step((start + step) % 8)).collect();
             assert_eq!(walked(Next::Table, start, false), steps);
             for (next, sentinel, first) in [
-                (Next::Swift, false, vec![References::Best]),
-                (Next::Sentinel, true, vec![References::Best]),
-                (Next::Sentinel, false, vec![References::Sentinel, References::Best]),
+                (Next::Swift, false, vec![ReadReference::NearOptimal]),
+                (Next::Sentinel, true, vec![ReadReference::NearOptimal]),
+                (Next::Sentinel, false, vec![ReadReference::Sentinel, ReadReference::NearOptimal]),
             ] {
                 let expected = [&steps[..1], &first, &steps[1..]].concat();
                 assert_eq!(walked(next, start, sentinel), expected, "{next:?} from {start}");
@@ -107,15 +107,15 @@ mod tests {
 
     #[test]
     fn the_oracle_needs_one_retry() {
-        assert_eq!(walked(Next::Oracle, 3, false), [References::Step(3), References::Best]);
+        assert_eq!(walked(Next::Oracle, 3, false), [ReadReference::Step(3), ReadReference::NearOptimal]);
     }
 
     #[test]
     fn swift_read_senses_twice_unless_the_ones_are_counted() {
         // hpca24 section III-B and IV-C: inside RiF the failed sense supplies the count.
-        assert_eq!(Next::Swift.senses(References::Best, false), 2);
-        assert_eq!(Next::Swift.senses(References::Best, true), 1);
-        assert_eq!(Next::Swift.senses(References::Step(3), false), 1);
-        assert_eq!(Next::Sentinel.senses(References::Best, false), 1);
+        assert_eq!(Next::Swift.senses(ReadReference::NearOptimal, false), 2);
+        assert_eq!(Next::Swift.senses(ReadReference::NearOptimal, true), 1);
+        assert_eq!(Next::Swift.senses(ReadReference::Step(3), false), 1);
+        assert_eq!(Next::Sentinel.senses(ReadReference::NearOptimal, false), 1);
     }
 }

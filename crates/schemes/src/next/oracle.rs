@@ -1,7 +1,7 @@
 //! Ideal: the references of the second sense are right (hpca24 section III, SSDone).
 
-use super::{Failed, References};
+use super::{Failed, ReadReference};
 
-pub(super) fn after(failed: Failed) -> Option<References> {
-    (failed.references != References::Best).then_some(References::Best)
+pub(super) fn after(failed: Failed) -> Option<ReadReference> {
+    (failed.v_ref != ReadReference::NearOptimal).then_some(ReadReference::NearOptimal)
 }

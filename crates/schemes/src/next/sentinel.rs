@@ -2,14 +2,14 @@
 //! sentinel's is read once more for the sentinel cells, off the chip, before it is read with the best references. What
 //! then still fails walks the table.
 
-use super::{Failed, References, table};
+use super::{Failed, ReadReference, table};
 
-pub(super) fn after(failed: Failed) -> Option<References> {
-    let first = failed.references == References::Step(failed.start);
-    if failed.references == References::Sentinel || first && failed.sentinel {
-        Some(References::Best)
+pub(super) fn after(failed: Failed) -> Option<ReadReference> {
+    let first = failed.v_ref == ReadReference::Step(failed.start);
+    if failed.v_ref == ReadReference::Sentinel || first && failed.sentinel {
+        Some(ReadReference::NearOptimal)
     } else if first {
-        Some(References::Sentinel)
+        Some(ReadReference::Sentinel)
     } else {
         table::after(failed)
     }

@@ -1,11 +1,15 @@
 //! Swift-Read (Cho et al., ISSCC'22, as hpca24 section III-B describes it). What then still fails walks the table.
 
-use super::{Failed, References, table};
+use super::{Failed, ReadReference, table};
 
-pub(super) fn after(failed: Failed) -> Option<References> {
-    if failed.references == References::Step(failed.start) { Some(References::Best) } else { table::after(failed) }
+pub(super) fn after(failed: Failed) -> Option<ReadReference> {
+    if failed.v_ref == ReadReference::Step(failed.start) {
+        Some(ReadReference::NearOptimal)
+    } else {
+        table::after(failed)
+    }
 }
 
-pub(super) fn senses(references: References, counted: bool) -> u32 {
-    if references == References::Best && !counted { 2 } else { 1 }
+pub(super) fn senses(v_ref: ReadReference, counted: bool) -> u32 {
+    if v_ref == ReadReference::NearOptimal && !counted { 2 } else { 1 }
 }

@@ -18,10 +18,10 @@ units::choices! {
 
 impl Pipeline {
     /// Whether the next step is sensed before it is known to be needed.
-    pub fn runs_ahead(self, retry: bool) -> bool {
+    pub fn speculates(self, retry: bool) -> bool {
         match self {
             Pipeline::Off => false,
-            Pipeline::CacheRead => cache_read::runs_ahead(retry),
+            Pipeline::CacheRead => cache_read::speculates(retry),
         }
     }
 }

@@ -25,10 +25,10 @@ impl Predictor {
     }
 
     /// Whether the die senses the page again.
-    pub fn senses_again(self, predicted: bool, again: bool) -> bool {
+    pub fn retries_on_die(self, predicted: bool, again: bool) -> bool {
         match self {
             Predictor::None | Predictor::Controller => false,
-            Predictor::OnDie => on_die::senses_again(predicted, again),
+            Predictor::OnDie => on_die::retries_on_die(predicted, again),
         }
     }
 

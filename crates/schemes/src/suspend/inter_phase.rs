@@ -1,7 +1,7 @@
 //! At the end of the phase, when the voltages have been reset anyway.
 
-use super::{Goes, InPhase, LetsGo};
+use super::{InPhase, ResumeMode, SuspendPoint};
 
-pub(super) fn lets_go(at: InPhase) -> LetsGo {
-    Some((at.left, Goes::On))
+pub(super) fn suspend_point(at: InPhase) -> SuspendPoint {
+    Some((at.left, ResumeMode::NextPhase))
 }

@@ -1,11 +1,11 @@
 //! At once: the phase is cancelled and the voltages are reset, unless that has begun. A cancelled program phase has not
 //! charged its cells: the verify on resumption says so, and it is done again.
 
-use super::{Goes, InPhase, LetsGo};
+use super::{InPhase, ResumeMode, SuspendPoint};
 
-pub(super) fn lets_go(at: InPhase) -> LetsGo {
+pub(super) fn suspend_point(at: InPhase) -> SuspendPoint {
     if at.left <= at.reset {
-        return Some((at.left, Goes::On));
+        return Some((at.left, ResumeMode::NextPhase));
     }
-    Some((at.reset, if at.pulse { Goes::AgainAfterVerify } else { Goes::Again }))
+    Some((at.reset, if at.pulse { ResumeMode::VerifyThenRepeat } else { ResumeMode::RepeatPhase }))
 }

@@ -22,19 +22,19 @@ pub struct InPhase {
 
 /// What becomes of the phase that an operation is suspended in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goes {
+pub enum ResumeMode {
     /// It ends; the operation goes on with the next one.
-    On,
+    NextPhase,
     /// It is cancelled and done again.
-    Again,
+    RepeatPhase,
     /// It is cancelled; a verify decides that it must be done again.
-    AgainAfterVerify,
+    VerifyThenRepeat,
     /// Its remainder is done later, when the voltages are set again.
-    OnWithTheRest,
+    RestOfPhase,
 }
 
 /// For how long the array is still held, and what becomes of the phase.
-pub type LetsGo = Option<(Span, Goes)>;
+pub type SuspendPoint = Option<(Span, ResumeMode)>;
 
 units::choices! {
     /// Whether and where programs are suspended for user reads.
@@ -62,22 +62,22 @@ units::choices! {
 
 impl SuspendProgram {
     /// What a program does when a user read comes.
-    pub fn lets_go(self, at: InPhase) -> LetsGo {
+    pub fn suspend_point(self, at: InPhase) -> SuspendPoint {
         match self {
             SuspendProgram::None => None,
-            SuspendProgram::InterPhase => inter_phase::lets_go(at),
-            SuspendProgram::IntraPhase => intra_phase::lets_go(at),
+            SuspendProgram::InterPhase => inter_phase::suspend_point(at),
+            SuspendProgram::IntraPhase => intra_phase::suspend_point(at),
         }
     }
 }
 
 impl SuspendErase {
     /// What an erase does when a user read comes.
-    pub fn lets_go(self, at: InPhase) -> LetsGo {
+    pub fn suspend_point(self, at: InPhase) -> SuspendPoint {
         match self {
             SuspendErase::None => None,
-            SuspendErase::ResetAndResume => reset_and_resume::lets_go(at),
-            SuspendErase::PulseBoundary => inter_phase::lets_go(at),
+            SuspendErase::ResetAndResume => reset_and_resume::suspend_point(at),
+            SuspendErase::PulseBoundary => inter_phase::suspend_point(at),
         }
     }
 }
@@ -90,17 +90,20 @@ mod tests {
     fn a_voltage_reset_that_has_begun_ends_the_phase() {
         let at = |pulse, left| InPhase { pulse, left: Span(left), reset: Span(4) };
         for (pulse, left) in [(true, 4), (false, 1)] {
-            let ends = Some((Span(left), Goes::On));
-            assert_eq!(SuspendProgram::IntraPhase.lets_go(at(pulse, left)), ends);
-            assert_eq!(SuspendProgram::InterPhase.lets_go(at(pulse, left)), ends);
-            assert_eq!(SuspendErase::ResetAndResume.lets_go(at(pulse, left)), ends);
+            let ends = Some((Span(left), ResumeMode::NextPhase));
+            assert_eq!(SuspendProgram::IntraPhase.suspend_point(at(pulse, left)), ends);
+            assert_eq!(SuspendProgram::InterPhase.suspend_point(at(pulse, left)), ends);
+            assert_eq!(SuspendErase::ResetAndResume.suspend_point(at(pulse, left)), ends);
         }
-        assert_eq!(SuspendProgram::InterPhase.lets_go(at(true, 16)), Some((Span(16), Goes::On)));
-        assert_eq!(SuspendProgram::IntraPhase.lets_go(at(true, 16)), Some((Span(4), Goes::AgainAfterVerify)));
-        assert_eq!(SuspendProgram::IntraPhase.lets_go(at(false, 6)), Some((Span(4), Goes::Again)));
-        assert_eq!(SuspendErase::ResetAndResume.lets_go(at(true, 900)), Some((Span(4), Goes::OnWithTheRest)));
-        assert_eq!(SuspendErase::ResetAndResume.lets_go(at(false, 6)), Some((Span(4), Goes::Again)));
-        assert_eq!(SuspendErase::PulseBoundary.lets_go(at(true, 900)), Some((Span(900), Goes::On)));
-        assert_eq!(SuspendProgram::None.lets_go(at(true, 4)), None);
+        assert_eq!(SuspendProgram::InterPhase.suspend_point(at(true, 16)), Some((Span(16), ResumeMode::NextPhase)));
+        assert_eq!(
+            SuspendProgram::IntraPhase.suspend_point(at(true, 16)),
+            Some((Span(4), ResumeMode::VerifyThenRepeat))
+        );
+        assert_eq!(SuspendProgram::IntraPhase.suspend_point(at(false, 6)), Some((Span(4), ResumeMode::RepeatPhase)));
+        assert_eq!(SuspendErase::ResetAndResume.suspend_point(at(true, 900)), Some((Span(4), ResumeMode::RestOfPhase)));
+        assert_eq!(SuspendErase::ResetAndResume.suspend_point(at(false, 6)), Some((Span(4), ResumeMode::RepeatPhase)));
+        assert_eq!(SuspendErase::PulseBoundary.suspend_point(at(true, 900)), Some((Span(900), ResumeMode::NextPhase)));
+        assert_eq!(SuspendProgram::None.suspend_point(at(true, 4)), None);
     }
 }

@@ -1,10 +1,10 @@
 //! At once: the pulse generator counts how much of the pulse is left; a verify is done again.
 
-use super::{Goes, InPhase, LetsGo};
+use super::{InPhase, ResumeMode, SuspendPoint};
 
-pub(super) fn lets_go(at: InPhase) -> LetsGo {
+pub(super) fn suspend_point(at: InPhase) -> SuspendPoint {
     if at.left <= at.reset {
-        return Some((at.left, Goes::On));
+        return Some((at.left, ResumeMode::NextPhase));
     }
-    Some((at.reset, if at.pulse { Goes::OnWithTheRest } else { Goes::Again }))
+    Some((at.reset, if at.pulse { ResumeMode::RestOfPhase } else { ResumeMode::RepeatPhase }))
 }

@@ -8,7 +8,7 @@
 use units::Time;
 
 use super::Device;
-use super::die::Choice;
+use super::die::BusRequest;
 use super::ecc::EccState;
 use crate::arena::OpId;
 use crate::meter::Meter;
@@ -19,7 +19,7 @@ use crate::stats::channel;
 pub(super) struct Channel {
     pub(super) free_at: Time,
     /// The page that is leaving a die.
-    leaving: Option<OpId>,
+    transfer_out: Option<OpId>,
     /// Dies of the channel that want to start a command, and that want data for a program.
     wants_command: u64,
     wants_data: u64,
@@ -38,7 +38,7 @@ impl Channel {
     pub fn new(first_die: u32) -> Channel {
         Channel {
             free_at: Time::ZERO,
-            leaving: None,
+            transfer_out: None,
             wants_command: 0,
             wants_data: 0,
             first_die,
@@ -52,14 +52,14 @@ impl Channel {
 
     /// The page that is on the bus on its way out.
     pub fn leaving(&self) -> Option<OpId> {
-        self.leaving
+        self.transfer_out
     }
 
     /// Whether the bus is in use or wanted and has no event.
     pub fn forgotten(&self, ecc_buffer: u32) -> bool {
-        let out_ready = !self.out.is_empty() && self.ecc.held < ecc_buffer;
+        let out_ready = !self.out.is_empty() && self.ecc.reserved < ecc_buffer;
         let wanted = self.wants_command | self.wants_data != 0 || out_ready;
-        (wanted || self.leaving.is_some()) && self.event.is_none()
+        (wanted || self.transfer_out.is_some()) && self.event.is_none()
     }
 
     /// The next die of a set, round robin.
@@ -72,29 +72,29 @@ impl Channel {
 impl<P: Probe> Device<P> {
     /// The bus is free again, or a page has left a die.
     pub(super) fn on_bus(&mut self, channel: usize) {
-        if let Some(op) = self.channels[channel].leaving.take() {
+        if let Some(op) = self.channels[channel].transfer_out.take() {
             let (die, plane) = (self.ops[op].die, self.ops[op].plane);
             self.enter_ecc(channel, op);
             self.register_freed(die, plane);
-            self.review(usize::from(die.0));
+            self.reschedule(usize::from(die.0));
         }
-        self.kick_bus(channel);
+        self.arbitrate(channel);
         // A program that has just started makes its die take further pages from the pool.
-        self.kick_touched();
+        self.run_scheduler();
     }
 
     /// Grants the bus for as long as it is free and somebody can use it.
-    pub(super) fn kick_bus(&mut self, index: usize) {
+    pub(super) fn arbitrate(&mut self, index: usize) {
         loop {
             let ecc_buffer = self.plan.config.ecc.buffer;
             let channel = &mut self.channels[index];
             let waiting = !channel.out.is_empty();
-            let out_ready = waiting && channel.ecc.held < ecc_buffer;
+            let out_ready = waiting && channel.ecc.reserved < ecc_buffer;
             let wanted = channel.wants_command | channel.wants_data != 0 || out_ready;
             // A page that arrives at this very moment has the bus until its event is played.
-            if channel.free_at > self.now || channel.leaving.is_some() {
+            if channel.free_at > self.now || channel.transfer_out.is_some() {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
-                let event = (channel.leaving.is_some() || wanted || waiting).then_some(channel.free_at);
+                let event = (channel.transfer_out.is_some() || wanted || waiting).then_some(channel.free_at);
                 return self.schedule_bus(index, event);
             }
             if !wanted {
@@ -138,17 +138,17 @@ impl<P: Probe> Device<P> {
         let op = channel.out.pop(&mut self.ops).expect("Invariant: a page waits to leave");
         let bytes = self.ops[op].bus_bytes;
         let end = self.now + self.plan.t_dma(bytes);
-        channel.leaving = Some(op);
+        channel.transfer_out = Some(op);
         channel.free_at = end;
         let corrected = self.ops[op].sense.fate == Fate::Corrected;
         let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
-        channel.ecc.held += 1;
+        channel.ecc.reserved += 1;
         self.bus_enters(index, cause, Some((end, channel::IDLE)));
         self.counters.uncorrectable_transfers += u64::from(!corrected);
         self.counters.bytes_read += u64::from(bytes);
         if P::EXPLAINS {
-            let (part, tries) = (self.ops[op].seq, self.ops[op].sense.tries);
-            self.probe.explain(self.now, Event::Leaves { part, tries, end, channel: index as u16 });
+            let (part, attempt) = (self.ops[op].seq, self.ops[op].sense.attempt);
+            self.probe.explain(self.now, Event::Leaves { part, attempt, end, channel: index as u16 });
         }
     }
 
@@ -176,15 +176,15 @@ impl<P: Probe> Device<P> {
 
     /// A die says what it would use the bus for.
     #[inline]
-    pub(super) fn want(&mut self, die: usize, choice: Choice) {
+    pub(super) fn request_bus(&mut self, die: usize, choice: BusRequest) {
         let (channel, bit) = (self.dies[die].channel, self.dies[die].bit);
         let bus = &mut self.channels[usize::from(channel)];
         bus.wants_command &= !bit;
         bus.wants_data &= !bit;
         match choice {
-            Choice::Nothing => {}
-            Choice::Command => bus.wants_command |= bit,
-            Choice::Data => bus.wants_data |= bit,
+            BusRequest::Nothing => {}
+            BusRequest::Command => bus.wants_command |= bit,
+            BusRequest::Data => bus.wants_data |= bit,
         }
     }
 }

@@ -19,12 +19,12 @@ use crate::error::RunError;
 use crate::ftl::Location;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
-use crate::space::lane;
-use crate::stats::moves;
+use crate::space::write_class;
+use crate::stats::relocation_causes;
 
 /// What is going on in a plane.
 #[derive(Default)]
-pub(super) struct Collector {
+pub(super) struct PlaneRelocation {
     /// The block whose pages move, and why.
     victim: Option<(u32, usize)>,
     /// Its next page to be looked at, and whether all have been.
@@ -38,8 +38,8 @@ pub(super) struct Collector {
     /// Free blocks fell below `gc.start` and have not come up to `gc.stop`.
     running: bool,
     /// Nothing could be gained when it was looked for last: for collection, in the background.
-    starved: bool,
-    barren: bool,
+    no_victim: bool,
+    no_background_victim: bool,
     /// The reclaimed block waits for its erase or is in it.
     erasing: bool,
     /// Blocks whose data shall move, and whether one of them was the last to.
@@ -54,14 +54,14 @@ pub(super) struct Collector {
     levelled_at: u64,
 }
 
-impl Collector {
+impl PlaneRelocation {
     /// Whether it neither moves a block nor erases one.
     pub(super) fn rests(&self) -> bool {
         self.victim.is_none() && !self.erasing
     }
 
     /// Whether it moves a block for that cause.
-    pub(super) fn moves_for(&self, cause: usize) -> bool {
+    pub(super) fn relocates_for(&self, cause: usize) -> bool {
         self.victim.is_some_and(|(_, moving)| moving == cause)
     }
 }
@@ -82,8 +82,8 @@ impl Failures {
 }
 
 impl<P: Probe> Device<P> {
-    fn collector(&mut self, plane: PlaneId) -> &mut Collector {
-        &mut self.collectors[plane.0 as usize]
+    fn relocation(&mut self, plane: PlaneId) -> &mut PlaneRelocation {
+        &mut self.relocations[plane.0 as usize]
     }
 
     /// Starts to move a block of a plane if there is reason to and none is moving.
@@ -92,36 +92,36 @@ impl<P: Probe> Device<P> {
         let free = self.ftl.blocks.free(plane);
         let gc = &self.plan.config.gc;
         let (start, stop) = (gc.start, gc.stop);
-        let collector = &mut self.collectors[plane.0 as usize];
-        collector.running = free < start || (collector.running && free < stop);
-        let work = collector.running || !collector.requests.is_empty() || !collector.failed.is_empty();
-        if work && collector.rests() {
+        let relocation = &mut self.relocations[plane.0 as usize];
+        relocation.running = free < start || (relocation.running && free < stop);
+        let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
+        if work && relocation.rests() {
             self.begin_next(plane);
         }
     }
 
     fn begin_next(&mut self, plane: PlaneId) {
         // Failed blocks must never be picked: they give no free block back.
-        for index in 0..self.collector(plane).failed.len() {
-            let block = self.collector(plane).failed[index];
+        for index in 0..self.relocation(plane).failed.len() {
+            let block = self.relocation(plane).failed[index];
             if self.ftl.claim(plane, block) {
-                self.collector(plane).failed.swap_remove(index);
-                self.collector(plane).requests.push_front((block, moves::BAD_BLOCK));
+                self.relocation(plane).failed.swap_remove(index);
+                self.relocation(plane).requests.push_front((block, relocation_causes::BAD_BLOCK));
                 break;
             }
         }
         // Under lasting writes collection never rests: it takes turns with the blocks that shall move.
-        let running = self.collector(plane).running;
-        if (!running || !self.collector(plane).served) && self.begin_requested(plane) {
-            self.collector(plane).served = true;
+        let running = self.relocation(plane).running;
+        if (!running || !self.relocation(plane).served) && self.begin_requested(plane) {
+            self.relocation(plane).served = true;
             return;
         }
-        self.collector(plane).served = false;
+        self.relocation(plane).served = false;
         if running {
             let victim = self.ftl.pick_victim(plane, &self.plan, false);
-            self.collector(plane).starved = victim.is_none();
+            self.relocation(plane).no_victim = victim.is_none();
             if let Some(block) = victim {
-                self.begin(plane, block, moves::COLLECTION);
+                self.begin(plane, block, relocation_causes::COLLECTION);
             }
         }
     }
@@ -130,20 +130,20 @@ impl<P: Probe> Device<P> {
     /// data moves only while there are enough.
     fn begin_requested(&mut self, plane: PlaneId) -> bool {
         let spare = self.ftl.blocks.free(plane) > self.plan.space.reserve + 1;
-        for _ in 0..self.collector(plane).requests.len() {
-            let Some((block, cause)) = self.collector(plane).requests.pop_front() else { return false };
-            if cause == moves::BAD_BLOCK {
+        for _ in 0..self.relocation(plane).requests.len() {
+            let Some((block, cause)) = self.relocation(plane).requests.pop_front() else { return false };
+            if cause == relocation_causes::BAD_BLOCK {
                 if spare {
                     self.begin(plane, block, cause);
                     return true;
                 }
-                self.collector(plane).requests.push_back((block, cause));
+                self.relocation(plane).requests.push_back((block, cause));
             } else if self.yields(plane, cause) {
-                self.collector(plane).requests.push_back((block, cause));
+                self.relocation(plane).requests.push_back((block, cause));
             } else if self.still_wanted(plane, block, cause) && self.ftl.claim(plane, block) {
-                if cause == moves::WEAR_LEVELLING {
-                    let collector = self.collector(plane);
-                    collector.levelled_at = collector.host_pages;
+                if cause == relocation_causes::WEAR_LEVELLING {
+                    let relocation = self.relocation(plane);
+                    relocation.levelled_at = relocation.host_pages;
                 } else {
                     let die = self.plan.layout.die_of(plane).0;
                     self.dies[usize::from(die.0)].host_is_next = true;
@@ -160,9 +160,9 @@ impl<P: Probe> Device<P> {
     /// turns with what the host waits for on any plane of the die: moves that nothing may interrupt would else follow one
     /// another without end.
     fn yields(&self, plane: PlaneId, cause: usize) -> bool {
-        if cause == moves::WEAR_LEVELLING {
-            let collector = &self.collectors[plane.0 as usize];
-            return collector.host_pages < collector.levelled_at + u64::from(self.plan.layout.pages);
+        if cause == relocation_causes::WEAR_LEVELLING {
+            let relocation = &self.relocations[plane.0 as usize];
+            return relocation.host_pages < relocation.levelled_at + u64::from(self.plan.layout.pages);
         }
         let state = &self.dies[usize::from(self.plan.layout.die_of(plane).0.0)];
         state.host_is_next && state.host_waits()
@@ -181,11 +181,11 @@ impl<P: Probe> Device<P> {
     fn still_wanted(&self, plane: PlaneId, block: u32, cause: usize) -> bool {
         let blocks = &self.ftl.blocks;
         match cause {
-            moves::REFRESH => {
+            relocation_causes::REFRESH => {
                 let age = blocks.age(plane, block, self.now, &self.plan);
                 self.plan.config.refresh.period.is_some_and(|period| age > period)
             }
-            moves::READ_RECLAIM => {
+            relocation_causes::READ_RECLAIM => {
                 self.plan.config.refresh.reads.is_some_and(|limit| blocks.reads(plane, block) >= limit)
             }
             _ => true,
@@ -194,72 +194,72 @@ impl<P: Probe> Device<P> {
 
     fn begin(&mut self, plane: PlaneId, block: u32, cause: usize) {
         let valid = self.ftl.valid(plane, block);
-        self.counters.blocks_moved[cause] += 1;
-        if cause == moves::COLLECTION {
+        self.counters.blocks_relocated[cause] += 1;
+        if cause == relocation_causes::COLLECTION {
             self.victims.add(valid, self.plan.layout.pages);
         }
-        let collector = self.collector(plane);
-        (collector.victim, collector.next_page, collector.scanned) = (Some((block, cause)), 0, false);
-        collector.moved = 0;
+        let relocation = self.relocation(plane);
+        (relocation.victim, relocation.next_page, relocation.scanned) = (Some((block, cause)), 0, false);
+        relocation.moved = 0;
         if !self.plan.config.gc.preemptible {
             let die = self.plan.layout.die_of(plane).0;
             self.dies[usize::from(die.0)].exclusive += 1;
         }
-        self.pump(plane);
-        self.touch(self.plan.layout.die_of(plane).0);
+        self.continue_relocation(plane);
+        self.mark_dirty(self.plan.layout.die_of(plane).0);
     }
 
     /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
-    fn pump(&mut self, plane: PlaneId) {
-        let Some((block, cause)) = self.collector(plane).victim else { return };
+    fn continue_relocation(&mut self, plane: PlaneId) {
+        let Some((block, cause)) = self.relocation(plane).victim else { return };
         loop {
-            let collector = &self.collectors[plane.0 as usize];
-            if collector.scanned || collector.reading + collector.writing >= self.plan.config.gc.moves {
+            let relocation = &self.relocations[plane.0 as usize];
+            if relocation.scanned || relocation.reading + relocation.writing >= self.plan.config.gc.relocations {
                 break;
             }
-            let from = collector.next_page;
+            let from = relocation.next_page;
             let next = self.ftl.next_valid(plane, block, from, &self.plan, |lpn| self.flash_version(lpn));
             match next {
                 Some((page, lpn, ppn)) => {
-                    self.collector(plane).next_page = page + 1;
-                    self.move_page(plane, lpn, ppn);
+                    self.relocation(plane).next_page = page + 1;
+                    self.relocate_page(plane, lpn, ppn);
                 }
-                None => self.collector(plane).scanned = true,
+                None => self.relocation(plane).scanned = true,
             }
         }
-        let collector = &self.collectors[plane.0 as usize];
-        if collector.scanned && collector.reading == 0 {
-            if collector.writing == 0 {
+        let relocation = &self.relocations[plane.0 as usize];
+        if relocation.scanned && relocation.reading == 0 {
+            if relocation.writing == 0 {
                 self.emptied(plane, block, cause);
             } else {
                 // No further page comes that could fill the last unit.
                 let (die, place) = self.plan.layout.die_of(plane);
-                self.force_plane(die, place, lane::MOVED..lane::MAP);
+                self.force_plane(die, place, write_class::RELOCATED..write_class::MAP);
             }
         }
     }
 
-    fn move_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
+    fn relocate_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
         let bytes = self.plan.layout.page_size.0 as u32;
         if self.plan.config.gc.copyback {
-            let op = self.move_op(plane, lpn, ppn);
-            self.collector(plane).writing += 1;
+            let op = self.relocation_op(plane, lpn, ppn);
+            self.relocation(plane).writing += 1;
             let op = self.ops.insert(op);
             self.queue_program(op);
         } else {
-            self.collector(plane).reading += 1;
-            self.queue_read(Class::InternalRead, Owner::Move(ppn), lpn, ppn, (bytes, 0));
+            self.relocation(plane).reading += 1;
+            self.queue_read(Class::InternalRead, Owner::Relocation(ppn), lpn, ppn, (bytes, 0));
         }
     }
 
     /// The program of a page that moves.
-    fn move_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
+    fn relocation_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
         let (die, place) = self.plan.layout.die_of(plane);
-        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= lane::MOVED);
-        let lane = if again { lane::MOVED_AGAIN } else { lane::MOVED };
+        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= write_class::RELOCATED);
+        let write_class = if again { write_class::RELOCATED_AGAIN } else { write_class::RELOCATED };
         PageOp {
             next: None,
-            owner: Owner::Move(source),
+            owner: Owner::Relocation(source),
             lpn,
             ppn: source,
             bus_bytes: self.plan.layout.page_size.0 as u32,
@@ -267,26 +267,26 @@ impl<P: Probe> Device<P> {
             die,
             plane: place,
             class: Class::InternalProgram,
-            lane: lane as u8,
+            write_class: write_class as u8,
             seq: self.number(),
             sense: Sense::FIRST,
         }
     }
 
     /// A page that moves has been read.
-    pub(super) fn move_read(&mut self, id: OpId, source: Ppn) {
+    pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn) {
         let lpn = self.ops[id].lpn;
         let plane = self.plan.layout.plane_of(source);
-        self.collector(plane).reading -= 1;
+        self.relocation(plane).reading -= 1;
         if self.flash_version(lpn) == Some(source) {
-            self.collector(plane).writing += 1;
-            let op = self.move_op(plane, lpn, source);
+            self.relocation(plane).writing += 1;
+            let op = self.relocation_op(plane, lpn, source);
             self.ops[id] = op;
             self.queue_program(id);
         } else {
             self.ops.release(id);
         }
-        self.pump(plane);
+        self.continue_relocation(plane);
     }
 
     /// A page that moves has been programmed.
@@ -294,30 +294,31 @@ impl<P: Probe> Device<P> {
         let PageOp { lpn, ppn, .. } = self.ops[id];
         self.ops.release(id);
         let plane = self.plan.layout.plane_of(source);
-        let cause = self.collector(plane).victim.map_or(moves::COLLECTION, |(_, cause)| cause);
-        self.counters.pages_moved[cause] += 1;
+        let cause = self.relocation(plane).victim.map_or(relocation_causes::COLLECTION, |(_, cause)| cause);
+        self.counters.pages_relocated[cause] += 1;
         self.probe.moved(self.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
-            self.relocate(lpn, source, ppn);
-            self.stale(source);
+            self.update_location(lpn, source, ppn);
+            self.mark_stale(source);
             self.map_moved(lpn);
         } else {
-            self.stale(ppn);
+            self.mark_stale(ppn);
         }
         self.ftl.blocks.completed(ppn);
-        self.collector(plane).writing -= 1;
-        self.collector(plane).moved += 1;
-        self.pump(plane);
+        self.relocation(plane).writing -= 1;
+        self.relocation(plane).moved += 1;
+        self.continue_relocation(plane);
     }
 
     /// The newest flash version of a page stands elsewhere now.
-    fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+    fn update_location(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         match self.ftl.locate(lpn) {
             Location::Buffer(mut slot) => {
-                while self.buffer[slot].under != Some(from) {
-                    slot = self.buffer[slot].older.expect("Invariant: a version of the page has it under itself");
+                while self.buffer[slot].flash_copy != Some(from) {
+                    slot =
+                        self.buffer[slot].prev_version.expect("Invariant: a version of the page has it under itself");
                 }
-                self.buffer[slot].under = Some(to);
+                self.buffer[slot].flash_copy = Some(to);
             }
             Location::Flash(_) | Location::Unmapped => self.ftl.set(lpn, Location::Flash(to)),
         }
@@ -326,16 +327,16 @@ impl<P: Probe> Device<P> {
     /// Every page of a block has moved.
     fn emptied(&mut self, plane: PlaneId, block: u32, cause: usize) {
         let (die, place) = self.plan.layout.die_of(plane);
-        self.collector(plane).victim = None;
+        self.relocation(plane).victim = None;
         if !self.plan.config.gc.preemptible {
             self.dies[usize::from(die.0)].exclusive -= 1;
         }
         self.ftl.blocks.empty(plane, block);
-        self.rewrite_touched(self.plan.space.worth.saturating_sub(self.collectors[plane.0 as usize].moved));
-        if cause == moves::BAD_BLOCK {
+        self.rewrite_touched(self.plan.space.worth.saturating_sub(self.relocations[plane.0 as usize].moved));
+        if cause == relocation_causes::BAD_BLOCK {
             self.retire(plane);
         } else if self.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
-            self.collector(plane).erasing = true;
+            self.relocation(plane).erasing = true;
             let ppn = self.plan.layout.pack(Address { plane, block, page: 0 });
             let seq = self.number();
             let op = PageOp {
@@ -348,7 +349,7 @@ impl<P: Probe> Device<P> {
                 die,
                 plane: place,
                 class: Class::Erase,
-                lane: 0,
+                write_class: 0,
                 seq,
                 sense: Sense::FIRST,
             };
@@ -364,7 +365,7 @@ impl<P: Probe> Device<P> {
     /// A block that was reclaimed has been erased.
     pub(super) fn block_erased(&mut self, ppn: Ppn) {
         let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
-        self.collector(plane).erasing = false;
+        self.relocation(plane).erasing = false;
         if self.erase_fails(plane, block) {
             self.retire(plane);
         } else {
@@ -391,13 +392,13 @@ impl<P: Probe> Device<P> {
         let erases = self.ftl.blocks.count_erase(plane, block);
         let wear = &self.plan.config.wear;
         if let Some(spread) = wear.static_spread
-            && erases > self.collectors[plane.0 as usize].least_erases.saturating_add(spread)
+            && erases > self.relocations[plane.0 as usize].least_erases.saturating_add(spread)
         {
             self.level(plane, erases, spread);
         }
         let wear = &self.plan.config.wear;
         let exhausted =
-            self.plan.config.erase.retire && self.ftl.lives.as_ref().is_some_and(|lives| lives.exhausted(plane, block));
+            self.plan.config.erase.retire && self.ftl.wear.as_ref().is_some_and(|lives| lives.exhausted(plane, block));
         let worn = exhausted
             || wear.endurance.is_some_and(|limit| self.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
         worn || (wear.erase_fail.0 > 0.0 && {
@@ -409,28 +410,28 @@ impl<P: Probe> Device<P> {
     /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
     fn level(&mut self, plane: PlaneId, erases: u32, spread: u32) {
         let Some((least, block)) = self.ftl.least_worn(plane) else { return };
-        let collector = self.collector(plane);
-        collector.least_erases = least;
-        let asked = collector.requests.iter().any(|(_, cause)| *cause == moves::WEAR_LEVELLING);
+        let relocation = self.relocation(plane);
+        relocation.least_erases = least;
+        let asked = relocation.requests.iter().any(|(_, cause)| *cause == relocation_causes::WEAR_LEVELLING);
         if erases > least.saturating_add(spread) && !asked {
-            collector.requests.push_back((block, moves::WEAR_LEVELLING));
+            relocation.requests.push_back((block, relocation_causes::WEAR_LEVELLING));
         }
     }
 
     /// A plane has a free block more, or one less in service.
     fn freed(&mut self, plane: PlaneId) {
         let (die, place) = self.plan.layout.die_of(plane);
-        self.judge_plane(die, place);
+        self.update_plane_eligibility(die, place);
         self.collect(plane);
     }
 
     /// A page of a plane has become stale: collection that found nothing to gain looks again.
     #[inline]
     pub(super) fn page_lost(&mut self, plane: PlaneId) {
-        let collector = &mut self.collectors[plane.0 as usize];
-        collector.barren = false;
-        if collector.starved {
-            collector.starved = false;
+        let relocation = &mut self.relocations[plane.0 as usize];
+        relocation.no_background_victim = false;
+        if relocation.no_victim {
+            relocation.no_victim = false;
             self.collect(plane);
         }
     }
@@ -439,8 +440,10 @@ impl<P: Probe> Device<P> {
     pub(super) fn wants_background(&self, die: DieId) -> bool {
         let layout = &self.plan.layout;
         (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
-            let collector = &self.collectors[plane.0 as usize];
-            collector.rests() && !collector.barren && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
+            let relocation = &self.relocations[plane.0 as usize];
+            relocation.rests()
+                && !relocation.no_background_victim
+                && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
         })
     }
 
@@ -449,16 +452,16 @@ impl<P: Probe> Device<P> {
         for place in 0..self.plan.layout.planes_per_die as u8 {
             let plane = self.plan.layout.plane(die, place);
             let free = self.ftl.blocks.free(plane);
-            let collector = self.collector(plane);
-            if !collector.rests() || free >= self.plan.config.gc.idle_stop {
+            let relocation = self.relocation(plane);
+            if !relocation.rests() || free >= self.plan.config.gc.idle_stop {
                 continue;
             }
             match self.ftl.pick_victim(plane, &self.plan, true) {
                 Some(block) => {
                     self.counters.background_runs += 1;
-                    self.begin(plane, block, moves::COLLECTION);
+                    self.begin(plane, block, relocation_causes::COLLECTION);
                 }
-                None => self.collector(plane).barren = true,
+                None => self.relocation(plane).no_background_victim = true,
             }
         }
     }
@@ -467,14 +470,14 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(super) fn count_read(&mut self, ppn: Ppn, owner: Owner) {
         let reads = self.ftl.blocks.count_read(ppn);
-        if self.plan.config.refresh.reads == Some(reads) && !matches!(owner, Owner::Move(_)) {
+        if self.plan.config.refresh.reads == Some(reads) && !matches!(owner, Owner::Relocation(_)) {
             let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
-            self.request_move(plane, block, moves::READ_RECLAIM);
+            self.request_move(plane, block, relocation_causes::READ_RECLAIM);
         }
     }
 
     fn request_move(&mut self, plane: PlaneId, block: u32, cause: usize) {
-        let requests = &mut self.collector(plane).requests;
+        let requests = &mut self.relocation(plane).requests;
         if !requests.iter().any(|(other, _)| *other == block) {
             requests.push_back((block, cause));
         }
@@ -491,9 +494,9 @@ impl<P: Probe> Device<P> {
         self.patrol = self.now + units::Span(period.0 / (planes * blocks));
         let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
         if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, self.now, &self.plan) > period {
-            self.request_move(plane, block, moves::REFRESH);
+            self.request_move(plane, block, relocation_causes::REFRESH);
         }
-        self.kick_touched();
+        self.run_scheduler();
     }
 
     /// The planes of a program command that failed.
@@ -514,17 +517,17 @@ impl<P: Probe> Device<P> {
 
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
-        let PageOp { ppn, lane, owner, die, plane: place, .. } = self.ops[id];
+        let PageOp { ppn, write_class, owner, die, plane: place, .. } = self.ops[id];
         let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
-        let stream = usize::from(self.plan.space.stream[usize::from(lane)]);
+        let stream = usize::from(self.plan.space.stream[usize::from(write_class)]);
         self.counters.pages_failed += 1;
-        if !self.collector(plane).failed.contains(&block) {
-            self.collector(plane).failed.push(block);
+        if !self.relocation(plane).failed.contains(&block) {
+            self.relocation(plane).failed.push(block);
             if self.ftl.blocks.open_block(plane, stream) == block {
                 self.ftl.blocks.abandon(plane, stream);
             }
         }
-        self.stale(ppn);
+        self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
         if self.ops[id].class == Class::UserProgram {
             self.count_waiting(self.programs_waiting + 1);
@@ -532,8 +535,8 @@ impl<P: Probe> Device<P> {
         self.queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
-            Owner::Move(_) => self.pump(plane),
-            Owner::MapRewrite(_) => self.force_plane(die, place, lane::MAP..lane::COUNT),
+            Owner::Relocation(_) => self.continue_relocation(plane),
+            Owner::MapRewrite(_) => self.force_plane(die, place, write_class::MAP..write_class::COUNT),
             _ => {}
         }
     }
@@ -576,10 +579,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// Checks that nothing is left over of what has moved, when everything is quiet.
-    pub(super) fn check_collectors(&self) -> Result<(), String> {
-        for (plane, collector) in self.collectors.iter().enumerate() {
-            let on_the_move = collector.reading + collector.writing;
-            if on_the_move > self.plan.config.gc.moves || (collector.victim.is_none() && on_the_move > 0) {
+    pub(super) fn check_relocations(&self) -> Result<(), String> {
+        for (plane, relocation) in self.relocations.iter().enumerate() {
+            let on_the_move = relocation.reading + relocation.writing;
+            if on_the_move > self.plan.config.gc.relocations || (relocation.victim.is_none() && on_the_move > 0) {
                 return Err(format!("{on_the_move} pages of plane {plane} are on the move"));
             }
         }

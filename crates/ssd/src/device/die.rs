@@ -22,9 +22,9 @@ use crate::config::Config;
 use crate::meter::Meter;
 use crate::op::{Fate, Owner, PageOp, Queue, Sense};
 use crate::probe::{Event, Probe};
-use crate::space::lane;
+use crate::space::write_class;
 use crate::stats::{channel, die};
-use retry::Held;
+use retry::Reservation;
 pub(crate) use suspend::Phases;
 use suspend::Work;
 
@@ -39,18 +39,18 @@ const ERASES: u64 = 0xFF << 56;
 /// Everything of the drive's own.
 const INTERNAL: u64 = 0xFF << 8 | (PROGRAMS & !HOST_PROGRAMS) | ERASES;
 /// The row of lane 0, and of erases.
-const FIRST_LANE: usize = 2;
-const ERASE_ROW: usize = FIRST_LANE + lane::COUNT;
+const FIRST_WRITE_CLASS: usize = 2;
+const ERASE_ROW: usize = FIRST_WRITE_CLASS + write_class::COUNT;
 const _: () = assert!(ERASE_ROW * PLANES + PLANES == QUEUES && QUEUES == 64);
 
 /// The queue of a lane's programs on a plane.
-fn program_queue(lane: usize, plane: usize) -> usize {
-    (FIRST_LANE + lane) * PLANES + plane
+fn program_queue(write_class: usize, plane: usize) -> usize {
+    (FIRST_WRITE_CLASS + write_class) * PLANES + plane
 }
 
 /// The lane of a queue of programs.
-fn lane_of(queue: usize) -> usize {
-    queue / PLANES - FIRST_LANE
+fn write_class_of(queue: usize) -> usize {
+    queue / PLANES - FIRST_WRITE_CLASS
 }
 
 /// The queues of each rank.
@@ -105,7 +105,7 @@ pub(super) struct DieState {
     /// Of these, those whose unit is full or must go as it is, whether there is room for it or not.
     whole: u64,
     /// Those whose partly filled unit must go.
-    forced: u64,
+    flush_partial: u64,
     /// Planes that sense, whose page register is full, whose cache register is full.
     sensing: u8,
     page_full: u8,
@@ -115,9 +115,9 @@ pub(super) struct DieState {
     sensed_at: [Time; PLANES],
     active: Option<(Active, Time)>,
     /// When the active operation lets reads go first.
-    letting_go: Option<Time>,
+    suspend_pending: Option<Time>,
     /// When the pulses of the active operation begin, if a read waits for them.
-    begins: Option<Time>,
+    pulses_begin: Option<Time>,
     /// An operation that has let reads go first.
     suspended: Option<Active>,
     /// How far the active or suspended operation has come.
@@ -125,9 +125,9 @@ pub(super) struct DieState {
     /// Its phases, where they are not those of every operation of its kind.
     phases: Option<Phases>,
     /// The reads whose retries it is held for.
-    held: Held,
+    reserved: Reservation,
     /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
-    begun: Vec<(u64, u8)>,
+    reads_in_progress: Vec<(u64, u8)>,
     /// A program whose data is in, or on its way into, the cache registers.
     loaded: Option<Program>,
     /// Collections on the die's planes that nothing else may interrupt.
@@ -136,7 +136,7 @@ pub(super) struct DieState {
     pub host_is_next: bool,
     /// When background collection starts, if the die stays idle.
     idle_until: Option<Time>,
-    touched: bool,
+    dirty: bool,
     /// What the die would start next, as of its last review.
     picked: Pick,
     /// The die's event in the agenda.
@@ -151,7 +151,7 @@ pub(super) struct DieState {
 
 /// What a die wants the bus for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum BusRequest {
     Nothing,
     Command,
     Data,
@@ -178,25 +178,25 @@ impl DieState {
             ready: 0,
             waiting: 0,
             whole: 0,
-            forced: 0,
+            flush_partial: 0,
             sensing: 0,
             page_full: 0,
             cache_full: 0,
             page_op: [None; PLANES],
             sensed_at: [Time::NEVER; PLANES],
             active: None,
-            letting_go: None,
-            begins: None,
+            suspend_pending: None,
+            pulses_begin: None,
             suspended: None,
             work: Work::default(),
             phases: None,
-            held: Held::default(),
-            begun: Vec::new(),
+            reserved: Reservation::default(),
+            reads_in_progress: Vec::new(),
             loaded: None,
             exclusive: 0,
             host_is_next: false,
             idle_until: None,
-            touched: false,
+            dirty: false,
             picked: Pick::Nothing,
             event: None,
             channel,
@@ -253,7 +253,13 @@ impl DieState {
     fn next_end(&self) -> Option<Time> {
         let active = self.active.map(|(_, end)| end);
         let sensed = planes(self.sensing).map(|plane| self.sensed_at[plane]).min();
-        active.into_iter().chain(sensed).chain(self.letting_go).chain(self.begins).chain(self.idle_until).min()
+        active
+            .into_iter()
+            .chain(sensed)
+            .chain(self.suspend_pending)
+            .chain(self.pulses_begin)
+            .chain(self.idle_until)
+            .min()
     }
 }
 
@@ -288,7 +294,7 @@ impl<P: Probe> Device<P> {
             die,
             plane,
             class,
-            lane: 0,
+            write_class: 0,
             seq,
             sense: Sense::FIRST,
         };
@@ -298,7 +304,7 @@ impl<P: Probe> Device<P> {
         let state = &mut self.dies[usize::from(die.0)];
         state.queues[queue].push(&mut self.ops, op);
         state.ready |= 1 << queue;
-        self.touch(die);
+        self.mark_dirty(die);
     }
 
     /// Counts the pages of host data that wait for their program, and keeps the order that goes with their number.
@@ -309,7 +315,7 @@ impl<P: Probe> Device<P> {
             self.write_queue_full = full;
             self.ranks = ranks(&self.plan.config, full);
             self.rank_masks = rank_masks(&self.ranks);
-            (0..self.dies.len() as u16).for_each(|die| self.touch(DieId(die)));
+            (0..self.dies.len() as u16).for_each(|die| self.mark_dirty(DieId(die)));
         }
     }
 
@@ -322,19 +328,19 @@ impl<P: Probe> Device<P> {
         {
             let spent = self.dies[usize::from(die.0)].spent(self.now);
             let request = self.commands[command].id;
-            self.probe.explain(self.now, Event::Waits { request, part: seq, tries: sense.tries, spent });
+            self.probe.explain(self.now, Event::Waits { request, part: seq, attempt: sense.attempt, spent });
         }
     }
 
     /// Queues a page to be programmed on a plane of a die.
     pub(super) fn queue_program(&mut self, op: OpId) {
-        let (die, plane, lane) = (self.ops[op].die, self.ops[op].plane, self.ops[op].lane);
-        let queue = program_queue(lane.into(), plane.into());
+        let (die, plane, write_class) = (self.ops[op].die, self.ops[op].plane, self.ops[op].write_class);
+        let queue = program_queue(write_class.into(), plane.into());
         let state = &mut self.dies[usize::from(die.0)];
         state.queues[queue].push(&mut self.ops, op);
         state.waiting |= 1 << queue;
-        self.judge(usize::from(die.0), queue);
-        self.touch(die);
+        self.update_eligibility(usize::from(die.0), queue);
+        self.mark_dirty(die);
     }
 
     /// Queues a block to be erased.
@@ -344,45 +350,45 @@ impl<P: Probe> Device<P> {
         let state = &mut self.dies[usize::from(die.0)];
         state.queues[queue].push(&mut self.ops, op);
         state.ready |= 1 << queue;
-        self.touch(die);
+        self.mark_dirty(die);
     }
 
     /// Notes that a die may have something new to do.
     #[inline]
-    pub(super) fn touch(&mut self, die: DieId) {
+    pub(super) fn mark_dirty(&mut self, die: DieId) {
         let state = &mut self.dies[usize::from(die.0)];
-        if !state.touched {
-            state.touched = true;
-            self.touched.push(die.0);
+        if !state.dirty {
+            state.dirty = true;
+            self.dirty.push(die.0);
         }
     }
 
     /// Lets every touched die say what it wants, then grants their buses.
-    pub(super) fn kick_touched(&mut self) {
+    pub(super) fn run_scheduler(&mut self) {
         let mut start = 0;
-        while start < self.touched.len() {
+        while start < self.dirty.len() {
             let mut end = start;
-            while end < self.touched.len() {
+            while end < self.dirty.len() {
                 // Touches the other dies of the chip: they say what they want before the bus is granted.
-                self.release_chip(usize::from(self.touched[end]));
+                self.release_chip(usize::from(self.dirty[end]));
                 end += 1;
             }
             for index in start..end {
-                let die = usize::from(self.touched[index]);
-                self.dies[die].touched = false;
-                self.review(die);
+                let die = usize::from(self.dirty[index]);
+                self.dies[die].dirty = false;
+                self.reschedule(die);
             }
             for index in start..end {
-                let channel = usize::from(self.dies[usize::from(self.touched[index])].channel);
-                self.kick_bus(channel);
+                let channel = usize::from(self.dies[usize::from(self.dirty[index])].channel);
+                self.arbitrate(channel);
             }
             start = end;
         }
-        self.touched.clear();
+        self.dirty.clear();
     }
 
     /// Brings a die's event, its meter and its wish for the bus up to date.
-    pub(super) fn review(&mut self, die: usize) {
+    pub(super) fn reschedule(&mut self, die: usize) {
         if self.plan.suspends {
             self.try_resume(die);
             self.consider_suspension(die);
@@ -390,11 +396,11 @@ impl<P: Probe> Device<P> {
         let picked = self.pick(die);
         self.dies[die].picked = picked;
         let choice = match picked {
-            Pick::Nothing => Choice::Nothing,
-            Pick::Read(_) | Pick::Erase(_) => Choice::Command,
-            Pick::Program(_) | Pick::Resume => Choice::Data,
+            Pick::Nothing => BusRequest::Nothing,
+            Pick::Read(_) | Pick::Erase(_) => BusRequest::Command,
+            Pick::Program(_) | Pick::Resume => BusRequest::Data,
         };
-        self.want(die, choice);
+        self.request_bus(die, choice);
         if self.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
@@ -403,7 +409,7 @@ impl<P: Probe> Device<P> {
         if state.active.is_none() {
             let cause = if state.sensing != 0 {
                 die::READ
-            } else if state.page_full | state.cache_full | state.held.planes != 0 {
+            } else if state.page_full | state.cache_full | state.reserved.planes != 0 {
                 die::HOLD
             } else {
                 die::IDLE
@@ -422,7 +428,7 @@ impl<P: Probe> Device<P> {
     /// Notes what a die waits for, if it is idle and has work.
     fn note_wait(&mut self, die: usize) {
         let state = &self.dies[die];
-        let registers = state.page_full | state.cache_full | state.held.planes;
+        let registers = state.page_full | state.cache_full | state.reserved.planes;
         let wait = if state.active.is_some() || state.sensing != 0 || registers != 0 {
             None
         } else if self.chip_taken(die) {
@@ -442,7 +448,7 @@ impl<P: Probe> Device<P> {
     fn watch_idle(&mut self, die: usize) {
         let state = &self.dies[die];
         let registers = state.page_full | state.cache_full;
-        let idle = state.array_idle() && state.ready == 0 && registers | state.held.planes == 0;
+        let idle = state.array_idle() && state.ready == 0 && registers | state.reserved.planes == 0;
         let until = match state.idle_until {
             _ if !idle || !self.wants_background(DieId(die as u16)) => None,
             None => self.plan.config.gc.idle.map(|idle| self.now + idle),
@@ -452,12 +458,12 @@ impl<P: Probe> Device<P> {
     }
 
     /// Checks that between events every die's wish is up to date and every bus that is wanted has an event.
-    pub(super) fn check_wishes(&self) -> Result<(), String> {
-        if !self.touched.is_empty() {
-            return Err(format!("dies {:?} got work and were not reviewed", self.touched));
+    pub(super) fn check_schedule(&self) -> Result<(), String> {
+        if !self.dirty.is_empty() {
+            return Err(format!("dies {:?} got work and were not reviewed", self.dirty));
         }
         let pooled: u32 = self.pools.iter().map(|pool| pool.len).sum();
-        let host = FIRST_LANE * PLANES..(FIRST_LANE + 2) * PLANES;
+        let host = FIRST_WRITE_CLASS * PLANES..(FIRST_WRITE_CLASS + 2) * PLANES;
         let queued: u32 = self.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
         if pooled + queued != self.programs_waiting {
             return Err(format!(
@@ -474,7 +480,7 @@ impl<P: Probe> Device<P> {
             if state.suspended.is_some() && self.idle() {
                 return Err(format!("die {die} will never go on with what it has suspended"));
             }
-            if self.held_for_ever(die) {
+            if self.reserved_for_ever(die) {
                 return Err(format!("die {die} is held for a retry that will never end"));
             }
             if pick != state.picked {
@@ -500,7 +506,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.take_chip(die);
-        self.review(die);
+        self.reschedule(die);
     }
 
     fn start_sense(&mut self, die: usize, lead: usize) {
@@ -546,7 +552,7 @@ impl<P: Probe> Device<P> {
                 self.hold(id);
             } else {
                 let (seq, plane) = (self.ops[id].seq, self.ops[id].plane);
-                self.dies[die].begun.push((seq, plane));
+                self.dies[die].reads_in_progress.push((seq, plane));
             }
             self.ops[id].sense.took = took.0 as u32;
         }
@@ -570,8 +576,8 @@ impl<P: Probe> Device<P> {
             state.sensed_at[plane] = end;
             if P::EXPLAINS {
                 let PageOp { seq: part, ppn, sense, .. } = self.ops[op];
-                let (tries, spent, what) = (sense.tries, state.spent(self.now), self.ops[op].purpose());
-                let event = Event::Senses { part, tries, begins: start, ends: end, spent, ppn, what };
+                let (attempt, spent, what) = (sense.attempt, state.spent(self.now), self.ops[op].purpose());
+                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what };
                 self.probe.explain(self.now, event);
             }
             self.probe.sense(start, end, DieId(die as u16), self.ops[op].ppn);
@@ -582,13 +588,13 @@ impl<P: Probe> Device<P> {
     }
 
     /// Opens blocks where the stream's present ones are full.
-    fn make_room(&mut self, die: usize, set: u8, lane: usize) {
-        let stream = usize::from(self.plan.space.stream[lane]);
+    fn make_room(&mut self, die: usize, set: u8, write_class: usize) {
+        let stream = usize::from(self.plan.space.stream[write_class]);
         for plane in planes(set) {
             let id = self.plan.layout.plane(DieId(die as u16), plane as u8);
             if self.ftl.blocks.make_room(id, stream) {
                 // Other streams that could have opened that block may have to wait now.
-                self.judge_plane(DieId(die as u16), plane as u8);
+                self.update_plane_eligibility(DieId(die as u16), plane as u8);
                 self.collect(id);
             }
         }
@@ -602,11 +608,11 @@ impl<P: Probe> Device<P> {
         let Pick::Program(lead) = self.dies[die].picked else {
             unreachable!("Invariant: a die's wish is reviewed whenever it changes")
         };
-        let set = self.company(die, lead, false);
-        let lane = lane_of(lead);
-        self.make_room(die, set, lane);
+        let set = self.plane_group(die, lead, false);
+        let write_class = write_class_of(lead);
+        self.make_room(die, set, write_class);
         let copyback = self.copies_back(lead);
-        let (ops, pages, sensing) = self.gather(die, set, lane, copyback);
+        let (ops, pages, sensing) = self.gather(die, set, write_class, copyback);
         let commands = self.plan.t_command * u64::from(set.count_ones());
         let channel = usize::from(self.dies[die].channel);
         let ready = if copyback {
@@ -627,7 +633,7 @@ impl<P: Probe> Device<P> {
             self.run_program(die, program);
         }
         self.take_chip(die);
-        self.review(die);
+        self.reschedule(die);
         if of_host {
             self.host_was_next(die);
         }
@@ -637,12 +643,12 @@ impl<P: Probe> Device<P> {
     /// Takes a unit of pages from a lane's queues of each plane of a set and gives them their physical pages; returns
     /// the linked operations, how many pages the command programs, padding included, and how long it senses the
     /// pages that it copies back.
-    fn gather(&mut self, die: usize, set: u8, lane: usize, copyback: bool) -> (OpId, u64, Span) {
+    fn gather(&mut self, die: usize, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
-        let stream = usize::from(self.plan.space.stream[lane]);
+        let stream = usize::from(self.plan.space.stream[write_class]);
         for plane in planes(set) {
             let physical = self.plan.layout.plane(DieId(die as u16), plane as u8);
-            let queue = program_queue(lane, plane);
+            let queue = program_queue(write_class, plane);
             let mut here = Span::ZERO;
             for _ in 0..self.plan.unit_pages {
                 pages += 1;
@@ -652,14 +658,14 @@ impl<P: Probe> Device<P> {
                     continue;
                 };
                 self.ops[op].ppn = self.ftl.blocks.take_page(physical, stream, Some(self.ops[op].lpn), self.now);
-                self.prefetch_programmed(op);
+                self.prefetch_program_end(op);
                 match self.ops[op].owner {
                     Owner::Slot(slot) => {
                         self.count_waiting(self.programs_waiting - 1);
-                        self.collectors[physical.0 as usize].host_pages += 1;
+                        self.relocations[physical.0 as usize].host_pages += 1;
                         self.settle(slot);
                     }
-                    Owner::Move(source) if copyback => here += self.plan.timings.read(&self.plan.layout, source),
+                    Owner::Relocation(source) if copyback => here += self.plan.timings.read(&self.plan.layout, source),
                     _ => {}
                 }
                 ops.push(&mut self.ops, op);
@@ -668,10 +674,10 @@ impl<P: Probe> Device<P> {
             let state = &mut self.dies[die];
             if state.queues[queue].is_empty() {
                 state.waiting &= !(1 << queue);
-                state.forced &= !(1 << queue);
+                state.flush_partial &= !(1 << queue);
             }
-            self.judge(die, queue);
-            self.judge_plane(DieId(die as u16), plane as u8);
+            self.update_eligibility(die, queue);
+            self.update_plane_eligibility(DieId(die as u16), plane as u8);
         }
         (ops.first().expect("Invariant: a program has a page"), pages, sensing)
     }
@@ -679,7 +685,7 @@ impl<P: Probe> Device<P> {
     /// tPROG of a program over the nominal one: of the slowest of its blocks.
     fn program_factor(&self, program: Program) -> f64 {
         let mut factor: f64 = 1.0;
-        let Some(lives) = &self.ftl.lives else { return factor };
+        let Some(lives) = &self.ftl.wear else { return factor };
         let mut next = Some(program.ops);
         while let Some(op) = next {
             let Address { plane, block, .. } = self.plan.layout.unpack(self.ops[op].ppn);
@@ -701,7 +707,7 @@ impl<P: Probe> Device<P> {
         state.phases = phases;
         state.active = Some((Active::Program(program), end));
         let runs_from = start + program.sensing;
-        state.work = Work { begun: runs_from, runs_from, ..Work::default() };
+        state.work = Work { reads_in_progress: runs_from, runs_from, ..Work::default() };
         self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
         if P::EXPLAINS {
             let (pages, what) = (self.plan.unit_pages * program.planes.count_ones(), self.ops[program.ops].purpose());
@@ -726,8 +732,8 @@ impl<P: Probe> Device<P> {
 
     /// Something in the array has ended, or the die has been idle for long.
     pub(super) fn on_die(&mut self, die: usize) {
-        self.dies[die].begins = self.dies[die].begins.filter(|at| *at > self.now);
-        if self.dies[die].letting_go.is_some_and(|at| at <= self.now) {
+        self.dies[die].pulses_begin = self.dies[die].pulses_begin.filter(|at| *at > self.now);
+        if self.dies[die].suspend_pending.is_some_and(|at| at <= self.now) {
             self.suspended(die);
         }
         if let Some((active, end)) = self.dies[die].active
@@ -742,7 +748,7 @@ impl<P: Probe> Device<P> {
                     self.program_ended(die, program);
                 }
                 Active::Erase(ops) => self.reclaimed_erased(ops),
-                Active::EraseOpened(lane, set) => self.opened_erased(die, lane, set),
+                Active::EraseOpened(write_class, set) => self.opened_erased(die, write_class, set),
             }
             if let Some(program) = self.dies[die].loaded.take() {
                 self.run_program(die, program);
@@ -757,10 +763,10 @@ impl<P: Probe> Device<P> {
             self.dies[die].idle_until = None;
             self.collect_in_background(DieId(die as u16));
         }
-        self.touch(DieId(die as u16));
+        self.mark_dirty(DieId(die as u16));
         self.dispatch_pools();
-        self.kick_writes();
-        self.kick_touched();
+        self.fetch_writes();
+        self.run_scheduler();
     }
 
     fn program_ended(&mut self, die: usize, program: Program) {
@@ -774,7 +780,7 @@ impl<P: Probe> Device<P> {
             }
             match self.ops[op].owner {
                 Owner::Slot(slot) => self.programmed(op, slot),
-                Owner::Move(source) => self.moved(op, source),
+                Owner::Relocation(source) => self.moved(op, source),
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
                 Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase => {
                     unreachable!("Invariant: nothing else is programmed")
@@ -793,14 +799,14 @@ impl<P: Probe> Device<P> {
         state.sensing &= !bit;
         let Some(op) = state.page_op[plane] else {
             // The die was reset, or its timing set back.
-            return self.let_loose(die, plane);
+            return self.release_plane(die, plane);
         };
         self.counters.senses += 1;
-        if self.ops[op].sense.fate == Fate::Void {
+        if self.ops[op].sense.fate == Fate::Cancelled {
             return self.ops.release(op);
         }
         if self.outcomes.is_some()
-            && let Some(longer) = self.foresee(op)
+            && let Some(longer) = self.decide_outcome(op)
         {
             let state = &mut self.dies[die];
             state.sensing |= bit;
@@ -810,7 +816,7 @@ impl<P: Probe> Device<P> {
         let state = &mut self.dies[die];
         let retry = self.ops[op].sense.is_retry();
         // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = self.plan.config.chip.cache_read || self.plan.config.read.pipeline.runs_ahead(retry);
+        let caches = self.plan.config.chip.cache_read || self.plan.config.read.pipeline.speculates(retry);
         let caches = caches && state.loaded.is_none();
         if caches && state.cache_full & bit == 0 {
             state.cache_full |= bit;
@@ -823,7 +829,7 @@ impl<P: Probe> Device<P> {
             self.channels[channel].out.push(&mut self.ops, op);
         }
         if self.outcomes.is_some() {
-            self.run_ahead(op);
+            self.issue_speculative(op);
         }
     }
 
@@ -862,7 +868,7 @@ impl<P: Probe> Device<P> {
             self.chip_owner[chip] = die as u16;
             for other in (chip * per_chip..(chip + 1) * per_chip).filter(|other| *other != die) {
                 self.dies[other].picked = Pick::Nothing;
-                self.want(other, Choice::Nothing);
+                self.request_bus(other, BusRequest::Nothing);
                 if P::EXPLAINS {
                     self.note_wait(other);
                 }
@@ -880,7 +886,7 @@ impl<P: Probe> Device<P> {
         if usize::from(self.chip_owner[chip]) == die {
             self.chip_owner[chip] = u16::MAX;
             for step in 1..per_chip {
-                self.touch(DieId((chip * per_chip + (die + step) % per_chip) as u16));
+                self.mark_dirty(DieId((chip * per_chip + (die + step) % per_chip) as u16));
             }
         }
     }

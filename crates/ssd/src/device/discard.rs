@@ -28,22 +28,22 @@ impl<P: Probe> Device<P> {
         }
         self.acknowledge(command, self.now + self.plan.config.host.t_complete);
         self.dispatch_pools();
-        self.kick_writes();
+        self.fetch_writes();
     }
 
     /// Unmaps a page; whether it was mapped.
     fn trim(&mut self, lpn: Lpn) -> bool {
         match self.ftl.locate(lpn) {
             Location::Unmapped => return false,
-            Location::Flash(ppn) => self.stale(ppn),
+            Location::Flash(ppn) => self.mark_stale(ppn),
             Location::Buffer(slot) => {
                 // Every version, also those that are programs under way.
-                self.supersede(slot);
-                self.buffer[slot].superseded = true;
+                self.invalidate_older(slot);
+                self.buffer[slot].outdated = true;
                 match self.buffer[slot].state {
                     State::Dirty => self.discard_slot(slot),
                     // Its read is under way; the slot goes when it has come.
-                    State::Filling | State::Frozen => {}
+                    State::ReadModifyWrite | State::Flushing => {}
                 }
             }
         }

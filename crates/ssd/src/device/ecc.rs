@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use schemes::References;
+use schemes::ReadReference;
 use units::{Span, Time};
 
 use super::Device;
@@ -13,7 +13,7 @@ use crate::probe::{Event, Probe};
 #[derive(Default)]
 pub(super) struct EccState {
     /// Pages in the engine or on their way into it.
-    pub held: u32,
+    pub reserved: u32,
     /// Pages being decoded, the first to finish first.
     decoding: VecDeque<(Time, OpId)>,
     waiting: VecDeque<OpId>,
@@ -32,7 +32,7 @@ impl EccState {
     pub fn succeed(&mut self, ops: &Ops, id: OpId) -> Option<OpId> {
         let (seq, die) = (ops[id].seq, ops[id].die);
         let of_read = |(_, op): &&mut (Time, OpId)| {
-            (ops[*op].seq, ops[*op].die) == (seq, die) && ops[*op].sense.fate != Fate::Void
+            (ops[*op].seq, ops[*op].die) == (seq, die) && ops[*op].sense.fate != Fate::Cancelled
         };
         let mut last = None;
         for entry in self.decoding.iter_mut().filter(of_read) {
@@ -55,9 +55,9 @@ impl<P: Probe> Device<P> {
     /// A page has arrived at its channel's engine.
     pub(super) fn enter_ecc(&mut self, channel: usize, op: OpId) {
         let sense = self.ops[op].sense;
-        if sense.fate == Fate::Void || sense.references == References::Sentinel {
-            self.channels[channel].ecc.held -= 1;
-            if sense.fate == Fate::Void {
+        if sense.fate == Fate::Cancelled || sense.v_ref == ReadReference::Sentinel {
+            self.channels[channel].ecc.reserved -= 1;
+            if sense.fate == Fate::Cancelled {
                 return self.ops.release(op);
             }
             // The sentinel's cells hold a known pattern: there is nothing to decode.
@@ -90,7 +90,7 @@ impl<P: Probe> Device<P> {
         }
         if P::EXPLAINS {
             let PageOp { seq: part, sense, ppn, .. } = self.ops[op];
-            let event = Event::Decodes { part, tries: sense.tries, end, channel: channel as u16, ppn };
+            let event = Event::Decodes { part, attempt: sense.attempt, end, channel: channel as u16, ppn };
             self.probe.explain(self.now, event);
         }
     }
@@ -99,13 +99,13 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_decoded(&mut self, channel: usize) {
         let ecc = &mut self.channels[channel].ecc;
         let (_, op) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
-        ecc.held -= 1;
+        ecc.reserved -= 1;
         while let Some(next) = self.channels[channel].ecc.waiting.pop_front() {
-            if self.ops[next].sense.fate != Fate::Void {
+            if self.ops[next].sense.fate != Fate::Cancelled {
                 self.start_decoding(channel, next);
                 break;
             }
-            self.channels[channel].ecc.held -= 1;
+            self.channels[channel].ecc.reserved -= 1;
             self.ops.release(next);
         }
         let next = self.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
@@ -114,12 +114,12 @@ impl<P: Probe> Device<P> {
             self.read_done(op, corrected);
         }
         // It may have been the last thing under way that waiting writes could hope for.
-        self.kick_writes();
+        self.fetch_writes();
         // A completed page may have given its die a program: dies say what they want before the bus is granted.
-        self.kick_touched();
+        self.run_scheduler();
         if !self.channels[channel].out.is_empty() {
-            self.kick_bus(channel);
-            self.kick_touched();
+            self.arbitrate(channel);
+            self.run_scheduler();
         }
     }
 
@@ -134,7 +134,7 @@ impl<P: Probe> Device<P> {
         self.count_read(ppn, owner);
         match owner {
             Owner::Host(command) => {
-                let part = Some((self.ops[id].seq, self.ops[id].sense.tries));
+                let part = Some((self.ops[id].seq, self.ops[id].sense.attempt));
                 self.ops.release(id);
                 self.commands[command].uncorrectable |= !corrected;
                 let sent = self.send(host_bytes, true);
@@ -148,7 +148,7 @@ impl<P: Probe> Device<P> {
                 self.ops.release(id);
                 self.filled(slot);
             }
-            Owner::Move(source) => self.move_read(id, source),
+            Owner::Relocation(source) => self.relocation_read(id, source),
             Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
             Owner::MapRewrite(_) => self.rewrite_map(id),
             Owner::Erase => unreachable!("Invariant: erases read nothing"),

@@ -125,7 +125,7 @@ impl<P: Probe> Device<P> {
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
         }
-        self.kick_touched();
+        self.run_scheduler();
     }
 
     fn start_read(&mut self, command: CommandId) {
@@ -159,7 +159,7 @@ impl<P: Probe> Device<P> {
                     self.counters.buffer_hits += 1;
                     (None, DataFrom::Buffer(slot))
                 } else {
-                    let under = self.buffer[slot].under.expect("Invariant: what a slot lacks is on flash");
+                    let under = self.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
                     (Some(under), DataFrom::Merged(under, slot))
                 }
             }
@@ -222,36 +222,36 @@ impl<P: Probe> Device<P> {
         entry.remaining -= 1;
         if entry.remaining == 0 {
             let time = sent + self.plan.config.host.t_complete;
-            if self.sent.is_empty() {
-                self.agenda.set(self.slots.sent, time);
+            if self.read_completions.is_empty() {
+                self.agenda.set(self.slots.read_completions, time);
             }
-            self.sent.push_back((time, command));
+            self.read_completions.push_back((time, command));
         }
     }
 
     /// A read's completion reaches the host.
-    pub(super) fn on_sent(&mut self) {
-        let (_, command) = self.sent.pop_front().expect("Invariant: the event is a sent completion");
-        let next = self.sent.front().map(|(time, _)| *time);
-        self.schedule(self.slots.sent, next);
+    pub(super) fn on_read_completion(&mut self) {
+        let (_, command) = self.read_completions.pop_front().expect("Invariant: the event is a sent completion");
+        let next = self.read_completions.front().map(|(time, _)| *time);
+        self.schedule(self.slots.read_completions, next);
         self.complete(command);
     }
 
     /// A completion that carries no data will reach the host at `time`.
     pub(super) fn acknowledge(&mut self, command: CommandId, time: Time) {
         // Nearly always the latest: a trim or a flush may overtake writes whose data is still entering the DRAM.
-        let later = self.acked.iter().rev().take_while(|(other, _)| *other > time).count();
-        self.acked.insert(self.acked.len() - later, (time, command));
-        if self.acked[0].1 == command {
-            self.agenda.set(self.slots.acked, time);
+        let later = self.write_completions.iter().rev().take_while(|(other, _)| *other > time).count();
+        self.write_completions.insert(self.write_completions.len() - later, (time, command));
+        if self.write_completions[0].1 == command {
+            self.agenda.set(self.slots.write_completions, time);
         }
     }
 
     /// A write's completion reaches the host.
-    pub(super) fn on_acked(&mut self) {
-        let (_, command) = self.acked.pop_front().expect("Invariant: the event is an acknowledgement");
-        let next = self.acked.front().map(|(time, _)| *time);
-        self.schedule(self.slots.acked, next);
+    pub(super) fn on_write_completion(&mut self) {
+        let (_, command) = self.write_completions.pop_front().expect("Invariant: the event is an acknowledgement");
+        let next = self.write_completions.front().map(|(time, _)| *time);
+        self.schedule(self.slots.write_completions, next);
         self.complete(command);
     }
 

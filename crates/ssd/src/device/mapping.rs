@@ -22,7 +22,7 @@ use crate::ftl::Location;
 use crate::ftl::cache::State;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
-use crate::space::lane;
+use crate::space::write_class;
 
 /// What the device keeps beside the cache.
 pub(super) struct MapTraffic {
@@ -39,7 +39,7 @@ pub(super) struct MapTraffic {
     /// Mapping pages being rewritten.
     rewrites: u32,
     /// Mapping pages with entries of moved pages that are kept in memory: in order, and which.
-    touched: VecDeque<u32>,
+    dirty: VecDeque<u32>,
     is_touched: Vec<bool>,
     /// Pages that collections have gained and that rewrites of these may take, and those that rewrites have taken.
     earned: u32,
@@ -95,7 +95,7 @@ impl MapTraffic {
             stalled: List::EMPTY,
             rewriting: vec![0; map_pages as usize],
             rewrites: 0,
-            touched: VecDeque::new(),
+            dirty: VecDeque::new(),
             is_touched: vec![false; map_pages as usize],
             earned: 0,
             spent: 0,
@@ -124,7 +124,7 @@ impl<P: Probe> Device<P> {
         let Some(cache) = &mut self.ftl.cache else { return true };
         self.counters.map_lookups += 1;
         let line = cache.line_of(lpn);
-        let hit = cache.touch(line, false);
+        let hit = cache.mark_dirty(line, false);
         self.counters.map_hits += u64::from(hit);
         hit
     }
@@ -249,7 +249,7 @@ impl<P: Probe> Device<P> {
         let line = self.cache().line_of(lpn);
         match self.cache().state(line) {
             State::Here => {
-                self.cache().touch(line, true);
+                self.cache().mark_dirty(line, true);
             }
             State::Fetching(fetch) => self.map.fetches[fetch].dirty = true,
             State::Absent => {
@@ -271,7 +271,7 @@ impl<P: Probe> Device<P> {
         }
         let page = self.cache().page_of(line);
         if !std::mem::replace(&mut self.map.is_touched[page as usize], true) {
-            self.map.touched.push_back(page);
+            self.map.dirty.push_back(page);
         }
     }
 
@@ -287,7 +287,7 @@ impl<P: Probe> Device<P> {
         // next pages, without end.
         let limit = self.counters.user_pages_programmed + u64::from(self.plan.layout.pages);
         while self.map.earned >= cost && self.map.rewrites + 1 < most && self.map.spent < limit {
-            let Some(page) = self.map.touched.pop_front() else {
+            let Some(page) = self.map.dirty.pop_front() else {
                 self.map.earned = 0;
                 return;
             };
@@ -330,7 +330,7 @@ impl<P: Probe> Device<P> {
                 die: nand::DieId(0),
                 plane: 0,
                 class: Class::InternalRead,
-                lane: 0,
+                write_class: 0,
                 seq: 0,
                 sense: Sense::FIRST,
             };
@@ -351,11 +351,11 @@ impl<P: Probe> Device<P> {
         let seq = self.number();
         let op = &mut self.ops[id];
         (op.die, op.plane, op.seq) = (die, plane, seq);
-        (op.class, op.lane) = (Class::InternalProgram, lane::MAP as u8);
+        (op.class, op.write_class) = (Class::InternalProgram, write_class::MAP as u8);
         self.queue_program(id);
         if self.map.rewrites >= self.plan.config.mapping.writes {
             // Host requests wait for these: partly filled units go.
-            self.force_plane(die, plane, lane::MAP..lane::COUNT);
+            self.force_plane(die, plane, write_class::MAP..write_class::COUNT);
             self.map.filled = 0;
         }
     }
@@ -364,7 +364,7 @@ impl<P: Probe> Device<P> {
     fn next_map_plane(&self) -> u32 {
         let planes = self.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;
-        let stream = usize::from(self.plan.space.stream[lane::MAP]);
+        let stream = usize::from(self.plan.space.stream[write_class::MAP]);
         let collectable = |plane: &u32| match self.plan.config.ftl.placement {
             Placement::Static => self.map.held[*plane as usize] < self.plan.space.map_limit,
             Placement::Dynamic => self.stays_collectable(nand::PlaneId(*plane)),
@@ -383,7 +383,7 @@ impl<P: Probe> Device<P> {
         self.probe.mapped(self.now, lpn, ppn);
         if let Location::Flash(old) = self.ftl.locate(lpn) {
             self.map.held[self.plan.layout.plane_of(old).0 as usize] -= 1;
-            self.stale(old);
+            self.mark_stale(old);
         }
         self.ftl.set(lpn, Location::Flash(ppn));
         self.ftl.blocks.completed(ppn);

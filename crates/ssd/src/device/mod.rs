@@ -46,13 +46,13 @@ use crate::ftl::{Ftl, Location};
 use crate::meter::Meter;
 use crate::op::{Ops, PageOp, Queue};
 use crate::probe::{Event, Probe, Unwatched};
-use crate::stats::{Counters, Steps, Usage, Victims, moves};
+use crate::stats::{Counters, Steps, Usage, Victims, relocation_causes};
 use bus::Channel;
-use collect::{Collector, Failures};
+use collect::{Failures, PlaneRelocation};
 use die::DieState;
 use host::{Command, HostQueue};
 use mapping::MapTraffic;
-use write::Arriving;
+use write::WriteArrival;
 
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +103,8 @@ pub struct Device<P: Probe = Unwatched> {
     link_in: FifoServer,
     link_out: FifoServer,
     dram: FifoServer,
-    sent: VecDeque<(Time, CommandId)>,
-    acked: VecDeque<(Time, CommandId)>,
+    read_completions: VecDeque<(Time, CommandId)>,
+    write_completions: VecDeque<(Time, CommandId)>,
     completions: Vec<Completion>,
     /// What reads come to, where a virtual chip says it.
     outcomes: Option<Outcomes>,
@@ -116,7 +116,7 @@ pub struct Device<P: Probe = Unwatched> {
     draws: Stream,
 
     buffer: Buffer,
-    arriving: VecDeque<Arriving>,
+    write_arrivals: VecDeque<WriteArrival>,
     /// Commands whose data waits for room in the buffer, first come first served.
     write_queue: VecDeque<CommandId>,
     /// Pages that the write queue waits for.
@@ -136,7 +136,7 @@ pub struct Device<P: Probe = Unwatched> {
 
     ftl: Ftl,
     map: MapTraffic,
-    collectors: Vec<Collector>,
+    relocations: Vec<PlaneRelocation>,
     failures: Failures,
     /// Valid pages of the blocks that were collected.
     victims: Victims,
@@ -148,7 +148,7 @@ pub struct Device<P: Probe = Unwatched> {
     chip_owner: Vec<u16>,
     channels: Vec<Channel>,
     /// Dies that got work in the present event.
-    touched: Vec<u16>,
+    dirty: Vec<u16>,
     /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
     programs_waiting: u32,
     write_queue_full: bool,
@@ -174,9 +174,9 @@ pub struct Device<P: Probe = Unwatched> {
 struct Slots {
     bus: usize,
     die: usize,
-    arriving: usize,
-    sent: usize,
-    acked: usize,
+    write_arrivals: usize,
+    read_completions: usize,
+    write_completions: usize,
     arrival: usize,
 }
 
@@ -206,9 +206,9 @@ impl<P: Probe> Device<P> {
         let slots = Slots {
             bus: channels,
             die: 2 * channels,
-            arriving: 2 * channels + dies,
-            sent: 2 * channels + dies + 1,
-            acked: 2 * channels + dies + 2,
+            write_arrivals: 2 * channels + dies,
+            read_completions: 2 * channels + dies + 1,
+            write_completions: 2 * channels + dies + 2,
             arrival: 2 * channels + dies + 3,
         };
         let outcomes = plan.cells.as_ref().map(|reading| {
@@ -252,15 +252,15 @@ impl<P: Probe> Device<P> {
             link_in: FifoServer::default(),
             link_out: FifoServer::default(),
             dram: FifoServer::default(),
-            sent: VecDeque::new(),
-            acked: VecDeque::new(),
+            read_completions: VecDeque::new(),
+            write_completions: VecDeque::new(),
             completions: Vec::new(),
             outcomes,
             tracked: HashMap::new(),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
             buffer: Buffer::new(&plan),
-            arriving: VecDeque::new(),
+            write_arrivals: VecDeque::new(),
             write_queue: VecDeque::new(),
             pages_wanted: 0,
             pools: [Queue::EMPTY; 2],
@@ -271,7 +271,7 @@ impl<P: Probe> Device<P> {
             progress: 0,
             map: MapTraffic::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
             ftl,
-            collectors: (0..layout.planes).map(|_| Collector::default()).collect(),
+            relocations: (0..layout.planes).map(|_| PlaneRelocation::default()).collect(),
             failures: Failures::new(seed),
             victims: Victims::default(),
             patrol: config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
@@ -286,7 +286,7 @@ impl<P: Probe> Device<P> {
             channels: (0..layout.channels)
                 .map(|channel| Channel::new(channel * layout.chips * layout.dies_per_chip))
                 .collect(),
-            touched: Vec::new(),
+            dirty: Vec::new(),
             programs_waiting: 0,
             write_queue_full,
             ranks,
@@ -421,16 +421,16 @@ impl<P: Probe> Device<P> {
                 self.on_decoded(slot);
             } else if slot < self.slots.die {
                 self.on_bus(slot - self.slots.bus);
-            } else if slot < self.slots.arriving {
+            } else if slot < self.slots.write_arrivals {
                 self.on_die(slot - self.slots.die);
             } else if slot == self.slots.arrival {
                 self.on_arrival();
-            } else if slot == self.slots.arriving {
-                self.on_data();
-            } else if slot == self.slots.sent {
-                self.on_sent();
-            } else if slot == self.slots.acked {
-                self.on_acked();
+            } else if slot == self.slots.write_arrivals {
+                self.on_write_data();
+            } else if slot == self.slots.read_completions {
+                self.on_read_completion();
+            } else if slot == self.slots.write_completions {
+                self.on_write_completion();
             } else {
                 self.on_patrol();
             }
@@ -481,9 +481,9 @@ impl<P: Probe> Device<P> {
     /// What the drive is doing, in words.
     fn busy_with(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
-        for (cause, (_, what)) in moves::CAUSES.iter().enumerate() {
-            let planes = self.collectors.iter().filter(|collector| collector.moves_for(cause)).count();
-            let blocks = self.counters.blocks_moved[cause];
+        for (cause, (_, what)) in relocation_causes::CAUSES.iter().enumerate() {
+            let planes = self.relocations.iter().filter(|relocation| relocation.relocates_for(cause)).count();
+            let blocks = self.counters.blocks_relocated[cause];
             if blocks > 0 {
                 parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
             }
@@ -583,8 +583,8 @@ impl<P: Probe> Device<P> {
 
     /// Of each plane, the pages programmed since the start, and those of host data among them.
     pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        let planes = self.collectors.iter().zip((0..).map(PlaneId));
-        planes.map(|(collector, plane)| (self.ftl.blocks.all_taken(plane), collector.host_pages)).collect()
+        let planes = self.relocations.iter().zip((0..).map(PlaneId));
+        planes.map(|(relocation, plane)| (self.ftl.blocks.all_taken(plane), relocation.host_pages)).collect()
     }
 
     /// Where the time of every resource has gone since the start.
@@ -605,13 +605,13 @@ impl<P: Probe> Device<P> {
 
     /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases go pulse by
     /// pulse.
-    pub fn lived_cycles(&self) -> Option<impl Iterator<Item = f64>> {
+    pub fn effective_pec(&self) -> Option<impl Iterator<Item = f64>> {
         let usable = |plane| {
             let (in_service, retired) = self.ftl.blocks.in_service(plane);
             (in_service + retired) as usize
         };
         let planes = (0..self.plan.layout.planes).map(PlaneId);
-        let lives = self.ftl.lives.as_ref()?;
+        let lives = self.ftl.wear.as_ref()?;
         Some(planes.flat_map(move |plane| lives.cycles(plane).take(usable(plane))))
     }
 
@@ -659,7 +659,7 @@ impl<P: Probe> Device<P> {
                 "{moved} pages crossed the buses into dies and {copied} were copied in them, {programmed} were given to programs"
             ));
         }
-        let moved: u64 = counters.pages_moved.iter().sum();
+        let moved: u64 = counters.pages_relocated.iter().sum();
         let done = counters.user_pages_programmed
             + counters.pages_padded
             + moved
@@ -671,9 +671,9 @@ impl<P: Probe> Device<P> {
                 "{programmed} pages were programmed, {done} have a purpose and {under_way} are under way"
             ));
         }
-        self.check_collectors()?;
+        self.check_relocations()?;
         if self.failure.is_none() {
-            self.check_wishes()?;
+            self.check_schedule()?;
         }
         let codewords = counters.bytes_read % self.plan.config.ecc.codeword.0;
         if codewords != 0 {
@@ -688,7 +688,7 @@ impl<P: Probe> Device<P> {
             && self.idle()
             && self.buffer.in_use() == self.buffer.dirty_pages
             && self.progress == 0
-            && self.collectors.iter().all(Collector::rests)
+            && self.relocations.iter().all(PlaneRelocation::rests)
             && self.map.quiet()
     }
 
@@ -701,7 +701,7 @@ impl<P: Probe> Device<P> {
         match self.ftl.locate(lpn) {
             Location::Unmapped => None,
             Location::Flash(ppn) => Some(ppn),
-            Location::Buffer(slot) => self.under_chain(slot),
+            Location::Buffer(slot) => self.newest_flash_copy(slot),
         }
     }
 

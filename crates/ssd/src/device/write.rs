@@ -20,10 +20,10 @@ use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::{Event, Probe, Server};
-use crate::space::lane;
+use crate::space::write_class;
 
 /// Parts of a write that are crossing the link.
-pub(super) struct Arriving {
+pub(super) struct WriteArrival {
     time: Time,
     command: CommandId,
     first_part: u32,
@@ -37,11 +37,11 @@ impl<P: Probe> Device<P> {
         self.counters.write_bytes += request.bytes.0;
         self.pages_wanted += parts(&request, self.plan.layout.page_size.0);
         self.write_queue.push_back(command);
-        self.kick_writes();
+        self.fetch_writes();
     }
 
     /// Fetches waiting data from the host, as far as the buffer has room.
-    pub(super) fn kick_writes(&mut self) {
+    pub(super) fn fetch_writes(&mut self) {
         while let Some(&command) = self.write_queue.front() {
             let room = self.buffer.available();
             if room == 0 {
@@ -65,10 +65,10 @@ impl<P: Probe> Device<P> {
                 let id = self.commands[command].id;
                 self.probe.explain(self.now, Event::Received { request: id, from: self.now, to: time });
             }
-            if self.arriving.is_empty() {
-                self.agenda.set(self.slots.arriving, time);
+            if self.write_arrivals.is_empty() {
+                self.agenda.set(self.slots.write_arrivals, time);
             }
-            self.arriving.push_back(Arriving { time, command, first_part, count });
+            self.write_arrivals.push_back(WriteArrival { time, command, first_part, count });
             if count == left {
                 self.write_queue.pop_front();
             } else {
@@ -78,10 +78,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// Written data has crossed the link.
-    pub(super) fn on_data(&mut self) {
-        let arrived = self.arriving.pop_front().expect("Invariant: the event is data under way");
-        let next = self.arriving.front().map(|arriving| arriving.time);
-        self.schedule(self.slots.arriving, next);
+    pub(super) fn on_write_data(&mut self) {
+        let arrived = self.write_arrivals.pop_front().expect("Invariant: the event is data under way");
+        let next = self.write_arrivals.front().map(|arriving| arriving.time);
+        self.schedule(self.slots.write_arrivals, next);
         let (id, request) = (self.commands[arrived.command].id, self.commands[arrived.command].request);
         let page_size = self.plan.layout.page_size.0;
         let mut bytes = 0;
@@ -106,14 +106,14 @@ impl<P: Probe> Device<P> {
             }
         }
         self.destage();
-        self.kick_writes();
-        self.kick_touched();
+        self.fetch_writes();
+        self.run_scheduler();
     }
 
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
     fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> SlotId {
         let (slot, over) = match self.ftl.locate(lpn) {
-            Location::Buffer(slot) if self.buffer[slot].state != State::Frozen => {
+            Location::Buffer(slot) if self.buffer[slot].state != State::Flushing => {
                 self.buffer.merge(slot, sectors);
                 self.buffer.unreserve();
                 self.counters.merged_writes += 1;
@@ -122,8 +122,8 @@ impl<P: Probe> Device<P> {
             // The older data is on its way to flash and all here: the new slot starts as a copy of it.
             Location::Buffer(frozen) => {
                 let slot = self.buffer.fill(lpn, sectors, self.buffer.full, None);
-                self.buffer[slot].older = Some(frozen);
-                self.buffer[frozen].newer = Some(slot);
+                self.buffer[slot].prev_version = Some(frozen);
+                self.buffer[frozen].next_version = Some(slot);
                 (slot, Some(frozen))
             }
             Location::Flash(ppn) => (self.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
@@ -155,7 +155,7 @@ impl<P: Probe> Device<P> {
             die,
             plane,
             class: Class::UserProgram,
-            lane: lane::HOST as u8,
+            write_class: write_class::HOST as u8,
             seq: 0,
             sense: Sense::FIRST,
         }
@@ -176,7 +176,7 @@ impl<P: Probe> Device<P> {
             self.destage_oldest();
         }
         self.dispatch_pools();
-        if self.pages_wanted > 0 && self.progress == 0 && self.arriving.is_empty() {
+        if self.pages_wanted > 0 && self.progress == 0 && self.write_arrivals.is_empty() {
             self.force_oldest();
         }
     }
@@ -190,7 +190,7 @@ impl<P: Probe> Device<P> {
         for die in 0..self.dies.len() {
             self.force_die_but_moves(die);
         }
-        self.kick_touched();
+        self.run_scheduler();
     }
 
     fn destage_oldest(&mut self) {
@@ -201,9 +201,9 @@ impl<P: Probe> Device<P> {
             return;
         }
         // The old half of the page is read first.
-        self.buffer[slot].state = State::Filling;
+        self.buffer[slot].state = State::ReadModifyWrite;
         self.progress += 1;
-        let under = self.buffer[slot].under.expect("Invariant: what a slot lacks is on flash");
+        let under = self.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
         let sector = (self.plan.layout.page_size.0 / u64::from(self.buffer.full.count_ones())) as u32;
         let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
         let bus_bytes = self.read_transfer(from, to);
@@ -214,7 +214,7 @@ impl<P: Probe> Device<P> {
     /// The old half of a partly written page has been read.
     pub(super) fn filled(&mut self, slot: SlotId) {
         self.progress -= 1;
-        if self.buffer[slot].superseded {
+        if self.buffer[slot].outdated {
             self.discard_slot(slot);
         } else {
             self.buffer[slot].valid = self.buffer.full;
@@ -225,13 +225,13 @@ impl<P: Probe> Device<P> {
 
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
-        self.buffer.freeze(slot);
+        self.buffer.start_flushing(slot);
         let mut op = self.program_op(slot);
         op.seq = self.number();
         if self.plan.config.ftl.streams > 2 {
-            let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < lane::MOVED);
-            let young = self.under_chain(slot).is_some_and(young) || self.buffer[slot].older.is_some();
-            op.lane = if young { lane::HOST } else { lane::HOST_COLD } as u8;
+            let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < write_class::RELOCATED);
+            let young = self.newest_flash_copy(slot).is_some_and(young) || self.buffer[slot].prev_version.is_some();
+            op.write_class = if young { write_class::HOST } else { write_class::HOST_COLD } as u8;
         }
         let id = self.ops.insert(op);
         if self.map_ready(op.lpn) {
@@ -244,7 +244,7 @@ impl<P: Probe> Device<P> {
 
     /// Queues the program of a slot's page.
     pub(super) fn place_program(&mut self, op: OpId) {
-        let pool = usize::from(self.ops[op].lane);
+        let pool = usize::from(self.ops[op].write_class);
         self.count_waiting(self.programs_waiting + 1);
         match self.plan.config.ftl.placement {
             Placement::Static => self.queue_program(op),
@@ -254,14 +254,14 @@ impl<P: Probe> Device<P> {
 
     /// Gives pages of the pools to dies that have no program, in page allocation order.
     pub(super) fn dispatch_pools(&mut self) {
-        for lane in [lane::HOST, lane::HOST_COLD] {
-            if !self.pools[lane].is_empty() {
-                self.dispatch_pool(lane);
+        for write_class in [write_class::HOST, write_class::HOST_COLD] {
+            if !self.pools[write_class].is_empty() {
+                self.dispatch_pool(write_class);
             }
         }
     }
 
-    fn dispatch_pool(&mut self, lane: usize) {
+    fn dispatch_pool(&mut self, write_class: usize) {
         let layout = self.plan.layout;
         let planes = match self.plan.programs {
             nand::PlanePrograms::Single => 1,
@@ -270,18 +270,18 @@ impl<P: Probe> Device<P> {
         let whole = planes * self.plan.unit_pages;
         // Whole wordlines wait for a command's worth of pages; single pages go as soon as a die is free.
         let enough = if self.plan.unit_pages == 1 || self.draining() { 1 } else { whole };
-        while self.pools[lane].len >= enough
-            && let Some(die) = self.next_pool_die(lane)
+        while self.pools[write_class].len >= enough
+            && let Some(die) = self.next_pool_die(write_class)
         {
-            self.give_pages(die, lane, whole.min(self.pools[lane].len));
+            self.give_pages(die, write_class, whole.min(self.pools[write_class].len));
         }
     }
 
-    fn next_pool_die(&mut self, lane: usize) -> Option<usize> {
+    fn next_pool_die(&mut self, write_class: usize) -> Option<usize> {
         let count = self.die_order.len();
         let step = (0..count).find(|step| {
             let die = usize::from(self.die_order[(self.pool_cursor + step) % count]);
-            self.takes_programs(die) && self.open_planes(die, lane).next().is_some()
+            self.takes_programs(die) && self.open_planes(die, write_class).next().is_some()
         })?;
         let position = (self.pool_cursor + step) % count;
         self.pool_cursor = (position + 1) % count;
@@ -290,9 +290,9 @@ impl<P: Probe> Device<P> {
 
     /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
     /// they can still be collected.
-    fn open_planes(&self, die: usize, lane: usize) -> impl Iterator<Item = u8> {
+    fn open_planes(&self, die: usize, write_class: usize) -> impl Iterator<Item = u8> {
         let layout = self.plan.layout;
-        let stream = usize::from(self.plan.space.stream[lane]);
+        let stream = usize::from(self.plan.space.stream[write_class]);
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(nand::DieId(die as u16), *plane);
             self.ftl.blocks.room(plane, stream, false) && self.stays_collectable(plane)
@@ -307,24 +307,24 @@ impl<P: Probe> Device<P> {
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
     /// that lag behind catch up alone, so that afterwards all of them go together again.
-    fn give_pages(&mut self, die: usize, lane: usize, pages: u32) {
+    fn give_pages(&mut self, die: usize, write_class: usize, pages: u32) {
         let layout = self.plan.layout;
         let id = nand::DieId(die as u16);
-        let stream = usize::from(self.plan.space.stream[lane]);
+        let stream = usize::from(self.plan.space.stream[write_class]);
         let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(id, plane), stream);
-        let most = self.open_planes(die, lane).map(taken).max().unwrap_or(0);
+        let most = self.open_planes(die, write_class).map(taken).max().unwrap_or(0);
         // Only the place in the block matters.
         let behind = |plane: u8| (most - taken(plane)) % u64::from(layout.pages);
-        let furthest = self.open_planes(die, lane).map(behind).max();
+        let furthest = self.open_planes(die, write_class).map(behind).max();
         let mut lagging = [0u8; nand::geometry::MAX_PLANES as usize];
         let mut count = 0;
-        for plane in self.open_planes(die, lane).filter(|plane| Some(behind(*plane)) == furthest) {
+        for plane in self.open_planes(die, write_class).filter(|plane| Some(behind(*plane)) == furthest) {
             lagging[count] = plane;
             count += 1;
         }
         let pages = pages.min(count as u32 * self.plan.unit_pages);
         for index in 0..pages {
-            let op = self.pools[lane].pop(&mut self.ops).expect("Invariant: no more is taken than the pool has");
+            let op = self.pools[write_class].pop(&mut self.ops).expect("Invariant: no more is taken than the pool has");
             let plane = lagging[(index / self.plan.unit_pages) as usize];
             (self.ops[op].die, self.ops[op].plane) = (id, plane);
             self.queue_program(op);
@@ -333,13 +333,13 @@ impl<P: Probe> Device<P> {
 
     /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
     fn force_oldest(&mut self) {
-        for lane in [lane::HOST, lane::HOST_COLD] {
-            if !self.pools[lane].is_empty()
-                && let Some(die) = self.next_pool_die(lane)
+        for write_class in [write_class::HOST, write_class::HOST_COLD] {
+            if !self.pools[write_class].is_empty()
+                && let Some(die) = self.next_pool_die(write_class)
             {
-                let pages = self.pools[lane].len;
-                self.give_pages(die, lane, pages);
-                return self.force_die(die, lane..lane + 1);
+                let pages = self.pools[write_class].len;
+                self.give_pages(die, write_class, pages);
+                return self.force_die(die, write_class..write_class + 1);
             }
         }
         if let Some(die) = self.oldest_program_die() {
@@ -350,16 +350,16 @@ impl<P: Probe> Device<P> {
     /// Lets partly filled units of a die go. Those of moved data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: usize) {
-        self.force_die(die, lane::HOST..lane::MOVED);
-        self.force_die(die, lane::MAP..lane::COUNT);
+        self.force_die(die, write_class::HOST..write_class::RELOCATED);
+        self.force_die(die, write_class::MAP..write_class::COUNT);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
-    pub(super) fn prefetch_programmed(&self, op: OpId) {
+    pub(super) fn prefetch_program_end(&self, op: OpId) {
         self.ftl.prefetch(self.ops[op].lpn);
         let older = match self.ops[op].owner {
-            Owner::Slot(slot) => self.buffer[slot].under,
-            Owner::Move(source) => Some(source),
+            Owner::Slot(slot) => self.buffer[slot].flash_copy,
+            Owner::Relocation(source) => Some(source),
             _ => None,
         };
         if let Some(older) = older {
@@ -373,12 +373,12 @@ impl<P: Probe> Device<P> {
         self.ops.release(id);
         self.probe.programmed(self.now, lpn, slot, ppn);
         self.counters.user_pages_programmed += 1;
-        if self.buffer[slot].superseded {
-            self.stale(ppn);
+        if self.buffer[slot].outdated {
+            self.mark_stale(ppn);
         } else {
-            self.supersede(slot);
-            if let Some(newer) = self.buffer[slot].newer {
-                (self.buffer[newer].under, self.buffer[newer].older) = (Some(ppn), None);
+            self.invalidate_older(slot);
+            if let Some(newer) = self.buffer[slot].next_version {
+                (self.buffer[newer].flash_copy, self.buffer[newer].prev_version) = (Some(ppn), None);
             } else {
                 debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
                 self.ftl.set(lpn, Location::Flash(ppn));
@@ -443,37 +443,37 @@ impl<P: Probe> Device<P> {
             self.end_waiting(slot, true);
         }
         self.resume_stalled();
-        (0..self.dies.len() as u16).for_each(|die| self.touch(nand::DieId(die)));
-        self.kick_touched();
+        (0..self.dies.len() as u16).for_each(|die| self.mark_dirty(nand::DieId(die)));
+        self.run_scheduler();
     }
 
     /// A flash page's data is out of date.
-    pub(super) fn stale(&mut self, ppn: Ppn) {
+    pub(super) fn mark_stale(&mut self, ppn: Ppn) {
         self.ftl.blocks.invalidate(ppn);
         let plane = self.plan.layout.plane_of(ppn);
         self.page_lost(plane);
     }
 
     /// A slot's data is on flash: every older version of the page is stale, on flash and on its way there.
-    pub(super) fn supersede(&mut self, slot: SlotId) {
+    pub(super) fn invalidate_older(&mut self, slot: SlotId) {
         let mut versions = Some(slot);
         while let Some(version) = versions {
-            if let Some(old) = self.buffer[version].under.take() {
-                self.stale(old);
+            if let Some(old) = self.buffer[version].flash_copy.take() {
+                self.mark_stale(old);
             }
-            self.buffer[version].superseded = version != slot;
-            versions = self.buffer[version].older;
+            self.buffer[version].outdated = version != slot;
+            versions = self.buffer[version].prev_version;
         }
     }
 
     /// The flash page with the newest programmed data of the page that a slot buffers.
-    pub(super) fn under_chain(&self, slot: SlotId) -> Option<Ppn> {
+    pub(super) fn newest_flash_copy(&self, slot: SlotId) -> Option<Ppn> {
         let mut versions = Some(slot);
         while let Some(version) = versions {
-            if self.buffer[version].under.is_some() {
-                return self.buffer[version].under;
+            if self.buffer[version].flash_copy.is_some() {
+                return self.buffer[version].flash_copy;
             }
-            versions = self.buffer[version].older;
+            versions = self.buffer[version].prev_version;
         }
         None
     }

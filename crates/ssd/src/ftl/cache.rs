@@ -109,7 +109,7 @@ impl MapCache {
     }
 
     /// Whether a line is here; if so it is now the most recently used, and `dirty` if asked.
-    pub fn touch(&mut self, line: u32, dirty: bool) -> bool {
+    pub fn mark_dirty(&mut self, line: u32, dirty: bool) -> bool {
         let Some(place) = self.places.get(&line).copied().filter(|place| place & FETCHING == 0) else { return false };
         if dirty {
             self.mark(place);
@@ -122,7 +122,7 @@ impl MapCache {
     /// Brings in a line for `owner` (a submission queue; `None` is the drive itself). Returns the mapping page to
     /// write back, if a dirty line had to go: its other dirty lines go with it.
     pub fn insert(&mut self, line: u32, owner: Option<u16>, dirty: bool) -> Option<u32> {
-        if self.touch(line, dirty) {
+        if self.mark_dirty(line, dirty) {
             return None;
         }
         let owner = match owner {
@@ -250,10 +250,10 @@ mod tests {
         for line in [0, 1, 2, 16] {
             assert_eq!(cache.insert(line, Some(0), line < 2), None);
         }
-        assert!(cache.touch(0, false) && cache.touch(16, true));
+        assert!(cache.mark_dirty(0, false) && cache.mark_dirty(16, true));
         // 1 is the oldest, dirty, and takes 0 with it; 2 is clean; then 0 is.
         assert_eq!(cache.insert(40, Some(1), false), Some(0));
-        assert!(!cache.touch(1, false));
+        assert!(!cache.mark_dirty(1, false));
         assert_eq!(cache.insert(41, Some(1), false), None);
         assert_eq!(cache.insert(42, Some(1), false), None);
         assert_eq!(cache.insert(43, None, false), Some(1));
@@ -270,7 +270,10 @@ mod tests {
             assert_eq!(cache.insert(line + 500, None, false), None);
         }
         assert!(
-            cache.touch(7, false) && cache.touch(199, false) && cache.touch(198, false) && !cache.touch(197, false)
+            cache.mark_dirty(7, false)
+                && cache.mark_dirty(199, false)
+                && cache.mark_dirty(198, false)
+                && !cache.mark_dirty(197, false)
         );
         assert_eq!((cache.insert(8, Some(1), false), cache.insert(9, Some(1), false)), (None, Some(0)));
     }

@@ -10,8 +10,8 @@ pub(crate) mod aged;
 pub(crate) mod blocks;
 pub(crate) mod cache;
 pub(crate) mod candidates;
-pub(crate) mod lived;
 pub(crate) mod map;
+pub(crate) mod wear;
 
 use nand::{Address, PlaneId};
 use schemes::Candidates as _;
@@ -22,9 +22,9 @@ use crate::lifetime::Erase;
 use aged::Aged;
 use blocks::Blocks;
 use cache::MapCache;
-use lived::Lives;
 pub(crate) use map::Location;
 use map::Map;
+use wear::WearTable;
 
 /// The FTL's state: map, its cache, initial state, blocks.
 pub(crate) struct Ftl {
@@ -32,7 +32,7 @@ pub(crate) struct Ftl {
     aged: Aged,
     pub blocks: Blocks,
     /// What erases have made of the blocks, where they go pulse by pulse.
-    pub lives: Option<Lives>,
+    pub wear: Option<WearTable>,
     /// The cached mapping table, where the map is on flash.
     pub cache: Option<MapCache>,
     draws: Stream,
@@ -47,7 +47,7 @@ impl Ftl {
         Ok(Ftl {
             map: Map::new(plan.logical_pages + plan.space.map_pages),
             blocks: Blocks::new(plan, &aged, &usable, seed),
-            lives: Lives::new(plan, seed),
+            wear: WearTable::new(plan, seed),
             cache: MapCache::new(plan),
             aged,
             draws: Stream::new(seed, "victims"),
@@ -93,7 +93,7 @@ impl Ftl {
     #[inline]
     pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
         let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
-        let Some(lives) = &self.lives else { return (conditions, cold, 0.0) };
+        let Some(lives) = &self.wear else { return (conditions, cold, 0.0) };
         let Address { plane, block, page } = plan.layout.unpack(ppn);
         let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
@@ -103,7 +103,7 @@ impl Ftl {
     /// Erases a block; the pulses that it takes, where erases go pulse by pulse.
     pub fn erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> Option<Erase> {
         let pec = self.blocks.cycles(plane, block, plan) + 1;
-        self.lives.as_mut().map(|lives| lives.erase(plane, block, pec))
+        self.wear.as_mut().map(|lives| lives.erase(plane, block, pec))
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.

@@ -82,7 +82,7 @@ pub mod channel {
 }
 
 /// Why a block's data moves.
-pub mod moves {
+pub mod relocation_causes {
     /// Garbage collection.
     pub const COLLECTION: usize = 0;
     /// Static wear levelling.
@@ -204,10 +204,10 @@ pub struct Counters {
     pub pages_copied_back: u64,
     /// Pages whose program failed.
     pub pages_failed: u64,
-    /// Blocks whose data began to move, by [`moves::CAUSES`].
-    pub blocks_moved: [u64; moves::CAUSES.len()],
+    /// Blocks whose data began to move, by [`relocation_causes::CAUSES`].
+    pub blocks_relocated: [u64; relocation_causes::CAUSES.len()],
     /// Pages that were moved, by the same causes.
-    pub pages_moved: [u64; moves::CAUSES.len()],
+    pub pages_relocated: [u64; relocation_causes::CAUSES.len()],
     /// Of the collections, those that began because a die was idle.
     pub background_runs: u64,
     /// Blocks that went out of service.
@@ -280,8 +280,10 @@ impl Counters {
             blocks_erased: self.blocks_erased - before.blocks_erased,
             pages_copied_back: self.pages_copied_back - before.pages_copied_back,
             pages_failed: self.pages_failed - before.pages_failed,
-            blocks_moved: std::array::from_fn(|cause| self.blocks_moved[cause] - before.blocks_moved[cause]),
-            pages_moved: std::array::from_fn(|cause| self.pages_moved[cause] - before.pages_moved[cause]),
+            blocks_relocated: std::array::from_fn(|cause| {
+                self.blocks_relocated[cause] - before.blocks_relocated[cause]
+            }),
+            pages_relocated: std::array::from_fn(|cause| self.pages_relocated[cause] - before.pages_relocated[cause]),
             background_runs: self.background_runs - before.background_runs,
             blocks_retired: self.blocks_retired - before.blocks_retired,
             uncorrectable_transfers: self.uncorrectable_transfers - before.uncorrectable_transfers,

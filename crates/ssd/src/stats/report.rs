@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::energy::Energy;
 use super::latency::{Latencies, PERCENTILES};
-use super::{Counters, channel, die, moves};
+use super::{Counters, channel, die, relocation_causes};
 use crate::run::Outcome;
 use units::Time;
 
@@ -332,14 +332,15 @@ fn ftl(report: &mut Report, outcome: &Outcome) {
     part("padding", "padding of wordlines", counters.pages_padded);
     part("map", "mapping pages", counters.map_programs);
     part("failed", "programs that failed", counters.pages_failed);
-    for ((name, what), pages) in moves::CAUSES.iter().zip(counters.pages_moved) {
+    for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {
         part(name, what, pages);
     }
-    let (runs, moved) = (counters.blocks_moved[moves::COLLECTION], counters.pages_moved.iter().sum::<u64>());
+    let (runs, moved) =
+        (counters.blocks_relocated[relocation_causes::COLLECTION], counters.pages_relocated.iter().sum::<u64>());
     report.add("ftl.gc_runs", "blocks", "blocks that garbage collection reclaimed", runs);
     report.add("ftl.pages_moved", "pages", "pages moved, for whatever reason", moved);
     for ((name, what), (blocks, pages)) in
-        moves::CAUSES.iter().zip(counters.blocks_moved.into_iter().zip(counters.pages_moved))
+        relocation_causes::CAUSES.iter().zip(counters.blocks_relocated.into_iter().zip(counters.pages_relocated))
     {
         report.add(
             format!("ftl.moved_by.{name}.blocks"),
@@ -394,7 +395,7 @@ fn wear(report: &mut Report, outcome: &Outcome) {
     ] {
         report.add(format!("ftl.wear.erases.{name}"), "cycles", format!("{what}, from the start of the run"), value);
     }
-    let lived: Option<Vec<f64>> = outcome.device.lived_cycles().map(Iterator::collect);
+    let lived: Option<Vec<f64>> = outcome.device.effective_pec().map(Iterator::collect);
     let mean = lived.as_ref().map(|of| of.iter().sum::<f64>() / of.len().max(1) as f64);
     let what = "of a block at the end, as P/E cycles of conventional erases that leave as much stress (erase.pulse)";
     report.add("ftl.wear.lived.mean", "cycles", format!("mean wear {what}"), mean);

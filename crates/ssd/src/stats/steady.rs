@@ -109,7 +109,7 @@ pub struct SteadyState {
 
 struct Played {
     start: Snapshot,
-    begun: Time,
+    reads_in_progress: Time,
     /// Pages programmed on each plane until the round's beginning, and pages of host data among them.
     pages: Vec<(u64, u64)>,
     latencies: ByQueue,
@@ -155,7 +155,7 @@ impl Steady {
     fn begin<P: Probe>(&mut self, start: Snapshot, device: &Device<P>) {
         self.rounds.push_back(Played {
             start,
-            begun: device.now(),
+            reads_in_progress: device.now(),
             pages: device.pages_of_planes(),
             latencies: ByQueue::new(self.queues),
             took: Span::ZERO,
@@ -197,7 +197,7 @@ impl Steady {
         let now = Snapshot::of(device);
         let round = self.rounds.back_mut().expect("Invariant: there is a present round");
         let done = now.counters.since(&round.start.counters);
-        round.took = device.now().since(round.begun);
+        round.took = device.now().since(round.reads_in_progress);
         round.iops = done.requests_completed as f64 / round.took.as_s();
         let pages = done.bytes_settled as f64 / device.plan().layout.page_size.0 as f64;
         round.waf = if pages > 0.0 { done.pages_programmed as f64 / pages } else { 0.0 };

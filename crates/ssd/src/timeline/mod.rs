@@ -147,12 +147,12 @@ impl Lanes {
             return;
         }
         let free = self.lanes.iter().position(|(_, end)| *end <= slice.from);
-        let lane = free.unwrap_or_else(|| {
+        let write_class = free.unwrap_or_else(|| {
             self.lanes.push((out.track(Some(self.parent), self.name), Time::ZERO));
             self.lanes.len() - 1
         });
-        self.lanes[lane].1 = slice.to;
-        out.slice(self.lanes[lane].0, slice);
+        self.lanes[write_class].1 = slice.to;
+        out.slice(self.lanes[write_class].0, slice);
     }
 }
 
@@ -254,7 +254,7 @@ impl Timeline {
 
     /// Whether nothing that is still to come is shown.
     pub fn done(&self) -> bool {
-        self.out.begun() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
+        self.out.reads_in_progress() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
     }
 
     /// Ends the file; returns its size [B].
@@ -286,24 +286,24 @@ impl Timeline {
     }
 
     /// What is told of a part's sense wherever it goes.
-    fn of_part(&self, part: u64, tries: u16) -> Slice {
+    fn of_part(&self, part: u64, attempt: u16) -> Slice {
         let mut slice = Slice { flows: vec![flow_of_part(part)], ..Slice::default() };
         if let Some(number) = self.parts.get(&part).and_then(|(request, _)| self.number(*request)) {
             slice.request = Some(number);
             slice = slice.note("request", number);
         }
-        slice.note("step", u64::from(tries))
+        slice.note("step", u64::from(attempt))
     }
 
     /// A plane senses a page.
-    fn senses(&mut self, slice: Slice, part: u64, tries: u16, ppn: Ppn) {
+    fn senses(&mut self, slice: Slice, part: u64, attempt: u16, ppn: Ppn) {
         let place = self.place(ppn);
         if let Some(of) = self.parts.get_mut(&part) {
             of.1 = place;
         }
         let address = self.layout.unpack(ppn);
         let slice = slice.note("block", u64::from(address.block)).note("page", u64::from(address.page));
-        self.planes[place].begin(slice, Some((part, tries)), &mut self.out);
+        self.planes[place].begin(slice, Some((part, attempt)), &mut self.out);
     }
 
     /// A program or erase of planes begins, or goes on.
@@ -385,27 +385,27 @@ impl Probe for Timeline {
             Event::Waits { request, part, .. } => {
                 self.parts.entry(part).or_insert((request, 0));
             }
-            Event::Senses { part, tries, begins, ends, ppn, what, .. } => {
-                let before = |of: &&(u64, u16, Time)| of.0 == part && of.1 + 1 == tries;
+            Event::Senses { part, attempt, begins, ends, ppn, what, .. } => {
+                let before = |of: &&(u64, u16, Time)| of.0 == part && of.1 + 1 == attempt;
                 let known = self.planes[self.place(ppn)].decoded.iter().find(before).is_some_and(|of| of.2 <= begins);
-                let name = match tries {
+                let name = match attempt {
                     0 => "sense".to_owned(),
-                    _ if known => format!("retry {tries}"),
-                    _ => format!("speculative retry {tries}"),
+                    _ if known => format!("retry {attempt}"),
+                    _ => format!("speculative retry {attempt}"),
                 };
-                let slice = Slice { from: begins, to: ends, name: suffixed(name, what), ..self.of_part(part, tries) };
-                self.senses(slice, part, tries, ppn);
+                let slice = Slice { from: begins, to: ends, name: suffixed(name, what), ..self.of_part(part, attempt) };
+                self.senses(slice, part, attempt, ppn);
             }
-            Event::SensesAgain { part, tries, ends, ppn } => {
-                let slice = Slice { from: now, to: ends, name: "retry in flash".into(), ..self.of_part(part, tries) };
-                self.senses(slice, part, tries, ppn);
+            Event::OnDieRetry { part, attempt, ends, ppn } => {
+                let slice = Slice { from: now, to: ends, name: "retry in flash".into(), ..self.of_part(part, attempt) };
+                self.senses(slice, part, attempt, ppn);
             }
-            Event::Sent { part: Some((part, tries)), .. } => {
+            Event::Sent { part: Some((part, attempt)), .. } => {
                 let plane = self.parts.get(&part).map(|(_, plane)| *plane);
                 if let Some(Open { slice, part: Some((other, after)) }) =
                     plane.and_then(|plane| self.planes[plane].open.as_mut())
                     && *other == part
-                    && *after > tries
+                    && *after > attempt
                 {
                     slice.name += ", in vain";
                 }
@@ -431,17 +431,17 @@ impl Probe for Timeline {
             Event::Bus { channel, cause, until } => {
                 self.buses[usize::from(channel)].enter(now, cause, until, &mut self.out);
             }
-            Event::Leaves { part, tries, channel, .. } => {
-                self.buses[usize::from(channel)].detail = Some(self.of_part(part, tries));
+            Event::Leaves { part, attempt, channel, .. } => {
+                self.buses[usize::from(channel)].detail = Some(self.of_part(part, attempt));
             }
-            Event::Decodes { part, tries, end, channel, ppn } => {
+            Event::Decodes { part, attempt, end, channel, ppn } => {
                 let place = self.place(ppn);
                 let decoded = &mut self.planes[place].decoded;
                 if decoded.len() == DECODED {
                     decoded.pop_front();
                 }
-                decoded.push_back((part, tries, end));
-                let slice = Slice { from: now, to: end, name: "decode".into(), ..self.of_part(part, tries) };
+                decoded.push_back((part, attempt, end));
+                let slice = Slice { from: now, to: end, name: "decode".into(), ..self.of_part(part, attempt) };
                 self.decoders[usize::from(channel)].slice(&slice, &mut self.out);
             }
             Event::Serves { server, from, to } => {

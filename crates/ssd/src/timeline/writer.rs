@@ -78,7 +78,7 @@ impl Writer {
     }
 
     /// Whether it has begun.
-    pub fn begun(&self) -> bool {
+    pub fn reads_in_progress(&self) -> bool {
         self.origin.is_some()
     }
 

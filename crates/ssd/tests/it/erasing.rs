@@ -3,7 +3,7 @@
 use crate::common::{Entry, Watch, watched};
 use nand::model::outcomes::Archetypes;
 use schemes::{Margin, Pulse, Pulses};
-use ssd::lifetime::{EraseScheme, Eraser, Life};
+use ssd::lifetime::{EraseScheme, Eraser, WearState};
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
@@ -87,7 +87,7 @@ fn expected(scheme: EraseScheme, planes: u64, block: u32, pec: u32, seed: u64) -
     let (eraser, archetypes) = (Eraser::new(&chip, scheme, 63.0), Archetypes::new(seed));
     let pulses = |plane: u32| {
         let of = chip.block(seed, archetypes.of(plane, block) as u64, 0);
-        let mut life = Life::default();
+        let mut life = WearState::default();
         (0..pec).step_by(50).for_each(|at| drop(eraser.cycle(&of, &mut life, at, 50, 1.0)));
         let before = {
             eraser.cycle(&of, &mut life, pec, 0, 1.0);
@@ -203,7 +203,7 @@ fn every_erase_adds_its_own_stress() {
         device.flush().unwrap();
         device.check().unwrap();
         let erases = f64::from(device.erases().sum::<u32>()) / 16.0;
-        let lived = device.lived_cycles().unwrap().sum::<f64>() / 16.0;
+        let lived = device.effective_pec().unwrap().sum::<f64>() / 16.0;
         (erases, lived)
     };
     let (erases, lived) = run("ispe");

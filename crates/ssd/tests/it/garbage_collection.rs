@@ -233,7 +233,7 @@ fn old_data_and_often_read_blocks_move_and_are_counted() {
     let old = device.conditions(Lpn(5)).unwrap().retention;
     device.advance(Time(25_000_000_000)).unwrap();
     let counters = device.counters();
-    assert_eq!(counters.pages_moved[2], u64::from(device.plan().logical_pages) / 2, "every old page moved once");
+    assert_eq!(counters.pages_relocated[2], u64::from(device.plan().logical_pages) / 2, "every old page moved once");
     assert!(counters.blocks_erased > 0 && device.conditions(Lpn(5)).unwrap().retention < old);
     device.check_mapping().unwrap();
 
@@ -246,11 +246,11 @@ fn old_data_and_often_read_blocks_move_and_are_counted() {
         device.submit(request).unwrap();
     }
     device.advance(Time(1_000_000_000)).unwrap();
-    assert_eq!((device.counters().pages_moved[3], device.flash_page(Lpn(0))), (0, before));
+    assert_eq!((device.counters().pages_relocated[3], device.flash_page(Lpn(0))), (0, before));
     let last = Request { time: Time(2_000_000_000), offset: Bytes(0), bytes: Bytes(4096), op: Op::Read, queue: 0 };
     device.submit(last).unwrap();
     device.advance(Time(3_000_000_000)).unwrap();
-    assert_eq!(device.counters().pages_moved[3], 32, "the whole block moved");
+    assert_eq!(device.counters().pages_relocated[3], 32, "the whole block moved");
     assert_ne!(device.flash_page(Lpn(0)), before);
 }
 
@@ -290,9 +290,9 @@ fn dies_of_a_staggered_drive_collect_one_after_another() {
         // So much that a die opens a block and no more: the share of what is collected in the busiest eighth of it.
         let eighths: Vec<u64> = (0..8)
             .map(|_| {
-                let before = device.counters().blocks_moved.iter().sum::<u64>();
+                let before = device.counters().blocks_relocated.iter().sum::<u64>();
                 write(&mut device, 16 * 32, uniform(pages, "eighth"));
-                device.counters().blocks_moved.iter().sum::<u64>() - before
+                device.counters().blocks_relocated.iter().sum::<u64>() - before
             })
             .collect();
         let most = *eighths.iter().max().unwrap() as f64 / eighths.iter().sum::<u64>() as f64;

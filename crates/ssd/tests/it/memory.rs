@@ -55,10 +55,10 @@ fn measured_in_a_process_of_its_own() {
     }
     let grown = resident().unwrap() - before;
     let counters = device.counters();
-    let collected = counters.blocks_moved[0];
+    let collected = counters.blocks_relocated[0];
     assert!(collected > 0, "nothing was collected");
     let open = u64::from(layout.planes) * 2 * u64::from(layout.pages);
-    let changed = writes + counters.pages_moved.iter().sum::<u64>();
+    let changed = writes + counters.pages_relocated.iter().sum::<u64>();
     let stated = 32 * blocks + 8 * (counters.pages_programmed + open) + 64 * changed;
     // Lines come in chunks of 4 MiB, and the directory is backed page by page.
     let directory = pages / 4;

@@ -190,7 +190,7 @@ fn an_operation_that_ranks_better_goes_between_the_steps() {
         let config = with(name, &settings);
         let reads: Vec<(u64, u64)> = (0..200).map(|index| (1_000_000 + index * 4_000_000, index % 300)).collect();
         let (found, device) = play(&config, &reads);
-        assert!(device.counters().pages_moved.iter().sum::<u64>() > 50, "collection goes on");
+        assert!(device.counters().pages_relocated.iter().sum::<u64>() > 50, "collection goes on");
         // At most a sense, a program or an erase, and both changes of timing lie before each of its steps.
         let worst = *found.iter().max().unwrap();
         assert!(worst < 9 * alone + 3_500_000, "{name}: {worst} for {alone}");

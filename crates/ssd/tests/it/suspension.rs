@@ -342,15 +342,23 @@ struct Account {
     active: u64,
     times: u64,
     suspended: bool,
-    begun: u64,
+    reads_in_progress: u64,
     suspensions: u64,
 }
 
 impl Account {
     fn begin(&mut self, program: bool, start: Time, end: Time) {
         assert!(!self.suspended && start.0 >= self.end, "one operation at a time");
-        let (begun, suspensions) = (self.begun + 1, self.suspensions);
-        *self = Account { program, length: end.0 - start.0, since: start.0, end: end.0, begun, suspensions, ..*self };
+        let (reads_in_progress, suspensions) = (self.reads_in_progress + 1, self.suspensions);
+        *self = Account {
+            program,
+            length: end.0 - start.0,
+            since: start.0,
+            end: end.0,
+            reads_in_progress,
+            suspensions,
+            ..*self
+        };
         (self.done, self.setup, self.active, self.times) = (0, 0, 0, 0);
     }
 }
@@ -420,7 +428,7 @@ fn a_million_suspensions_lose_nothing_and_do_nothing_twice() {
     let account = ledger.0.borrow();
     assert_eq!(completed, requests);
     assert_eq!(
-        (account.begun, account.suspensions),
+        (account.reads_in_progress, account.suspensions),
         (counters.operations, counters.program_suspensions + counters.erase_suspensions)
     );
     assert!(counters.erase_suspensions > 1_000 && counters.blocks_erased > 100, "{counters:?}");

@@ -4,7 +4,7 @@
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
 use super::super::Device;
-use super::{Active, ERASE_ROW, PLANES, Phases, Work, lane_of, planes};
+use super::{Active, ERASE_ROW, PLANES, Phases, Work, planes, write_class_of};
 use crate::arena::OpId;
 use crate::probe::Probe;
 use crate::stats::{channel, die};
@@ -12,10 +12,10 @@ use crate::stats::{channel, die};
 impl<P: Probe> Device<P> {
     /// Erases the blocks that a lane's stream opens.
     pub(super) fn start_erase_opened(&mut self, die: usize, lead: usize) {
-        let set = self.company(die, lead, true);
-        let lane = lane_of(lead);
-        self.make_room(die, set, lane);
-        self.run_erase(die, Active::EraseOpened(lane, set), set);
+        let set = self.plane_group(die, lead, true);
+        let write_class = write_class_of(lead);
+        self.make_room(die, set, write_class);
+        self.run_erase(die, Active::EraseOpened(write_class, set), set);
     }
 
     /// Erases blocks that were reclaimed.
@@ -50,7 +50,7 @@ impl<P: Probe> Device<P> {
         let state = &mut self.dies[die];
         state.phases = phases;
         state.active = Some((erase, end));
-        state.work = Work { begun: start, runs_from: start, ..Work::default() };
+        state.work = Work { reads_in_progress: start, runs_from: start, ..Work::default() };
         self.die_enters(die, die::ERASE, None);
         self.probe.erase(start, end, DieId(die as u16), set);
         self.tell_phases(die);
@@ -58,7 +58,7 @@ impl<P: Probe> Device<P> {
 
     /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own.
     fn erase_phases(&mut self, die: usize, erase: Active) -> Option<Phases> {
-        let erasing = &self.ftl.lives.as_ref()?.eraser().erasing;
+        let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
         let mut blocks = [(0, 0); PLANES];
@@ -71,8 +71,8 @@ impl<P: Probe> Device<P> {
                     (blocks[count], next, count) = ((plane.0, block), self.ops[op].next, count + 1);
                 }
             }
-            Active::EraseOpened(lane, set) => {
-                let stream = usize::from(self.plan.space.stream[lane]);
+            Active::EraseOpened(write_class, set) => {
+                let stream = usize::from(self.plan.space.stream[write_class]);
                 for plane in planes(set) {
                     let plane = self.plan.layout.plane(DieId(die as u16), plane as u8);
                     (blocks[count], count) = ((plane.0, self.ftl.blocks.open_block(plane, stream)), count + 1);
@@ -109,8 +109,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    pub(super) fn opened_erased(&mut self, die: usize, lane: usize, set: u8) {
-        let stream = usize::from(self.plan.space.stream[lane]);
+    pub(super) fn opened_erased(&mut self, die: usize, write_class: usize, set: u8) {
+        let stream = usize::from(self.plan.space.stream[write_class]);
         for plane in planes(set) {
             self.open_block_erased(self.plan.layout.plane(DieId(die as u16), plane as u8), stream);
         }

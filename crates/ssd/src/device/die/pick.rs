@@ -4,21 +4,22 @@ use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::super::Device;
 use super::{
-    Active, DieState, ERASE_ROW, FIRST_LANE, HOST_PROGRAMS, PLANES, Pick, Priority, READS, lane_of, program_queue,
+    Active, DieState, ERASE_ROW, FIRST_WRITE_CLASS, HOST_PROGRAMS, PLANES, Pick, Priority, READS, program_queue,
+    write_class_of,
 };
 use crate::probe::Probe;
-use crate::space::lane;
+use crate::space::write_class;
 
 impl<P: Probe> Device<P> {
     /// Decides whether a program queue can start.
-    pub(super) fn judge(&mut self, die: usize, queue: usize) {
-        let (lane, plane) = (lane_of(queue), queue % PLANES);
-        let moved = lane == lane::MOVED || lane == lane::MOVED_AGAIN;
+    pub(super) fn update_eligibility(&mut self, die: usize, queue: usize) {
+        let (write_class, plane) = (write_class_of(queue), queue % PLANES);
+        let moved = write_class == write_class::RELOCATED || write_class == write_class::RELOCATED_AGAIN;
         let state = &self.dies[die];
         let len = state.queues[queue].len;
-        let whole =
-            len >= self.plan.unit_pages || (len > 0 && (state.forced >> queue & 1 != 0 || (!moved && self.draining())));
-        let stream = usize::from(self.plan.space.stream[lane]);
+        let whole = len >= self.plan.unit_pages
+            || (len > 0 && (state.flush_partial >> queue & 1 != 0 || (!moved && self.draining())));
+        let stream = usize::from(self.plan.space.stream[write_class]);
         let id = DieId(die as u16);
         let can = whole && self.ftl.blocks.room(self.plan.layout.plane(id, plane as u8), stream, moved);
         if whole && moved && !can {
@@ -34,14 +35,14 @@ impl<P: Probe> Device<P> {
     }
 
     /// Decides anew whether the programs of a plane can start: its room has changed.
-    pub(in crate::device) fn judge_plane(&mut self, die: DieId, plane: u8) {
+    pub(in crate::device) fn update_plane_eligibility(&mut self, die: DieId, plane: u8) {
         let column = 0x0101_0101_0101_0101u64 << plane;
         let mut queues = self.dies[usize::from(die.0)].waiting & column;
         while queues != 0 {
-            self.judge(usize::from(die.0), queues.trailing_zeros() as usize);
+            self.update_eligibility(usize::from(die.0), queues.trailing_zeros() as usize);
             queues &= queues - 1;
         }
-        self.touch(die);
+        self.mark_dirty(die);
     }
 
     /// Lets the partly filled program units of a die go, those of the given lanes.
@@ -53,21 +54,21 @@ impl<P: Probe> Device<P> {
 
     /// The same for one plane.
     pub(in crate::device) fn force_plane(&mut self, die: DieId, plane: u8, lanes: std::ops::Range<usize>) {
-        for lane in lanes {
-            let queue = program_queue(lane, plane.into());
+        for write_class in lanes {
+            let queue = program_queue(write_class, plane.into());
             // The last of these programs ends it: without any it would last, and pad the next page that comes.
             let state = &mut self.dies[usize::from(die.0)];
             if state.waiting >> queue & 1 != 0 {
-                state.forced |= 1 << queue;
-                self.judge(die.0.into(), queue);
+                state.flush_partial |= 1 << queue;
+                self.update_eligibility(die.0.into(), queue);
             }
         }
-        self.touch(die);
+        self.mark_dirty(die);
     }
 
     /// The die whose oldest program waits longest.
     pub(in crate::device) fn oldest_program_die(&self) -> Option<usize> {
-        let programs = FIRST_LANE * PLANES..ERASE_ROW * PLANES;
+        let programs = FIRST_WRITE_CLASS * PLANES..ERASE_ROW * PLANES;
         let oldest = |state: &DieState| state.queues[programs.clone()].iter().map(|q| q.head_seq).min();
         let (seq, die) = self.dies.iter().zip(0..).map(|(state, die)| (oldest(state), die)).min()?;
         (seq < Some(u64::MAX)).then_some(die)
@@ -101,7 +102,7 @@ impl<P: Probe> Device<P> {
         } else {
             self.exclusive(die, state.ready)
         };
-        ready = self.unheld(die, ready);
+        ready = self.eligible(die, ready);
         if state.suspended.is_some() {
             let may_sense = self.may_sense(state);
             return self.pick_suspended(die, u64::from(may_sense));
@@ -164,7 +165,7 @@ impl<P: Probe> Device<P> {
     /// The plane and the stream of a queue of programs.
     pub(super) fn stream_of(&self, die: usize, queue: usize) -> (PlaneId, usize) {
         let plane = self.plan.layout.plane(DieId(die as u16), (queue % PLANES) as u8);
-        (plane, self.plan.space.stream[lane_of(queue)].into())
+        (plane, self.plan.space.stream[write_class_of(queue)].into())
     }
 
     /// Whether what a queue starts next is an erase.
@@ -182,7 +183,8 @@ impl<P: Probe> Device<P> {
 
     /// Whether the programs of a queue take their data from the array.
     pub(super) fn copies_back(&self, queue: usize) -> bool {
-        self.plan.config.gc.copyback && (lane::MOVED..=lane::MOVED_AGAIN).contains(&lane_of(queue))
+        self.plan.config.gc.copyback
+            && (write_class::RELOCATED..=write_class::RELOCATED_AGAIN).contains(&write_class_of(queue))
     }
 
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
@@ -197,7 +199,7 @@ impl<P: Probe> Device<P> {
         };
         let plane = queue % PLANES;
         let waiting = state.queues[plane].head_seq.min(state.queues[plane + PLANES].head_seq);
-        waiting > barrier && (state.begun.is_empty() || self.oldest_begun(die, plane) > barrier)
+        waiting > barrier && (state.reads_in_progress.is_empty() || self.oldest_read_in_progress(die, plane) > barrier)
     }
 
     /// The priority of the program that the die would start.
@@ -212,7 +214,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The planes of the die whose programs go along with the leading queue's, as a set.
-    pub(super) fn company(&self, die: usize, lead: usize, erase: bool) -> u8 {
+    pub(super) fn plane_group(&self, die: usize, lead: usize, erase: bool) -> u8 {
         let mut set = 1u8 << (lead % PLANES);
         if self.plan.programs == PlanePrograms::Single {
             return set;
@@ -222,7 +224,7 @@ impl<P: Probe> Device<P> {
             self.ftl.blocks.next_place(plane, stream)
         };
         for plane in 0..self.plan.layout.planes_per_die as usize {
-            let queue = program_queue(lane_of(lead), plane);
+            let queue = program_queue(write_class_of(lead), plane);
             if self.dies[die].ready >> queue & 1 != 0
                 && place(queue) == place(lead)
                 && self.is_erase(die, queue) == erase

@@ -2,7 +2,7 @@
 //!
 //! A retry step is an operation of its own in the queue of its die, as old as its read, so that the scheduling order finds
 //! its place. From the first retry's sense to the end of the read its die is held: what ranks no better waits, since the
-//! die's references and timing are set for the retry. With planes that read by themselves, and the default timing, the
+//! die's reference and timing are set for the retry. With planes that read by themselves, and the default timing, the
 //! other planes' reads go on.
 //!
 //! With `read.pipeline = "cache-read"` the next step is queued as soon as one is sensed, and so begins when a page register
@@ -16,7 +16,7 @@
 
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Class, Failed, Predictor, References, Sensing};
+use schemes::{Class, Failed, Predictor, ReadReference, Sensing};
 use units::Span;
 
 use super::super::Device;
@@ -28,7 +28,7 @@ use crate::probe::{Event, Probe};
 
 /// The reads that a die is held for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::device) struct Held {
+pub(in crate::device) struct Reservation {
     /// Planes with such a read, and those of them where it is a host's.
     pub planes: u8,
     user: u8,
@@ -46,17 +46,17 @@ impl<P: Probe> Device<P> {
 
     /// Which of the ready queues of a die may start something while it is held for retries.
     #[inline]
-    pub(super) fn unheld(&self, die: usize, ready: u64) -> u64 {
-        if self.dies[die].held.planes == 0 { ready } else { self.unheld_of(die, ready) }
+    pub(super) fn eligible(&self, die: usize, ready: u64) -> u64 {
+        if self.dies[die].reserved.planes == 0 { ready } else { self.eligible_while_reserved(die, ready) }
     }
 
     #[cold]
-    fn unheld_of(&self, die: usize, ready: u64) -> u64 {
+    fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
         let state = &self.dies[die];
-        let rank = self.ranks[if state.held.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
+        let rank = self.ranks[if state.reserved.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
         let mut allowed: u64 = self.rank_masks[..usize::from(rank)].iter().sum();
         if self.plan.reads == PlaneReads::Independent && self.plan.config.read.sensing == Sensing::Default {
-            let others = u64::from(!state.held.planes);
+            let others = u64::from(!state.reserved.planes);
             allowed |= others | others << PLANES;
         }
         ready & allowed | self.retries(die)
@@ -79,10 +79,10 @@ impl<P: Probe> Device<P> {
 
     /// Whether a host's read is being retried on a die.
     pub(super) fn retries_user_read(&self, die: usize) -> bool {
-        self.dies[die].held.user != 0
+        self.dies[die].reserved.user != 0
     }
 
-    /// What a die senses for first: the references where the read begins.
+    /// What a die senses for first: the reference where the read begins.
     pub(super) fn first_sense(&mut self, id: OpId) -> Sense {
         if !self.plan.config.read.start.tracks() {
             return Sense::FIRST;
@@ -91,7 +91,7 @@ impl<P: Probe> Device<P> {
         let last = self.tracked.get(&place).copied();
         let read = &self.plan.config.read;
         let step = read.start.step(last, read.next.walks());
-        Sense { references: References::Step(step), start: step, ..Sense::FIRST }
+        Sense { v_ref: ReadReference::Step(step), start: step, ..Sense::FIRST }
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
@@ -118,7 +118,7 @@ impl<P: Probe> Device<P> {
         let sense = self.ops[id].sense;
         let (once, less) = self.sense_once(id);
         let read = &self.plan.config.read;
-        let all = once * u64::from(read.next.senses(sense.references, sense.again));
+        let all = once * u64::from(read.next.senses(sense.v_ref, sense.on_die_retry));
         (if read.predictor.looks_on_die(sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
@@ -127,13 +127,13 @@ impl<P: Probe> Device<P> {
         let layout = self.plan.layout;
         let full = self.plan.timings.read(&layout, ppn);
         let kind = layout.page_type(ppn);
-        if sense.references == References::Sentinel {
+        if sense.v_ref == ReadReference::Sentinel {
             // One boundary.
             let senses =
                 self.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
         }
-        if !self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated) {
+        if !self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
             return (full, 0);
         }
         let conditions = self.conditions_of(id);
@@ -145,7 +145,7 @@ impl<P: Probe> Device<P> {
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
     pub(super) fn set_timing(&mut self, die: usize, shorter: u32) -> Span {
-        let held = &mut self.dies[die].held;
+        let held = &mut self.dies[die].reserved;
         if held.shorter == shorter {
             return Span::ZERO;
         }
@@ -157,7 +157,7 @@ impl<P: Probe> Device<P> {
     /// A retry is sensed: its die is held.
     pub(super) fn hold(&mut self, id: OpId) {
         let PageOp { die, plane, class, seq, .. } = self.ops[id];
-        let held = &mut self.dies[usize::from(die.0)].held;
+        let held = &mut self.dies[usize::from(die.0)].reserved;
         let bit = 1 << plane;
         held.planes |= bit;
         held.user = if class == Class::UserRead { held.user | bit } else { held.user & !bit };
@@ -165,56 +165,63 @@ impl<P: Probe> Device<P> {
     }
 
     /// Ends the hold of a plane.
-    pub(super) fn let_loose(&mut self, die: usize, plane: usize) {
-        let held = &mut self.dies[die].held;
+    pub(super) fn release_plane(&mut self, die: usize, plane: usize) {
+        let held = &mut self.dies[die].reserved;
         held.planes &= !(1 << plane);
         held.user &= !(1 << plane);
     }
 
-    /// The next references of a read, if there are any, and whether all are tried again with the default timing.
-    fn next_step(&self, id: OpId) -> Option<(References, bool)> {
+    /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
+    fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = self.ops[id];
         let outcomes = self.outcomes.as_ref()?;
         let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.plan.layout.unpack(ppn).page));
-        let next = |references: References| {
-            self.plan.config.read.next.after(Failed { start: sense.start, references, last, sentinel })
+        let next = |v_ref: ReadReference| {
+            self.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
-        match next(sense.references) {
-            Some(references) => Some((references, sense.repeated)),
-            // AR2: everything has failed with the reduced tPRE; the first references were sensed with the default one.
-            None if self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated) => {
-                next(References::Step(sense.start)).map(|references| (references, true))
+        match next(sense.v_ref) {
+            Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),
+            // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
+            None if self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) => {
+                next(ReadReference::Step(sense.start)).map(|v_ref| (v_ref, true))
             }
             None => None,
         }
     }
 
     /// Queues the next step of a read, as old as it is.
-    fn queue_step(&mut self, id: OpId, references: References, repeated: bool) {
+    fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
         let op = &mut self.ops[id];
         let sense = op.sense;
-        op.sense =
-            Sense { references, repeated, tries: sense.tries + 1, again: false, followed: false, took: 0, ..sense };
+        op.sense = Sense {
+            v_ref,
+            t_pre_fallback,
+            attempt: sense.attempt + 1,
+            on_die_retry: false,
+            speculated: false,
+            took: 0,
+            ..sense
+        };
         let (die, queue) = (op.die, Self::read_queue(op));
         self.waits(id);
         let state = &mut self.dies[usize::from(die.0)];
         state.queues[queue].insert(&mut self.ops, id);
         state.ready |= 1 << queue;
-        self.touch(die);
+        self.mark_dirty(die);
     }
 
     /// A page stands in a register: with CACHE READ the next step follows at once.
-    pub(super) fn run_ahead(&mut self, id: OpId) {
+    pub(super) fn issue_speculative(&mut self, id: OpId) {
         let op = self.ops[id];
         // What the sentinel's cells say is not known before they are in the controller.
-        let known = op.sense.references != References::Sentinel;
-        if self.plan.config.read.pipeline.runs_ahead(op.sense.is_retry())
+        let known = op.sense.v_ref != ReadReference::Sentinel;
+        if self.plan.config.read.pipeline.speculates(op.sense.is_retry())
             && known
-            && let Some((references, repeated)) = self.next_step(id)
+            && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
         {
-            self.ops[id].sense.followed = true;
+            self.ops[id].sense.speculated = true;
             let ahead = self.ops.insert(op);
-            self.queue_step(ahead, references, repeated);
+            self.queue_step(ahead, v_ref, t_pre_fallback);
         }
     }
 
@@ -238,9 +245,9 @@ impl<P: Probe> Device<P> {
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
     /// and senses the page again by itself.
-    pub(super) fn foresee(&mut self, id: OpId) -> Option<Span> {
+    pub(super) fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
         let sense = self.ops[id].sense;
-        if sense.references == References::Sentinel {
+        if sense.v_ref == ReadReference::Sentinel {
             self.ops[id].sense.fate = Fate::Uncorrectable;
             return None;
         }
@@ -255,17 +262,17 @@ impl<P: Probe> Device<P> {
             self.counters.predicted_failures += u64::from(predicted);
             self.counters.predictions_right += u64::from(predicted != corrected);
         }
-        if predictor.senses_again(predicted, sense.is_repeat())
-            && let Some((references, repeated)) = self.next_step(id)
+        if predictor.retries_on_die(predicted, sense.is_repeat())
+            && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
         {
-            self.ops[id].sense = Sense { references, repeated, again: true, ..self.ops[id].sense };
+            self.ops[id].sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..self.ops[id].sense };
             let (took, _) = self.sense_time(id);
             self.ops[id].sense.took += took.0 as u32;
             let PageOp { ppn, die, seq, sense, .. } = self.ops[id];
             let end = self.now + took;
             self.probe.sense(self.now, end, die, ppn);
             if P::EXPLAINS {
-                self.probe.explain(self.now, Event::SensesAgain { part: seq, tries: sense.tries, ends: end, ppn });
+                self.probe.explain(self.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn });
             }
             return Some(took);
         }
@@ -280,45 +287,45 @@ impl<P: Probe> Device<P> {
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
     fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = self.ops[id];
-        let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.repeated);
-        let tries = u64::from(sense.tries) << 1 | u64::from(sense.again);
+        let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback);
+        let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
         let ecc = &self.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
         let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| sense.is_repeat()));
         let (corrected, mut predicted, usual) = match self.plan.code.clone() {
             None => {
                 let read = sense.read;
-                let corrected = match sense.references {
-                    References::Step(step) => read.by(step, reduced),
+                let corrected = match sense.v_ref {
+                    ReadReference::Step(step) => read.by(step, reduced),
                     _ => read.first != UNCORRECTABLE && !(reduced && read.weak),
                 };
                 (corrected, !corrected, t_decode)
             }
             Some(code) => {
                 let codewords = u64::from(bus_bytes).div_ceil(codeword) as u32;
-                let sensed = match sense.references {
-                    References::Step(step) if sense.is_repeat() => Sensed::Retry(step),
-                    References::Step(step) => Sensed::First(step),
-                    _ => Sensed::Best,
+                let sensed = match sense.v_ref {
+                    ReadReference::Step(step) if sense.is_repeat() => Sensed::Retry(step),
+                    ReadReference::Step(step) => Sensed::First(step),
+                    _ => Sensed::NearOptimal,
                 };
                 let rber = self.rber(id, sensed, reduced).map_or(0.0, |(rber, _)| rber);
                 let (block, page) = self.place_of(id);
                 let (outcomes, kib) = (self.outcomes.as_ref(), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
-                let page = code.page(rbers, self.draws.entity(seq).entity(tries));
+                let page = code.page(rbers, self.draws.entity(seq).entity(attempt));
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
         if let Some(accuracy) = self.plan.config.read.prediction_accuracy {
-            let wrong = self.draws.entity(seq).uniform(tries) >= accuracy.0;
+            let wrong = self.draws.entity(seq).uniform(attempt) >= accuracy.0;
             predicted = !corrected ^ wrong;
         }
         let decoding = if corrected { t_retried.unwrap_or(usual) } else { t_failed.unwrap_or(usual) };
         (corrected, predicted, decoding)
     }
 
-    /// The raw bit error rate of an operation's page sensed with some references, and the table's step next to its best ones.
+    /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.
     fn rber(&mut self, id: OpId, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
@@ -334,32 +341,32 @@ impl<P: Probe> Device<P> {
     /// A page has been decoded: whether its data is there, none where the read goes on.
     #[inline]
     pub(in crate::device) fn corrected(&mut self, id: OpId) -> Option<bool> {
-        if self.outcomes.is_none() { Some(true) } else { self.judged(id) }
+        if self.outcomes.is_none() { Some(true) } else { self.on_decode_result(id) }
     }
 
-    fn judged(&mut self, id: OpId) -> Option<bool> {
-        if self.ops[id].sense.fate == Fate::Void {
+    fn on_decode_result(&mut self, id: OpId) -> Option<bool> {
+        if self.ops[id].sense.fate == Fate::Cancelled {
             self.ops.release(id);
             return None;
         }
         let sense = self.ops[id].sense;
         if sense.fate == Fate::Corrected {
-            self.counters.retry_steps += u64::from(sense.tries);
+            self.counters.retry_steps += u64::from(sense.attempt);
             self.counters.pages_retried += u64::from(sense.is_retry());
-            self.counters.reads_repeated += u64::from(sense.repeated);
-            self.steps.record(sense.tries.into());
+            self.counters.reads_repeated += u64::from(sense.t_pre_fallback);
+            self.steps.record(sense.attempt.into());
             if self.plan.config.read.start.tracks() {
                 self.track(id);
             }
             self.read_ended(id);
             return Some(true);
         }
-        if sense.followed {
+        if sense.speculated {
             self.ops.release(id);
             return None;
         }
-        if let Some((references, repeated)) = self.next_step(id) {
-            self.queue_step(id, references, repeated);
+        if let Some((v_ref, t_pre_fallback)) = self.next_step(id) {
+            self.queue_step(id, v_ref, t_pre_fallback);
             return None;
         }
         // Decodings differ in length: an earlier step may still be decoded. The read ends with the last of them.
@@ -371,21 +378,21 @@ impl<P: Probe> Device<P> {
             self.ops.release(ended);
             return None;
         }
-        self.counters.retry_steps += u64::from(sense.tries);
+        self.counters.retry_steps += u64::from(sense.attempt);
         self.counters.pages_retried += u64::from(sense.is_retry());
         self.counters.pages_unreadable += 1;
-        self.steps.record(sense.tries.into());
+        self.steps.record(sense.attempt.into());
         self.read_ended(id);
         Some(false)
     }
 
-    /// Keeps the step that has read a page, or the one next to the references that have.
+    /// Keeps the step that has read a page, or the one next to the reference that have.
     fn track(&mut self, id: OpId) {
         let Some(place) = self.similar(id) else { return };
         let sense = self.ops[id].sense;
-        let step = match sense.references {
-            References::Step(step) => step,
-            _ => self.rber(id, Sensed::Best, false).map_or(sense.read.first, |(_, best)| best),
+        let step = match sense.v_ref {
+            ReadReference::Step(step) => step,
+            _ => self.rber(id, Sensed::NearOptimal, false).map_or(sense.read.first, |(_, best)| best),
         };
         self.tracked.insert(place, step);
     }
@@ -394,11 +401,11 @@ impl<P: Probe> Device<P> {
     fn read_ended(&mut self, id: OpId) {
         let PageOp { die, plane, seq, sense, .. } = self.ops[id];
         let (die, plane) = (usize::from(die.0), usize::from(plane));
-        let begun = &mut self.dies[die].begun;
-        if let Some(place) = begun.iter().position(|(other, _)| *other == seq) {
-            begun.swap_remove(place);
+        let reads_in_progress = &mut self.dies[die].reads_in_progress;
+        if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {
+            reads_in_progress.swap_remove(place);
         }
-        self.touch(DieId(die as u16));
+        self.mark_dirty(DieId(die as u16));
         if !sense.is_retry() {
             return;
         }
@@ -406,12 +413,12 @@ impl<P: Probe> Device<P> {
         let channel = usize::from(self.dies[die].channel);
         for op in self.channels[channel].ecc.pages() {
             let earlier = &mut self.ops[op];
-            if (earlier.seq, usize::from(earlier.die.0)) == (seq, die) && earlier.sense.tries < sense.tries {
-                earlier.sense.fate = Fate::Void;
+            if (earlier.seq, usize::from(earlier.die.0)) == (seq, die) && earlier.sense.attempt < sense.attempt {
+                earlier.sense.fate = Fate::Cancelled;
             }
         }
-        let reset = if sense.followed { self.take_back(id) } else { Span::ZERO };
-        let held = self.dies[die].held;
+        let reset = if sense.speculated { self.cancel_speculation(id) } else { Span::ZERO };
+        let held = self.dies[die].reserved;
         if held.planes >> plane & 1 == 0 || held.by[plane] != seq {
             return;
         }
@@ -423,7 +430,7 @@ impl<P: Probe> Device<P> {
         let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
         let set = if last && held.shorter != 0 && !busy { self.set_timing(die, 0) } else { Span::ZERO };
         if reset + set == Span::ZERO || busy {
-            return self.let_loose(die, plane);
+            return self.release_plane(die, plane);
         }
         let state = &mut self.dies[die];
         state.sensing |= 1 << plane;
@@ -441,7 +448,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
-    fn take_back(&mut self, id: OpId) -> Span {
+    fn cancel_speculation(&mut self, id: OpId) -> Span {
         let PageOp { die, plane, seq, .. } = self.ops[id];
         let (place, bit) = (usize::from(plane), 1u8 << plane);
         let queue = Self::read_queue(&self.ops[id]);
@@ -472,7 +479,7 @@ impl<P: Probe> Device<P> {
                 state.page_op[place] = None;
             } else {
                 wasted += took;
-                self.ops[op].sense.fate = Fate::Void;
+                self.ops[op].sense.fate = Fate::Cancelled;
             }
         } else if state.page_full & state.cache_full & bit != 0
             && let Some(op) = of_read_there
@@ -496,8 +503,8 @@ impl<P: Probe> Device<P> {
             self.register_freed(die, plane);
         }
         let mut void = |ops: &mut Ops, op: OpId| {
-            if op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Void {
-                ops[op].sense.fate = Fate::Void;
+            if op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Cancelled {
+                ops[op].sense.fate = Fate::Cancelled;
                 self.counters.speculative_senses += 1;
                 wasted += Span(ops[op].sense.took.into());
             }
@@ -513,21 +520,21 @@ impl<P: Probe> Device<P> {
     }
 
     /// The oldest read of a plane that has been begun and may have to sense its page again.
-    pub(super) fn oldest_begun(&self, die: usize, plane: usize) -> u64 {
-        let begun = self.dies[die].begun.iter().filter(|(_, on)| usize::from(*on) == plane);
-        begun.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
+    pub(super) fn oldest_read_in_progress(&self, die: usize, plane: usize) -> u64 {
+        let reads_in_progress = self.dies[die].reads_in_progress.iter().filter(|(_, on)| usize::from(*on) == plane);
+        reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
     }
 
     /// The planes of a die that are held, where nothing could ever end it.
-    pub(super) fn held_for_ever(&self, die: usize) -> bool {
-        self.dies[die].held.planes != 0 && self.idle()
+    pub(super) fn reserved_for_ever(&self, die: usize) -> bool {
+        self.dies[die].reserved.planes != 0 && self.idle()
     }
 
     /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
     pub(super) fn exclusive(&self, die: usize, ready: u64) -> u64 {
         let state = &self.dies[die];
-        let held = state.held.planes;
-        let begun = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
-        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & begun }
+        let held = state.reserved.planes;
+        let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
+        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & reads_in_progress }
     }
 }

@@ -4,7 +4,7 @@
 //! operation goes on. The data of a suspended program is in the chip's shadow buffer, or is sent again over the bus.
 
 use nand::DieId;
-use schemes::{Class, Goes, InPhase, LetsGo};
+use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Span, Time};
 
 use super::super::Device;
@@ -60,22 +60,22 @@ impl Phases {
 
     /// Whether `position` is in a pulse, where its phase began and where it ends, and the number of the pulse.
     fn phase(&self, position: u64) -> (bool, u64, u64, u64) {
-        let (mut begun, mut number) = (0, 1);
+        let (mut reads_in_progress, mut number) = (0, 1);
         for (pulse, loops) in &self.pulses {
             let cycle = pulse.0 + self.verify.0;
             let all = cycle * u64::from(*loops);
-            if position < begun + all {
-                number += (position - begun) / cycle;
-                begun += (position - begun) / cycle * cycle;
-                let verify = begun + pulse.0;
+            if position < reads_in_progress + all {
+                number += (position - reads_in_progress) / cycle;
+                reads_in_progress += (position - reads_in_progress) / cycle * cycle;
+                let verify = reads_in_progress + pulse.0;
                 let pulses = position < verify;
-                let (from, to) = if pulses { (begun, verify) } else { (verify, begun + cycle) };
+                let (from, to) = if pulses { (reads_in_progress, verify) } else { (verify, reads_in_progress + cycle) };
                 return (pulses, from, to, number);
             }
-            begun += all;
+            reads_in_progress += all;
             number += u64::from(*loops);
         }
-        (false, begun, begun, number)
+        (false, reads_in_progress, reads_in_progress, number)
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn slower(span: Span, factor: f64) -> Span {
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::device) struct Work {
     /// When it began, in the array.
-    pub begun: Time,
+    pub reads_in_progress: Time,
     /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
     pub runs_from: Time,
     /// Where in its phases [ns].
@@ -123,7 +123,7 @@ impl<P: Probe> Device<P> {
         let state = &self.dies[die];
         let Some((active, end)) = state.active else { return };
         let room = state.loaded.is_none() || self.plan.config.chip.shadow_buffer;
-        let free = state.letting_go.is_none() && room && state.exclusive == 0;
+        let free = state.suspend_pending.is_none() && room && state.exclusive == 0;
         if !self.plan.suspends || !free || state.ready & USER_READS == 0 {
             return;
         }
@@ -139,40 +139,44 @@ impl<P: Probe> Device<P> {
         let (after, position, before) = if self.now < work.runs_from {
             if work.suspensions == 0 {
                 // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
-                self.dies[die].begins = Some(work.runs_from);
+                self.dies[die].pulses_begin = Some(work.runs_from);
                 return;
             }
             // Suspended again before it has got on.
             (reset, work.position, work.before)
         } else {
             let position = work.position + self.now.since(work.runs_from).0;
-            let (pulse, begun, ends, _) = phases.phase(position);
+            let (pulse, reads_in_progress, ends, _) = phases.phase(position);
             let at = InPhase { pulse, left: Span(ends - position), reset };
-            let Some((after, goes)) = self.lets_go(class, at) else { return };
+            let Some((after, goes)) = self.suspend_point(class, at) else { return };
             match goes {
-                Goes::On => (after, ends, Span::ZERO),
-                Goes::Again => (after, begun, Span::ZERO),
-                Goes::AgainAfterVerify => (after, begun, verify),
-                Goes::OnWithTheRest => (after, position, reset),
+                ResumeMode::NextPhase => (after, ends, Span::ZERO),
+                ResumeMode::RepeatPhase => (after, reads_in_progress, Span::ZERO),
+                ResumeMode::VerifyThenRepeat => (after, reads_in_progress, verify),
+                ResumeMode::RestOfPhase => (after, position, reset),
             }
         };
         if self.now + after >= end || position >= total {
             return; // It ends before it could be suspended.
         }
         let state = &mut self.dies[die];
-        state.letting_go = Some(self.now + after);
+        state.suspend_pending = Some(self.now + after);
         (state.work.position, state.work.before) = (position, before);
     }
 
-    fn lets_go(&self, class: Class, at: InPhase) -> LetsGo {
+    fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
         let schedule = &self.plan.config.schedule;
-        if class == Class::Erase { schedule.suspend_erase.lets_go(at) } else { schedule.suspend_program.lets_go(at) }
+        if class == Class::Erase {
+            schedule.suspend_erase.suspend_point(at)
+        } else {
+            schedule.suspend_program.suspend_point(at)
+        }
     }
 
     /// The array is free for reads.
     pub(super) fn suspended(&mut self, die: usize) {
         let state = &mut self.dies[die];
-        state.letting_go = None;
+        state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
         state.suspended = Some(active);
         state.work.suspensions += 1;
@@ -249,7 +253,7 @@ impl<P: Probe> Device<P> {
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.
     pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
         let state = &self.dies[die];
-        let mut reads = self.unheld(die, state.ready) & USER_READS;
+        let mut reads = self.eligible(die, state.ready) & USER_READS;
         if self.write_queue_full {
             // What has begun is brought to its end.
             reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
@@ -270,7 +274,7 @@ impl<P: Probe> Device<P> {
         let time = self.plan.t_command * u64::from(program.planes.count_ones()) + self.plan.t_dma(page) * pages;
         let ready = self.occupy(channel, time, channel::WRITE_DATA);
         self.go_on(die, ready.since(self.now));
-        self.review(die);
+        self.reschedule(die);
     }
 
     /// Counts what suspensions have added to an operation that ends now.
@@ -285,6 +289,6 @@ impl<P: Probe> Device<P> {
             (None, Active::Erase(_) | Active::EraseOpened(..)) => self.plan.timings.erase,
         };
         self.counters.suspended_nominal_ns += nominal.0;
-        self.counters.suspended_ns += self.now.since(work.begun).0;
+        self.counters.suspended_ns += self.now.since(work.reads_in_progress).0;
     }
 }

@@ -6,8 +6,8 @@ use nand::model::outcomes::{ARCHETYPES, Archetypes, Reading};
 use nand::{Layout, PlaneId};
 use units::Stream;
 
-use crate::config::{LivedUnder, Plan};
-use crate::lifetime::{Erase, Eraser, Life};
+use crate::config::{Plan, WornUnder};
+use crate::lifetime::{Erase, Eraser, WearState};
 
 /// Cycles in which lives before the run are stepped.
 const STEP: u32 = 50;
@@ -16,8 +16,8 @@ const LONGEST: usize = 2_000;
 
 /// What a block's erases have made of it.
 #[derive(Clone, Copy, Debug)]
-struct Lived {
-    life: Life,
+struct BlockWear {
+    state: WearState,
     /// The cycles of the conventional scheme that would have left as much wear.
     cycles: f32,
     /// Errors per KiB that its last erase adds to the worst of its pages.
@@ -26,25 +26,25 @@ struct Lived {
     exhausted: bool,
 }
 
-const _: () = assert!(size_of::<Lived>() == 32, "the stated memory of a block's lived wear");
+const _: () = assert!(size_of::<BlockWear>() == 32, "the stated memory of a block's lived wear");
 
 /// The blocks' lives. Memory: 32 bytes a block.
-pub(crate) struct Lives {
+pub(crate) struct WearTable {
     layout: Layout,
     eraser: Eraser,
     archetypes: Archetypes,
     blocks: Vec<BlockErase>,
     /// By archetype: wear after every [`STEP`] cycles of the conventional scheme.
     conventional: Vec<Vec<f64>>,
-    lived: Vec<Lived>,
+    blocks_wear: Vec<BlockWear>,
     /// By wordline: the share of the erases' stress that reaches it.
     shares: Vec<f64>,
     draws: Stream,
 }
 
-impl Lives {
+impl WearTable {
     /// Where erases go pulse by pulse, blocks that have lived for `age.pec` cycles.
-    pub fn new(plan: &Plan, seed: u64) -> Option<Lives> {
+    pub fn new(plan: &Plan, seed: u64) -> Option<WearTable> {
         let (eraser, layout) = (plan.eraser.clone()?, plan.layout);
         let Some(Reading::Virtual(chip)) = plan.reading() else { return None };
         let pec = plan.config.age.pec.0;
@@ -54,25 +54,25 @@ impl Lives {
         let draws = Stream::new(seed, "mispredictions");
         let conventional: Vec<Vec<f64>> = blocks.iter().map(|block| conventional(erasing, block)).collect();
         let before = |(number, block): (u64, &BlockErase)| {
-            let (mut life, draws) = (Life::default(), draws.entity(number));
-            match plan.config.age.lived {
-                LivedUnder::Scheme => (0..pec).step_by(STEP as usize).for_each(|at| {
-                    eraser.cycle(block, &mut life, at, STEP.min(pec - at), draws.uniform(at.into()));
+            let (mut state, draws) = (WearState::default(), draws.entity(number));
+            match plan.config.age.worn_under {
+                WornUnder::Scheme => (0..pec).step_by(STEP as usize).for_each(|at| {
+                    eraser.cycle(block, &mut state, at, STEP.min(pec - at), draws.uniform(at.into()));
                 }),
-                LivedUnder::Ispe => {
-                    life.wear = wear_of(&conventional[number as usize], pec);
-                    let loops = erasing.loops_for(erasing.least_grains(erasing.needed(block, life.wear)));
-                    life.before = loops.min(erasing.loops) - 1;
+                WornUnder::Ispe => {
+                    state.wear = wear_of(&conventional[number as usize], pec);
+                    let loops = erasing.loops_for(erasing.least_grains(erasing.needed(block, state.wear)));
+                    state.before = loops.min(erasing.loops) - 1;
                 }
             }
             // The erase before the data was written.
-            let last = eraser.cycle(block, &mut life, pec, 0, draws.uniform(pec.into()));
-            let cycles = cycles(&conventional[number as usize], life.wear) as f32;
-            Lived { life, cycles, added: eraser.added_errors(&last, pec) as f32, exhausted: false }
+            let last = eraser.cycle(block, &mut state, pec, 0, draws.uniform(pec.into()));
+            let cycles = cycles(&conventional[number as usize], state.wear) as f32;
+            BlockWear { state, cycles, added: eraser.added_errors(&last, pec) as f32, exhausted: false }
         };
-        let start: Vec<Lived> = (0..).zip(&blocks).map(before).collect();
+        let start: Vec<BlockWear> = (0..).zip(&blocks).map(before).collect();
         let all = (0..layout.planes).flat_map(|plane| (0..layout.blocks).map(move |block| (plane, block)));
-        let lived = all.map(|(plane, block)| start[archetypes.of(plane, block)]).collect();
+        let blocks_wear = all.map(|(plane, block)| start[archetypes.of(plane, block)]).collect();
         let wordlines = layout.pages.div_ceil(layout.bits);
         let share = |wordline: u32| {
             let own = u64::from(wordline) * u64::from(chip.variation.block_wordlines()) / u64::from(wordlines);
@@ -81,7 +81,7 @@ impl Lives {
         };
         let shares = (0..wordlines).map(share).collect();
         let draws = draws.entity(ARCHETYPES);
-        Some(Lives { layout, archetypes, blocks, conventional, lived, shares, draws, eraser })
+        Some(WearTable { layout, archetypes, blocks, conventional, blocks_wear, shares, draws, eraser })
     }
 
     /// Erases a block for the cycle `pec`.
@@ -89,9 +89,9 @@ impl Lives {
         let index = self.layout.block_index(plane, block);
         let draw = self.draws.entity(index as u64).uniform(pec.into());
         let archetype = self.archetypes.of(plane.0, block);
-        let lived = &mut self.lived[index];
-        let erase = self.eraser.cycle(&self.blocks[archetype], &mut lived.life, pec, 1, draw);
-        lived.cycles = cycles(&self.conventional[archetype], lived.life.wear) as f32;
+        let lived = &mut self.blocks_wear[index];
+        let erase = self.eraser.cycle(&self.blocks[archetype], &mut lived.state, pec, 1, draw);
+        lived.cycles = cycles(&self.conventional[archetype], lived.state.wear) as f32;
         lived.added = self.eraser.added_errors(&erase, pec) as f32;
         lived.exhausted = erase.exhausted;
         erase
@@ -99,7 +99,7 @@ impl Lives {
 
     /// Whether all loops did not suffice for the last erase of a block.
     pub fn exhausted(&self, plane: PlaneId, block: u32) -> bool {
-        self.lived[self.layout.block_index(plane, block)].exhausted
+        self.blocks_wear[self.layout.block_index(plane, block)].exhausted
     }
 
     /// How blocks are erased.
@@ -111,14 +111,14 @@ impl Lives {
     /// per KiB that the block's last erase adds to it.
     #[inline]
     pub fn of_page(&self, plane: PlaneId, block: u32, page: u32, pec: u32) -> (u32, f64) {
-        let lived = self.lived[self.layout.block_index(plane, block)];
+        let lived = self.blocks_wear[self.layout.block_index(plane, block)];
         let share = self.shares[(page / self.layout.bits) as usize];
         let cycles = if share == 1.0 {
             f64::from(lived.cycles)
         } else {
             // Programs stress all wordlines alike.
             let programs = self.eraser.erasing.program_stress / 1e3 * f64::from(pec);
-            let wear = programs + share * (lived.life.wear - programs).max(0.0);
+            let wear = programs + share * (lived.state.wear - programs).max(0.0);
             cycles(&self.conventional[self.archetypes.of(plane.0, block)], wear)
         };
         (cycles.round() as u32, f64::from(lived.added))
@@ -127,7 +127,7 @@ impl Lives {
     /// The wear of the blocks of a plane, as cycles of the conventional scheme.
     pub fn cycles(&self, plane: PlaneId) -> impl Iterator<Item = f64> {
         let first = self.layout.block_index(plane, 0);
-        self.lived[first..first + self.layout.blocks as usize].iter().map(|lived| f64::from(lived.cycles))
+        self.blocks_wear[first..first + self.layout.blocks as usize].iter().map(|lived| f64::from(lived.cycles))
     }
 }
 
