@@ -195,7 +195,7 @@ def test_the_statistics_of_retries_say_what_the_schemes_do() -> None:
     assert steps == sorted(steps)
     assert steps[0] == 0
     assert 0 < baseline["flash.retry.share"] < 1
-    for name in ("speculative", "speculative_time", "set_features", "tracked", "repeated"):
+    for name in ("speculative", "speculative_time", "set_features", "tracked", "t_pre_fallbacks"):
         assert baseline[f"flash.retry.{name}"] == 0, name
     assert baseline["energy.speculative"] == 0
     # PR2 senses in vain, which is part of the sensing and makes a read dearer.
@@ -205,7 +205,7 @@ def test_the_statistics_of_retries_say_what_the_schemes_do() -> None:
     assert pr2["energy.per_read"] > baseline["energy.per_read"] > ar2["energy.per_read"]
     assert ar2["flash.retry.set_features"] > 0
     assert pso["flash.retry.tracked"] > 0
-    assert play("ar2", rpt_error=-8000)["flash.retry.repeated"] > 0
+    assert play("ar2", rpt_error=-8000)["flash.retry.t_pre_fallbacks"] > 0
     lost = play("baseline", age="pec=3000,retention=90mo")
     assert 0 < lost["host.uncorrectable"] <= lost["flash.retry.unreadable"]
 

@@ -32,7 +32,7 @@ def test_the_json_holds_what_the_contract_says(cli: Cli) -> None:
             part["latency_ns"][k] for k in LATENCIES[1:]
         )
     assert {"reads", "programs", "erases"} <= set(data["flash"])
-    assert {"waf", "gc_runs", "pages_moved"} <= set(data["ftl"])
+    assert {"waf", "gc_runs", "pages_relocated"} <= set(data["ftl"])
     assert {"channel", "die"} <= set(data["usage"])
     assert list(data["process"]) == ["wall_s", "peak_rss_bytes"]
     assert 5 << 20 < data["process"]["peak_rss_bytes"] < 1 << 30

@@ -225,7 +225,7 @@ def test_the_default_device_is_what_its_keys_say(load: Load) -> None:
     assert found["wear"] == {"free_block": "least-worn", "static_spread": 100}
     # An entry of MQSim has (2 x 26 + 16) / 8 = 8.5 bytes, 9 in whole ones: as many entries of 8.
     assert found["mapping"] == {
-        "table": "cached", "cache": f"{2097152 // 9 * 8}B", "line": "8B", "entry": "8B", "sharing": "shared",
+        "table": "cached", "cache": f"{2097152 // 9 * 8}B", "entry_group": "8B", "entry": "8B", "sharing": "shared",
     }  # fmt: skip
     assert found["age"] == {"fill": 0.0}
 

@@ -84,7 +84,7 @@ KEYS = [
         ("Ideal_Mapping_Table", "mapping.table", "false", "true: `ideal`; false: `cached`"),
         (
             "CMT_Capacity",
-            "mapping.cache, mapping.entry, mapping.line",
+            "mapping.cache, mapping.entry, mapping.entry_group",
             "2097152",
             "so many entries as in MQSim, whose entries are ⌈(2 log₂ pages + sectors a page) / 8⌉ bytes",
         ),
@@ -647,7 +647,7 @@ class _Drive:
         return {
             "table": "cached",
             "cache": f"{self.device.whole('CMT_Capacity') // entry * 8}B",
-            "line": "8B",
+            "entry_group": "8B",
             "entry": "8B",
             "sharing": "shared" if shared == "SHARED" else "partitioned",
         }

@@ -136,7 +136,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
                 f"{flash.programs:,}",
                 f"{flash.erases:,}",
                 "-" if result.ftl.waf is None else f"{result.ftl.waf:.3f}",
-                f"{result.ftl.pages_moved:,}",
+                f"{result.ftl.pages_relocated:,}",
             )
         ],
         left=0,

@@ -375,7 +375,7 @@ def _over(values: Sequence[float], note: str = "") -> Measured:
         "reo.write.dpes.0k5 reo.write.dpes.2k5 reo.iops.dpes.0k5 reo.iops.dpes.2k5": predicted(off("dpes", "ispe")),
         "reo.read.dpes.2k5": predicted(off("dpes", "ispe")),
         # Blocks erased conventionally before the run are what keeps reads as they were.
-        "reo.read.reo": predicted(key("age.lived", "scheme")),
+        "reo.read.reo": predicted(key("age.worn_under", "scheme")),
         "reo.table4.flat": predicted(off("reo-plus", "ispe")),
     }
 )
@@ -754,7 +754,7 @@ def _lived(table: pl.DataFrame) -> Figure:
     panels = figure.subplots(1, 2, sharey=True)
     titles = {"ispe": "erased conventionally before", "scheme": "erased by their own scheme before"}
     for axes, (lived, title) in zip(panels, titles.items(), strict=True):
-        of = table.filter(pl.col("age.lived") == lived)
+        of = table.filter(pl.col("age.worn_under") == lived)
         schemes = [scheme for scheme in lifetime.SCHEMES if scheme != "ispe"]
         _groups(axes, AGES, {s: [number(_geomean(of, READ, s, age).value) for age in AGES] for s in schemes})
         axes.axhline(100, color=plot.INK, lw=0.8)

@@ -12,7 +12,7 @@ use nand::model::outcomes::Reading;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
-use ssd::run::{Plan, Replay, Run};
+use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::die;
 use ssd::stats::report;
 use ssd::stats::steady::Round;
@@ -318,7 +318,7 @@ enum State {
 struct Prepared {
     config: Config,
     source: Box<dyn Source>,
-    plan: Plan,
+    plan: RunOptions,
     log: Option<Box<dyn RequestLog>>,
 }
 
@@ -448,7 +448,7 @@ impl Simulation {
         notes.extend(spec.config.idle_settings().iter().map(|idle| format!("no effect: {idle}")));
         notes.extend(undone(scheme, &settings).map_err(refuse)?);
         let note = (!notes.is_empty()).then(|| notes.join("\n"));
-        let plan = Plan { replay, requests, duration, warmup, seed, until_steady, beyond };
+        let plan = RunOptions { replay, requests, duration, warmup, seed, until_steady, beyond };
         let prepared = Prepared { config: spec.config, source: work.source, plan, log };
         let ended = OnceLock::new();
         Ok(Simulation { run: Mutex::new(State::Ready(Box::new(prepared))), manifest, note, ended })

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ssd::run::{Plan, Replay, Run};
+use ssd::run::{Replay, Run, RunOptions};
 use units::{Bytes, Time};
 use workload::{Op, Request, Source, TraceFile, presets};
 
@@ -134,7 +134,7 @@ fn play(case: &Case, folder: &Path, requests: Option<u64>) {
         Replay::Closed(_) => generator(case).source(capacity, 1).expect("a workload"),
     };
     let before = cpu_seconds();
-    let plan = Plan { replay: case.replay, requests, ..Plan::default() };
+    let plan = RunOptions { replay: case.replay, requests, ..RunOptions::default() };
     let mut run = Run::new(&config, source, plan, None).expect("a run");
     let started = cpu_seconds() - before;
     while !run.step(100_000).expect("the run goes on") {}

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use soak::{Case, Verdict};
 use ssd::RunError;
-use ssd::run::{Plan, Replay, Run};
+use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::report::report;
 use units::Time;
 use workload::presets;
@@ -81,8 +81,12 @@ fn digest(case: &Case) -> Result<String, RunError> {
     let Ok(config) = soak::configuration(case) else { return Ok("refused".into()) };
     let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
     let source = presets::get("default", &words)?.source(config.plan()?.capacity(), case.seed)?;
-    let plan =
-        Plan { replay: Replay::Closed(case.depth), requests: Some(case.requests), seed: case.seed, ..Plan::default() };
+    let plan = RunOptions {
+        replay: Replay::Closed(case.depth),
+        requests: Some(case.requests),
+        seed: case.seed,
+        ..RunOptions::default()
+    };
     let mut run = Run::new(&config, source, plan, None)?;
     while !run.step(1 + case.requests / 5)? && run.device().now() < Time(100_000_000_000) {}
     let outcome = run.finish()?;

@@ -6,7 +6,7 @@ use crate::arena::{Arena, CommandId, SlotId, WaiterId};
 
 /// What is happening to a slot's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum SlotState {
     /// Waits in the dirty list; further writes to the page merge into it.
     Dirty,
     /// The old half of the page is being read from flash; further writes merge.
@@ -17,7 +17,7 @@ pub(crate) enum State {
 
 pub(crate) struct Slot {
     pub lpn: Lpn,
-    pub state: State,
+    pub state: SlotState,
     /// Bytes that the host wrote into it, those included that it wrote again.
     pub host_bytes: u64,
     /// Sectors that the host wrote, and sectors whose data is here.
@@ -118,7 +118,7 @@ impl Buffer {
         self.reserved -= 1;
         let slot = Slot {
             lpn,
-            state: State::Dirty,
+            state: SlotState::Dirty,
             host_bytes: 0,
             dirty,
             valid,
@@ -138,10 +138,10 @@ impl Buffer {
     /// Merges further sectors into a slot that is not frozen, and makes it the newest.
     pub fn merge(&mut self, id: SlotId, sectors: u64) {
         let slot = &mut self.slots[id];
-        debug_assert_ne!(slot.state, State::Flushing, "Invariant: frozen slots keep their data");
+        debug_assert_ne!(slot.state, SlotState::Flushing, "Invariant: frozen slots keep their data");
         slot.dirty |= sectors;
         slot.valid |= sectors;
-        if slot.state == State::Dirty && Some(id) != self.newest {
+        if slot.state == SlotState::Dirty && Some(id) != self.newest {
             self.unlink(id);
             self.append(id);
         }
@@ -160,7 +160,7 @@ impl Buffer {
     /// The slot's data will not change any more.
     pub fn start_flushing(&mut self, id: SlotId) {
         let slot = &mut self.slots[id];
-        slot.state = State::Flushing;
+        slot.state = SlotState::Flushing;
     }
 
     pub fn release(&mut self, id: SlotId) {
@@ -171,10 +171,10 @@ impl Buffer {
     pub fn forget(&mut self, id: SlotId) {
         let slot = &self.slots[id];
         debug_assert!(
-            matches!(slot.state, State::Dirty | State::ReadModifyWrite),
+            matches!(slot.state, SlotState::Dirty | SlotState::ReadModifyWrite),
             "Invariant: frozen slots are programmed"
         );
-        if slot.state == State::Dirty {
+        if slot.state == SlotState::Dirty {
             self.unlink(id);
         }
     }

@@ -239,7 +239,7 @@ impl Config {
             );
             return refuse("refresh", "period", problem, "write a longer period, or \"none\"");
         }
-        // Moving a block changes the map, and may read as many mapping pages as the block has pages.
+        // Moving a block changes the map, and may read as many translation pages as the block has pages.
         let fewest = 4 * layout.pages;
         if let Some(reads) = self.refresh.reads.filter(|reads| *reads < fewest) {
             let problem = format!("is {reads}, and moving a block may cause {} reads", layout.pages);
@@ -389,7 +389,7 @@ impl Config {
         }
         if self.erase.pulse.is_none() {
             let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
-            keys.extend(changed(&self.age, &default.age, &["lived"]));
+            keys.extend(changed(&self.age, &default.age, &["worn_under"]));
             if !keys.is_empty() {
                 idle.push(format!(
                     "{} without erase.pulse, by which blocks are erased pulse by pulse",

@@ -20,7 +20,7 @@ pub(crate) enum Owner {
     Relocation(Ppn),
     /// A line of the map that is read into its cache, with what waits for it, if anything does.
     MapFetch(Option<FetchId>),
-    /// A mapping page, by its number, that is read, changed and programmed.
+    /// A translation page, by its number, that is read, changed and programmed.
     MapRewrite(u32),
     /// A block that is erased; the page is its first.
     Erase,
@@ -131,8 +131,7 @@ impl Sense {
     pub fn goes_with(&self, other: &Sense) -> bool {
         let retries = (self.is_retry(), other.is_retry());
         retries == (false, false)
-            || retries == (true, true)
-                && (self.v_ref, self.t_pre_fallback) == (other.v_ref, other.t_pre_fallback)
+            || retries == (true, true) && (self.v_ref, self.t_pre_fallback) == (other.v_ref, other.t_pre_fallback)
     }
 
     /// Whether the page has been sensed before, for the controller or by the die itself.

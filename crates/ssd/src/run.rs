@@ -52,7 +52,7 @@ impl Value for Replay {
 
 /// What to run, beside device and workload.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct RunOptions {
     /// How requests are paced.
     pub replay: Replay,
     /// Stop after so many requests.
@@ -69,9 +69,9 @@ pub struct Plan {
     pub until_steady: Option<Round>,
 }
 
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
             replay: Replay::Timed(1.0),
             requests: None,
             duration: None,
@@ -90,7 +90,7 @@ const WINDOW: usize = 64;
 pub struct Run<P: Probe = Unwatched> {
     device: Device<P>,
     source: Box<dyn Source>,
-    plan: Plan,
+    options: RunOptions,
     /// Requests read ahead, in reverse order.
     batch: Vec<Request>,
     ended: bool,
@@ -151,10 +151,10 @@ impl Run {
     pub fn new(
         config: &Config,
         source: Box<dyn Source>,
-        plan: Plan,
+        options: RunOptions,
         log: Option<Box<dyn RequestLog>>,
     ) -> Result<Run, ConfigError> {
-        Run::watched(config, source, plan, log, Unwatched)
+        Run::watched(config, source, options, log, Unwatched)
     }
 }
 
@@ -163,12 +163,12 @@ impl<P: Probe> Run<P> {
     pub fn watched(
         config: &Config,
         mut source: Box<dyn Source>,
-        plan: Plan,
+        options: RunOptions,
         log: Option<Box<dyn RequestLog>>,
         probe: P,
     ) -> Result<Run<P>, ConfigError> {
         let closed_loop = source.closed_loop().is_some();
-        if closed_loop && plan.replay != Replay::Timed(1.0) {
+        if closed_loop && options.replay != Replay::Timed(1.0) {
             return Err(ConfigError {
                 origin: "--replay".into(),
                 line: None,
@@ -177,11 +177,11 @@ impl<P: Probe> Run<P> {
                 remedy: "leave it out, or set workload.iodepth to \"none\"".into(),
             });
         }
-        let mut device = Device::watched(config, plan.seed, probe)?;
+        let mut device = Device::watched(config, options.seed, probe)?;
         let queues = config.host.queues;
-        let steady = plan.until_steady.map(|round| Steady::new(round, usize::from(queues), &device));
+        let steady = options.until_steady.map(|round| Steady::new(round, usize::from(queues), &device));
         let device_plan = device.plan().clone();
-        let preconditioning = Overwriting::new(&device_plan, plan.seed);
+        let preconditioning = Overwriting::new(&device_plan, options.seed);
         if preconditioning.is_none() {
             device.workload_begins();
         }
@@ -193,7 +193,7 @@ impl<P: Probe> Run<P> {
             origin: Time::ZERO,
             first_id: 0,
             steady,
-            plan,
+            options,
             batch: Vec::new(),
             ended: false,
             submitted: 0,
@@ -233,12 +233,12 @@ impl<P: Probe> Run<P> {
 
     /// How much of the workload has been submitted, from 0 to 1, where that can be known.
     pub fn progress(&self) -> Option<f64> {
-        let by_count = self.plan.requests.map(|limit| self.submitted as f64 / limit.max(1) as f64);
+        let by_count = self.options.requests.map(|limit| self.submitted as f64 / limit.max(1) as f64);
         if self.preconditioning.is_some() || self.steady.is_some() {
             return None;
         }
         let now = self.device.now().since(self.origin);
-        let by_time = self.plan.duration.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
+        let by_time = self.options.duration.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
     }
 
@@ -249,7 +249,7 @@ impl<P: Probe> Run<P> {
             return Ok(false);
         }
         let target = self.submitted + requests;
-        let played = match self.plan.replay {
+        let played = match self.options.replay {
             _ if self.end_of_life.is_some() => return Ok(true),
             _ if self.closed_loop => self.step_by_completions(target),
             Replay::Timed(speed) => self.step_timed(speed, target),
@@ -271,7 +271,7 @@ impl<P: Probe> Run<P> {
                 let first = *self.first_time.get_or_insert(request.time);
                 let since = request.time.since(first);
                 let since = if speed == 1.0 { since } else { Span((since.0 as f64 / speed) as u64) };
-                if self.plan.duration.is_some_and(|limit| since > limit) {
+                if self.options.duration.is_some_and(|limit| since > limit) {
                     self.ended = true;
                     break;
                 }
@@ -290,7 +290,7 @@ impl<P: Probe> Run<P> {
     fn step_by_completions(&mut self, target: u64) -> Result<bool, RunError> {
         while self.submitted < target {
             let now = self.device.now();
-            if self.plan.duration.is_some_and(|limit| now.since(self.origin) > limit) {
+            if self.options.duration.is_some_and(|limit| now.since(self.origin) > limit) {
                 return self.finish_all();
             }
             let next = self.source.closed_loop().and_then(|source| source.next_time());
@@ -310,7 +310,7 @@ impl<P: Probe> Run<P> {
         while self.submitted < target {
             while self.device.outstanding().0 < depth {
                 let now = self.device.now();
-                if self.plan.duration.is_some_and(|limit| now.since(self.origin) > limit) {
+                if self.options.duration.is_some_and(|limit| now.since(self.origin) > limit) {
                     self.ended = true;
                 }
                 let Some(request) = self.next_request()? else {
@@ -325,7 +325,7 @@ impl<P: Probe> Run<P> {
 
     /// The next request of the workload, brought within the device's capacity.
     fn next_request(&mut self) -> Result<Option<Request>, RunError> {
-        if self.ended || self.plan.requests.is_some_and(|limit| self.submitted >= limit) {
+        if self.ended || self.options.requests.is_some_and(|limit| self.submitted >= limit) {
             self.ended = true;
             self.batch.clear();
             return Ok(None);
@@ -336,12 +336,12 @@ impl<P: Probe> Run<P> {
         }
         let Some(mut request) = self.batch.pop() else {
             self.ended = true;
-            self.missing = self.plan.requests.map(|limit| limit - self.submitted);
+            self.missing = self.options.requests.map(|limit| limit - self.submitted);
             return Ok(None);
         };
         let capacity = self.device.capacity().0;
         if request.offset.0 + request.bytes.0 > capacity && request.op != Op::Flush {
-            if self.plan.beyond == Beyond::Refuse {
+            if self.options.beyond == Beyond::Refuse {
                 let (offset, bytes, capacity) = (request.offset, request.bytes, self.device.capacity());
                 return Err(RunError::OutOfRange { offset, bytes, capacity });
             }
@@ -354,8 +354,8 @@ impl<P: Probe> Run<P> {
 
     fn submit(&mut self, mut request: Request, time: Time) -> Result<(), RunError> {
         request.time = time;
-        if self.submitted == self.plan.warmup {
-            if self.plan.warmup > 0 {
+        if self.submitted == self.options.warmup {
+            if self.options.warmup > 0 {
                 self.advance(time)?;
             }
             self.baseline = Some(Snapshot::of(&self.device));
@@ -484,7 +484,7 @@ impl<P: Probe> Run<P> {
             if !completion.refused {
                 self.series.completed(request.op, request.bytes.0);
             }
-            if id >= self.plan.warmup && !completion.refused {
+            if id >= self.options.warmup && !completion.refused {
                 let queue = usize::from(request.queue % self.queues);
                 self.latencies.record(queue, request.op, latency, request.bytes.0);
                 if let Some(steady) = &mut self.steady {
@@ -542,17 +542,17 @@ struct Overwriting {
 }
 
 impl Overwriting {
-    fn new(plan: &crate::config::Plan, seed: u64) -> Option<Overwriting> {
-        let Precondition::Write(times) = plan.config.age.precondition else { return None };
-        let pages = ((f64::from(plan.logical_pages) * plan.config.age.fill.0) as u64).max(1);
-        let layout = &plan.layout;
+    fn new(options: &crate::config::Plan, seed: u64) -> Option<Overwriting> {
+        let Precondition::Write(times) = options.config.age.precondition else { return None };
+        let pages = ((f64::from(options.logical_pages) * options.config.age.fill.0) as u64).max(1);
+        let layout = &options.layout;
         Some(Overwriting {
             next: 0,
             total: (pages as f64 * times).ceil() as u64,
             pages,
             page: layout.page_size,
             // Two programs' worth of pages for each plane.
-            depth: 2 * u64::from(layout.planes) * u64::from(plan.unit_pages),
+            depth: 2 * u64::from(layout.planes) * u64::from(options.unit_pages),
             random: Stream::new(seed, "precondition"),
         })
     }

@@ -212,8 +212,8 @@ units::section! {
         page_order: PageOrder = PageOrder(*b"PCWD"),
         /// When a free block is erased: reclaimed or opened.
         erase_when: EraseWhen = EraseWhen::Opened,
-        /// Write streams, each with an open block a plane. 1: everything together; 2: host data, moved data; 3: host
-        /// data whose last version was young, other host data, moved data; 4: also data moved more than once.
+        /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3: host
+        /// data whose last version was young, other host data, relocated data; 4: also data moved more than once.
         streams: u32 = 2,
     }
 }
@@ -229,7 +229,7 @@ units::section! {
         start: u32 = 4,
         /// It goes on until the plane has so many.
         stop: u32 = 5,
-        /// Pages of a plane that may be on the move at once.
+        /// Pages of a plane that may be in relocation at once.
         relocations: u32 = 12,
         /// Pages move inside their plane, without bus and ECC; otherwise through the controller.
         copyback: bool = false,
@@ -272,12 +272,12 @@ units::section! {
         /// Size of the cached mapping table.
         cache: Bytes = Bytes::from_mib(2),
         /// What a miss brings in and what is replaced at once.
-        line: Bytes = Bytes::from_kib(4),
+        entry_group: Bytes = Bytes::from_kib(4),
         /// Size of one entry, on flash and in the cache.
         entry: Bytes = Bytes(4),
         /// Whether submission queues share the cache or have equal parts of it.
         sharing: Sharing = Sharing::Shared,
-        /// Mapping pages on their way to flash beyond which host requests wait for the map.
+        /// Translation pages on their way to flash beyond which host requests wait for the map.
         writes: u32 = 64,
     }
 }
@@ -442,7 +442,7 @@ units::section! {
         worn_under: WornUnder = WornUnder::Scheme,
         /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
         retention: Retention = Retention::Fixed(Span::ZERO),
-        /// Age of the mapping pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).
+        /// Age of the translation pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).
         map_retention: Span = Span::ZERO,
         /// Temperature of the drive during the run.
         temperature: Temperature = Temperature(30.0),

@@ -2,9 +2,9 @@
 //! collection can always go on.
 //!
 //! Why it never deadlocks. Data moves within its plane. A plane opens a block for host data or for the map only
-//! while more than `reserve` blocks are free; moved data may use the last one. With as many blocks in reserve as
-//! moved data has streams, a block's valid pages always fit: free blocks x pages + room in the open blocks of
-//! moved data is at least `reserve` blocks' worth, and a collection takes at most one block's worth and gives one
+//! while more than `reserve` blocks are free; relocated data may use the last one. With as many blocks in reserve as
+//! relocated data has streams, a block's valid pages always fit: free blocks x pages + room in the open blocks of
+//! relocated data is at least `reserve` blocks' worth, and a collection takes at most one block's worth and gives one
 //! back. And some block always has more stale pages than its collection pads, since the blocks that are neither
 //! open nor free are so many more than live data fills.
 
@@ -18,7 +18,7 @@ pub(crate) mod write_class {
     pub const HOST: usize = 0;
     /// Other host data.
     pub const HOST_COLD: usize = 1;
-    /// Moved data.
+    /// Relocated data.
     pub const RELOCATED: usize = 2;
     /// Data that had been moved before.
     pub const RELOCATED_AGAIN: usize = 3;
@@ -39,12 +39,12 @@ pub(crate) struct Space {
     pub stream: [u8; write_class::COUNT],
     /// Streams with an open block.
     pub open: u32,
-    /// Free blocks that only moved data may open.
+    /// Free blocks that only relocated data may open.
     pub reserve: u32,
     /// Blocks that a plane must have to hold its share of the data and still be collected.
     pub needed: u32,
-    /// Reclaiming a block with so many valid pages gains nothing: the last programs of its moved data are padded.
-    pub worth: u32,
+    /// Reclaiming a block with so many valid pages gains nothing: the last programs of its relocated data are padded.
+    pub victim_valid_limit: u32,
     /// Dynamic placement: a plane takes data of the host and of the map while it has fewer valid pages.
     pub live_limit: u32,
     /// Static placement: a plane takes pages of the map while it has fewer of them.
@@ -74,7 +74,7 @@ impl Space {
         let reserve = moved + u32::from(moved > 1 && unit_pages > 1) + u32::from(failing);
         let gc = &config.gc;
         if gc.start <= reserve {
-            let problem = format!("is {}, and {reserve} free blocks of a plane are for moved data alone", gc.start);
+            let problem = format!("is {}, and {reserve} free blocks of a plane are for relocated data alone", gc.start);
             return refuse("gc.start", problem, format!("write at least {}", reserve + 1));
         }
         if gc.stop < gc.start {
@@ -88,14 +88,14 @@ impl Space {
         if gc.relocations < moved * unit_pages {
             let problem = format!("is {}, and one program takes {unit_pages} pages", gc.relocations);
             let remedy =
-                format!("write at least {}: a program's worth for each stream of moved data", moved * unit_pages);
-            return refuse("gc.moves", problem, remedy);
+                format!("write at least {}: a program's worth for each stream of relocated data", moved * unit_pages);
+            return refuse("gc.relocations", problem, remedy);
         }
         if gc.choices == 0 {
             return refuse("gc.choices", "is 0".into(), "write a positive number of blocks".into());
         }
         let data = u64::from(logical_pages + map_pages).div_ceil(u64::from(layout.planes));
-        // Every write of a mapping page finds its plane by itself: a plane may hold twice its share of the map. Static placement
+        // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static placement
         // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
         let share = map_pages.div_ceil(layout.planes);
         let filling = unit_pages - 1;
@@ -133,7 +133,7 @@ impl Space {
             open,
             reserve,
             needed,
-            worth: layout.pages - padding,
+            victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             map_limit,
         };
@@ -194,14 +194,14 @@ fn map(config: &Config, layout: &Layout, logical_pages: u32) -> Result<(u32, u32
     if mapping.table == Table::Ideal {
         return Ok((0, 0));
     }
-    let (page, line, entry) = (layout.page_size.0, mapping.line.0, mapping.entry.0);
+    let (page, group, entry) = (layout.page_size.0, mapping.entry_group.0, mapping.entry.0);
     let refuse = |key: &'static str, problem: String, remedy: &str| Err((key, problem, remedy.to_owned()));
     if !entry.is_power_of_two() || !(4..=64).contains(&entry) {
         return refuse("mapping.entry", format!("is {entry} B"), "write 4B, 8B, 16B, 32B or 64B");
     }
-    if !line.is_power_of_two() || line < entry || line > page {
+    if !group.is_power_of_two() || group < entry || group > page {
         let remedy = "write a power of two from mapping.entry up to the page size";
-        return refuse("mapping.line", format!("is {}", mapping.line), remedy);
+        return refuse("mapping.entry_group", format!("is {}", mapping.entry_group), remedy);
     }
     if mapping.writes == 0 {
         return refuse("mapping.writes", "is 0".into(), "write a positive number of pages");
@@ -210,10 +210,12 @@ fn map(config: &Config, layout: &Layout, logical_pages: u32) -> Result<(u32, u32
         crate::config::Sharing::Shared => 1,
         crate::config::Sharing::Partitioned => u64::from(config.host.queues) + 1,
     };
-    if mapping.cache.0 < line * parts {
-        let problem =
-            format!("is {}, and there are {parts} parts of at least one line of {}", mapping.cache, mapping.line);
-        return refuse("mapping.cache", problem, "make it larger, or mapping.line smaller");
+    if mapping.cache.0 < group * parts {
+        let problem = format!(
+            "is {}, and there are {parts} parts of at least one line of {}",
+            mapping.cache, mapping.entry_group
+        );
+        return refuse("mapping.cache", problem, "make it larger, or mapping.entry_group smaller");
     }
     let entries = (page / entry) as u32;
     let pages = logical_pages.div_ceil(entries);

@@ -11,7 +11,7 @@ pub(super) fn pick(blocks: &impl Candidates) -> Option<u32> {
         return blocks.oldest(0);
     }
     let mut best: Option<(u64, u64, u32)> = None;
-    for valid in least..blocks.worth() {
+    for valid in least..blocks.victim_valid_limit() {
         let Some(block) = blocks.oldest(valid) else { continue };
         // Compared as fractions: gain / cost > best gain / best cost.
         let gain = u64::from(blocks.pages() - valid) * u64::from(blocks.block(block).1);

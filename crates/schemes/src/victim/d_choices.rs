@@ -8,7 +8,7 @@ pub(super) fn pick(blocks: &impl Candidates, choices: u32, mut draw: impl FnMut(
     let drawn = (0..choices).filter_map(|_| blocks.random(draw()));
     let best = drawn.map(|block| (blocks.block(block).0, block)).min_by_key(|(valid, _)| *valid);
     match best {
-        Some((valid, block)) if valid < blocks.worth() => Some(block),
+        Some((valid, block)) if valid < blocks.victim_valid_limit() => Some(block),
         _ => greedy::pick(blocks),
     }
 }

@@ -3,6 +3,6 @@
 use super::Candidates;
 
 pub(super) fn pick(blocks: &impl Candidates) -> Option<u32> {
-    let least = blocks.least_valid().filter(|valid| *valid < blocks.worth())?;
+    let least = blocks.least_valid().filter(|valid| *valid < blocks.victim_valid_limit())?;
     blocks.oldest(least)
 }

@@ -13,7 +13,7 @@ pub trait Candidates {
     /// Pages of a block.
     fn pages(&self) -> u32;
     /// Reclaiming a block gains something if it has fewer valid pages: programs may have to be padded.
-    fn worth(&self) -> u32;
+    fn victim_valid_limit(&self) -> u32;
     /// The fewest valid pages that any block has.
     fn least_valid(&self) -> Option<u32>;
     /// Of the blocks with so many valid pages, the one that has lost none for longest.
@@ -69,7 +69,7 @@ mod tests {
         fn pages(&self) -> u32 {
             100
         }
-        fn worth(&self) -> u32 {
+        fn victim_valid_limit(&self) -> u32 {
             100
         }
         fn least_valid(&self) -> Option<u32> {

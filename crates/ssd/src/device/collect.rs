@@ -332,7 +332,9 @@ impl<P: Probe> Device<P> {
             self.dies[usize::from(die.0)].exclusive -= 1;
         }
         self.ftl.blocks.empty(plane, block);
-        self.rewrite_touched(self.plan.space.worth.saturating_sub(self.relocations[plane.0 as usize].moved));
+        self.rewrite_touched(
+            self.plan.space.victim_valid_limit.saturating_sub(self.relocations[plane.0 as usize].moved),
+        );
         if cause == relocation_causes::BAD_BLOCK {
             self.retire(plane);
         } else if self.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
@@ -567,7 +569,9 @@ impl<P: Probe> Device<P> {
             Some(_) if self.plan.config.wear.end_of_life == EndOfLife::ReadOnly => {
                 (self.read_only, self.becomes_read_only) = (Some(self.now), true);
             }
-            worn => self.failure = Some(worn.unwrap_or_else(|| RunError::Broken("moved data finds no room".into()))),
+            worn => {
+                self.failure = Some(worn.unwrap_or_else(|| RunError::Broken("relocated data finds no room".into())))
+            }
         }
     }
 
@@ -583,7 +587,7 @@ impl<P: Probe> Device<P> {
         for (plane, relocation) in self.relocations.iter().enumerate() {
             let on_the_move = relocation.reading + relocation.writing;
             if on_the_move > self.plan.config.gc.relocations || (relocation.victim.is_none() && on_the_move > 0) {
-                return Err(format!("{on_the_move} pages of plane {plane} are on the move"));
+                return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));
             }
         }
         Ok(())

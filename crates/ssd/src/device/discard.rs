@@ -8,7 +8,7 @@ use units::Lpn;
 
 use super::Device;
 use crate::arena::{CommandId, SlotId};
-use crate::buffer::State;
+use crate::buffer::SlotState;
 use crate::ftl::Location;
 use crate::probe::Probe;
 
@@ -41,9 +41,9 @@ impl<P: Probe> Device<P> {
                 self.invalidate_older(slot);
                 self.buffer[slot].outdated = true;
                 match self.buffer[slot].state {
-                    State::Dirty => self.discard_slot(slot),
+                    SlotState::Dirty => self.discard_slot(slot),
                     // Its read is under way; the slot goes when it has come.
-                    State::ReadModifyWrite | State::Flushing => {}
+                    SlotState::ReadModifyWrite | SlotState::Flushing => {}
                 }
             }
         }

@@ -135,7 +135,7 @@ impl<P: Probe> Device<P> {
         self.counters.read_bytes += request.bytes.0;
         for index in 0..parts(&request, page_size) {
             let (lpn, from, to) = part(&request, page_size, index);
-            let at_hand = self.ftl.cache.is_none() || matches!(self.ftl.locate(lpn), Location::Buffer(_));
+            let at_hand = self.ftl.cmt.is_none() || matches!(self.ftl.locate(lpn), Location::Buffer(_));
             if at_hand || self.map_ready(lpn) {
                 self.read_part(command, id, lpn, from, to);
             } else {

@@ -1,14 +1,14 @@
 //! The map on flash, behind its cache: misses, fetches, write-backs.
 //!
-//! A host read whose entry is not cached waits for a read of its mapping page; so does a page on its way from the
+//! A host read whose entry is not cached waits for a read of its translation page; so does a page on its way from the
 //! buffer to flash, since its old place must be known. What programs and trims change is entered at once, and the read
-//! of its line is only counted. A dirty line that goes has its mapping page read, changed and programmed; while too
+//! of its group is only counted. A dirty group that goes has its translation page read, changed and programmed; while too
 //! many of these are under way, host requests that miss wait.
 //!
-//! Collection never waits for the map. The new place of a moved page whose line is not cached is kept in memory until
-//! its mapping page is rewritten, and collections spend at most half of the pages that they gain on such rewrites: so
+//! Collection never waits for the map. The new place of a moved page whose group is not cached is kept in memory until
+//! its translation page is rewritten, and collections spend at most half of the pages that they gain on such rewrites: so
 //! they always gain, however small the cache. Nor do these rewrites keep host requests waiting: they start only while a
-//! further mapping page could be on its way.
+//! further translation page could be on its way.
 
 use std::collections::VecDeque;
 
@@ -19,48 +19,48 @@ use super::Device;
 use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
 use crate::config::Placement;
 use crate::ftl::Location;
-use crate::ftl::cache::State;
+use crate::ftl::cmt::GroupState;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
 use crate::space::write_class;
 
 /// What the device keeps beside the cache.
 pub(super) struct MapTraffic {
-    /// Lines being read, with what waits for them.
+    /// Groups being read, with what waits for them.
     fetches: Arena<FetchId, Fetch>,
-    /// For each mapping page the line that a read of it was begun for: further lines of it come with that read.
+    /// For each translation page the group that a read of it was begun for: further groups of it come with that read.
     reading: Vec<Option<FetchId>>,
     /// What waits for a map entry.
     waiting: Arena<AwaitedId, Awaited>,
-    /// What waits until fewer mapping pages are on their way to flash, in order.
+    /// What waits until fewer translation pages are on their way to flash, in order.
     stalled: List<AwaitedId>,
-    /// For each mapping page: whether it is being rewritten, and whether it must be again.
+    /// For each translation page: whether it is being rewritten, and whether it must be again.
     rewriting: Vec<u8>,
-    /// Mapping pages being rewritten.
+    /// Translation pages being rewritten.
     rewrites: u32,
-    /// Mapping pages with entries of moved pages that are kept in memory: in order, and which.
+    /// Translation pages with entries of moved pages that are kept in memory: in order, and which.
     dirty: VecDeque<u32>,
     is_touched: Vec<bool>,
     /// Pages that collections have gained and that rewrites of these may take, and those that rewrites have taken.
     earned: u32,
     spent: u64,
-    /// Reads of lines that nothing waits for.
+    /// Reads of groups that nothing waits for.
     unawaited: u32,
-    /// The plane that takes mapping pages, until it has a program's worth.
+    /// The plane that takes translation pages, until it has a program's worth.
     plane: u32,
     filled: u32,
-    /// Mapping pages that each plane holds, and those on their way to it.
+    /// Translation pages that each plane holds, and those on their way to it.
     held: Vec<u32>,
 }
 
-/// A line on its way into the cache.
+/// A group on its way into the cache.
 #[derive(Clone, Copy)]
 struct Fetch {
-    line: u32,
+    group: u32,
     dirty: bool,
     owner: Option<u16>,
     waiting: List<AwaitedId>,
-    /// The next line that comes with the same read; of the first, the last one.
+    /// The next group that comes with the same read; of the first, the last one.
     next: Option<FetchId>,
     last: Option<FetchId>,
 }
@@ -86,7 +86,7 @@ impl Linked<AwaitedId> for Awaited {
 }
 
 impl MapTraffic {
-    /// `held`: the mapping pages that each plane holds.
+    /// `held`: the translation pages that each plane holds.
     pub fn new(map_pages: u32, held: Vec<u32>) -> MapTraffic {
         MapTraffic {
             fetches: Arena::new(),
@@ -113,7 +113,7 @@ impl MapTraffic {
 }
 
 impl<P: Probe> Device<P> {
-    /// The page that holds a mapping page.
+    /// The page that holds a translation page.
     fn map_lpn(&self, page: u32) -> Lpn {
         Lpn(self.plan.logical_pages + page)
     }
@@ -121,10 +121,10 @@ impl<P: Probe> Device<P> {
     /// Whether a page's map entry is at hand; counts the lookup.
     #[inline]
     pub(super) fn map_ready(&mut self, lpn: Lpn) -> bool {
-        let Some(cache) = &mut self.ftl.cache else { return true };
+        let Some(cache) = &mut self.ftl.cmt else { return true };
         self.counters.map_lookups += 1;
-        let line = cache.line_of(lpn);
-        let hit = cache.mark_dirty(line, false);
+        let group = cache.group_of(lpn);
+        let hit = cache.look_up(group, false);
         self.counters.map_hits += u64::from(hit);
         hit
     }
@@ -149,21 +149,21 @@ impl<P: Probe> Device<P> {
 
     fn fetch_for(&mut self, id: AwaitedId) {
         let (lpn, owner) = self.awaited(id);
-        let line = self.cache().line_of(lpn);
-        match self.cache().state(line) {
-            State::Here => self.resume(id),
-            State::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.map.waiting, id),
-            State::Absent => {
+        let group = self.cache().group_of(lpn);
+        match self.cache().state(group) {
+            GroupState::Here => self.resume(id),
+            GroupState::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.map.waiting, id),
+            GroupState::Absent => {
                 let mut waiting = List::EMPTY;
                 waiting.push(&mut self.map.waiting, id);
                 let fetch =
-                    self.map.fetches.insert(Fetch { line, dirty: false, owner, waiting, next: None, last: None });
-                self.cache().set_fetching(line, fetch);
-                let page = self.cache().page_of(line) as usize;
+                    self.map.fetches.insert(Fetch { group, dirty: false, owner, waiting, next: None, last: None });
+                self.cache().set_fetching(group, fetch);
+                let page = self.cache().page_of(group) as usize;
                 if let Some(first) = self.map.reading[page] {
                     let before = self.map.fetches[first].last.replace(fetch);
                     self.map.fetches[before.unwrap_or(first)].next = Some(fetch);
-                } else if self.read_line(line, Some(fetch)) {
+                } else if self.read_line(group, Some(fetch)) {
                     self.map.reading[page] = Some(fetch);
                 } else {
                     self.line_fetched(fetch);
@@ -172,30 +172,30 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn cache(&mut self) -> &mut crate::ftl::cache::MapCache {
-        self.ftl.cache.as_mut().expect("Invariant: only a cached map is waited for")
+    fn cache(&mut self) -> &mut crate::ftl::cmt::CachedMap {
+        self.ftl.cmt.as_mut().expect("Invariant: only a cached map is waited for")
     }
 
-    /// Reads a line from its mapping page; whether there is one to read.
-    fn read_line(&mut self, line: u32, fetch: Option<FetchId>) -> bool {
-        let page = self.cache().page_of(line);
+    /// Reads a group from its translation page; whether there is one to read.
+    fn read_line(&mut self, group: u32, fetch: Option<FetchId>) -> bool {
+        let page = self.cache().page_of(group);
         let lpn = self.map_lpn(page);
         let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
-        let bytes = self.read_transfer(0, self.plan.config.mapping.line.0 as u32);
+        let bytes = self.read_transfer(0, self.plan.config.mapping.entry_group.0 as u32);
         self.counters.map_reads += 1;
         self.queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
         true
     }
 
-    /// A line has been read.
+    /// A group has been read.
     pub(super) fn map_fetched(&mut self, id: OpId, first: Option<FetchId>) {
         self.ops.release(id);
         let Some(first) = first else {
             self.map.unawaited -= 1;
             return;
         };
-        let line = self.map.fetches[first].line;
-        let page = self.cache().page_of(line) as usize;
+        let group = self.map.fetches[first].group;
+        let page = self.cache().page_of(group) as usize;
         self.map.reading[page] = None;
         let mut fetches = Some(first);
         while let Some(fetch) = fetches {
@@ -205,18 +205,18 @@ impl<P: Probe> Device<P> {
     }
 
     fn line_fetched(&mut self, fetch: FetchId) {
-        let Fetch { line, dirty, owner, mut waiting, .. } = self.map.fetches[fetch];
+        let Fetch { group, dirty, owner, mut waiting, .. } = self.map.fetches[fetch];
         self.map.fetches.release(fetch);
-        self.cache().set_absent(line);
-        self.enter_line(line, owner, dirty);
+        self.cache().set_absent(group);
+        self.enter_line(group, owner, dirty);
         while let Some(id) = waiting.pop(&mut self.map.waiting) {
             self.resume(id);
         }
     }
 
-    /// Puts a line into the cache; what has to go for it is written back.
-    fn enter_line(&mut self, line: u32, owner: Option<u16>, dirty: bool) {
-        if let Some(page) = self.cache().insert(line, owner, dirty) {
+    /// Puts a group into the cache; what has to go for it is written back.
+    fn enter_line(&mut self, group: u32, owner: Option<u16>, dirty: bool) {
+        if let Some(page) = self.cache().insert(group, owner, dirty) {
             self.rewrite(page);
         }
     }
@@ -240,21 +240,21 @@ impl<P: Probe> Device<P> {
     /// The drive has changed a page's entry.
     #[inline]
     pub(super) fn map_changed(&mut self, lpn: Lpn) {
-        if self.ftl.cache.is_some() && lpn.0 < self.plan.logical_pages {
+        if self.ftl.cmt.is_some() && lpn.0 < self.plan.logical_pages {
             self.change_entry(lpn);
         }
     }
 
     fn change_entry(&mut self, lpn: Lpn) {
-        let line = self.cache().line_of(lpn);
-        match self.cache().state(line) {
-            State::Here => {
-                self.cache().mark_dirty(line, true);
+        let group = self.cache().group_of(lpn);
+        match self.cache().state(group) {
+            GroupState::Here => {
+                self.cache().look_up(group, true);
             }
-            State::Fetching(fetch) => self.map.fetches[fetch].dirty = true,
-            State::Absent => {
-                self.map.unawaited += u32::from(self.read_line(line, None));
-                self.enter_line(line, None, true);
+            GroupState::Fetching(fetch) => self.map.fetches[fetch].dirty = true,
+            GroupState::Absent => {
+                self.map.unawaited += u32::from(self.read_line(group, None));
+                self.enter_line(group, None, true);
             }
         }
     }
@@ -262,23 +262,23 @@ impl<P: Probe> Device<P> {
     /// A page has moved.
     #[inline]
     pub(super) fn map_moved(&mut self, lpn: Lpn) {
-        if self.ftl.cache.is_none() || lpn.0 >= self.plan.logical_pages {
+        if self.ftl.cmt.is_none() || lpn.0 >= self.plan.logical_pages {
             return;
         }
-        let line = self.cache().line_of(lpn);
-        if self.cache().state(line) != State::Absent {
+        let group = self.cache().group_of(lpn);
+        if self.cache().state(group) != GroupState::Absent {
             return self.change_entry(lpn);
         }
-        let page = self.cache().page_of(line);
+        let page = self.cache().page_of(group);
         if !std::mem::replace(&mut self.map.is_touched[page as usize], true) {
             self.map.dirty.push_back(page);
         }
     }
 
     /// A collection has gained so many pages: the map may have half of them. What host requests wait for goes first: of the
-    /// mapping pages that may be on their way to flash, these rewrites leave the last to them.
+    /// translation pages that may be on their way to flash, these rewrites leave the last to them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
-        // The fewer mapping pages go to flash at once, the more of each program is padding.
+        // The fewer translation pages go to flash at once, the more of each program is padding.
         let unit = self.plan.unit_pages;
         let cost = unit.div_ceil(unit.min(self.plan.config.mapping.writes));
         self.map.earned += gained / 2;
@@ -300,7 +300,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A mapping page with changed entries goes to flash.
+    /// A translation page with changed entries goes to flash.
     fn rewrite(&mut self, page: u32) {
         self.map.is_touched[page as usize] = false;
         let state = &mut self.map.rewriting[page as usize];
@@ -339,7 +339,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A mapping page has been read: it is programmed with its changes.
+    /// A translation page has been read: it is programmed with its changes.
     pub(super) fn rewrite_map(&mut self, id: OpId) {
         let unit = self.plan.unit_pages;
         if self.map.filled == 0 {
@@ -375,7 +375,7 @@ impl<P: Probe> Device<P> {
         planes.find(room).or(first).unwrap_or_else(|| next(1))
     }
 
-    /// A mapping page is on flash.
+    /// A translation page is on flash.
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
         let PageOp { lpn, ppn, .. } = self.ops[id];
         self.ops.release(id);
@@ -397,7 +397,7 @@ impl<P: Probe> Device<P> {
         self.rewrite_touched(0);
     }
 
-    /// Lets go on what waited until fewer mapping pages were on their way to flash.
+    /// Lets go on what waited until fewer translation pages were on their way to flash.
     pub(super) fn resume_stalled(&mut self) {
         let most = if self.read_only.is_some() { u32::MAX } else { self.plan.config.mapping.writes };
         while self.map.rewrites < most

@@ -15,7 +15,7 @@ use workload::Op;
 use super::mapping::Waiting;
 use super::{Device, part, parts};
 use crate::arena::{CommandId, OpId, SlotId};
-use crate::buffer::{State, Waiter};
+use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
 use crate::op::{Owner, PageOp, Sense};
@@ -113,7 +113,7 @@ impl<P: Probe> Device<P> {
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
     fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> SlotId {
         let (slot, over) = match self.ftl.locate(lpn) {
-            Location::Buffer(slot) if self.buffer[slot].state != State::Flushing => {
+            Location::Buffer(slot) if self.buffer[slot].state != SlotState::Flushing => {
                 self.buffer.merge(slot, sectors);
                 self.buffer.unreserve();
                 self.counters.merged_writes += 1;
@@ -201,7 +201,7 @@ impl<P: Probe> Device<P> {
             return;
         }
         // The old half of the page is read first.
-        self.buffer[slot].state = State::ReadModifyWrite;
+        self.buffer[slot].state = SlotState::ReadModifyWrite;
         self.progress += 1;
         let under = self.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
         let sector = (self.plan.layout.page_size.0 / u64::from(self.buffer.full.count_ones())) as u32;
@@ -347,7 +347,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Lets partly filled units of a die go. Those of moved data end with their collection: padded before, they would
+    /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: usize) {
         self.force_die(die, write_class::HOST..write_class::RELOCATED);

@@ -7,7 +7,7 @@ use nand::{Address, Layout, PlaneId};
 use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 
 use super::aged::Aged;
-use super::candidates::Candidates;
+use super::candidates::FullBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan};
 use crate::space::write_class;
 
@@ -71,7 +71,7 @@ struct Plane {
     retired: u32,
     live: u32,
     /// The full blocks; made when the plane is first collected.
-    candidates: Option<Box<Candidates>>,
+    candidates: Option<Box<FullBlocks>>,
 }
 
 /// Every block of the drive. Memory: 16 bytes a block, 8 bytes a page of the blocks that hold data written in the
@@ -88,7 +88,7 @@ pub(crate) struct Blocks {
     reserve: u32,
     shared: bool,
     by_valid: bool,
-    worth: u32,
+    victim_valid_limit: u32,
     ages: Stream,
     /// How many times faster than at 30 °C data ages at the drive's temperature.
     acceleration: f64,
@@ -122,7 +122,7 @@ impl Blocks {
             reserve: plan.space.reserve,
             shared: plan.config.ftl.streams == 1,
             by_valid: plan.config.gc.victim.asks_for_valid(),
-            worth: plan.space.worth,
+            victim_valid_limit: plan.space.victim_valid_limit,
             ages: Stream::new(seed, "retention"),
             acceleration: plan.config.age.temperature.acceleration(),
             releases: 0,
@@ -181,14 +181,14 @@ impl Blocks {
         self.plane(plane).live
     }
 
-    /// Whether the plane can take a page in a stream. Moved data may use the last free block.
+    /// Whether the plane can take a page in a stream. Relocated data may use the last free block.
     #[inline]
     pub fn room(&self, plane: PlaneId, stream: usize, moved: bool) -> bool {
         let open = self.plane(plane).open[stream].next_page < self.layout.pages;
         if moved {
             open || self.free(plane) > 0
         } else if open {
-            // An open block that moved data shares is kept for it when it has nothing else.
+            // An open block that relocated data shares is kept for it when it has nothing else.
             !(self.shared && stream == 0) || self.free(plane) >= self.reserve
         } else {
             self.free(plane) > self.reserve
@@ -373,7 +373,7 @@ impl Blocks {
     }
 
     /// The full blocks of a plane, to choose one from.
-    pub fn candidates(&mut self, plane: PlaneId, aged: &Aged) -> &mut Candidates {
+    pub fn candidates(&mut self, plane: PlaneId, aged: &Aged) -> &mut FullBlocks {
         if self.planes[plane.0 as usize].candidates.is_none() {
             self.planes[plane.0 as usize].candidates = Some(Box::new(self.list_candidates(plane, aged)));
         }
@@ -385,8 +385,8 @@ impl Blocks {
 
     /// In the order in which they were filled: the initial state's, then the run's, which were opened in that order.
     #[cold]
-    fn list_candidates(&self, plane: PlaneId, aged: &Aged) -> Candidates {
-        let mut candidates = Candidates::new(&self.layout, self.by_valid, self.worth);
+    fn list_candidates(&self, plane: PlaneId, aged: &Aged) -> FullBlocks {
+        let mut candidates = FullBlocks::new(&self.layout, self.by_valid, self.victim_valid_limit);
         for block in 0..self.plane(plane).fresh {
             if self.is_full(plane, block) {
                 candidates.insert(block, self.live_in_block(plane, block, aged));

@@ -21,14 +21,14 @@ struct Member {
 const _: () = assert!(size_of::<Member>() == 16, "the stated memory of a candidate");
 
 /// Memory: 16 bytes a block and 8 bytes for each count of valid pages, on planes that have been collected.
-pub(crate) struct Candidates {
+pub(crate) struct FullBlocks {
     members: Vec<Member>,
     /// First and last block with each count; all in one list where the order of filling is asked for.
     lists: Vec<[u32; 2]>,
     by_valid: bool,
     pages: u32,
     /// A block with so many valid pages gains nothing.
-    worth: u32,
+    victim_valid_limit: u32,
     /// No block has fewer valid pages.
     least: u32,
     /// Pages programmed on the plane, modulo 2^32.
@@ -36,15 +36,15 @@ pub(crate) struct Candidates {
     count: u32,
 }
 
-impl Candidates {
-    pub fn new(layout: &Layout, by_valid: bool, worth: u32) -> Candidates {
+impl FullBlocks {
+    pub fn new(layout: &Layout, by_valid: bool, victim_valid_limit: u32) -> FullBlocks {
         let absent = Member { prev: NONE, next: NONE, valid: NONE, changed: 0 };
-        Candidates {
+        FullBlocks {
             members: vec![absent; layout.blocks as usize],
             lists: vec![[NONE; 2]; if by_valid { layout.pages as usize + 1 } else { 1 }],
             by_valid,
             pages: layout.pages,
-            worth,
+            victim_valid_limit,
             least: layout.pages,
             now: 0,
             count: 0,
@@ -123,12 +123,12 @@ impl Candidates {
     }
 }
 
-impl schemes::Candidates for Candidates {
+impl schemes::Candidates for FullBlocks {
     fn pages(&self) -> u32 {
         self.pages
     }
-    fn worth(&self) -> u32 {
-        self.worth
+    fn victim_valid_limit(&self) -> u32 {
+        self.victim_valid_limit
     }
     fn least_valid(&self) -> Option<u32> {
         (self.count > 0).then_some(self.least)
@@ -164,7 +164,7 @@ mod tests {
     fn the_lists_agree_with_a_scan_over_random_losses() {
         let layout = Config::default().plan().unwrap().layout;
         for victim in [Victim::Greedy, Victim::Fifo] {
-            let mut candidates = Candidates::new(&layout, victim.asks_for_valid(), layout.pages);
+            let mut candidates = FullBlocks::new(&layout, victim.asks_for_valid(), layout.pages);
             let random = units::Stream::new(5, "candidates");
             // Block, valid pages, when it lost one last, in the order of filling.
             let mut plain: Vec<(u32, u32, u64)> = Vec::new();

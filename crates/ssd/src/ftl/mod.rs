@@ -8,8 +8,8 @@
 
 pub(crate) mod aged;
 pub(crate) mod blocks;
-pub(crate) mod cache;
 pub(crate) mod candidates;
+pub(crate) mod cmt;
 pub(crate) mod map;
 pub(crate) mod wear;
 
@@ -21,7 +21,7 @@ use crate::config::Plan;
 use crate::lifetime::Erase;
 use aged::Aged;
 use blocks::Blocks;
-use cache::MapCache;
+use cmt::CachedMap;
 pub(crate) use map::Location;
 use map::Map;
 use wear::WearTable;
@@ -34,7 +34,7 @@ pub(crate) struct Ftl {
     /// What erases have made of the blocks, where they go pulse by pulse.
     pub wear: Option<WearTable>,
     /// The cached mapping table, where the map is on flash.
-    pub cache: Option<MapCache>,
+    pub cmt: Option<CachedMap>,
     draws: Stream,
     drawn: u64,
 }
@@ -48,7 +48,7 @@ impl Ftl {
             map: Map::new(plan.logical_pages + plan.space.map_pages),
             blocks: Blocks::new(plan, &aged, &usable, seed),
             wear: WearTable::new(plan, seed),
-            cache: MapCache::new(plan),
+            cmt: CachedMap::new(plan),
             aged,
             draws: Stream::new(seed, "victims"),
             drawn: 0,
@@ -117,7 +117,7 @@ impl Ftl {
         };
         let candidates = self.blocks.candidates(plane, &self.aged);
         let block = gc.victim.pick(candidates, gc.choices, draw)?;
-        if background && candidates.block(block).0 >= plan.space.worth {
+        if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
             return None;
         }
         candidates.remove(block);

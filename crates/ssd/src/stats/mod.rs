@@ -216,9 +216,9 @@ pub struct Counters {
     pub map_lookups: u64,
     /// Look-ups that found their entry in the cache.
     pub map_hits: u64,
-    /// Mapping pages read.
+    /// Translation pages read.
     pub map_reads: u64,
-    /// Mapping pages programmed.
+    /// Translation pages programmed.
     pub map_programs: u64,
     /// Page reads of addresses that hold nothing.
     pub unmapped_reads: u64,

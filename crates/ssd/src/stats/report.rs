@@ -173,7 +173,7 @@ fn flash(report: &mut Report, outcome: &Outcome) {
     report.add("flash.reads", "pages", "pages read from flash", counters.pages_read);
     report.add("flash.programs", "pages", "pages programmed, padding included", counters.pages_programmed);
     report.add("flash.erases", "blocks", "blocks erased", counters.blocks_erased);
-    report.add("flash.fill_reads", "pages", "pages read to complete partly written ones", counters.fill_reads);
+    report.add("flash.rmw_reads", "pages", "pages read to complete partly written ones", counters.fill_reads);
     report.add("flash.padding", "pages", "pages programmed empty to fill a wordline", counters.pages_padded);
     report.add("flash.cold_reads", "pages", "pages read whose data is from before the run", counters.cold_reads);
     let days = mean(counters.read_retention_s).map(|seconds| seconds / 86_400.0);
@@ -241,7 +241,7 @@ fn retries(report: &mut Report, outcome: &Outcome) {
     report.add("flash.retry.share", "", "share of the pages read that were retried", share);
     report.add("flash.retry.unreadable", "pages", "pages read that no sense could correct", counters.pages_unreadable);
     report.add(
-        "flash.retry.repeated",
+        "flash.retry.t_pre_fallbacks",
         "pages",
         "pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)",
         counters.reads_repeated,
@@ -330,7 +330,7 @@ fn ftl(report: &mut Report, outcome: &Outcome) {
     };
     part("host", "host data", counters.user_pages_programmed);
     part("padding", "padding of wordlines", counters.pages_padded);
-    part("map", "mapping pages", counters.map_programs);
+    part("map", "translation pages", counters.map_programs);
     part("failed", "programs that failed", counters.pages_failed);
     for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {
         part(name, what, pages);
@@ -338,17 +338,17 @@ fn ftl(report: &mut Report, outcome: &Outcome) {
     let (runs, moved) =
         (counters.blocks_relocated[relocation_causes::COLLECTION], counters.pages_relocated.iter().sum::<u64>());
     report.add("ftl.gc_runs", "blocks", "blocks that garbage collection reclaimed", runs);
-    report.add("ftl.pages_moved", "pages", "pages moved, for whatever reason", moved);
+    report.add("ftl.pages_relocated", "pages", "pages moved, for whatever reason", moved);
     for ((name, what), (blocks, pages)) in
         relocation_causes::CAUSES.iter().zip(counters.blocks_relocated.into_iter().zip(counters.pages_relocated))
     {
         report.add(
-            format!("ftl.moved_by.{name}.blocks"),
+            format!("ftl.relocated_by.{name}.blocks"),
             "blocks",
             format!("blocks whose data was moved: {what}"),
             blocks,
         );
-        report.add(format!("ftl.moved_by.{name}.pages"), "pages", format!("pages moved: {what}"), pages);
+        report.add(format!("ftl.relocated_by.{name}.pages"), "pages", format!("pages moved: {what}"), pages);
     }
     report.add(
         "ftl.gc_background_runs",
@@ -398,9 +398,9 @@ fn wear(report: &mut Report, outcome: &Outcome) {
     let lived: Option<Vec<f64>> = outcome.device.effective_pec().map(Iterator::collect);
     let mean = lived.as_ref().map(|of| of.iter().sum::<f64>() / of.len().max(1) as f64);
     let what = "of a block at the end, as P/E cycles of conventional erases that leave as much stress (erase.pulse)";
-    report.add("ftl.wear.lived.mean", "cycles", format!("mean wear {what}"), mean);
+    report.add("ftl.wear.effective_pec.mean", "cycles", format!("mean wear {what}"), mean);
     let most = lived.as_ref().map(|of| of.iter().copied().fold(0.0, f64::max));
-    report.add("ftl.wear.lived.max", "cycles", format!("largest wear {what}"), most);
+    report.add("ftl.wear.effective_pec.max", "cycles", format!("largest wear {what}"), most);
     let ended = outcome.device.end_of_life().map(|time| time.since(Time::ZERO).as_s());
     let what =
         "when too few good blocks were left, from the start of the device; null where enough are (wear.end_of_life)";
@@ -417,8 +417,8 @@ fn map(report: &mut Report, counters: &Counters) {
         counters.map_lookups,
     );
     report.add("ftl.map.hit_ratio", "", "share of the look-ups that found their entry in the cache", hits);
-    report.add("ftl.map.reads", "pages", "mapping pages read", counters.map_reads);
-    report.add("ftl.map.programs", "pages", "mapping pages programmed", counters.map_programs);
+    report.add("ftl.map.reads", "pages", "translation pages read", counters.map_reads);
+    report.add("ftl.map.programs", "pages", "translation pages programmed", counters.map_programs);
 }
 
 fn usage(report: &mut Report, outcome: &Outcome) {

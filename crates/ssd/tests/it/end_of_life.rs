@@ -1,6 +1,6 @@
 //! Drives that wear out: the run's result, or a drive that is read-only from then on.
 
-use ssd::run::{Plan, Replay, Run};
+use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, Device, RunError};
 use units::{Bytes, Time};
 use workload::{Op, Request};
@@ -26,7 +26,7 @@ fn overwrites(config: &Config) -> Run {
     let words = ["workload.rw=randwrite", "workload.bs=16KiB", "workload.requests=100000"];
     let capacity = config.plan().unwrap().capacity();
     let source = workload::presets::get("default", &words).unwrap().source(capacity, 1).unwrap();
-    let plan = Plan { replay: Replay::Closed(16), requests: Some(20_000), ..Plan::default() };
+    let plan = RunOptions { replay: Replay::Closed(16), requests: Some(20_000), ..RunOptions::default() };
     Run::new(config, source, plan, None).unwrap()
 }
 

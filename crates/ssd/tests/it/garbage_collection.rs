@@ -26,7 +26,7 @@ fn config(settings: &[&str]) -> Config {
         "ftl.erase_when=reclaimed",
         "gc.start=2",
         "gc.stop=2",
-        "gc.moves=8",
+        "gc.relocations=8",
     ];
     base.iter().chain(settings).for_each(|word| config.set(word).unwrap());
     config

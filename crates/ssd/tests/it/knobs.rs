@@ -68,7 +68,7 @@ const RETRIES: &[&str] = &[
     "read.sensing=adaptive",
 ];
 const OLD_MAP: &[&str] =
-    &["chip.model=tlc48", "age.pec=1000", "mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
+    &["chip.model=tlc48", "age.pec=1000", "mapping.table=cached", "mapping.cache=4KiB", "mapping.entry_group=256B"];
 const PIPELINED: &[&str] =
     &["chip.model=tlc48", "age.pec=1000", "age.retention=6mo", "chip.cache_read=false", "read.pipeline=cache-read"];
 const TRACKED: &[&str] =
@@ -89,7 +89,7 @@ const PULSED: &[&str] =
 const SPENT: &[&str] = &["chip.model=tlc48-reo", "age.precondition=closed-form", "age.pec=9000", "erase.pulse=ispe"];
 const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
-const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.line=256B"];
+const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.entry_group=256B"];
 const TINY: &[&str] = &["buffer.size=192KiB"];
 const SLOW_ECC: &[&str] = &["ecc.t_decode=40us", "ecc.decoders=1", "ecc.buffer=2"];
 const PAGES: &[&str] = &["chip.program_unit=page"];
@@ -163,7 +163,7 @@ const ROWS: &[Row] = &[
     ("gc.choices", &["age.precondition=closed-form", "gc.victim=d-choices", "gc.choices=1"], "20", Overwrites, 0),
     ("gc.start", &["age.precondition=closed-form", "gc.stop=8"], "8", Overwrites, 0),
     ("gc.stop", WORN, "12", Overwrites, 0),
-    ("gc.moves", WORN, "3", Overwrites, 0),
+    ("gc.relocations", WORN, "3", Overwrites, 0),
     ("gc.copyback", WORN, "true", Overwrites, 0),
     ("gc.preemptible", WORN, "false", Overwrites, 1),
     ("gc.idle", WORN, "100us", Spaced, 0),
@@ -183,12 +183,12 @@ const ROWS: &[Row] = &[
     ("wear.endurance", &["age.precondition=closed-form", "age.pec=990"], "991", Overwrites, 0),
     ("mapping.table", &["mapping.cache=64KiB"], "cached", Reads, 1),
     ("mapping.cache", CACHED, "1MiB", Reads, -1),
-    ("mapping.line", CACHED, "64B", Reads, 0),
+    ("mapping.entry_group", CACHED, "64B", Reads, 0),
     ("mapping.entry", CACHED, "16B", Reads, 0),
     ("mapping.sharing", CACHED, "partitioned", Reads, 0),
     (
         "mapping.writes",
-        &["mapping.table=cached", "mapping.cache=1KiB", "mapping.line=64B", "mapping.entry=64B"],
+        &["mapping.table=cached", "mapping.cache=1KiB", "mapping.entry_group=64B", "mapping.entry=64B"],
         "1",
         Overwrites,
         0,
@@ -227,7 +227,7 @@ const ROWS: &[Row] = &[
     ("age.map_retention", OLD_MAP, "6mo", Reads, 1),
     ("age.temperature", &[], "85C", Writes, 0),
     ("age.fill", &[], "0.1", Reads, -1),
-    ("age.lived", PULSED, "ispe", Overwrites, 0),
+    ("age.worn_under", PULSED, "ispe", Overwrites, 0),
     ("age.staggered", WORN, "false", Overwrites, 0),
     ("age.precondition", &[], "closed-form", Mixed, 0),
     ("age.invalid", &["chip.t_read=[40us,60us,50us]"], "0.3", Reads, 0),

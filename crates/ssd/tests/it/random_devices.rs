@@ -199,7 +199,7 @@ proptest! {
         }).collect();
         let mut device = watched(&config, 1, Watch::default());
         let at_once = play(&mut device, &requests).iter().map(|done| done.latency().0 as f64).sum::<f64>();
-        let plan = ssd::run::Plan { seed: 1, ..Default::default() };
+        let plan = ssd::run::RunOptions { seed: 1, ..Default::default() };
         let mut run = ssd::run::Run::new(&config, Box::new(List(requests, 0)), plan, None).unwrap();
         while !run.step(7).unwrap() {}
         let outcome = run.finish().unwrap();

@@ -228,7 +228,7 @@ fn impossible_devices_are_refused_with_their_key() {
         ("gc.start=1", "gc.start"),
         ("gc.stop=3", "gc.stop"),
         ("gc.stop=60", "ftl.over_provisioning"),
-        ("gc.moves=2", "gc.moves"),
+        ("gc.relocations=2", "gc.relocations"),
         ("gc.choices=0", "gc.choices"),
         ("refresh.period=1s", "refresh.period"),
         ("refresh.reads=1000", "refresh.reads"),
@@ -254,7 +254,7 @@ fn impossible_devices_are_refused_with_their_key() {
     for (word, key) in [
         ("mapping.cache=1KiB", "mapping.cache"),
         ("mapping.entry=3B", "mapping.entry"),
-        ("mapping.line=32KiB", "mapping.line"),
+        ("mapping.entry_group=32KiB", "mapping.entry_group"),
         ("mapping.writes=0", "mapping.writes"),
     ] {
         refused(&["mapping.table=cached", word], key);

@@ -46,9 +46,9 @@ fn what_broke_once_holds() {
         // Lockstep programs of the map and of the host opened the last free block both.
         case(300, 64, "geometry.channels=2 geometry.planes=3 geometry.blocks=30 geometry.pages=9 geometry.page_size=4KiB
             bus.die_interleaving=false buffer.size=288KiB gc.start=2 gc.stop=3 gc.preemptible=false mapping.table=cached
-            mapping.line=256B mapping.cache=22KiB mapping.entry=64B age.precondition=closed-form ftl.over_provisioning=1.08"),
+            mapping.entry_group=256B mapping.cache=22KiB mapping.entry=64B age.precondition=closed-form ftl.over_provisioning=1.08"),
         case(4500, 64, "geometry.channels=1 geometry.planes=2 geometry.blocks=41 geometry.pages=27 geometry.page_size=8KiB
-            buffer.mode=write-through gc.moves=3 mapping.table=cached mapping.cache=17KiB mapping.entry=64B
+            buffer.mode=write-through gc.relocations=3 mapping.table=cached mapping.cache=17KiB mapping.entry=64B
             mapping.writes=4 schedule.order=user-first schedule.write_queue=5 ftl.over_provisioning=0.49"),
         // Background collection, levelling and rewrites of the map kept each other going, and the host waiting.
         case(238, 64, "geometry.cell=QLC geometry.channels=3 geometry.chips=2 geometry.dies=2 geometry.planes=4
@@ -57,8 +57,8 @@ fn what_broke_once_holds() {
             chip.shadow_buffer=false bus.die_interleaving=false bus.transfer=page bus.t_command=439ns ecc.decoders=3
             ecc.buffer=4 ecc.t_failed=none ecc.t_retried=1us host.queues=4 host.queue_depth=4 host.commands=18
             buffer.size=192KiB ftl.placement=static ftl.page_order=DPCW ftl.erase_when=opened ftl.streams=1 gc.choices=4
-            gc.start=4 gc.stop=4 gc.moves=10 gc.copyback=true gc.idle=0ns gc.idle_stop=6 wear.free_block=oldest
-            wear.static_spread=3 mapping.table=cached mapping.sharing=partitioned mapping.line=64B mapping.cache=9KiB
+            gc.start=4 gc.stop=4 gc.relocations=10 gc.copyback=true gc.idle=0ns gc.idle_stop=6 wear.free_block=oldest
+            wear.static_spread=3 mapping.table=cached mapping.sharing=partitioned mapping.entry_group=64B mapping.cache=9KiB
             mapping.entry=64B mapping.writes=23 refresh.period=60s age.pec=8000 age.map_retention=1mo age.staggered=true
             age.precondition=closed-form ftl.over_provisioning=0.43"),
         // Refresh that never rests kept partly filled units of host data from being let go.
@@ -78,8 +78,8 @@ fn what_broke_once_holds() {
             host.link_bandwidth=7060MB/s host.t_submit=782ns host.t_complete=946ns host.timeout=30s
             buffer.size=156KiB buffer.mode=write-through buffer.dram_bandwidth=18395MB/s
             ftl.placement=static ftl.page_order=CWDP ftl.erase_when=opened ftl.streams=1 gc.victim=fifo
-            gc.start=3 gc.stop=3 gc.moves=18 wear.free_block=least-worn wear.static_spread=1
-            mapping.table=cached mapping.entry=64B mapping.line=1024B mapping.cache=36864B mapping.writes=4
+            gc.start=3 gc.stop=3 gc.relocations=18 wear.free_block=least-worn wear.static_spread=1
+            mapping.table=cached mapping.entry=64B mapping.entry_group=1024B mapping.cache=36864B mapping.writes=4
             schedule.order=read-first schedule.write_queue=0 age.pec=1500 age.retention=uniform:0..30d
             age.precondition=closed-form age.staggered=false ftl.over_provisioning=0.46") },
         // With CACHE READ and decodings of unequal length a read ended twice.

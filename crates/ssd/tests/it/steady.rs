@@ -1,7 +1,7 @@
 //! Steady states: when rounds end, and what they report.
 
 use ssd::Config;
-use ssd::run::{Outcome, Plan, Replay, Run};
+use ssd::run::{Outcome, Replay, Run, RunOptions};
 use ssd::stats::steady::Round;
 use units::Span;
 
@@ -26,7 +26,7 @@ fn until_steady(config: &Config, round: Round, words: &[&str], depth: u32) -> Ou
     let capacity = config.plan().unwrap().capacity();
     let all = [&["workload.bs=16KiB", "workload.requests=10000000"], words].concat();
     let source = workload::presets::get("default", &all).unwrap().source(capacity, 1).unwrap();
-    let plan = Plan { replay: Replay::Closed(depth), until_steady: Some(round), ..Plan::default() };
+    let plan = RunOptions { replay: Replay::Closed(depth), until_steady: Some(round), ..RunOptions::default() };
     let mut run = Run::new(config, source, plan, None).unwrap();
     while !run.step(1000).unwrap() {}
     run.finish().unwrap()
@@ -67,7 +67,7 @@ fn write_amplification_never_counts_data_that_is_not_on_flash() {
         let capacity = config.plan().unwrap().capacity();
         let words = ["workload.rw=write", "workload.bs=16KiB"];
         let source = workload::presets::get("default", &words).unwrap().source(capacity, 1).unwrap();
-        let plan = Plan { replay: Replay::Closed(400), requests: Some(requests), ..Plan::default() };
+        let plan = RunOptions { replay: Replay::Closed(400), requests: Some(requests), ..RunOptions::default() };
         let mut run = Run::new(&config, source, plan, None).unwrap();
         while !run.step(1000).unwrap() {}
         let outcome = run.finish().unwrap();

@@ -463,9 +463,11 @@ impl<P: Probe> Device<P> {
             }
         }
         let mut reset = Span::ZERO;
-        let of_read_there = state.page_op[place].filter(|op| of_read(&self.ops[*op]));
+        // The page register's operation: one that is being sensed, or that waits for the cache register.
+        let in_register = (state.sensing | state.page_full & state.cache_full) & bit != 0;
+        let following = state.page_op[place].filter(|op| in_register && of_read(&self.ops[*op]));
         if state.sensing & bit != 0
-            && let Some(op) = of_read_there
+            && let Some(op) = following
         {
             self.counters.speculative_senses += 1;
             let took = Span(self.ops[op].sense.took.into());
@@ -481,10 +483,7 @@ impl<P: Probe> Device<P> {
                 wasted += took;
                 self.ops[op].sense.fate = Fate::Cancelled;
             }
-        } else if state.page_full & state.cache_full & bit != 0
-            && let Some(op) = of_read_there
-        {
-            // It waits for the cache register.
+        } else if let Some(op) = following {
             self.counters.speculative_senses += 1;
             wasted += Span(self.ops[op].sense.took.into());
             self.ops.release(op);

@@ -224,7 +224,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                 format!("ftl.streams={streams}"),
                 format!("gc.copyback={copyback}"),
                 format!("gc.preemptible={preemptible}"),
-                format!("gc.moves={moves}"),
+                format!("gc.relocations={moves}"),
                 format!("gc.idle={idle}"),
                 format!("gc.start={start}"),
                 format!("gc.stop={start}"),
@@ -235,7 +235,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                 format!("refresh.reads={reads}"),
                 format!("mapping.table={table}"),
                 format!("mapping.sharing={sharing}"),
-                format!("mapping.line={line}"),
+                format!("mapping.entry_group={line}"),
                 format!("mapping.cache={}B", lines * 4 * 256),
                 "mapping.entry=64B".into(),
                 format!("mapping.writes={writes}"),
@@ -249,7 +249,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                     format!("erase.margin={}", if pulse == "felp" && flag { "ecc" } else { "none" }),
                     format!("erase.voltage={voltage}"),
                     format!("erase.mispredictions={}", if pulse == "felp" { "0.3" } else { "0" }),
-                    format!("age.lived={}", if flag { "ispe" } else { "scheme" }),
+                    format!("age.worn_under={}", if flag { "ispe" } else { "scheme" }),
                     format!("erase.retire={}", flag && pec == "0"),
                 ]);
             }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ssd::run::{Plan, Replay, Run};
+use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, DataFrom, RunError, SlotId, presets};
 use units::{Lpn, Ppn, Stream, Time};
 
@@ -215,7 +215,7 @@ pub fn draw(seed: u64) -> Case {
     set("gc.choices", &d.from(1, 12));
     set("gc.start", &start);
     set("gc.stop", &stop);
-    set("gc.moves", &(unit * d.from(2, 6)));
+    set("gc.relocations", &(unit * d.from(2, 6)));
     set("gc.copyback", &d.chance(25));
     set("gc.preemptible", &d.chance(60));
     set("gc.idle", &d.one(&["none", "none", "0ns", "20us", "500us"]));
@@ -238,7 +238,7 @@ pub fn draw(seed: u64) -> Case {
     set("mapping.table", &if cached { "cached" } else { "ideal" });
     let line = d.one(&[64, 128, 256, 1024]);
     set("mapping.entry", &format!("{entry}B"));
-    set("mapping.line", &format!("{line}B"));
+    set("mapping.entry_group", &format!("{line}B"));
     set("mapping.cache", &format!("{}B", line * (queues + d.below(60))));
     set("mapping.sharing", &d.one(&["shared", "partitioned"]));
     set("mapping.writes", &d.one(&[1, 2, 4, 23, 64]));
@@ -281,7 +281,7 @@ pub fn draw(seed: u64) -> Case {
     set("age.fill", &d.one(&["0.0", "0.5", "0.9", "1.0", "1.0"]));
     set("age.invalid", &if precondition == "closed-form" { "0.0" } else { d.one(&["0.0", "0.0", "0.1"]) });
     set("age.precondition", &precondition);
-    set("age.lived", &if pulsed { d.one(&["scheme", "ispe"]) } else { "scheme" });
+    set("age.worn_under", &if pulsed { d.one(&["scheme", "ispe"]) } else { "scheme" });
     set("age.staggered", &d.chance(50));
     // From barely enough to plenty.
     let kept = stop + streams + 3 + u64::from(failing) + if cached { 1 } else { 0 };
@@ -403,11 +403,11 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
     // One case in eight is played twice: the same comes out.
     for _ in 0..1 + u32::from(case.seed.is_multiple_of(8)) {
         let source = workload::presets::get("default", &words)?.source(capacity, case.seed)?;
-        let plan = Plan {
+        let plan = RunOptions {
             replay: Replay::Closed(case.depth),
             requests: Some(case.requests),
             seed: case.seed,
-            ..Plan::default()
+            ..RunOptions::default()
         };
         let watch = Watch::default();
         let mut run = Run::watched(config, source, plan, None, probe(watch.clone()))?;

@@ -1,0 +1,280 @@
+//! The cached mapping table: groups of entries in memory, least recently used first out (Gupta, Kim, Urgaonkar,
+//! "DFTL", ASPLOS'09). Dirty groups of one translation page are written back together, as there.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use units::{Id, Lpn};
+
+use crate::arena::FetchId;
+use crate::config::{Plan, Sharing, Table};
+
+const NONE: u32 = u32::MAX;
+
+/// Where a group of the map is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupState {
+    /// Not in the cache.
+    Absent,
+    /// Being read.
+    Fetching(FetchId),
+    /// In the cache.
+    Here,
+}
+
+/// `CachedMap::places` of a group that is being read: this bit and the number of the fetch.
+const FETCHING: u32 = 1 << 31;
+
+struct EntryGroup {
+    number: u32,
+    owner: u16,
+    prev: u32,
+    next: u32,
+    dirty: bool,
+    /// The next dirty group of the translation page.
+    dirty_next: u32,
+}
+
+/// Spreads group numbers over a table: Fibonacci hashing. The table is only looked up, never walked.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
+/// A part of the cache: the groups that one owner brought in, the least recently used first.
+#[derive(Clone, Copy)]
+struct Part {
+    first: u32,
+    last: u32,
+    groups: u32,
+}
+
+/// The cache. It says what must be read and written; it does neither.
+pub(crate) struct CachedMap {
+    /// Of each group that is here: its place in `groups`; of one that is being read: `FETCHING` and its fetch.
+    places: HashMap<u32, u32, BuildHasherDefault<Spread>>,
+    /// The first dirty group of each translation page.
+    dirty: Vec<u32>,
+    groups: Vec<EntryGroup>,
+    free: Vec<u32>,
+    parts: Vec<Part>,
+    /// Groups that a part may hold.
+    quota: u32,
+    shared: bool,
+    group_bits: u32,
+    /// Groups of a translation page.
+    groups_per_page: u32,
+}
+
+impl CachedMap {
+    pub fn new(plan: &Plan) -> Option<CachedMap> {
+        let mapping = &plan.config.mapping;
+        if mapping.table == Table::Ideal {
+            return None;
+        }
+        let entries_per_group = (mapping.entry_group.0 / mapping.entry.0) as u32;
+        let shared = mapping.sharing == Sharing::Shared;
+        let parts = if shared { 1 } else { u64::from(plan.config.host.queues) + 1 };
+        Some(CachedMap {
+            places: HashMap::default(),
+            dirty: vec![NONE; plan.space.map_pages as usize],
+            groups: Vec::new(),
+            free: Vec::new(),
+            parts: vec![Part { first: NONE, last: NONE, groups: 0 }; parts as usize],
+            quota: u32::try_from(mapping.cache.0 / mapping.entry_group.0 / parts).unwrap_or(NONE - 1),
+            shared,
+            group_bits: entries_per_group.trailing_zeros(),
+            groups_per_page: plan.space.map_entries / entries_per_group,
+        })
+    }
+
+    /// The group that holds a page's entry.
+    pub fn group_of(&self, lpn: Lpn) -> u32 {
+        lpn.0 >> self.group_bits
+    }
+
+    /// The translation page that holds a group.
+    pub fn page_of(&self, group: u32) -> u32 {
+        group / self.groups_per_page
+    }
+
+    /// Whether a group is here; if so it is now the most recently used, and `dirty` if asked.
+    pub fn look_up(&mut self, group: u32, dirty: bool) -> bool {
+        let Some(place) = self.places.get(&group).copied().filter(|place| place & FETCHING == 0) else { return false };
+        if dirty {
+            self.mark(place);
+        }
+        self.unlink(place);
+        self.append(place);
+        true
+    }
+
+    /// Brings in a group for `owner` (a submission queue; `None` is the drive itself). Returns the translation page to
+    /// write back, if a dirty group had to go: its other dirty groups go with it.
+    pub fn insert(&mut self, group: u32, owner: Option<u16>, dirty: bool) -> Option<u32> {
+        if self.look_up(group, dirty) {
+            return None;
+        }
+        let owner = match owner {
+            _ if self.shared => 0,
+            Some(queue) => queue,
+            None => self.parts.len() as u16 - 1,
+        };
+        let write_back = if self.parts[usize::from(owner)].groups >= self.quota { self.evict(owner) } else { None };
+        let entry = EntryGroup { number: group, owner, prev: NONE, next: NONE, dirty: false, dirty_next: NONE };
+        let place = if let Some(place) = self.free.pop() {
+            self.groups[place as usize] = entry;
+            place
+        } else {
+            self.groups.push(entry);
+            (self.groups.len() - 1) as u32
+        };
+        self.places.insert(group, place);
+        self.append(place);
+        if dirty {
+            self.mark(place);
+        }
+        write_back
+    }
+
+    fn evict(&mut self, owner: u16) -> Option<u32> {
+        let place = self.parts[usize::from(owner)].first;
+        self.unlink(place);
+        let EntryGroup { number, dirty, .. } = self.groups[place as usize];
+        let write_back = dirty.then(|| self.clean(self.page_of(number)));
+        self.places.remove(&number);
+        self.free.push(place);
+        write_back
+    }
+
+    /// A group has changed entries.
+    fn mark(&mut self, place: u32) {
+        let page = self.page_of(self.groups[place as usize].number) as usize;
+        let group = &mut self.groups[place as usize];
+        if std::mem::replace(&mut group.dirty, true) {
+            return;
+        }
+        // A dirty group leaves the list with all of its page's.
+        group.dirty_next = std::mem::replace(&mut self.dirty[page], place);
+    }
+
+    /// Every group of a translation page is written back.
+    fn clean(&mut self, page: u32) -> u32 {
+        let mut place = std::mem::replace(&mut self.dirty[page as usize], NONE);
+        while place != NONE {
+            let group = &mut self.groups[place as usize];
+            group.dirty = false;
+            place = group.dirty_next;
+        }
+        page
+    }
+
+    /// Where a group is.
+    pub fn state(&self, group: u32) -> GroupState {
+        match self.places.get(&group) {
+            None => GroupState::Absent,
+            Some(fetch) if fetch & FETCHING != 0 => GroupState::Fetching(FetchId::new((fetch & !FETCHING) as usize)),
+            Some(_) => GroupState::Here,
+        }
+    }
+
+    /// A group is being read.
+    pub fn set_fetching(&mut self, group: u32, fetch: FetchId) {
+        self.places.insert(group, FETCHING | fetch.index() as u32);
+    }
+
+    /// A group that was being read has come, and is about to be brought in.
+    pub fn set_absent(&mut self, group: u32) {
+        self.places.remove(&group);
+    }
+
+    fn append(&mut self, place: u32) {
+        let part = &mut self.parts[usize::from(self.groups[place as usize].owner)];
+        let last = std::mem::replace(&mut part.last, place);
+        part.groups += 1;
+        if last == NONE {
+            part.first = place;
+        } else {
+            self.groups[last as usize].next = place;
+        }
+        (self.groups[place as usize].prev, self.groups[place as usize].next) = (last, NONE);
+    }
+
+    fn unlink(&mut self, place: u32) {
+        let EntryGroup { owner, prev, next, .. } = self.groups[place as usize];
+        let part = &mut self.parts[usize::from(owner)];
+        part.groups -= 1;
+        if prev == NONE {
+            part.first = next;
+        } else {
+            self.groups[prev as usize].next = next;
+        }
+        let part = &mut self.parts[usize::from(owner)];
+        if next == NONE {
+            part.last = prev;
+        } else {
+            self.groups[next as usize].prev = prev;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn cache(settings: &[&str]) -> CachedMap {
+        let mut config = Config::default();
+        let base = ["mapping.table=cached", "mapping.entry_group=1KiB", "mapping.cache=4KiB", "host.queues=2"];
+        base.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+        CachedMap::new(&config.plan().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_least_recently_used_line_goes_and_dirty_lines_are_written_back_with_their_page() {
+        let mut cache = cache(&[]);
+        assert_eq!(
+            (cache.group_of(Lpn(255)), cache.group_of(Lpn(256)), cache.page_of(15), cache.page_of(16)),
+            (0, 1, 0, 1)
+        );
+        for group in [0, 1, 2, 16] {
+            assert_eq!(cache.insert(group, Some(0), group < 2), None);
+        }
+        assert!(cache.look_up(0, false) && cache.look_up(16, true));
+        // 1 is the oldest, dirty, and takes 0 with it; 2 is clean; then 0 is.
+        assert_eq!(cache.insert(40, Some(1), false), Some(0));
+        assert!(!cache.look_up(1, false));
+        assert_eq!(cache.insert(41, Some(1), false), None);
+        assert_eq!(cache.insert(42, Some(1), false), None);
+        assert_eq!(cache.insert(43, None, false), Some(1));
+        assert_eq!(cache.insert(44, None, false), None);
+        assert_eq!((cache.state(16), cache.state(44)), (GroupState::Absent, GroupState::Here));
+    }
+
+    #[test]
+    fn a_queue_with_a_part_of_its_own_keeps_it() {
+        let mut cache = cache(&["mapping.sharing=partitioned", "mapping.cache=6KiB"]);
+        cache.insert(7, Some(1), true);
+        for group in 100..200 {
+            assert_eq!(cache.insert(group, Some(0), false), None);
+            assert_eq!(cache.insert(group + 500, None, false), None);
+        }
+        assert!(
+            cache.look_up(7, false)
+                && cache.look_up(199, false)
+                && cache.look_up(198, false)
+                && !cache.look_up(197, false)
+        );
+        assert_eq!((cache.insert(8, Some(1), false), cache.insert(9, Some(1), false)), (None, Some(0)));
+    }
+}
