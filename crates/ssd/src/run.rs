@@ -542,17 +542,17 @@ struct Overwriting {
 }
 
 impl Overwriting {
-    fn new(options: &crate::config::Plan, seed: u64) -> Option<Overwriting> {
-        let Precondition::Write(times) = options.config.age.precondition else { return None };
-        let pages = ((f64::from(options.logical_pages) * options.config.age.fill.0) as u64).max(1);
-        let layout = &options.layout;
+    fn new(plan: &crate::config::Plan, seed: u64) -> Option<Overwriting> {
+        let Precondition::Write(times) = plan.config.age.precondition else { return None };
+        let pages = ((f64::from(plan.logical_pages) * plan.config.age.fill.0) as u64).max(1);
+        let layout = &plan.layout;
         Some(Overwriting {
             next: 0,
             total: (pages as f64 * times).ceil() as u64,
             pages,
             page: layout.page_size,
             // Two programs' worth of pages for each plane.
-            depth: 2 * u64::from(layout.planes) * u64::from(options.unit_pages),
+            depth: 2 * u64::from(layout.planes) * u64::from(plan.unit_pages),
             random: Stream::new(seed, "precondition"),
         })
     }

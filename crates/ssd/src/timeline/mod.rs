@@ -147,12 +147,12 @@ impl Lanes {
             return;
         }
         let free = self.lanes.iter().position(|(_, end)| *end <= slice.from);
-        let write_class = free.unwrap_or_else(|| {
+        let lane = free.unwrap_or_else(|| {
             self.lanes.push((out.track(Some(self.parent), self.name), Time::ZERO));
             self.lanes.len() - 1
         });
-        self.lanes[write_class].1 = slice.to;
-        out.slice(self.lanes[write_class].0, slice);
+        self.lanes[lane].1 = slice.to;
+        out.slice(self.lanes[lane].0, slice);
     }
 }
 
@@ -254,7 +254,7 @@ impl Timeline {
 
     /// Whether nothing that is still to come is shown.
     pub fn done(&self) -> bool {
-        self.out.reads_in_progress() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
+        self.out.has_begun() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
     }
 
     /// Ends the file; returns its size [B].
