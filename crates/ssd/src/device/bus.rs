@@ -72,8 +72,8 @@ impl Channel {
 impl<P: Probe> Device<P> {
     /// The bus is free again, or a page has left a die.
     pub(super) fn on_bus(&mut self, channel: usize) {
-        if let Some(op) = self.channels[channel].transfer_out.take() {
-            let (die, plane) = (self.ops[op].die, self.ops[op].plane);
+        if let Some(op) = self.flash.channels[channel].transfer_out.take() {
+            let (die, plane) = (self.flash.ops[op].die, self.flash.ops[op].plane);
             self.enter_ecc(channel, op);
             self.register_freed(die, plane);
             self.reschedule(usize::from(die.0));
@@ -87,7 +87,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn arbitrate(&mut self, index: usize) {
         loop {
             let ecc_buffer = self.plan.config.ecc.buffer;
-            let channel = &mut self.channels[index];
+            let channel = &mut self.flash.channels[index];
             let waiting = !channel.out.is_empty();
             let out_ready = waiting && channel.ecc.reserved < ecc_buffer;
             let wanted = channel.wants_command | channel.wants_data != 0 || out_ready;
@@ -107,15 +107,15 @@ impl<P: Probe> Device<P> {
 
     #[inline]
     fn schedule_bus(&mut self, index: usize, event: Option<Time>) {
-        if self.channels[index].event != event {
-            self.channels[index].event = event;
+        if self.flash.channels[index].event != event {
+            self.flash.channels[index].event = event;
             self.schedule(self.slots.bus + index, event);
         }
     }
 
     #[inline]
     fn grant(&mut self, index: usize, out_ready: bool) {
-        let channel = &mut self.channels[index];
+        let channel = &mut self.flash.channels[index];
         if channel.wants_command != 0 {
             let place = channel.turn(channel.wants_command);
             channel.last_die = place;
@@ -126,28 +126,31 @@ impl<P: Probe> Device<P> {
             let place = channel.turn(channel.wants_data);
             let die = (channel.first_die + place) as usize;
             let goes_first = !out_ready || {
-                let head = channel.out.head.map(|op| (self.ranks[self.ops[op].class as usize], channel.out.head_seq));
+                let head = channel
+                    .out
+                    .head
+                    .map(|op| (self.flash.ranks[self.flash.ops[op].class as usize], channel.out.head_seq));
                 self.program_priority(die) < head && head.is_some()
             };
             if goes_first {
-                self.channels[index].last_die = place;
+                self.flash.channels[index].last_die = place;
                 return self.start_program(die);
             }
         }
-        let channel = &mut self.channels[index];
-        let op = channel.out.pop(&mut self.ops).expect("Invariant: a page waits to leave");
-        let bytes = self.ops[op].bus_bytes;
+        let channel = &mut self.flash.channels[index];
+        let op = channel.out.pop(&mut self.flash.ops).expect("Invariant: a page waits to leave");
+        let bytes = self.flash.ops[op].bus_bytes;
         let end = self.now + self.plan.t_dma(bytes);
         channel.transfer_out = Some(op);
         channel.free_at = end;
-        let corrected = self.ops[op].sense.fate == Fate::Corrected;
+        let corrected = self.flash.ops[op].sense.fate == Fate::Corrected;
         let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
         channel.ecc.reserved += 1;
         self.bus_enters(index, cause, Some((end, channel::IDLE)));
         self.counters.uncorrectable_transfers += u64::from(!corrected);
         self.counters.bytes_read += u64::from(bytes);
         if P::EXPLAINS {
-            let (part, attempt) = (self.ops[op].seq, self.ops[op].sense.attempt);
+            let (part, attempt) = (self.flash.ops[op].seq, self.flash.ops[op].sense.attempt);
             self.probe.explain(self.now, Event::Leaves { part, attempt, end, channel: index as u16 });
         }
     }
@@ -156,7 +159,7 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(super) fn occupy(&mut self, channel: usize, span: units::Span, cause: usize) -> Time {
         let end = self.now + span;
-        self.channels[channel].free_at = end;
+        self.flash.channels[channel].free_at = end;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         end
     }
@@ -164,7 +167,7 @@ impl<P: Probe> Device<P> {
     /// A bus's time goes into `cause` from now on; with `until`, from then on into another.
     #[inline]
     fn bus_enters(&mut self, channel: usize, cause: usize, until: Option<(Time, usize)>) {
-        let meter = &mut self.channels[channel].meter;
+        let meter = &mut self.flash.channels[channel].meter;
         match until {
             None => meter.enter(self.now, cause),
             Some((end, next)) => meter.enter_until(self.now, cause, end, next),
@@ -177,8 +180,8 @@ impl<P: Probe> Device<P> {
     /// A die says what it would use the bus for.
     #[inline]
     pub(super) fn request_bus(&mut self, die: usize, choice: BusRequest) {
-        let (channel, bit) = (self.dies[die].channel, self.dies[die].bit);
-        let bus = &mut self.channels[usize::from(channel)];
+        let (channel, bit) = (self.flash.dies[die].channel, self.flash.dies[die].bit);
+        let bus = &mut self.flash.channels[usize::from(channel)];
         bus.wants_command &= !bit;
         bus.wants_data &= !bit;
         match choice {

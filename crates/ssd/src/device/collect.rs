@@ -9,18 +9,18 @@ use std::collections::VecDeque;
 
 use nand::{Address, DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn, Stream};
+use units::{Lpn, Ppn, Stream, Time};
 
 use super::Device;
 use super::die::planes;
 use crate::arena::OpId;
-use crate::config::{EndOfLife, EraseWhen, Placement};
+use crate::config::{EndOfLife, EraseWhen, Placement, Plan};
 use crate::error::RunError;
 use crate::ftl::Location;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
 use crate::space::write_class;
-use crate::stats::relocation_causes;
+use crate::stats::{Victims, relocation_causes};
 
 /// What is going on in a plane.
 #[derive(Default)]
@@ -66,6 +66,27 @@ impl PlaneRelocation {
     }
 }
 
+/// What relocates data, plane by plane.
+pub(super) struct Relocator {
+    pub planes: Vec<PlaneRelocation>,
+    /// Valid pages of the blocks that were collected.
+    pub victims: Victims,
+    /// When the next block is visited for refresh, and how many have been.
+    pub patrol: Time,
+    visited: u64,
+}
+
+impl Relocator {
+    pub fn new(plan: &Plan) -> Relocator {
+        Relocator {
+            planes: (0..plan.layout.planes).map(|_| PlaneRelocation::default()).collect(),
+            victims: Victims::default(),
+            patrol: plan.config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
+            visited: 0,
+        }
+    }
+}
+
 /// Random draws for failing blocks.
 pub(super) struct Failures {
     programs: Stream,
@@ -83,7 +104,7 @@ impl Failures {
 
 impl<P: Probe> Device<P> {
     fn relocation(&mut self, plane: PlaneId) -> &mut PlaneRelocation {
-        &mut self.relocations[plane.0 as usize]
+        &mut self.relocator.planes[plane.0 as usize]
     }
 
     /// Starts to move a block of a plane if there is reason to and none is moving.
@@ -92,7 +113,7 @@ impl<P: Probe> Device<P> {
         let free = self.ftl.blocks.free(plane);
         let gc = &self.plan.config.gc;
         let (start, stop) = (gc.start, gc.stop);
-        let relocation = &mut self.relocations[plane.0 as usize];
+        let relocation = &mut self.relocator.planes[plane.0 as usize];
         relocation.running = free < start || (relocation.running && free < stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
         if work && relocation.rests() {
@@ -146,7 +167,7 @@ impl<P: Probe> Device<P> {
                     relocation.levelled_at = relocation.host_pages;
                 } else {
                     let die = self.plan.layout.die_of(plane).0;
-                    self.dies[usize::from(die.0)].host_is_next = true;
+                    self.flash.dies[usize::from(die.0)].host_is_next = true;
                 }
                 self.begin(plane, block, cause);
                 return true;
@@ -161,16 +182,16 @@ impl<P: Probe> Device<P> {
     /// another without end.
     fn yields(&self, plane: PlaneId, cause: usize) -> bool {
         if cause == relocation_causes::WEAR_LEVELLING {
-            let relocation = &self.relocations[plane.0 as usize];
+            let relocation = &self.relocator.planes[plane.0 as usize];
             return relocation.host_pages < relocation.levelled_at + u64::from(self.plan.layout.pages);
         }
-        let state = &self.dies[usize::from(self.plan.layout.die_of(plane).0.0)];
+        let state = &self.flash.dies[usize::from(self.plan.layout.die_of(plane).0.0)];
         state.host_is_next && state.host_waits()
     }
 
     /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
     pub(super) fn host_was_next(&mut self, die: usize) {
-        if std::mem::take(&mut self.dies[die].host_is_next) {
+        if std::mem::take(&mut self.flash.dies[die].host_is_next) {
             for place in 0..self.plan.layout.planes_per_die as u8 {
                 self.collect(self.plan.layout.plane(DieId(die as u16), place));
             }
@@ -196,14 +217,14 @@ impl<P: Probe> Device<P> {
         let valid = self.ftl.valid(plane, block);
         self.counters.blocks_relocated[cause] += 1;
         if cause == relocation_causes::COLLECTION {
-            self.victims.add(valid, self.plan.layout.pages);
+            self.relocator.victims.add(valid, self.plan.layout.pages);
         }
         let relocation = self.relocation(plane);
         (relocation.victim, relocation.next_page, relocation.scanned) = (Some((block, cause)), 0, false);
         relocation.moved = 0;
         if !self.plan.config.gc.preemptible {
             let die = self.plan.layout.die_of(plane).0;
-            self.dies[usize::from(die.0)].exclusive += 1;
+            self.flash.dies[usize::from(die.0)].exclusive += 1;
         }
         self.continue_relocation(plane);
         self.mark_dirty(self.plan.layout.die_of(plane).0);
@@ -213,7 +234,7 @@ impl<P: Probe> Device<P> {
     fn continue_relocation(&mut self, plane: PlaneId) {
         let Some((block, cause)) = self.relocation(plane).victim else { return };
         loop {
-            let relocation = &self.relocations[plane.0 as usize];
+            let relocation = &self.relocator.planes[plane.0 as usize];
             if relocation.scanned || relocation.reading + relocation.writing >= self.plan.config.gc.relocations {
                 break;
             }
@@ -227,7 +248,7 @@ impl<P: Probe> Device<P> {
                 None => self.relocation(plane).scanned = true,
             }
         }
-        let relocation = &self.relocations[plane.0 as usize];
+        let relocation = &self.relocator.planes[plane.0 as usize];
         if relocation.scanned && relocation.reading == 0 {
             if relocation.writing == 0 {
                 self.emptied(plane, block, cause);
@@ -244,7 +265,7 @@ impl<P: Probe> Device<P> {
         if self.plan.config.gc.copyback {
             let op = self.relocation_op(plane, lpn, ppn);
             self.relocation(plane).writing += 1;
-            let op = self.ops.insert(op);
+            let op = self.flash.ops.insert(op);
             self.queue_program(op);
         } else {
             self.relocation(plane).reading += 1;
@@ -275,24 +296,24 @@ impl<P: Probe> Device<P> {
 
     /// A page that moves has been read.
     pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn) {
-        let lpn = self.ops[id].lpn;
+        let lpn = self.flash.ops[id].lpn;
         let plane = self.plan.layout.plane_of(source);
         self.relocation(plane).reading -= 1;
         if self.flash_version(lpn) == Some(source) {
             self.relocation(plane).writing += 1;
             let op = self.relocation_op(plane, lpn, source);
-            self.ops[id] = op;
+            self.flash.ops[id] = op;
             self.queue_program(id);
         } else {
-            self.ops.release(id);
+            self.flash.ops.release(id);
         }
         self.continue_relocation(plane);
     }
 
     /// A page that moves has been programmed.
     pub(super) fn moved(&mut self, id: OpId, source: Ppn) {
-        let PageOp { lpn, ppn, .. } = self.ops[id];
-        self.ops.release(id);
+        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        self.flash.ops.release(id);
         let plane = self.plan.layout.plane_of(source);
         let cause = self.relocation(plane).victim.map_or(relocation_causes::COLLECTION, |(_, cause)| cause);
         self.counters.pages_relocated[cause] += 1;
@@ -314,11 +335,12 @@ impl<P: Probe> Device<P> {
     fn update_location(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         match self.ftl.locate(lpn) {
             Location::Buffer(mut slot) => {
-                while self.buffer[slot].flash_copy != Some(from) {
-                    slot =
-                        self.buffer[slot].prev_version.expect("Invariant: a version of the page has it under itself");
+                while self.writes.buffer[slot].flash_copy != Some(from) {
+                    slot = self.writes.buffer[slot]
+                        .prev_version
+                        .expect("Invariant: a version of the page has it under itself");
                 }
-                self.buffer[slot].flash_copy = Some(to);
+                self.writes.buffer[slot].flash_copy = Some(to);
             }
             Location::Flash(_) | Location::Unmapped => self.ftl.set(lpn, Location::Flash(to)),
         }
@@ -329,11 +351,11 @@ impl<P: Probe> Device<P> {
         let (die, place) = self.plan.layout.die_of(plane);
         self.relocation(plane).victim = None;
         if !self.plan.config.gc.preemptible {
-            self.dies[usize::from(die.0)].exclusive -= 1;
+            self.flash.dies[usize::from(die.0)].exclusive -= 1;
         }
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(
-            self.plan.space.victim_valid_limit.saturating_sub(self.relocations[plane.0 as usize].moved),
+            self.plan.space.victim_valid_limit.saturating_sub(self.relocator.planes[plane.0 as usize].moved),
         );
         if cause == relocation_causes::BAD_BLOCK {
             self.retire(plane);
@@ -355,7 +377,7 @@ impl<P: Probe> Device<P> {
                 seq,
                 sense: Sense::FIRST,
             };
-            let op = self.ops.insert(op);
+            let op = self.flash.ops.insert(op);
             self.queue_erase(op);
         } else {
             let barrier = self.number();
@@ -394,7 +416,7 @@ impl<P: Probe> Device<P> {
         let erases = self.ftl.blocks.count_erase(plane, block);
         let wear = &self.plan.config.wear;
         if let Some(spread) = wear.static_spread
-            && erases > self.relocations[plane.0 as usize].least_erases.saturating_add(spread)
+            && erases > self.relocator.planes[plane.0 as usize].least_erases.saturating_add(spread)
         {
             self.level(plane, erases, spread);
         }
@@ -404,8 +426,8 @@ impl<P: Probe> Device<P> {
         let worn = exhausted
             || wear.endurance.is_some_and(|limit| self.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
         worn || (wear.erase_fail.0 > 0.0 && {
-            self.failures.erases_drawn += 1;
-            self.failures.erases.uniform(self.failures.erases_drawn) < wear.erase_fail.0
+            self.flash.failures.erases_drawn += 1;
+            self.flash.failures.erases.uniform(self.flash.failures.erases_drawn) < wear.erase_fail.0
         })
     }
 
@@ -430,7 +452,7 @@ impl<P: Probe> Device<P> {
     /// A page of a plane has become stale: collection that found nothing to gain looks again.
     #[inline]
     pub(super) fn page_lost(&mut self, plane: PlaneId) {
-        let relocation = &mut self.relocations[plane.0 as usize];
+        let relocation = &mut self.relocator.planes[plane.0 as usize];
         relocation.no_background_victim = false;
         if relocation.no_victim {
             relocation.no_victim = false;
@@ -442,7 +464,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn wants_background(&self, die: DieId) -> bool {
         let layout = &self.plan.layout;
         (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
-            let relocation = &self.relocations[plane.0 as usize];
+            let relocation = &self.relocator.planes[plane.0 as usize];
             relocation.rests()
                 && !relocation.no_background_victim
                 && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
@@ -491,9 +513,9 @@ impl<P: Probe> Device<P> {
         let Some(period) = self.plan.config.refresh.period else { return };
         let layout = self.plan.layout;
         let (planes, blocks) = (u64::from(layout.planes), u64::from(layout.blocks));
-        let visit = self.visited % (planes * blocks);
-        self.visited += 1;
-        self.patrol = self.now + units::Span(period.0 / (planes * blocks));
+        let visit = self.relocator.visited % (planes * blocks);
+        self.relocator.visited += 1;
+        self.relocator.patrol = self.now + units::Span(period.0 / (planes * blocks));
         let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
         if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, self.now, &self.plan) > period {
             self.request_move(plane, block, relocation_causes::REFRESH);
@@ -509,8 +531,8 @@ impl<P: Probe> Device<P> {
         }
         let mut failed = 0;
         for plane in planes(set) {
-            self.failures.programs_drawn += 1;
-            if self.failures.programs.uniform(self.failures.programs_drawn) < share {
+            self.flash.failures.programs_drawn += 1;
+            if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
                 failed |= 1 << plane;
             }
         }
@@ -519,7 +541,7 @@ impl<P: Probe> Device<P> {
 
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
-        let PageOp { ppn, write_class, owner, die, plane: place, .. } = self.ops[id];
+        let PageOp { ppn, write_class, owner, die, plane: place, .. } = self.flash.ops[id];
         let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
         let stream = usize::from(self.plan.space.stream[usize::from(write_class)]);
         self.counters.pages_failed += 1;
@@ -531,8 +553,8 @@ impl<P: Probe> Device<P> {
         }
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
-        if self.ops[id].class == Class::UserProgram {
-            self.count_waiting(self.programs_waiting + 1);
+        if self.flash.ops[id].class == Class::UserProgram {
+            self.count_waiting(self.flash.programs_waiting + 1);
         }
         self.queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
@@ -562,15 +584,16 @@ impl<P: Probe> Device<P> {
     /// The drive has too few good blocks to go on.
     #[cold]
     pub(super) fn wear_out(&mut self) {
-        if self.failure.is_some() || self.read_only.is_some() {
+        if self.life.failure.is_some() || self.life.read_only.is_some() {
             return;
         }
         match self.worn_out() {
             Some(_) if self.plan.config.wear.end_of_life == EndOfLife::ReadOnly => {
-                (self.read_only, self.becomes_read_only) = (Some(self.now), true);
+                (self.life.read_only, self.life.becomes_read_only) = (Some(self.now), true);
             }
             worn => {
-                self.failure = Some(worn.unwrap_or_else(|| RunError::Broken("relocated data finds no room".into())))
+                self.life.failure =
+                    Some(worn.unwrap_or_else(|| RunError::Broken("relocated data finds no room".into())))
             }
         }
     }
@@ -584,7 +607,7 @@ impl<P: Probe> Device<P> {
 
     /// Checks that nothing is left over of what has moved, when everything is quiet.
     pub(super) fn check_relocations(&self) -> Result<(), String> {
-        for (plane, relocation) in self.relocations.iter().enumerate() {
+        for (plane, relocation) in self.relocator.planes.iter().enumerate() {
             let on_the_move = relocation.reading + relocation.writing;
             if on_the_move > self.plan.config.gc.relocations || (relocation.victim.is_none() && on_the_move > 0) {
                 return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));

@@ -12,18 +12,23 @@ mod pick;
 mod retry;
 mod suspend;
 
+use std::collections::HashMap;
+
+use nand::model::outcomes::Outcomes;
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Order};
-use units::{Lpn, Ppn, Span, Time};
+use units::{Lpn, Ppn, Span, Stream, Time};
 
 use super::Device;
-use crate::arena::{List, OpId};
-use crate::config::Config;
+use super::bus::Channel;
+use super::collect::Failures;
+use crate::arena::{Arena, List, OpId};
+use crate::config::{Config, Plan};
 use crate::meter::Meter;
-use crate::op::{Fate, Owner, PageOp, Queue, Sense};
+use crate::op::{Fate, Ops, Owner, PageOp, Queue, Sense};
 use crate::probe::{Event, Probe};
 use crate::space::write_class;
-use crate::stats::{channel, die};
+use crate::stats::{Steps, channel, die};
 use retry::Reservation;
 pub(crate) use suspend::Phases;
 use suspend::Work;
@@ -147,6 +152,66 @@ pub(super) struct DieState {
     pub meter: Meter<{ die::CAUSES.len() }>,
     /// What it waits for while it is idle: 0 for nothing, else 1 and up by `die::WAITS`. Kept for probes that explain.
     waits: Meter<{ die::WAITS.len() + 1 }>,
+}
+
+/// Everything below the FTL: dies, buses, decoders, and the operations in them.
+pub(super) struct Flash {
+    pub ops: Ops,
+    pub dies: Vec<DieState>,
+    /// The busy die of each chip, where dies of a chip do not overlap.
+    chip_owner: Vec<u16>,
+    pub channels: Vec<Channel>,
+    /// Dies that got work in the present event.
+    dirty: Vec<u16>,
+    /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
+    pub programs_waiting: u32,
+    write_queue_full: bool,
+    /// Rank of each class at present and, by rank, the queues of a die that have it.
+    pub ranks: [u8; Class::COUNT],
+    rank_masks: Vec<u64>,
+    /// Results of reads, where a virtual chip gives them.
+    pub outcomes: Option<Outcomes>,
+    /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
+    tracked: HashMap<u64, u8>,
+    /// Retry steps of the pages read.
+    pub steps: Steps,
+    /// Random draws of decodings.
+    draws: Stream,
+    pub failures: Failures,
+}
+
+impl Flash {
+    pub fn new(plan: &Plan, seed: u64) -> Flash {
+        let (layout, config) = (plan.layout, &plan.config);
+        let outcomes = plan.cells.as_ref().map(|reading| {
+            let wordlines = layout.pages.div_ceil(layout.bits);
+            let temperature = config.age.temperature.0;
+            Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
+        });
+        let write_queue_full = config.schedule.write_queue == Some(0);
+        let ranks = ranks(config, write_queue_full);
+        let dies_per_channel = layout.chips * layout.dies_per_chip;
+        let die = |die: u32| {
+            let channel = layout.channel_of(DieId(die as u16));
+            DieState::new(channel as u16, die - channel * dies_per_channel)
+        };
+        Flash {
+            ops: Arena::new(),
+            dies: (0..layout.dies).map(die).collect(),
+            chip_owner: vec![u16::MAX; (layout.channels * layout.chips) as usize],
+            channels: (0..layout.channels).map(|channel| Channel::new(channel * dies_per_channel)).collect(),
+            dirty: Vec::new(),
+            programs_waiting: 0,
+            write_queue_full,
+            ranks,
+            rank_masks: rank_masks(&ranks),
+            outcomes,
+            tracked: HashMap::new(),
+            steps: Steps::default(),
+            draws: Stream::new(seed, "decodings"),
+            failures: Failures::new(seed),
+        }
+    }
 }
 
 /// What a die wants the bus for.
@@ -298,46 +363,47 @@ impl<P: Probe> Device<P> {
             seq,
             sense: Sense::FIRST,
         };
-        let op = self.ops.insert(op);
+        let op = self.flash.ops.insert(op);
         let queue = class as usize * PLANES + usize::from(plane);
         self.waits(op);
-        let state = &mut self.dies[usize::from(die.0)];
-        state.queues[queue].push(&mut self.ops, op);
+        let state = &mut self.flash.dies[usize::from(die.0)];
+        state.queues[queue].push(&mut self.flash.ops, op);
         state.ready |= 1 << queue;
         self.mark_dirty(die);
     }
 
     /// Counts the pages of host data that wait for their program, and keeps the order that goes with their number.
     pub(super) fn count_waiting(&mut self, programs: u32) {
-        self.programs_waiting = programs;
+        self.flash.programs_waiting = programs;
         let full = self.plan.config.schedule.write_queue.is_some_and(|most| programs >= most);
-        if full != self.write_queue_full {
-            self.write_queue_full = full;
-            self.ranks = ranks(&self.plan.config, full);
-            self.rank_masks = rank_masks(&self.ranks);
-            (0..self.dies.len() as u16).for_each(|die| self.mark_dirty(DieId(die)));
+        if full != self.flash.write_queue_full {
+            self.flash.write_queue_full = full;
+            self.flash.ranks = ranks(&self.plan.config, full);
+            self.flash.rank_masks = rank_masks(&self.flash.ranks);
+            (0..self.flash.dies.len() as u16).for_each(|die| self.mark_dirty(DieId(die)));
         }
     }
 
     /// Tells the probe that a part of a host read waits for its die.
     #[inline]
     fn waits(&mut self, op: OpId) {
-        let PageOp { owner, seq, sense, die, .. } = self.ops[op];
+        let PageOp { owner, seq, sense, die, .. } = self.flash.ops[op];
         if P::EXPLAINS
             && let Owner::Host(command) = owner
         {
-            let spent = self.dies[usize::from(die.0)].spent(self.now);
-            let request = self.commands[command].id;
+            let spent = self.flash.dies[usize::from(die.0)].spent(self.now);
+            let request = self.host.commands[command].id;
             self.probe.explain(self.now, Event::Waits { request, part: seq, attempt: sense.attempt, spent });
         }
     }
 
     /// Queues a page to be programmed on a plane of a die.
     pub(super) fn queue_program(&mut self, op: OpId) {
-        let (die, plane, write_class) = (self.ops[op].die, self.ops[op].plane, self.ops[op].write_class);
+        let (die, plane, write_class) =
+            (self.flash.ops[op].die, self.flash.ops[op].plane, self.flash.ops[op].write_class);
         let queue = program_queue(write_class.into(), plane.into());
-        let state = &mut self.dies[usize::from(die.0)];
-        state.queues[queue].push(&mut self.ops, op);
+        let state = &mut self.flash.dies[usize::from(die.0)];
+        state.queues[queue].push(&mut self.flash.ops, op);
         state.waiting |= 1 << queue;
         self.update_eligibility(usize::from(die.0), queue);
         self.mark_dirty(die);
@@ -345,10 +411,10 @@ impl<P: Probe> Device<P> {
 
     /// Queues a block to be erased.
     pub(super) fn queue_erase(&mut self, op: OpId) {
-        let (die, plane) = (self.ops[op].die, self.ops[op].plane);
+        let (die, plane) = (self.flash.ops[op].die, self.flash.ops[op].plane);
         let queue = ERASE_ROW * PLANES + usize::from(plane);
-        let state = &mut self.dies[usize::from(die.0)];
-        state.queues[queue].push(&mut self.ops, op);
+        let state = &mut self.flash.dies[usize::from(die.0)];
+        state.queues[queue].push(&mut self.flash.ops, op);
         state.ready |= 1 << queue;
         self.mark_dirty(die);
     }
@@ -356,35 +422,35 @@ impl<P: Probe> Device<P> {
     /// Notes that a die may have something new to do.
     #[inline]
     pub(super) fn mark_dirty(&mut self, die: DieId) {
-        let state = &mut self.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[usize::from(die.0)];
         if !state.dirty {
             state.dirty = true;
-            self.dirty.push(die.0);
+            self.flash.dirty.push(die.0);
         }
     }
 
     /// Lets every touched die say what it wants, then grants their buses.
     pub(super) fn run_scheduler(&mut self) {
         let mut start = 0;
-        while start < self.dirty.len() {
+        while start < self.flash.dirty.len() {
             let mut end = start;
-            while end < self.dirty.len() {
+            while end < self.flash.dirty.len() {
                 // Touches the other dies of the chip: they say what they want before the bus is granted.
-                self.release_chip(usize::from(self.dirty[end]));
+                self.release_chip(usize::from(self.flash.dirty[end]));
                 end += 1;
             }
             for index in start..end {
-                let die = usize::from(self.dirty[index]);
-                self.dies[die].dirty = false;
+                let die = usize::from(self.flash.dirty[index]);
+                self.flash.dies[die].dirty = false;
                 self.reschedule(die);
             }
             for index in start..end {
-                let channel = usize::from(self.dies[usize::from(self.dirty[index])].channel);
+                let channel = usize::from(self.flash.dies[usize::from(self.flash.dirty[index])].channel);
                 self.arbitrate(channel);
             }
             start = end;
         }
-        self.dirty.clear();
+        self.flash.dirty.clear();
     }
 
     /// Brings a die's event, its meter and its wish for the bus up to date.
@@ -394,7 +460,7 @@ impl<P: Probe> Device<P> {
             self.consider_suspension(die);
         }
         let picked = self.pick(die);
-        self.dies[die].picked = picked;
+        self.flash.dies[die].picked = picked;
         let choice = match picked {
             Pick::Nothing => BusRequest::Nothing,
             Pick::Read(_) | Pick::Erase(_) => BusRequest::Command,
@@ -404,7 +470,7 @@ impl<P: Probe> Device<P> {
         if self.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let next = state.next_end();
         if state.active.is_none() {
             let cause = if state.sensing != 0 {
@@ -419,15 +485,15 @@ impl<P: Probe> Device<P> {
         if P::EXPLAINS {
             self.note_wait(die);
         }
-        if self.dies[die].event != next {
-            self.dies[die].event = next;
+        if self.flash.dies[die].event != next {
+            self.flash.dies[die].event = next;
             self.schedule(self.slots.die + die, next);
         }
     }
 
     /// Notes what a die waits for, if it is idle and has work.
     fn note_wait(&mut self, die: usize) {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full | state.reserved.planes;
         let wait = if state.active.is_some() || state.sensing != 0 || registers != 0 {
             None
@@ -441,12 +507,12 @@ impl<P: Probe> Device<P> {
             None
         };
         let wait = wait.map_or(0, |wait| wait + 1 - die::CAUSES.len());
-        self.dies[die].waits.enter(self.now, wait);
+        self.flash.dies[die].waits.enter(self.now, wait);
     }
 
     /// Starts or stops the clock of background collection.
     fn watch_idle(&mut self, die: usize) {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full;
         let idle = state.array_idle() && state.ready == 0 && registers | state.reserved.planes == 0;
         let until = match state.idle_until {
@@ -454,25 +520,25 @@ impl<P: Probe> Device<P> {
             None => self.plan.config.gc.idle.map(|idle| self.now + idle),
             running => running,
         };
-        self.dies[die].idle_until = until;
+        self.flash.dies[die].idle_until = until;
     }
 
     /// Checks that between events every die's wish is up to date and every bus that is wanted has an event.
     pub(super) fn check_schedule(&self) -> Result<(), String> {
-        if !self.dirty.is_empty() {
-            return Err(format!("dies {:?} got work and were not reviewed", self.dirty));
+        if !self.flash.dirty.is_empty() {
+            return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
         }
-        let pooled: u32 = self.pools.iter().map(|pool| pool.len).sum();
+        let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
         let host = FIRST_WRITE_CLASS * PLANES..(FIRST_WRITE_CLASS + 2) * PLANES;
-        let queued: u32 = self.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
-        if pooled + queued != self.programs_waiting {
+        let queued: u32 = self.flash.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
+        if pooled + queued != self.flash.programs_waiting {
             return Err(format!(
                 "{} pages wait to be programmed, {} are counted",
                 pooled + queued,
-                self.programs_waiting
+                self.flash.programs_waiting
             ));
         }
-        for (die, state) in self.dies.iter().enumerate() {
+        for (die, state) in self.flash.dies.iter().enumerate() {
             let pick = self.pick(die);
             if state.suspended.is_some() && state.active.is_some() {
                 return Err(format!("die {die} runs one operation while another is suspended"));
@@ -487,7 +553,7 @@ impl<P: Probe> Device<P> {
                 return Err(format!("die {die} would start {pick:?} and stands at {:?}", state.picked));
             }
         }
-        for (index, channel) in self.channels.iter().enumerate() {
+        for (index, channel) in self.flash.channels.iter().enumerate() {
             if channel.forgotten(self.plan.config.ecc.buffer) {
                 return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
             }
@@ -497,7 +563,7 @@ impl<P: Probe> Device<P> {
 
     /// Starts the read or erase that the die picks. The bus is free.
     pub(super) fn start_command(&mut self, die: usize) {
-        match self.dies[die].picked {
+        match self.flash.dies[die].picked {
             Pick::Read(queue) => self.start_sense(die, queue),
             Pick::Erase(queue) if queue >= ERASE_ROW * PLANES => self.start_erase(die, queue),
             Pick::Erase(queue) => self.start_erase_opened(die, queue),
@@ -511,22 +577,22 @@ impl<P: Probe> Device<P> {
 
     fn start_sense(&mut self, die: usize, lead: usize) {
         let layout = self.plan.layout;
-        let state = &self.dies[die];
-        let place = layout.page_of(self.ops[state.queues[lead].first()].ppn);
+        let state = &self.flash.dies[die];
+        let place = layout.page_of(self.flash.ops[state.queues[lead].first()].ppn);
         let mut joined = [usize::MAX; PLANES];
         let mut count = 1;
         joined[0] = lead;
         if self.plan.reads == PlaneReads::Lockstep {
-            let first = self.ops[state.queues[lead].first()].sense;
+            let first = self.flash.ops[state.queues[lead].first()].sense;
             // A suspended die senses for users alone.
             let queues = if state.suspended.is_some() { suspend::USER_READS } else { READS };
             for plane in planes(!state.page_full)
                 .filter(|plane| *plane != lead % PLANES && *plane < layout.planes_per_die as usize)
             {
                 let here = state.ready & queues & (1 << plane | 1 << (plane + PLANES));
-                if let Some((_, queue)) = state.first(here, &self.rank_masks)
-                    && layout.page_of(self.ops[state.queues[queue].first()].ppn) == place
-                    && self.ops[state.queues[queue].first()].sense.goes_with(&first)
+                if let Some((_, queue)) = state.first(here, &self.flash.rank_masks)
+                    && layout.page_of(self.flash.ops[state.queues[queue].first()].ppn) == place
+                    && self.flash.ops[state.queues[queue].first()].sense.goes_with(&first)
                 {
                     joined[count] = queue;
                     count += 1;
@@ -538,35 +604,35 @@ impl<P: Probe> Device<P> {
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
         for queue in &joined[..count] {
-            let id = self.dies[die].queues[*queue].first();
-            if self.outcomes.is_none() {
-                t_read = t_read.max(self.plan.timings.read(&layout, self.ops[id].ppn));
+            let id = self.flash.dies[die].queues[*queue].first();
+            if self.flash.outcomes.is_none() {
+                t_read = t_read.max(self.plan.timings.read(&layout, self.flash.ops[id].ppn));
                 continue;
             }
-            if !self.ops[id].sense.is_retry() {
-                self.ops[id].sense = self.first_sense(id);
+            if !self.flash.ops[id].sense.is_retry() {
+                self.flash.ops[id].sense = self.first_sense(id);
             }
             let (took, less) = self.sense_time(id);
             (t_read, shorter) = (t_read.max(took), shorter.min(less));
-            if self.ops[id].sense.is_retry() {
+            if self.flash.ops[id].sense.is_retry() {
                 self.hold(id);
             } else {
-                let (seq, plane) = (self.ops[id].seq, self.ops[id].plane);
-                self.dies[die].reads_in_progress.push((seq, plane));
+                let (seq, plane) = (self.flash.ops[id].seq, self.flash.ops[id].plane);
+                self.flash.dies[die].reads_in_progress.push((seq, plane));
             }
-            self.ops[id].sense.took = took.0 as u32;
+            self.flash.ops[id].sense.took = took.0 as u32;
         }
-        let first = self.ops[self.dies[die].queues[lead].first()].sense;
-        if self.outcomes.is_some() && self.plan.config.read.predictor.looks_on_die(first.is_repeat()) {
+        let first = self.flash.ops[self.flash.dies[die].queues[lead].first()].sense;
+        if self.flash.outcomes.is_some() && self.plan.config.read.predictor.looks_on_die(first.is_repeat()) {
             self.counters.predicting_ns += self.plan.config.read.t_pred.0;
         }
         if shorter != u32::MAX {
             start = start + self.set_timing(die, shorter);
         }
         let end = start + t_read;
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         for queue in &joined[..count] {
-            let op = state.queues[*queue].pop(&mut self.ops).expect("Invariant: ready queues are not empty");
+            let op = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
             if state.queues[*queue].is_empty() {
                 state.ready &= !(1 << queue);
             }
@@ -575,12 +641,12 @@ impl<P: Probe> Device<P> {
             state.page_op[plane] = Some(op);
             state.sensed_at[plane] = end;
             if P::EXPLAINS {
-                let PageOp { seq: part, ppn, sense, .. } = self.ops[op];
-                let (attempt, spent, what) = (sense.attempt, state.spent(self.now), self.ops[op].purpose());
+                let PageOp { seq: part, ppn, sense, .. } = self.flash.ops[op];
+                let (attempt, spent, what) = (sense.attempt, state.spent(self.now), self.flash.ops[op].purpose());
                 let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what };
                 self.probe.explain(self.now, event);
             }
-            self.probe.sense(start, end, DieId(die as u16), self.ops[op].ppn);
+            self.probe.sense(start, end, DieId(die as u16), self.flash.ops[op].ppn);
         }
         if joined[..count].iter().any(|queue| suspend::USER_READS >> queue & 1 != 0) {
             self.host_was_next(die);
@@ -602,10 +668,10 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move the data of the program that the die picks. The bus is free.
     pub(super) fn start_program(&mut self, die: usize) {
-        if self.dies[die].picked == Pick::Resume {
+        if self.flash.dies[die].picked == Pick::Resume {
             return self.send_again(die);
         }
-        let Pick::Program(lead) = self.dies[die].picked else {
+        let Pick::Program(lead) = self.flash.dies[die].picked else {
             unreachable!("Invariant: a die's wish is reviewed whenever it changes")
         };
         let set = self.plane_group(die, lead, false);
@@ -614,7 +680,7 @@ impl<P: Probe> Device<P> {
         let copyback = self.copies_back(lead);
         let (ops, pages, sensing) = self.gather(die, set, write_class, copyback);
         let commands = self.plan.t_command * u64::from(set.count_ones());
-        let channel = usize::from(self.dies[die].channel);
+        let channel = usize::from(self.flash.dies[die].channel);
         let ready = if copyback {
             self.counters.pages_copied_back += pages;
             // A command to sense and one to program.
@@ -626,9 +692,9 @@ impl<P: Probe> Device<P> {
         };
         let program = Program { ops, planes: set, ready, sensing };
         let of_host = HOST_PROGRAMS >> lead & 1 != 0;
-        self.progress += u32::from(of_host);
-        if self.dies[die].active.is_some() {
-            self.dies[die].loaded = Some(program);
+        self.writes.progress += u32::from(of_host);
+        if self.flash.dies[die].active.is_some() {
+            self.flash.dies[die].loaded = Some(program);
         } else {
             self.run_program(die, program);
         }
@@ -652,26 +718,27 @@ impl<P: Probe> Device<P> {
             let mut here = Span::ZERO;
             for _ in 0..self.plan.unit_pages {
                 pages += 1;
-                let Some(op) = self.dies[die].queues[queue].pop(&mut self.ops) else {
+                let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
                     self.ftl.blocks.take_page(physical, stream, None, self.now);
                     self.counters.pages_padded += 1;
                     continue;
                 };
-                self.ops[op].ppn = self.ftl.blocks.take_page(physical, stream, Some(self.ops[op].lpn), self.now);
+                self.flash.ops[op].ppn =
+                    self.ftl.blocks.take_page(physical, stream, Some(self.flash.ops[op].lpn), self.now);
                 self.prefetch_program_end(op);
-                match self.ops[op].owner {
+                match self.flash.ops[op].owner {
                     Owner::Slot(slot) => {
-                        self.count_waiting(self.programs_waiting - 1);
-                        self.relocations[physical.0 as usize].host_pages += 1;
+                        self.count_waiting(self.flash.programs_waiting - 1);
+                        self.relocator.planes[physical.0 as usize].host_pages += 1;
                         self.settle(slot);
                     }
                     Owner::Relocation(source) if copyback => here += self.plan.timings.read(&self.plan.layout, source),
                     _ => {}
                 }
-                ops.push(&mut self.ops, op);
+                ops.push(&mut self.flash.ops, op);
             }
             sensing = sensing.max(here);
-            let state = &mut self.dies[die];
+            let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {
                 state.waiting &= !(1 << queue);
                 state.flush_partial &= !(1 << queue);
@@ -688,10 +755,10 @@ impl<P: Probe> Device<P> {
         let Some(lives) = &self.ftl.wear else { return factor };
         let mut next = Some(program.ops);
         while let Some(op) = next {
-            let Address { plane, block, .. } = self.plan.layout.unpack(self.ops[op].ppn);
+            let Address { plane, block, .. } = self.plan.layout.unpack(self.flash.ops[op].ppn);
             let pec = self.ftl.blocks.cycles(plane, block, &self.plan);
             factor = factor.max(lives.eraser().scheme.voltage.program_factor(pec));
-            next = self.ops[op].next;
+            next = self.flash.ops[op].next;
         }
         factor
     }
@@ -703,14 +770,15 @@ impl<P: Probe> Device<P> {
         let t_prog = suspend::slower(self.plan.timings.program, factor);
         let phases = self.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         state.phases = phases;
         state.active = Some((Active::Program(program), end));
         let runs_from = start + program.sensing;
         state.work = Work { reads_in_progress: runs_from, runs_from, ..Work::default() };
         self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
         if P::EXPLAINS {
-            let (pages, what) = (self.plan.unit_pages * program.planes.count_ones(), self.ops[program.ops].purpose());
+            let (pages, what) =
+                (self.plan.unit_pages * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
             self.probe.explain(self.now, Event::Programs { pages, what });
         }
         self.probe.program(start, end, DieId(die as u16), program.planes);
@@ -720,7 +788,7 @@ impl<P: Probe> Device<P> {
     /// A die's time goes into `cause` from now on; with `until`, from then on into another.
     #[inline]
     fn die_enters(&mut self, die: usize, cause: usize, until: Option<(Time, usize)>) {
-        let meter = &mut self.dies[die].meter;
+        let meter = &mut self.flash.dies[die].meter;
         match until {
             None => meter.enter(self.now, cause),
             Some((end, next)) => meter.enter_until(self.now, cause, end, next),
@@ -732,35 +800,35 @@ impl<P: Probe> Device<P> {
 
     /// Something in the array has ended, or the die has been idle for long.
     pub(super) fn on_die(&mut self, die: usize) {
-        self.dies[die].pulses_begin = self.dies[die].pulses_begin.filter(|at| *at > self.now);
-        if self.dies[die].suspend_pending.is_some_and(|at| at <= self.now) {
+        self.flash.dies[die].pulses_begin = self.flash.dies[die].pulses_begin.filter(|at| *at > self.now);
+        if self.flash.dies[die].suspend_pending.is_some_and(|at| at <= self.now) {
             self.suspended(die);
         }
-        if let Some((active, end)) = self.dies[die].active
+        if let Some((active, end)) = self.flash.dies[die].active
             && end <= self.now
         {
-            self.dies[die].active = None;
+            self.flash.dies[die].active = None;
             self.counters.operations += 1;
             self.count_suspended(die, active);
             match active {
                 Active::Program(program) => {
-                    self.progress -= u32::from(self.ops[program.ops].class == Class::UserProgram);
+                    self.writes.progress -= u32::from(self.flash.ops[program.ops].class == Class::UserProgram);
                     self.program_ended(die, program);
                 }
                 Active::Erase(ops) => self.reclaimed_erased(ops),
                 Active::EraseOpened(write_class, set) => self.opened_erased(die, write_class, set),
             }
-            if let Some(program) = self.dies[die].loaded.take() {
+            if let Some(program) = self.flash.dies[die].loaded.take() {
                 self.run_program(die, program);
             }
         }
-        for plane in planes(self.dies[die].sensing) {
-            if self.dies[die].sensed_at[plane] <= self.now {
+        for plane in planes(self.flash.dies[die].sensing) {
+            if self.flash.dies[die].sensed_at[plane] <= self.now {
                 self.sensed(die, plane);
             }
         }
-        if self.dies[die].idle_until.is_some_and(|until| until <= self.now) {
-            self.dies[die].idle_until = None;
+        if self.flash.dies[die].idle_until.is_some_and(|until| until <= self.now) {
+            self.flash.dies[die].idle_until = None;
             self.collect_in_background(DieId(die as u16));
         }
         self.mark_dirty(DieId(die as u16));
@@ -773,12 +841,12 @@ impl<P: Probe> Device<P> {
         let failed = self.failed_programs(program.planes);
         let mut next = Some(program.ops);
         while let Some(op) = next {
-            next = self.ops[op].next;
-            if failed >> self.ops[op].plane & 1 != 0 {
+            next = self.flash.ops[op].next;
+            if failed >> self.flash.ops[op].plane & 1 != 0 {
                 self.program_failed(op);
                 continue;
             }
-            match self.ops[op].owner {
+            match self.flash.ops[op].owner {
                 Owner::Slot(slot) => self.programmed(op, slot),
                 Owner::Relocation(source) => self.moved(op, source),
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
@@ -794,7 +862,7 @@ impl<P: Probe> Device<P> {
 
     /// A plane's page register holds a sensed page.
     fn sensed(&mut self, die: usize, plane: usize) {
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         let bit = 1 << plane;
         state.sensing &= !bit;
         let Some(op) = state.page_op[plane] else {
@@ -802,19 +870,19 @@ impl<P: Probe> Device<P> {
             return self.release_plane(die, plane);
         };
         self.counters.senses += 1;
-        if self.ops[op].sense.fate == Fate::Cancelled {
-            return self.ops.release(op);
+        if self.flash.ops[op].sense.fate == Fate::Cancelled {
+            return self.flash.ops.release(op);
         }
-        if self.outcomes.is_some()
+        if self.flash.outcomes.is_some()
             && let Some(longer) = self.decide_outcome(op)
         {
-            let state = &mut self.dies[die];
+            let state = &mut self.flash.dies[die];
             state.sensing |= bit;
             state.sensed_at[plane] = self.now + longer;
             return;
         }
-        let state = &mut self.dies[die];
-        let retry = self.ops[op].sense.is_retry();
+        let state = &mut self.flash.dies[die];
+        let retry = self.flash.ops[op].sense.is_retry();
         // A suspended die whose next program's data is in the cache registers reads without them.
         let caches = self.plan.config.chip.cache_read || self.plan.config.read.pipeline.speculates(retry);
         let caches = caches && state.loaded.is_none();
@@ -826,16 +894,16 @@ impl<P: Probe> Device<P> {
         // What comes behind a page in the cache register waits for it.
         if state.page_full & state.cache_full & bit == 0 {
             let channel = usize::from(state.channel);
-            self.channels[channel].out.push(&mut self.ops, op);
+            self.flash.channels[channel].out.push(&mut self.flash.ops, op);
         }
-        if self.outcomes.is_some() {
+        if self.flash.outcomes.is_some() {
             self.issue_speculative(op);
         }
     }
 
     /// A page has left a plane of a die.
     pub(super) fn register_freed(&mut self, die: DieId, plane: u8) {
-        let state = &mut self.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[usize::from(die.0)];
         let bit = 1 << plane;
         if state.cache_full & bit == 0 {
             state.page_full &= !bit;
@@ -843,7 +911,7 @@ impl<P: Probe> Device<P> {
             state.page_full &= !bit;
             let op = state.page_op[usize::from(plane)].expect("Invariant: a full register holds a page");
             let channel = usize::from(state.channel);
-            self.channels[channel].out.push(&mut self.ops, op);
+            self.flash.channels[channel].out.push(&mut self.flash.ops, op);
         } else {
             state.cache_full &= !bit;
         }
@@ -853,21 +921,21 @@ impl<P: Probe> Device<P> {
         if self.plan.config.bus.die_interleaving {
             return false;
         }
-        let owner = self.chip_owner[die / self.plan.layout.dies_per_chip as usize];
+        let owner = self.flash.chip_owner[die / self.plan.layout.dies_per_chip as usize];
         owner != u16::MAX && usize::from(owner) != die
     }
 
     /// Keeps the other dies of a chip from working while this one does: they take their wishes back.
     fn take_chip(&mut self, die: usize) {
-        if self.plan.config.bus.die_interleaving || self.dies[die].array_idle() {
+        if self.plan.config.bus.die_interleaving || self.flash.dies[die].array_idle() {
             return;
         }
         let per_chip = self.plan.layout.dies_per_chip as usize;
         let chip = die / per_chip;
-        if usize::from(self.chip_owner[chip]) != die {
-            self.chip_owner[chip] = die as u16;
+        if usize::from(self.flash.chip_owner[chip]) != die {
+            self.flash.chip_owner[chip] = die as u16;
             for other in (chip * per_chip..(chip + 1) * per_chip).filter(|other| *other != die) {
-                self.dies[other].picked = Pick::Nothing;
+                self.flash.dies[other].picked = Pick::Nothing;
                 self.request_bus(other, BusRequest::Nothing);
                 if P::EXPLAINS {
                     self.note_wait(other);
@@ -878,13 +946,13 @@ impl<P: Probe> Device<P> {
 
     /// Lets the other dies of a chip work when this one has stopped.
     fn release_chip(&mut self, die: usize) {
-        if self.plan.config.bus.die_interleaving || !self.dies[die].array_idle() {
+        if self.plan.config.bus.die_interleaving || !self.flash.dies[die].array_idle() {
             return;
         }
         let per_chip = self.plan.layout.dies_per_chip as usize;
         let chip = die / per_chip;
-        if usize::from(self.chip_owner[chip]) == die {
-            self.chip_owner[chip] = u16::MAX;
+        if usize::from(self.flash.chip_owner[chip]) == die {
+            self.flash.chip_owner[chip] = u16::MAX;
             for step in 1..per_chip {
                 self.mark_dirty(DieId((chip * per_chip + (die + step) % per_chip) as u16));
             }

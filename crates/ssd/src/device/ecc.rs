@@ -54,19 +54,19 @@ impl EccState {
 impl<P: Probe> Device<P> {
     /// A page has arrived at its channel's engine.
     pub(super) fn enter_ecc(&mut self, channel: usize, op: OpId) {
-        let sense = self.ops[op].sense;
+        let sense = self.flash.ops[op].sense;
         if sense.fate == Fate::Cancelled || sense.v_ref == ReadReference::Sentinel {
-            self.channels[channel].ecc.reserved -= 1;
+            self.flash.channels[channel].ecc.reserved -= 1;
             if sense.fate == Fate::Cancelled {
-                return self.ops.release(op);
+                return self.flash.ops.release(op);
             }
             // The sentinel's cells hold a known pattern: there is nothing to decode.
-            self.counters.sentinel_bytes += u64::from(self.ops[op].bus_bytes);
+            self.counters.sentinel_bytes += u64::from(self.flash.ops[op].bus_bytes);
             let read = self.corrected(op);
             debug_assert!(read.is_none(), "Invariant: the page is read after its sentinel cells");
             return;
         }
-        let ecc = &mut self.channels[channel].ecc;
+        let ecc = &mut self.flash.channels[channel].ecc;
         if (ecc.decoding.len() as u32) < self.plan.config.ecc.decoders {
             self.start_decoding(channel, op);
         } else {
@@ -75,12 +75,12 @@ impl<P: Probe> Device<P> {
     }
 
     fn start_decoding(&mut self, channel: usize, op: OpId) {
-        let t_decode = match self.outcomes {
+        let t_decode = match self.flash.outcomes {
             None => self.plan.config.ecc.t_decode,
-            Some(_) => Span(self.ops[op].sense.decoding.into()),
+            Some(_) => Span(self.flash.ops[op].sense.decoding.into()),
         };
         let end = self.now + t_decode;
-        let ecc = &mut self.channels[channel].ecc;
+        let ecc = &mut self.flash.channels[channel].ecc;
         // The first to finish first; at the same time the first that began.
         let place = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
         ecc.decoding.insert(place, (end, op));
@@ -89,7 +89,7 @@ impl<P: Probe> Device<P> {
             self.agenda.set(channel, end);
         }
         if P::EXPLAINS {
-            let PageOp { seq: part, sense, ppn, .. } = self.ops[op];
+            let PageOp { seq: part, sense, ppn, .. } = self.flash.ops[op];
             let event = Event::Decodes { part, attempt: sense.attempt, end, channel: channel as u16, ppn };
             self.probe.explain(self.now, event);
         }
@@ -97,18 +97,18 @@ impl<P: Probe> Device<P> {
 
     /// A page is decoded.
     pub(super) fn on_decoded(&mut self, channel: usize) {
-        let ecc = &mut self.channels[channel].ecc;
+        let ecc = &mut self.flash.channels[channel].ecc;
         let (_, op) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
         ecc.reserved -= 1;
-        while let Some(next) = self.channels[channel].ecc.waiting.pop_front() {
-            if self.ops[next].sense.fate != Fate::Cancelled {
+        while let Some(next) = self.flash.channels[channel].ecc.waiting.pop_front() {
+            if self.flash.ops[next].sense.fate != Fate::Cancelled {
                 self.start_decoding(channel, next);
                 break;
             }
-            self.channels[channel].ecc.reserved -= 1;
-            self.ops.release(next);
+            self.flash.channels[channel].ecc.reserved -= 1;
+            self.flash.ops.release(next);
         }
-        let next = self.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
+        let next = self.flash.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
         self.schedule(channel, next);
         if let Some(corrected) = self.corrected(op) {
             self.read_done(op, corrected);
@@ -117,7 +117,7 @@ impl<P: Probe> Device<P> {
         self.fetch_writes();
         // A completed page may have given its die a program: dies say what they want before the bus is granted.
         self.run_scheduler();
-        if !self.channels[channel].out.is_empty() {
+        if !self.flash.channels[channel].out.is_empty() {
             self.arbitrate(channel);
             self.run_scheduler();
         }
@@ -125,7 +125,7 @@ impl<P: Probe> Device<P> {
 
     /// A page's data is in the controller, or is known to be lost.
     fn read_done(&mut self, id: OpId, corrected: bool) {
-        let PageOp { owner, host_bytes, ppn, .. } = self.ops[id];
+        let PageOp { owner, host_bytes, ppn, .. } = self.flash.ops[id];
         self.counters.pages_read += 1;
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.now, &self.plan);
         self.counters.cold_reads += u64::from(cold);
@@ -134,18 +134,18 @@ impl<P: Probe> Device<P> {
         self.count_read(ppn, owner);
         match owner {
             Owner::Host(command) => {
-                let part = Some((self.ops[id].seq, self.ops[id].sense.attempt));
-                self.ops.release(id);
-                self.commands[command].uncorrectable |= !corrected;
+                let part = Some((self.flash.ops[id].seq, self.flash.ops[id].sense.attempt));
+                self.flash.ops.release(id);
+                self.host.commands[command].uncorrectable |= !corrected;
                 let sent = self.send(host_bytes, true);
                 if P::EXPLAINS {
-                    let request = self.commands[command].id;
+                    let request = self.host.commands[command].id;
                     self.probe.explain(self.now, Event::Sent { request, part, arrives: sent });
                 }
                 self.part_sent(command, sent);
             }
             Owner::Slot(slot) => {
-                self.ops.release(id);
+                self.flash.ops.release(id);
                 self.filled(slot);
             }
             Owner::Relocation(source) => self.relocation_read(id, source),

@@ -25,7 +25,7 @@ use crate::probe::Probe;
 use crate::space::write_class;
 
 /// What the device keeps beside the cache.
-pub(super) struct MapTraffic {
+pub(super) struct TranslationPages {
     /// Groups being read, with what waits for them.
     fetches: Arena<FetchId, Fetch>,
     /// For each translation page the group that a read of it was begun for: further groups of it come with that read.
@@ -85,10 +85,10 @@ impl Linked<AwaitedId> for Awaited {
     }
 }
 
-impl MapTraffic {
+impl TranslationPages {
     /// `held`: the translation pages that each plane holds.
-    pub fn new(map_pages: u32, held: Vec<u32>) -> MapTraffic {
-        MapTraffic {
+    pub fn new(map_pages: u32, held: Vec<u32>) -> TranslationPages {
+        TranslationPages {
             fetches: Arena::new(),
             reading: vec![None; map_pages as usize],
             waiting: Arena::new(),
@@ -132,7 +132,7 @@ impl<P: Probe> Device<P> {
     /// Something waits for its map entry.
     pub(super) fn await_map(&mut self, what: Waiting) {
         let id = self.map.waiting.insert(Awaited { what, next: None });
-        if self.map.rewrites >= self.plan.config.mapping.writes && self.read_only.is_none() {
+        if self.map.rewrites >= self.plan.config.mapping.writes && self.life.read_only.is_none() {
             self.map.stalled.push(&mut self.map.waiting, id);
         } else {
             self.fetch_for(id);
@@ -142,8 +142,10 @@ impl<P: Probe> Device<P> {
     /// The page whose entry is waited for, and the submission queue of the command that waits.
     fn awaited(&self, id: AwaitedId) -> (Lpn, Option<u16>) {
         match self.map.waiting[id].what {
-            Waiting::Part { command, lpn, .. } => (lpn, Some(self.queue_of(&self.commands[command].request) as u16)),
-            Waiting::Program(op) => (self.ops[op].lpn, None),
+            Waiting::Part { command, lpn, .. } => {
+                (lpn, Some(self.queue_of(&self.host.commands[command].request) as u16))
+            }
+            Waiting::Program(op) => (self.flash.ops[op].lpn, None),
         }
     }
 
@@ -189,7 +191,7 @@ impl<P: Probe> Device<P> {
 
     /// A group has been read.
     pub(super) fn map_fetched(&mut self, id: OpId, first: Option<FetchId>) {
-        self.ops.release(id);
+        self.flash.ops.release(id);
         let Some(first) = first else {
             self.map.unawaited -= 1;
             return;
@@ -227,10 +229,10 @@ impl<P: Probe> Device<P> {
         self.map.waiting.release(id);
         match what {
             Waiting::Part { command, lpn, from, to } => {
-                self.read_part(command, self.commands[command].id, lpn, from, to);
+                self.read_part(command, self.host.commands[command].id, lpn, from, to);
             }
             Waiting::Program(op) => {
-                self.progress -= 1;
+                self.writes.progress -= 1;
                 self.place_program(op);
                 self.dispatch_pools();
             }
@@ -334,7 +336,7 @@ impl<P: Probe> Device<P> {
                 seq: 0,
                 sense: Sense::FIRST,
             };
-            let id = self.ops.insert(op);
+            let id = self.flash.ops.insert(op);
             self.rewrite_map(id);
         }
     }
@@ -349,7 +351,7 @@ impl<P: Probe> Device<P> {
         self.map.held[self.map.plane as usize] += 1;
         let (die, plane) = self.plan.layout.die_of(nand::PlaneId(self.map.plane));
         let seq = self.number();
-        let op = &mut self.ops[id];
+        let op = &mut self.flash.ops[id];
         (op.die, op.plane, op.seq) = (die, plane, seq);
         (op.class, op.write_class) = (Class::InternalProgram, write_class::MAP as u8);
         self.queue_program(id);
@@ -377,8 +379,8 @@ impl<P: Probe> Device<P> {
 
     /// A translation page is on flash.
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
-        let PageOp { lpn, ppn, .. } = self.ops[id];
-        self.ops.release(id);
+        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        self.flash.ops.release(id);
         self.counters.map_programs += 1;
         self.probe.mapped(self.now, lpn, ppn);
         if let Location::Flash(old) = self.ftl.locate(lpn) {
@@ -399,7 +401,7 @@ impl<P: Probe> Device<P> {
 
     /// Lets go on what waited until fewer translation pages were on their way to flash.
     pub(super) fn resume_stalled(&mut self) {
-        let most = if self.read_only.is_some() { u32::MAX } else { self.plan.config.mapping.writes };
+        let most = if self.life.read_only.is_some() { u32::MAX } else { self.plan.config.mapping.writes };
         while self.map.rewrites < most
             && let Some(id) = self.map.stalled.pop(&mut self.map.waiting)
         {

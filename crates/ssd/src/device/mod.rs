@@ -30,29 +30,22 @@ mod write;
 
 pub(crate) use die::Phases;
 
-use std::collections::{HashMap, VecDeque};
-
-use nand::model::outcomes::Outcomes;
-use nand::{DieId, PlaneId};
-use units::{Bytes, Conditions, Lpn, Span, Stream, Time};
+use nand::PlaneId;
+use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
 
-use crate::agenda::{Agenda, FifoServer};
-use crate::arena::{Arena, CommandId};
-use crate::buffer::Buffer;
+use crate::agenda::Agenda;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
 use crate::ftl::{Ftl, Location};
-use crate::meter::Meter;
-use crate::op::{Ops, PageOp, Queue};
+use crate::op::PageOp;
 use crate::probe::{Event, Probe, Unwatched};
 use crate::stats::{Counters, Steps, Usage, Victims, relocation_causes};
-use bus::Channel;
-use collect::{Failures, PlaneRelocation};
-use die::DieState;
-use host::{Command, HostQueue};
-use mapping::MapTraffic;
-use write::WriteArrival;
+use collect::{PlaneRelocation, Relocator};
+use die::Flash;
+use host::HostSide;
+use mapping::TranslationPages;
+use write::Writes;
 
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,80 +78,19 @@ pub struct Device<P: Probe = Unwatched> {
     /// Number of the next page operation and of the next request.
     next_seq: u64,
     next_id: u64,
-    ops: Ops,
-
-    arrivals: VecDeque<(u64, Request)>,
-    last_arrival: Time,
-    commands: Arena<CommandId, Command>,
-    queues: Vec<HostQueue>,
-    /// Queues with commands to fetch.
-    waiting_queues: [u64; 4],
-    turn: usize,
-    burst: u16,
-    in_flight: u32,
-    /// Time without a request and with one.
-    host_meter: Meter<2>,
-    /// The queue that the next arrival waits for.
-    stalled: Option<usize>,
-    link_in: FifoServer,
-    link_out: FifoServer,
-    dram: FifoServer,
-    read_completions: VecDeque<(Time, CommandId)>,
-    write_completions: VecDeque<(Time, CommandId)>,
-    completions: Vec<Completion>,
-    /// What reads come to, where a virtual chip says it.
-    outcomes: Option<Outcomes>,
-    /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
-    tracked: HashMap<u64, u8>,
-    /// Retry steps of the pages read.
-    steps: Steps,
-    /// What decodings come to.
-    draws: Stream,
-
-    buffer: Buffer,
-    write_arrivals: VecDeque<WriteArrival>,
-    /// Commands whose data waits for room in the buffer, first come first served.
-    write_queue: VecDeque<CommandId>,
-    /// Pages that the write queue waits for.
-    pages_wanted: u32,
-    /// Pages to be programmed wherever a die is free (dynamic placement), by lane.
-    pools: [Queue; 2],
-    /// Dies in page allocation order, and those of them that take pages from the pool.
-    die_order: Vec<u16>,
-    pool_cursor: usize,
-    /// Partly filled program units are programmed, padded.
-    draining: bool,
-    /// Flushes that have not completed: as long as there are any, partly filled units go as well.
-    flushing: u32,
-    /// What brings pages of the buffer to flash without further ado: reads that fill them and fetch their map entries, whole
-    /// program units, programs.
-    progress: u32,
-
+    host: HostSide,
+    writes: Writes,
     ftl: Ftl,
-    map: MapTraffic,
-    relocations: Vec<PlaneRelocation>,
-    failures: Failures,
-    /// Valid pages of the blocks that were collected.
-    victims: Victims,
-    /// When the next block is visited for refresh, and how many have been.
-    patrol: Time,
-    visited: u64,
-    dies: Vec<DieState>,
-    /// The busy die of each chip, where dies of a chip do not overlap.
-    chip_owner: Vec<u16>,
-    channels: Vec<Channel>,
-    /// Dies that got work in the present event.
-    dirty: Vec<u16>,
-    /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
-    programs_waiting: u32,
-    write_queue_full: bool,
-    /// Rank of each class at present and, by rank, the queues of a die that have it.
-    ranks: [u8; schemes::Class::COUNT],
-    rank_masks: Vec<u64>,
-
+    map: TranslationPages,
+    relocator: Relocator,
+    flash: Flash,
+    life: DriveLife,
     counters: Counters,
-    /// Pages that went to the host.
-    parts_sent: u64,
+    probe: P,
+}
+
+/// Whether the drive gets on, and how its life ends.
+struct DriveLife {
     /// When the host's progress is looked at next, and how far it had come when it was looked at last.
     progress_due: Time,
     progress_seen: u64,
@@ -166,7 +98,6 @@ pub struct Device<P: Probe = Unwatched> {
     /// When the drive became read-only, and whether that is still to be carried out.
     read_only: Option<Time>,
     becomes_read_only: bool,
-    probe: P,
 }
 
 /// The agenda's slots, by rank.
@@ -211,26 +142,6 @@ impl<P: Probe> Device<P> {
             write_completions: 2 * channels + dies + 2,
             arrival: 2 * channels + dies + 3,
         };
-        let outcomes = plan.cells.as_ref().map(|reading| {
-            let wordlines = layout.pages.div_ceil(layout.bits);
-            Outcomes::new(
-                reading.as_ref().clone(),
-                plan.faster.clone(),
-                layout.bits,
-                wordlines,
-                config.age.temperature.0,
-                seed,
-            )
-        });
-        let write_queue_full = config.schedule.write_queue == Some(0);
-        let ranks = die::ranks(config, write_queue_full);
-        let mut die_order = Vec::new();
-        for plane in config.ftl.page_order.planes(&layout) {
-            let die = (plane / layout.planes_per_die) as u16;
-            if plane % layout.planes_per_die == 0 {
-                die_order.push(die);
-            }
-        }
         let ftl = Ftl::new(&plan, seed)?;
         Ok(Device {
             now: Time::ZERO,
@@ -238,66 +149,20 @@ impl<P: Probe> Device<P> {
             slots,
             next_seq: 0,
             next_id: 0,
-            ops: Arena::new(),
-            arrivals: VecDeque::new(),
-            last_arrival: Time::ZERO,
-            commands: Arena::new(),
-            queues: vec![HostQueue::default(); config.host.queues as usize],
-            waiting_queues: [0; 4],
-            turn: 0,
-            burst: 0,
-            in_flight: 0,
-            host_meter: Meter::new(),
-            stalled: None,
-            link_in: FifoServer::default(),
-            link_out: FifoServer::default(),
-            dram: FifoServer::default(),
-            read_completions: VecDeque::new(),
-            write_completions: VecDeque::new(),
-            completions: Vec::new(),
-            outcomes,
-            tracked: HashMap::new(),
-            steps: Steps::default(),
-            draws: Stream::new(seed, "decodings"),
-            buffer: Buffer::new(&plan),
-            write_arrivals: VecDeque::new(),
-            write_queue: VecDeque::new(),
-            pages_wanted: 0,
-            pools: [Queue::EMPTY; 2],
-            die_order,
-            pool_cursor: 0,
-            draining: config.buffer.mode == crate::config::BufferMode::WriteThrough,
-            flushing: 0,
-            progress: 0,
-            map: MapTraffic::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
+            host: HostSide::new(usize::from(config.host.queues)),
+            writes: Writes::new(&plan),
+            map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
             ftl,
-            relocations: (0..layout.planes).map(|_| PlaneRelocation::default()).collect(),
-            failures: Failures::new(seed),
-            victims: Victims::default(),
-            patrol: config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
-            visited: 0,
-            dies: (0..dies as u16)
-                .map(|die| {
-                    let channel = layout.channel_of(DieId(die));
-                    DieState::new(channel as u16, u32::from(die) - channel * layout.chips * layout.dies_per_chip)
-                })
-                .collect(),
-            chip_owner: vec![u16::MAX; (layout.channels * layout.chips) as usize],
-            channels: (0..layout.channels)
-                .map(|channel| Channel::new(channel * layout.chips * layout.dies_per_chip))
-                .collect(),
-            dirty: Vec::new(),
-            programs_waiting: 0,
-            write_queue_full,
-            ranks,
-            rank_masks: die::rank_masks(&ranks),
+            relocator: Relocator::new(&plan),
+            flash: Flash::new(&plan, seed),
+            life: DriveLife {
+                progress_due: config.host.timeout.map_or(Time::NEVER, |span| Time::ZERO + span),
+                progress_seen: 0,
+                failure: None,
+                read_only: None,
+                becomes_read_only: false,
+            },
             counters: Counters::default(),
-            parts_sent: 0,
-            progress_due: config.host.timeout.map_or(Time::NEVER, |span| Time::ZERO + span),
-            progress_seen: 0,
-            failure: None,
-            read_only: None,
-            becomes_read_only: false,
             probe,
             plan,
         })
@@ -341,7 +206,8 @@ impl<P: Probe> Device<P> {
     /// within the capacity. Requests that the queues have no room for wait in the host, in order.
     pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
         // Behind an arrival that still waits in the host, a late one changes nothing.
-        let earliest = if self.arrivals.is_empty() { self.last_arrival.max(self.now) } else { self.last_arrival };
+        let earliest =
+            if self.host.arrivals.is_empty() { self.host.last_arrival.max(self.now) } else { self.host.last_arrival };
         if request.time < earliest {
             return Err(RunError::BackInTime { time: request.time, earliest });
         }
@@ -360,12 +226,12 @@ impl<P: Probe> Device<P> {
         }
         let id = self.next_id;
         self.next_id += 1;
-        self.last_arrival = request.time;
+        self.host.last_arrival = request.time;
         self.ftl.prefetch(self.lpn_of(request.offset.0));
-        if self.arrivals.is_empty() && self.stalled.is_none() {
+        if self.host.arrivals.is_empty() && self.host.stalled.is_none() {
             self.agenda.set(self.slots.arrival, request.time + self.plan.config.host.t_submit);
         }
-        self.arrivals.push_back((id, request));
+        self.host.arrivals.push_back((id, request));
         Ok(id)
     }
 
@@ -379,29 +245,29 @@ impl<P: Probe> Device<P> {
     /// Plays until requests complete, or until nothing happens up to `limit`; returns whether any completed.
     pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
         self.play(limit, Stop::Completion)?;
-        Ok(!self.completions.is_empty())
+        Ok(!self.host.completions.is_empty())
     }
 
     /// Plays until fewer than `pending` arrivals wait, or until nothing happens up to `limit`; returns whether so few
     /// wait. Time does not go on from there: what is submitted next is not too late.
     pub fn advance_to_arrivals(&mut self, pending: usize, limit: Time) -> Result<bool, RunError> {
         self.play(limit, Stop::Arrivals(pending))?;
-        Ok(self.arrivals.len() < pending)
+        Ok(self.host.arrivals.len() < pending)
     }
 
     #[inline]
     fn stops(&self, stop: Stop) -> bool {
-        self.failure.is_some()
+        self.life.failure.is_some()
             || match stop {
                 Stop::Never => false,
-                Stop::Completion => !self.completions.is_empty(),
-                Stop::Arrivals(pending) => self.arrivals.len() < pending,
+                Stop::Completion => !self.host.completions.is_empty(),
+                Stop::Arrivals(pending) => self.host.arrivals.len() < pending,
             }
     }
 
     fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
         if self.stops(stop) {
-            return self.failure.clone().map_or(Ok(()), Err);
+            return self.life.failure.clone().map_or(Ok(()), Err);
         }
         let horizon = self.agenda.horizon();
         while let Some((time, slot)) = self.next_event(limit).or_else(|| self.event_after_wear_out(limit))
@@ -409,12 +275,12 @@ impl<P: Probe> Device<P> {
         {
             if time == horizon {
                 // Work takes so long that time runs out.
-                self.failure = Some(RunError::BeyondHorizon { time, latest: horizon });
+                self.life.failure = Some(RunError::BeyondHorizon { time, latest: horizon });
                 break;
             }
             self.now = time;
             self.counters.events += 1;
-            if time >= self.progress_due && !self.progresses() {
+            if time >= self.life.progress_due && !self.progresses() {
                 break;
             }
             if slot < self.slots.bus {
@@ -434,30 +300,30 @@ impl<P: Probe> Device<P> {
             } else {
                 self.on_patrol();
             }
-            if std::mem::take(&mut self.becomes_read_only) {
+            if std::mem::take(&mut self.life.becomes_read_only) {
                 self.refuse_writes();
             }
             if P::EXPLAINS {
-                let (requests, buffered) = (self.commands.len() as u32, self.buffer.in_use());
+                let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
                 self.probe.explain(time, Event::State { requests, buffered });
             }
             if self.stops(stop) {
                 break;
             }
         }
-        self.failure.clone().map_or(Ok(()), Err)
+        self.life.failure.clone().map_or(Ok(()), Err)
     }
 
     /// Nothing is going to happen. Where commands, or buffered pages that shall go, wait because of blocks that have failed, the
     /// drive's life has ended: the next event, if it goes on as a read-only one.
     #[cold]
     fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, usize)> {
-        let waits = self.commands.len() > 0 || (self.draining && self.buffer.in_use() > 0);
+        let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
         if !waits || self.worn_out().is_none() || self.end_of_life().is_some() {
             return None;
         }
         self.wear_out();
-        if std::mem::take(&mut self.becomes_read_only) {
+        if std::mem::take(&mut self.life.becomes_read_only) {
             self.refuse_writes();
         }
         self.next_event(limit)
@@ -468,12 +334,12 @@ impl<P: Probe> Device<P> {
     fn progresses(&mut self) -> bool {
         let Some(span) = self.plan.config.host.timeout else { return true };
         let counters = &self.counters;
-        let seen = counters.requests_completed + counters.user_pages_programmed + self.parts_sent;
-        let done = seen != self.progress_seen || self.commands.len() == 0;
-        (self.progress_seen, self.progress_due) = (seen, self.now + span);
+        let seen = counters.requests_completed + counters.user_pages_programmed + self.host.parts_sent;
+        let done = seen != self.life.progress_seen || self.host.commands.len() == 0;
+        (self.life.progress_seen, self.life.progress_due) = (seen, self.now + span);
         if !done {
-            let busy = format!("{} commands wait; {}", self.commands.len(), self.busy_with());
-            self.failure = Some(RunError::NoProgress { time: self.now, span, busy });
+            let busy = format!("{} commands wait; {}", self.host.commands.len(), self.busy_with());
+            self.life.failure = Some(RunError::NoProgress { time: self.now, span, busy });
         }
         done
     }
@@ -482,14 +348,14 @@ impl<P: Probe> Device<P> {
     fn busy_with(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (cause, (_, what)) in relocation_causes::CAUSES.iter().enumerate() {
-            let planes = self.relocations.iter().filter(|relocation| relocation.relocates_for(cause)).count();
+            let planes = self.relocator.planes.iter().filter(|relocation| relocation.relocates_for(cause)).count();
             let blocks = self.counters.blocks_relocated[cause];
             if blocks > 0 {
                 parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
             }
         }
-        let busy = self.dies.iter().filter(|die| die.works()).count();
-        parts.push(format!("{busy} of {} dies work", self.dies.len()));
+        let busy = self.flash.dies.iter().filter(|die| die.works()).count();
+        parts.push(format!("{busy} of {} dies work", self.flash.dies.len()));
         parts.join(", ")
     }
 
@@ -498,27 +364,31 @@ impl<P: Probe> Device<P> {
     #[inline]
     fn next_event(&self, limit: Time) -> Option<(Time, usize)> {
         let next = self.agenda.peek();
-        if self.patrol == Time::NEVER {
+        if self.relocator.patrol == Time::NEVER {
             return next;
         }
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
-        if self.patrol < until && !endless { Some((self.patrol.max(self.now), usize::MAX)) } else { next }
+        if self.relocator.patrol < until && !endless {
+            Some((self.relocator.patrol.max(self.now), usize::MAX))
+        } else {
+            next
+        }
     }
 
     /// Takes the requests that have completed, in order of completion.
     pub fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
-        self.completions.drain(..)
+        self.host.completions.drain(..)
     }
 
     /// Requests that were submitted and have not completed, and arrivals among them that still wait in the host.
     pub fn outstanding(&self) -> (u64, u64) {
-        (self.commands.len() as u64 + self.arrivals.len() as u64, self.arrivals.len() as u64)
+        (self.host.commands.len() as u64 + self.host.arrivals.len() as u64, self.host.arrivals.len() as u64)
     }
 
     /// Submitted requests that have not arrived at the device yet: what a caller keeps small.
     pub fn pending_arrivals(&self) -> usize {
-        self.arrivals.len()
+        self.host.arrivals.len()
     }
 
     /// Whether nothing is going to happen until a request is submitted.
@@ -528,24 +398,24 @@ impl<P: Probe> Device<P> {
 
     /// When too few good blocks were left, if that has come.
     pub fn end_of_life(&self) -> Option<Time> {
-        match self.failure {
+        match self.life.failure {
             Some(RunError::EndOfLife { time, .. }) => Some(time),
-            _ => self.read_only,
+            _ => self.life.read_only,
         }
     }
 
     /// Pages in the write buffer.
     pub fn buffered_pages(&self) -> u32 {
-        self.buffer.in_use()
+        self.writes.buffer.in_use()
     }
 
     /// Writes everything buffered to flash and plays until all is idle.
     pub fn flush(&mut self) -> Result<(), RunError> {
         self.advance_all()?;
-        let before = std::mem::replace(&mut self.draining, true);
+        let before = std::mem::replace(&mut self.writes.draining, true);
         self.destage_all();
         let played = self.advance_all();
-        self.draining = before;
+        self.writes.draining = before;
         played
     }
 
@@ -562,12 +432,12 @@ impl<P: Probe> Device<P> {
 
     /// Retry steps of the pages read.
     pub fn steps(&self) -> &Steps {
-        &self.steps
+        &self.flash.steps
     }
 
     /// Valid pages of the blocks that were collected.
     pub fn victims(&self) -> &Victims {
-        &self.victims
+        &self.relocator.victims
     }
 
     /// Erases in the run of every block that the factory found good.
@@ -583,7 +453,7 @@ impl<P: Probe> Device<P> {
 
     /// Of each plane, the pages programmed since the start, and those of host data among them.
     pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        let planes = self.relocations.iter().zip((0..).map(PlaneId));
+        let planes = self.relocator.planes.iter().zip((0..).map(PlaneId));
         planes.map(|(relocation, plane)| (self.ftl.blocks.all_taken(plane), relocation.host_pages)).collect()
     }
 
@@ -593,13 +463,13 @@ impl<P: Probe> Device<P> {
         let decoders = u64::from(self.plan.config.ecc.decoders);
         Usage {
             elapsed: now.since(Time::ZERO),
-            dies: self.dies.iter().map(|die| die.meter.at(now)).collect(),
-            channels: self.channels.iter().map(|channel| channel.meter.at(now)).collect(),
-            decoders: self.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
-            host: self.host_meter.at(now)[1],
-            link_in: self.link_in.busy_until(now),
-            link_out: self.link_out.busy_until(now),
-            dram: self.dram.busy_until(now),
+            dies: self.flash.dies.iter().map(|die| die.meter.at(now)).collect(),
+            channels: self.flash.channels.iter().map(|channel| channel.meter.at(now)).collect(),
+            decoders: self.flash.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
+            host: self.host.meter.at(now)[1],
+            link_in: self.host.link_in.busy_until(now),
+            link_out: self.host.link_out.busy_until(now),
+            dram: self.host.dram.busy_until(now),
         }
     }
 
@@ -638,18 +508,18 @@ impl<P: Probe> Device<P> {
             ));
         }
         for (name, sums) in [
-            ("die", self.dies.iter().map(|d| d.meter.at(now).into_iter().sum()).collect::<Vec<Span>>()),
-            ("channel", self.channels.iter().map(|c| c.meter.at(now).into_iter().sum()).collect()),
+            ("die", self.flash.dies.iter().map(|d| d.meter.at(now).into_iter().sum()).collect::<Vec<Span>>()),
+            ("channel", self.flash.channels.iter().map(|c| c.meter.at(now).into_iter().sum()).collect()),
         ] {
             if let Some((index, sum)) = sums.iter().enumerate().find(|(_, sum)| **sum != elapsed) {
                 return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
             }
         }
-        let pooled: u32 = self.pools.iter().map(|pool| pool.len).sum();
-        if self.quiet() && self.ops.len() != pooled as usize {
-            return Err(format!("{} page operations are left over", self.ops.len()));
+        let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
+        if self.quiet() && self.flash.ops.len() != pooled as usize {
+            return Err(format!("{} page operations are left over", self.flash.ops.len()));
         }
-        if self.outstanding().0 == 0 && self.buffer.waiters.len() > 0 {
+        if self.outstanding().0 == 0 && self.writes.buffer.waiters.len() > 0 {
             return Err("commands that have completed still wait for slots".into());
         }
         let programmed = counters.pages_programmed;
@@ -672,7 +542,7 @@ impl<P: Probe> Device<P> {
             ));
         }
         self.check_relocations()?;
-        if self.failure.is_none() {
+        if self.life.failure.is_none() {
             self.check_schedule()?;
         }
         let codewords = counters.bytes_read % self.plan.config.ecc.codeword.0;
@@ -686,9 +556,9 @@ impl<P: Probe> Device<P> {
     fn quiet(&self) -> bool {
         self.outstanding().0 == 0
             && self.idle()
-            && self.buffer.in_use() == self.buffer.dirty_pages
-            && self.progress == 0
-            && self.relocations.iter().all(PlaneRelocation::rests)
+            && self.writes.buffer.in_use() == self.writes.buffer.dirty_pages
+            && self.writes.progress == 0
+            && self.relocator.planes.iter().all(PlaneRelocation::rests)
             && self.map.quiet()
     }
 

@@ -26,15 +26,16 @@ impl<P: Probe> Device<P> {
         for plane in 0..self.plan.layout.planes_per_die as usize {
             let queue = row + plane;
             let along = self.plan.programs == PlanePrograms::Lockstep
-                && self.dies[die].ready >> queue & 1 != 0
+                && self.flash.dies[die].ready >> queue & 1 != 0
                 && self.may_erase(die, queue);
             if queue == lead || along {
-                let op =
-                    self.dies[die].queues[queue].pop(&mut self.ops).expect("Invariant: ready queues are not empty");
-                if self.dies[die].queues[queue].is_empty() {
-                    self.dies[die].ready &= !(1 << queue);
+                let op = self.flash.dies[die].queues[queue]
+                    .pop(&mut self.flash.ops)
+                    .expect("Invariant: ready queues are not empty");
+                if self.flash.dies[die].queues[queue].is_empty() {
+                    self.flash.dies[die].ready &= !(1 << queue);
                 }
-                self.ops[op].next = ops;
+                self.flash.ops[op].next = ops;
                 ops = Some(op);
                 set |= 1 << plane;
             }
@@ -43,11 +44,11 @@ impl<P: Probe> Device<P> {
     }
 
     fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
-        let channel = usize::from(self.dies[die].channel);
+        let channel = usize::from(self.flash.dies[die].channel);
         let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
         let phases = self.erase_phases(die, erase);
         let end = start + phases.as_ref().map_or(self.plan.timings.erase, Phases::total);
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         state.phases = phases;
         state.active = Some((erase, end));
         state.work = Work { reads_in_progress: start, runs_from: start, ..Work::default() };
@@ -67,8 +68,8 @@ impl<P: Probe> Device<P> {
             Active::Erase(first) => {
                 let mut next = Some(first);
                 while let Some(op) = next {
-                    let Address { plane, block, .. } = self.plan.layout.unpack(self.ops[op].ppn);
-                    (blocks[count], next, count) = ((plane.0, block), self.ops[op].next, count + 1);
+                    let Address { plane, block, .. } = self.plan.layout.unpack(self.flash.ops[op].ppn);
+                    (blocks[count], next, count) = ((plane.0, block), self.flash.ops[op].next, count + 1);
                 }
             }
             Active::EraseOpened(write_class, set) => {
@@ -102,9 +103,9 @@ impl<P: Probe> Device<P> {
     pub(super) fn reclaimed_erased(&mut self, first: OpId) {
         let mut next = Some(first);
         while let Some(op) = next {
-            let ppn = self.ops[op].ppn;
-            next = self.ops[op].next;
-            self.ops.release(op);
+            let ppn = self.flash.ops[op].ppn;
+            next = self.flash.ops[op].next;
+            self.flash.ops.release(op);
             self.block_erased(ppn);
         }
     }

@@ -15,7 +15,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn update_eligibility(&mut self, die: usize, queue: usize) {
         let (write_class, plane) = (write_class_of(queue), queue % PLANES);
         let moved = write_class == write_class::RELOCATED || write_class == write_class::RELOCATED_AGAIN;
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let len = state.queues[queue].len;
         let whole = len >= self.plan.unit_pages
             || (len > 0 && (state.flush_partial >> queue & 1 != 0 || (!moved && self.draining())));
@@ -25,19 +25,19 @@ impl<P: Probe> Device<P> {
         if whole && moved && !can {
             self.wear_out();
         }
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
         let was = state.whole >> queue & 1 != 0;
         state.whole = state.whole & !(1 << queue) | u64::from(whole) << queue;
         if HOST_PROGRAMS >> queue & 1 != 0 {
-            self.progress = self.progress + u32::from(whole) - u32::from(was);
+            self.writes.progress = self.writes.progress + u32::from(whole) - u32::from(was);
         }
     }
 
     /// Decides anew whether the programs of a plane can start: its room has changed.
     pub(in crate::device) fn update_plane_eligibility(&mut self, die: DieId, plane: u8) {
         let column = 0x0101_0101_0101_0101u64 << plane;
-        let mut queues = self.dies[usize::from(die.0)].waiting & column;
+        let mut queues = self.flash.dies[usize::from(die.0)].waiting & column;
         while queues != 0 {
             self.update_eligibility(usize::from(die.0), queues.trailing_zeros() as usize);
             queues &= queues - 1;
@@ -57,7 +57,7 @@ impl<P: Probe> Device<P> {
         for write_class in lanes {
             let queue = program_queue(write_class, plane.into());
             // The last of these programs ends it: without any it would last, and pad the next page that comes.
-            let state = &mut self.dies[usize::from(die.0)];
+            let state = &mut self.flash.dies[usize::from(die.0)];
             if state.waiting >> queue & 1 != 0 {
                 state.flush_partial |= 1 << queue;
                 self.update_eligibility(die.0.into(), queue);
@@ -70,13 +70,13 @@ impl<P: Probe> Device<P> {
     pub(in crate::device) fn oldest_program_die(&self) -> Option<usize> {
         let programs = FIRST_WRITE_CLASS * PLANES..ERASE_ROW * PLANES;
         let oldest = |state: &DieState| state.queues[programs.clone()].iter().map(|q| q.head_seq).min();
-        let (seq, die) = self.dies.iter().zip(0..).map(|(state, die)| (oldest(state), die)).min()?;
+        let (seq, die) = self.flash.dies.iter().zip(0..).map(|(state, die)| (oldest(state), die)).min()?;
         (seq < Some(u64::MAX)).then_some(die)
     }
 
     /// Whether a die can take further pages from the pool.
     pub(in crate::device) fn takes_programs(&self, die: usize) -> bool {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let room = match state.active {
             Some((Active::Program(_), _)) => self.plan.config.chip.cache_program && state.loaded.is_none(),
             None if state.suspended.is_some() => false,
@@ -88,16 +88,16 @@ impl<P: Probe> Device<P> {
     /// What the die would start now.
     #[inline]
     pub(super) fn pick(&self, die: usize) -> Pick {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         if state.ready == 0 && state.suspended.is_none() { Pick::Nothing } else { self.pick_ready(die) }
     }
 
     fn pick_ready(&self, die: usize) -> Pick {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         if self.chip_taken(die) {
             return Pick::Nothing;
         }
-        let mut ready = if state.exclusive == 0 || self.read_only.is_some() {
+        let mut ready = if state.exclusive == 0 || self.life.read_only.is_some() {
             state.ready
         } else {
             self.exclusive(die, state.ready)
@@ -112,7 +112,7 @@ impl<P: Probe> Device<P> {
         // count, and these reads may go in any case.
         let mut writes = ready & !READS;
         let write = loop {
-            match state.first(writes, &self.rank_masks) {
+            match state.first(writes, &self.flash.rank_masks) {
                 Some((_, queue)) if self.is_erase(die, queue) && !self.may_erase(die, queue) => {
                     writes &= !(1 << queue);
                     ready |= state.ready & (1 << (queue % PLANES));
@@ -127,7 +127,9 @@ impl<P: Probe> Device<P> {
                         && state.loaded.is_none()
                         && registers_empty
                         && !self.needs_array(die, queue)
-                        && state.first(ready & READS, &self.rank_masks).is_none_or(|(read, _)| priority < read) =>
+                        && state
+                            .first(ready & READS, &self.flash.rank_masks)
+                            .is_none_or(|(read, _)| priority < read) =>
                 {
                     Pick::Program(queue)
                 }
@@ -136,7 +138,7 @@ impl<P: Probe> Device<P> {
         }
         let may_sense = self.may_sense(state);
         let eligible = u64::from(may_sense) | u64::from(may_sense) << PLANES;
-        let read = state.first(ready & READS & eligible, &self.rank_masks);
+        let read = state.first(ready & READS & eligible, &self.flash.rank_masks);
         match (read, write) {
             (None, None) => Pick::Nothing,
             (Some((_, queue)), None) => Pick::Read(queue),
@@ -190,7 +192,7 @@ impl<P: Probe> Device<P> {
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
     /// may still want the block's data.
     pub(super) fn may_erase(&self, die: usize, queue: usize) -> bool {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let barrier = if queue >= ERASE_ROW * PLANES {
             state.queues[queue].head_seq
         } else {
@@ -204,13 +206,16 @@ impl<P: Probe> Device<P> {
 
     /// The priority of the program that the die would start.
     pub(in crate::device) fn program_priority(&self, die: usize) -> Option<Priority> {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         if state.picked == Pick::Resume {
             // It has begun before anything that waits.
-            return Some((self.ranks[schemes::Class::UserProgram as usize], 0));
+            return Some((self.flash.ranks[schemes::Class::UserProgram as usize], 0));
         }
         let Pick::Program(queue) = state.picked else { return None };
-        Some((self.ranks[self.ops[state.queues[queue].first()].class as usize], state.queues[queue].head_seq))
+        Some((
+            self.flash.ranks[self.flash.ops[state.queues[queue].first()].class as usize],
+            state.queues[queue].head_seq,
+        ))
     }
 
     /// The planes of the die whose programs go along with the leading queue's, as a set.
@@ -225,7 +230,7 @@ impl<P: Probe> Device<P> {
         };
         for plane in 0..self.plan.layout.planes_per_die as usize {
             let queue = program_queue(write_class_of(lead), plane);
-            if self.dies[die].ready >> queue & 1 != 0
+            if self.flash.dies[die].ready >> queue & 1 != 0
                 && place(queue) == place(lead)
                 && self.is_erase(die, queue) == erase
                 && (!erase || self.may_erase(die, queue))

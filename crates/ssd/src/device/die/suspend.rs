@@ -106,13 +106,13 @@ impl<P: Probe> Device<P> {
             Active::Program(_) => self.plan.program_phases.as_ref(),
             Active::Erase(_) | Active::EraseOpened(..) => self.plan.erase_phases.as_ref(),
         };
-        self.dies[die].phases.as_ref().or(planned)
+        self.flash.dies[die].phases.as_ref().or(planned)
     }
 
     /// The phases of what a die does, and its class; none where it is not to be suspended.
     fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
         let class = match active {
-            Active::Program(program) => self.ops[program.ops].class,
+            Active::Program(program) => self.flash.ops[program.ops].class,
             Active::Erase(_) | Active::EraseOpened(..) => Class::Erase,
         };
         Some((self.phases_of(die, active)?, class))
@@ -120,7 +120,7 @@ impl<P: Probe> Device<P> {
 
     /// Lets a user read go before the operation under way, if there is one to.
     pub(super) fn consider_suspension(&mut self, die: usize) {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let Some((active, end)) = state.active else { return };
         let room = state.loaded.is_none() || self.plan.config.chip.shadow_buffer;
         let free = state.suspend_pending.is_none() && room && state.exclusive == 0;
@@ -128,7 +128,7 @@ impl<P: Probe> Device<P> {
             return;
         }
         let Some((phases, class)) = self.suspendable(die, active) else { return };
-        if self.ranks[Class::UserRead as usize] >= self.ranks[class as usize] {
+        if self.flash.ranks[Class::UserRead as usize] >= self.flash.ranks[class as usize] {
             return;
         }
         let (work, total, verify) = (state.work, phases.total().0, phases.verify);
@@ -139,7 +139,7 @@ impl<P: Probe> Device<P> {
         let (after, position, before) = if self.now < work.runs_from {
             if work.suspensions == 0 {
                 // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
-                self.dies[die].pulses_begin = Some(work.runs_from);
+                self.flash.dies[die].pulses_begin = Some(work.runs_from);
                 return;
             }
             // Suspended again before it has got on.
@@ -159,7 +159,7 @@ impl<P: Probe> Device<P> {
         if self.now + after >= end || position >= total {
             return; // It ends before it could be suspended.
         }
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         state.suspend_pending = Some(self.now + after);
         (state.work.position, state.work.before) = (position, before);
     }
@@ -175,7 +175,7 @@ impl<P: Probe> Device<P> {
 
     /// The array is free for reads.
     pub(super) fn suspended(&mut self, die: usize) {
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
         state.suspended = Some(active);
@@ -191,10 +191,10 @@ impl<P: Probe> Device<P> {
 
     /// Whether the suspended operation of a die can go on.
     fn may_resume(&self, die: usize) -> bool {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.write_queue_full;
+        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.flash.write_queue_full;
         state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
     }
 
@@ -204,7 +204,7 @@ impl<P: Probe> Device<P> {
             return;
         }
         let chip = &self.plan.config.chip;
-        let setup = match self.dies[die].suspended {
+        let setup = match self.flash.dies[die].suspended {
             Some(Active::Program(_)) if chip.shadow_buffer => chip.t_buffer,
             Some(Active::Program(_)) | None => return,
             Some(Active::Erase(_) | Active::EraseOpened(..)) => Span::ZERO,
@@ -213,10 +213,10 @@ impl<P: Probe> Device<P> {
     }
 
     fn go_on(&mut self, die: usize, setup: Span) {
-        let Some(active) = self.dies[die].suspended.take() else { return };
+        let Some(active) = self.flash.dies[die].suspended.take() else { return };
         let Some((phases, _)) = self.suspendable(die, active) else { return };
         let total = phases.total();
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         state.work.runs_from = self.now + setup + state.work.before;
         let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
@@ -230,7 +230,7 @@ impl<P: Probe> Device<P> {
     /// Tells the probe which phases the active operation of a die has ahead.
     #[inline]
     pub(super) fn tell_phases(&mut self, die: usize) {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         if !P::EXPLAINS {
             return;
         }
@@ -252,13 +252,13 @@ impl<P: Probe> Device<P> {
 
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.
     pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
-        let state = &self.dies[die];
+        let state = &self.flash.dies[die];
         let mut reads = self.eligible(die, state.ready) & USER_READS;
-        if self.write_queue_full {
+        if self.flash.write_queue_full {
             // What has begun is brought to its end.
             reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
         }
-        match state.first(reads & eligible, &self.rank_masks) {
+        match state.first(reads & eligible, &self.flash.rank_masks) {
             Some((_, queue)) => Pick::Read(queue),
             None if self.may_resume(die) => Pick::Resume,
             None => Pick::Nothing,
@@ -267,9 +267,9 @@ impl<P: Probe> Device<P> {
 
     /// Sends the data of a suspended program again. The bus is free.
     pub(super) fn send_again(&mut self, die: usize) {
-        let Some(Active::Program(program)) = self.dies[die].suspended else { return };
+        let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
         let pages = u64::from(program.planes.count_ones()) * u64::from(self.plan.unit_pages);
-        let channel = usize::from(self.dies[die].channel);
+        let channel = usize::from(self.flash.dies[die].channel);
         let page = self.plan.layout.page_size.0 as u32;
         let time = self.plan.t_command * u64::from(program.planes.count_ones()) + self.plan.t_dma(page) * pages;
         let ready = self.occupy(channel, time, channel::WRITE_DATA);
@@ -279,11 +279,11 @@ impl<P: Probe> Device<P> {
 
     /// Counts what suspensions have added to an operation that ends now.
     pub(super) fn count_suspended(&mut self, die: usize, active: Active) {
-        let work = self.dies[die].work;
+        let work = self.flash.dies[die].work;
         if work.suspensions == 0 {
             return;
         }
-        let nominal = match (&self.dies[die].phases, active) {
+        let nominal = match (&self.flash.dies[die].phases, active) {
             (Some(phases), _) => phases.total(),
             (None, Active::Program(_)) => self.plan.timings.program,
             (None, Active::Erase(_) | Active::EraseOpened(..)) => self.plan.timings.erase,
