@@ -15,7 +15,7 @@ use units::document::{Document, apply_word};
 use units::section::Section;
 use units::{Bytes, ConfigError, Rate, Retention, Span};
 
-use crate::device::Phases;
+use crate::flash::Phases;
 use crate::lifetime::{EraseScheme, Eraser};
 pub use crate::sections::*;
 use crate::space::Space;

@@ -9,22 +9,20 @@ use std::collections::VecDeque;
 
 use nand::{Address, DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn, Stream, Time};
+use units::{Lpn, Ppn, Time};
 
 use super::Device;
-use super::die::planes;
 use crate::arena::OpId;
-use crate::config::{EndOfLife, EraseWhen, Placement, Plan};
-use crate::error::RunError;
-use crate::ftl::Location;
-use crate::op::{Owner, PageOp, Sense};
+use crate::config::{EraseWhen, Placement, Plan};
+use crate::flash::op::{Owner, PageOp, Sense};
+use crate::ftl::{Ftl, Location};
 use crate::probe::Probe;
 use crate::space::write_class;
 use crate::stats::{Victims, relocation_causes};
 
 /// What is going on in a plane.
 #[derive(Default)]
-pub(super) struct PlaneRelocation {
+pub(crate) struct PlaneRelocation {
     /// The block whose pages move, and why.
     victim: Option<(u32, usize)>,
     /// Its next page to be looked at, and whether all have been.
@@ -67,7 +65,7 @@ impl PlaneRelocation {
 }
 
 /// What relocates data, plane by plane.
-pub(super) struct Relocator {
+pub(crate) struct Relocator {
     pub planes: Vec<PlaneRelocation>,
     /// Valid pages of the blocks that were collected.
     pub victims: Victims,
@@ -87,18 +85,14 @@ impl Relocator {
     }
 }
 
-/// Random draws for failing blocks.
-pub(super) struct Failures {
-    programs: Stream,
-    erases: Stream,
-    programs_drawn: u64,
-    erases_drawn: u64,
-}
-
-impl Failures {
-    pub fn new(seed: u64) -> Failures {
-        let (programs, erases) = (Stream::new(seed, "program-failures"), Stream::new(seed, "erase-failures"));
-        Failures { programs, erases, programs_drawn: 0, erases_drawn: 0 }
+impl Relocator {
+    /// Whether a die that is idle should collect.
+    pub fn wants_background(&self, die: DieId, plan: &Plan, ftl: &Ftl) -> bool {
+        let layout = &plan.layout;
+        (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
+            let relocation = &self.planes[plane.0 as usize];
+            relocation.rests() && !relocation.no_background_victim && ftl.blocks.free(plane) < plan.config.gc.idle_stop
+        })
     }
 }
 
@@ -227,7 +221,8 @@ impl<P: Probe> Device<P> {
             self.flash.dies[usize::from(die.0)].exclusive += 1;
         }
         self.continue_relocation(plane);
-        self.mark_dirty(self.plan.layout.die_of(plane).0);
+        let die = self.plan.layout.die_of(plane).0;
+        self.flash().mark_dirty(die);
     }
 
     /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
@@ -255,7 +250,7 @@ impl<P: Probe> Device<P> {
             } else {
                 // No further page comes that could fill the last unit.
                 let (die, place) = self.plan.layout.die_of(plane);
-                self.force_plane(die, place, write_class::RELOCATED..write_class::MAP);
+                self.flash().force_plane(die, place, write_class::RELOCATED..write_class::MAP);
             }
         }
     }
@@ -266,7 +261,7 @@ impl<P: Probe> Device<P> {
             let op = self.relocation_op(plane, lpn, ppn);
             self.relocation(plane).writing += 1;
             let op = self.flash.ops.insert(op);
-            self.queue_program(op);
+            self.flash().queue_program(op);
         } else {
             self.relocation(plane).reading += 1;
             self.queue_read(Class::InternalRead, Owner::Relocation(ppn), lpn, ppn, (bytes, 0));
@@ -289,7 +284,7 @@ impl<P: Probe> Device<P> {
             plane: place,
             class: Class::InternalProgram,
             write_class: write_class as u8,
-            seq: self.number(),
+            seq: self.flash.number(),
             sense: Sense::FIRST,
         }
     }
@@ -303,7 +298,7 @@ impl<P: Probe> Device<P> {
             self.relocation(plane).writing += 1;
             let op = self.relocation_op(plane, lpn, source);
             self.flash.ops[id] = op;
-            self.queue_program(id);
+            self.flash().queue_program(id);
         } else {
             self.flash.ops.release(id);
         }
@@ -362,7 +357,7 @@ impl<P: Probe> Device<P> {
         } else if self.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
             self.relocation(plane).erasing = true;
             let ppn = self.plan.layout.pack(Address { plane, block, page: 0 });
-            let seq = self.number();
+            let seq = self.flash.number();
             let op = PageOp {
                 next: None,
                 owner: Owner::Erase,
@@ -378,9 +373,9 @@ impl<P: Probe> Device<P> {
                 sense: Sense::FIRST,
             };
             let op = self.flash.ops.insert(op);
-            self.queue_erase(op);
+            self.flash().queue_erase(op);
         } else {
-            let barrier = self.number();
+            let barrier = self.flash.number();
             self.ftl.blocks.release(plane, block, barrier);
         }
         self.freed(plane);
@@ -445,7 +440,7 @@ impl<P: Probe> Device<P> {
     /// A plane has a free block more, or one less in service.
     fn freed(&mut self, plane: PlaneId) {
         let (die, place) = self.plan.layout.die_of(plane);
-        self.update_plane_eligibility(die, place);
+        self.flash().update_plane_eligibility(die, place);
         self.collect(plane);
     }
 
@@ -458,17 +453,6 @@ impl<P: Probe> Device<P> {
             relocation.no_victim = false;
             self.collect(plane);
         }
-    }
-
-    /// Whether a die that is idle should collect.
-    pub(super) fn wants_background(&self, die: DieId) -> bool {
-        let layout = &self.plan.layout;
-        (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
-            let relocation = &self.relocator.planes[plane.0 as usize];
-            relocation.rests()
-                && !relocation.no_background_victim
-                && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
-        })
     }
 
     /// The die has been idle: every plane of it that wants to reclaims one block.
@@ -523,22 +507,6 @@ impl<P: Probe> Device<P> {
         self.run_scheduler();
     }
 
-    /// The planes of a program command that failed.
-    pub(super) fn failed_programs(&mut self, set: u8) -> u8 {
-        let share = self.plan.config.wear.program_fail.0;
-        if share == 0.0 {
-            return 0;
-        }
-        let mut failed = 0;
-        for plane in planes(set) {
-            self.flash.failures.programs_drawn += 1;
-            if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
-                failed |= 1 << plane;
-            }
-        }
-        failed
-    }
-
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
         let PageOp { ppn, write_class, owner, die, plane: place, .. } = self.flash.ops[id];
@@ -554,13 +522,13 @@ impl<P: Probe> Device<P> {
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
         if self.flash.ops[id].class == Class::UserProgram {
-            self.count_waiting(self.flash.programs_waiting + 1);
+            self.flash().one_more_waits();
         }
-        self.queue_program(id);
+        self.flash().queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),
-            Owner::MapRewrite(_) => self.force_plane(die, place, write_class::MAP..write_class::COUNT),
+            Owner::MapRewrite(_) => self.flash().force_plane(die, place, write_class::MAP..write_class::COUNT),
             _ => {}
         }
     }
@@ -577,32 +545,8 @@ impl<P: Probe> Device<P> {
             Placement::Dynamic => (0..planes).map(in_service).sum::<u64>() < needed * u64::from(planes),
         };
         if over {
-            self.wear_out();
+            self.life.wear_out(self.now, &self.plan, &self.counters);
         }
-    }
-
-    /// The drive has too few good blocks to go on.
-    #[cold]
-    pub(super) fn wear_out(&mut self) {
-        if self.life.failure.is_some() || self.life.read_only.is_some() {
-            return;
-        }
-        match self.worn_out() {
-            Some(_) if self.plan.config.wear.end_of_life == EndOfLife::ReadOnly => {
-                (self.life.read_only, self.life.becomes_read_only) = (Some(self.now), true);
-            }
-            worn => {
-                self.life.failure =
-                    Some(worn.unwrap_or_else(|| RunError::Broken("relocated data finds no room".into())))
-            }
-        }
-    }
-
-    /// The end of life, if blocks have failed.
-    pub(crate) fn worn_out(&self) -> Option<RunError> {
-        let (time, written, retired) = (self.now, self.counters.write_bytes, self.counters.blocks_retired);
-        let failed = retired > 0 || self.counters.pages_failed > 0;
-        failed.then_some(RunError::EndOfLife { time, written, retired })
     }
 
     /// Checks that nothing is left over of what has moved, when everything is quiet.

@@ -8,11 +8,11 @@ use workload::{Op, Request};
 use super::mapping::Waiting;
 use super::{Completion, Device, part, parts};
 use crate::agenda::FifoServer;
-use crate::arena::{Arena, CommandId};
+use crate::arena::{Arena, CommandId, OpId};
 use crate::config::Transfer;
+use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::meter::Meter;
-use crate::op::Owner;
 use crate::probe::{DataFrom, Event, Probe, Server};
 
 /// A request that the device has taken from the host.
@@ -193,7 +193,7 @@ impl<P: Probe> Device<P> {
             if at_hand || self.map_ready(lpn) {
                 self.read_part(command, id, lpn, from, to);
             } else {
-                self.number();
+                self.flash.number();
                 self.await_map(Waiting::Part { command, lpn, from, to });
             }
         }
@@ -229,6 +229,21 @@ impl<P: Probe> Device<P> {
             }
             self.part_sent(command, sent);
         }
+    }
+
+    /// Sends a part of a read to the host, which its operation has read.
+    pub(super) fn send_part(&mut self, id: OpId, command: CommandId, corrected: bool) {
+        let PageOp { host_bytes, seq, sense, .. } = self.flash.ops[id];
+        self.flash.ops.release(id);
+        let entry = &mut self.host.commands[command];
+        entry.uncorrectable |= !corrected;
+        let request = entry.id;
+        let sent = self.send(host_bytes, true);
+        if P::EXPLAINS {
+            let part = Some((seq, sense.attempt));
+            self.probe.explain(self.now, Event::Sent { request, part, arrives: sent });
+        }
+        self.part_sent(command, sent);
     }
 
     /// Bytes that a read of bytes `from..to` of a page moves over the bus.

@@ -18,9 +18,9 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
 use crate::config::Placement;
+use crate::flash::op::{Owner, PageOp, Sense};
 use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
-use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
 use crate::space::write_class;
 
@@ -350,14 +350,14 @@ impl<P: Probe> Device<P> {
         self.map.filled = (self.map.filled + 1) % unit;
         self.map.held[self.map.plane as usize] += 1;
         let (die, plane) = self.plan.layout.die_of(nand::PlaneId(self.map.plane));
-        let seq = self.number();
+        let seq = self.flash.number();
         let op = &mut self.flash.ops[id];
         (op.die, op.plane, op.seq) = (die, plane, seq);
         (op.class, op.write_class) = (Class::InternalProgram, write_class::MAP as u8);
-        self.queue_program(id);
+        self.flash().queue_program(id);
         if self.map.rewrites >= self.plan.config.mapping.writes {
             // Host requests wait for these: partly filled units go.
-            self.force_plane(die, plane, write_class::MAP..write_class::COUNT);
+            self.flash().force_plane(die, plane, write_class::MAP..write_class::COUNT);
             self.map.filled = 0;
         }
     }

@@ -19,16 +19,16 @@
 //! Invariant: who holds a register never waits for its own die. A sensed page leaves over the bus whatever
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
-mod bus;
 mod collect;
-mod die;
 mod discard;
-mod ecc;
+mod flow;
 mod host;
+mod life;
 mod mapping;
 mod write;
 
-pub(crate) use die::Phases;
+pub(crate) use collect::Relocator;
+pub(crate) use life::DriveLife;
 
 use nand::PlaneId;
 use units::{Bytes, Conditions, Lpn, Span, Time};
@@ -37,12 +37,12 @@ use workload::{Op, Request};
 use crate::agenda::Agenda;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
+use crate::flash::Flash;
+use crate::flash::op::PageOp;
 use crate::ftl::{Ftl, Location};
-use crate::op::PageOp;
 use crate::probe::{Event, Probe, Unwatched};
 use crate::stats::{Counters, Steps, Usage, Victims, relocation_causes};
-use collect::{PlaneRelocation, Relocator};
-use die::Flash;
+use collect::PlaneRelocation;
 use host::HostSide;
 use mapping::TranslationPages;
 use write::Writes;
@@ -75,8 +75,7 @@ pub struct Device<P: Probe = Unwatched> {
     now: Time,
     agenda: Agenda,
     slots: Slots,
-    /// Number of the next page operation and of the next request.
-    next_seq: u64,
+    /// Number of the next request.
     next_id: u64,
     host: HostSide,
     writes: Writes,
@@ -89,26 +88,15 @@ pub struct Device<P: Probe = Unwatched> {
     probe: P,
 }
 
-/// Whether the drive gets on, and how its life ends.
-struct DriveLife {
-    /// When the host's progress is looked at next, and how far it had come when it was looked at last.
-    progress_due: Time,
-    progress_seen: u64,
-    failure: Option<RunError>,
-    /// When the drive became read-only, and whether that is still to be carried out.
-    read_only: Option<Time>,
-    becomes_read_only: bool,
-}
-
 /// The agenda's slots, by rank.
 #[derive(Clone, Copy)]
-struct Slots {
-    bus: usize,
-    die: usize,
-    write_arrivals: usize,
-    read_completions: usize,
-    write_completions: usize,
-    arrival: usize,
+pub(crate) struct Slots {
+    pub bus: usize,
+    pub die: usize,
+    pub write_arrivals: usize,
+    pub read_completions: usize,
+    pub write_completions: usize,
+    pub arrival: usize,
 }
 
 impl Device<Unwatched> {
@@ -147,7 +135,6 @@ impl<P: Probe> Device<P> {
             now: Time::ZERO,
             agenda: Agenda::new(slots.arrival + 1),
             slots,
-            next_seq: 0,
             next_id: 0,
             host: HostSide::new(usize::from(config.host.queues)),
             writes: Writes::new(&plan),
@@ -155,13 +142,7 @@ impl<P: Probe> Device<P> {
             ftl,
             relocator: Relocator::new(&plan),
             flash: Flash::new(&plan, seed),
-            life: DriveLife {
-                progress_due: config.host.timeout.map_or(Time::NEVER, |span| Time::ZERO + span),
-                progress_seen: 0,
-                failure: None,
-                read_only: None,
-                becomes_read_only: false,
-            },
+            life: DriveLife::new(&plan),
             counters: Counters::default(),
             probe,
             plan,
@@ -319,10 +300,10 @@ impl<P: Probe> Device<P> {
     #[cold]
     fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, usize)> {
         let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
-        if !waits || self.worn_out().is_none() || self.end_of_life().is_some() {
+        if !waits || DriveLife::worn_out(self.now, &self.counters).is_none() || self.end_of_life().is_some() {
             return None;
         }
-        self.wear_out();
+        self.life.wear_out(self.now, &self.plan, &self.counters);
         if std::mem::take(&mut self.life.becomes_read_only) {
             self.refuse_writes();
         }
@@ -413,9 +394,11 @@ impl<P: Probe> Device<P> {
     pub fn flush(&mut self) -> Result<(), RunError> {
         self.advance_all()?;
         let before = std::mem::replace(&mut self.writes.draining, true);
+        self.flash.flush_units = true;
         self.destage_all();
         let played = self.advance_all();
         self.writes.draining = before;
+        self.flash.flush_units = self.writes.draining();
         played
     }
 
@@ -433,6 +416,11 @@ impl<P: Probe> Device<P> {
     /// Retry steps of the pages read.
     pub fn steps(&self) -> &Steps {
         &self.flash.steps
+    }
+
+    /// Bytes of the table of what last read similar pages: one for each entry that was made.
+    pub fn tracked_bytes(&self) -> usize {
+        self.flash.tracked_bytes()
     }
 
     /// Valid pages of the blocks that were collected.
@@ -543,7 +531,7 @@ impl<P: Probe> Device<P> {
         }
         self.check_relocations()?;
         if self.life.failure.is_none() {
-            self.check_schedule()?;
+            self.view().check_schedule(pooled, self.idle())?;
         }
         let codewords = counters.bytes_read % self.plan.config.ecc.codeword.0;
         if codewords != 0 {
@@ -557,7 +545,7 @@ impl<P: Probe> Device<P> {
         self.outstanding().0 == 0
             && self.idle()
             && self.writes.buffer.in_use() == self.writes.buffer.dirty_pages
-            && self.writes.progress == 0
+            && self.progress() == 0
             && self.relocator.planes.iter().all(PlaneRelocation::rests)
             && self.map.quiet()
     }
@@ -575,15 +563,14 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    #[inline]
-    fn lpn_of(&self, offset: u64) -> Lpn {
-        Lpn((offset >> self.plan.layout.page_size.0.trailing_zeros()) as u32)
+    /// What brings pages of the buffer to flash without further ado.
+    fn progress(&self) -> u32 {
+        self.writes.progress + self.flash.host_units
     }
 
     #[inline]
-    fn number(&mut self) -> u64 {
-        self.next_seq += 1;
-        self.next_seq
+    fn lpn_of(&self, offset: u64) -> Lpn {
+        Lpn((offset >> self.plan.layout.page_size.0.trailing_zeros()) as u32)
     }
 
     #[inline]

@@ -19,8 +19,8 @@ use super::{Device, part, parts};
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{Buffer, SlotState, Waiter};
 use crate::config::{BufferMode, Placement, Plan};
+use crate::flash::op::{Owner, PageOp, Queue, Sense};
 use crate::ftl::Location;
-use crate::op::{Owner, PageOp, Queue, Sense};
 use crate::probe::{Event, Probe, Server};
 use crate::space::write_class;
 
@@ -55,6 +55,11 @@ pub(super) struct Writes {
 }
 
 impl Writes {
+    /// Whether partly filled units of host data go as they are.
+    pub fn draining(&self) -> bool {
+        self.draining || self.flushing > 0
+    }
+
     pub fn new(plan: &Plan) -> Writes {
         let (layout, config) = (&plan.layout, &plan.config);
         let planes = config.ftl.page_order.planes(layout);
@@ -205,22 +210,17 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Whether partly filled units of host data go as they are.
-    pub(super) fn draining(&self) -> bool {
-        self.writes.draining || self.writes.flushing > 0
-    }
-
     /// Sends the oldest dirty pages to flash: those above the limit, and as many as waiting writes need.
     pub(super) fn destage(&mut self) {
         while self.writes.buffer.dirty_pages > 0
-            && (self.draining()
+            && (self.writes.draining()
                 || self.writes.buffer.dirty_pages > self.writes.buffer.dirty_limit
                 || self.writes.buffer.leaving() < self.writes.pages_wanted)
         {
             self.destage_oldest();
         }
         self.dispatch_pools();
-        if self.writes.pages_wanted > 0 && self.writes.progress == 0 && self.writes.arrivals.is_empty() {
+        if self.writes.pages_wanted > 0 && self.progress() == 0 && self.writes.arrivals.is_empty() {
             self.force_oldest();
         }
     }
@@ -271,7 +271,7 @@ impl<P: Probe> Device<P> {
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
         let mut op = self.program_op(slot);
-        op.seq = self.number();
+        op.seq = self.flash.number();
         if self.plan.config.ftl.streams > 2 {
             let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < write_class::RELOCATED);
             let young =
@@ -290,9 +290,9 @@ impl<P: Probe> Device<P> {
     /// Queues the program of a slot's page.
     pub(super) fn place_program(&mut self, op: OpId) {
         let pool = usize::from(self.flash.ops[op].write_class);
-        self.count_waiting(self.flash.programs_waiting + 1);
+        self.flash().one_more_waits();
         match self.plan.config.ftl.placement {
-            Placement::Static => self.queue_program(op),
+            Placement::Static => self.flash().queue_program(op),
             Placement::Dynamic => self.writes.pools[pool].push(&mut self.flash.ops, op),
         }
     }
@@ -314,7 +314,7 @@ impl<P: Probe> Device<P> {
         };
         let whole = planes * self.plan.unit_pages;
         // Whole wordlines wait for a command's worth of pages; single pages go as soon as a die is free.
-        let enough = if self.plan.unit_pages == 1 || self.draining() { 1 } else { whole };
+        let enough = if self.plan.unit_pages == 1 || self.writes.draining() { 1 } else { whole };
         while self.writes.pools[write_class].len >= enough
             && let Some(die) = self.next_pool_die(write_class)
         {
@@ -326,7 +326,7 @@ impl<P: Probe> Device<P> {
         let count = self.writes.die_order.len();
         let step = (0..count).find(|step| {
             let die = usize::from(self.writes.die_order[(self.writes.pool_cursor + step) % count]);
-            self.takes_programs(die) && self.open_planes(die, write_class).next().is_some()
+            self.view().takes_programs(die) && self.open_planes(die, write_class).next().is_some()
         })?;
         let position = (self.writes.pool_cursor + step) % count;
         self.writes.pool_cursor = (position + 1) % count;
@@ -374,7 +374,7 @@ impl<P: Probe> Device<P> {
                 .expect("Invariant: no more is taken than the pool has");
             let plane = lagging[(index / self.plan.unit_pages) as usize];
             (self.flash.ops[op].die, self.flash.ops[op].plane) = (id, plane);
-            self.queue_program(op);
+            self.flash().queue_program(op);
         }
     }
 
@@ -386,10 +386,10 @@ impl<P: Probe> Device<P> {
             {
                 let pages = self.writes.pools[write_class].len;
                 self.give_pages(die, write_class, pages);
-                return self.force_die(die, write_class..write_class + 1);
+                return self.flash().force_die(die, write_class..write_class + 1);
             }
         }
-        if let Some(die) = self.oldest_program_die() {
+        if let Some(die) = self.view().oldest_program_die() {
             self.force_die_but_moves(die);
         }
     }
@@ -397,8 +397,8 @@ impl<P: Probe> Device<P> {
     /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: usize) {
-        self.force_die(die, write_class::HOST..write_class::RELOCATED);
-        self.force_die(die, write_class::MAP..write_class::COUNT);
+        self.flash().force_die(die, write_class::HOST..write_class::RELOCATED);
+        self.flash().force_die(die, write_class::MAP..write_class::COUNT);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
@@ -460,6 +460,7 @@ impl<P: Probe> Device<P> {
             entry.refused |= refused;
             if entry.remaining == 0 {
                 self.writes.flushing -= u32::from(entry.request.op == Op::Flush);
+                self.flash.flush_units = self.writes.draining();
                 self.acknowledge(command, self.now + self.plan.config.host.t_complete);
             }
             waiters = next;
@@ -490,7 +491,7 @@ impl<P: Probe> Device<P> {
             self.end_waiting(slot, true);
         }
         self.resume_stalled();
-        (0..self.flash.dies.len() as u16).for_each(|die| self.mark_dirty(nand::DieId(die)));
+        (0..self.flash.dies.len() as u16).for_each(|die| self.flash().mark_dirty(nand::DieId(die)));
         self.run_scheduler();
     }
 

@@ -382,7 +382,7 @@ impl Probe for Timeline {
                 self.arrived = arrival;
                 self.outstanding += u64::from(self.since(arrival) < self.out.end());
             }
-            Event::Waits { request, part, .. } => {
+            Event::Reads { request, part } => {
                 self.parts.entry(part).or_insert((request, 0));
             }
             Event::Senses { part, attempt, begins, ends, ppn, what, .. } => {
@@ -467,6 +467,7 @@ impl Probe for Timeline {
             }
             Event::Started { .. }
             | Event::Sent { .. }
+            | Event::Waits { .. }
             | Event::Received { .. }
             | Event::Stored { .. }
             | Event::Completed { .. } => {}

@@ -3,23 +3,15 @@
 
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
-use super::super::Device;
-use super::{Active, ERASE_ROW, PLANES, Phases, Work, planes, write_class_of};
-use crate::arena::OpId;
+use super::FlashAt;
+use super::die::{Active, ERASE_ROW, PLANES, planes};
+use super::suspend::{Phases, Work};
 use crate::probe::Probe;
 use crate::stats::{channel, die};
 
-impl<P: Probe> Device<P> {
-    /// Erases the blocks that a lane's stream opens.
-    pub(super) fn start_erase_opened(&mut self, die: usize, lead: usize) {
-        let set = self.plane_group(die, lead, true);
-        let write_class = write_class_of(lead);
-        self.make_room(die, set, write_class);
-        self.run_erase(die, Active::EraseOpened(write_class, set), set);
-    }
-
+impl<P: Probe> FlashAt<'_, P> {
     /// Erases blocks that were reclaimed.
-    pub(super) fn start_erase(&mut self, die: usize, lead: usize) {
+    pub fn start_erase(&mut self, die: usize, lead: usize) {
         let mut ops = None;
         let mut set = 0;
         let row = ERASE_ROW * PLANES;
@@ -27,7 +19,7 @@ impl<P: Probe> Device<P> {
             let queue = row + plane;
             let along = self.plan.programs == PlanePrograms::Lockstep
                 && self.flash.dies[die].ready >> queue & 1 != 0
-                && self.may_erase(die, queue);
+                && self.view().may_erase(die, queue);
             if queue == lead || along {
                 let op = self.flash.dies[die].queues[queue]
                     .pop(&mut self.flash.ops)
@@ -43,7 +35,7 @@ impl<P: Probe> Device<P> {
         self.run_erase(die, Active::Erase(ops.expect("Invariant: a command has a block to erase")), set);
     }
 
-    fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
+    pub(super) fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
         let channel = usize::from(self.flash.dies[die].channel);
         let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
         let phases = self.erase_phases(die, erase);
@@ -58,7 +50,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own.
-    fn erase_phases(&mut self, die: usize, erase: Active) -> Option<Phases> {
+    pub(super) fn erase_phases(&mut self, die: usize, erase: Active) -> Option<Phases> {
         let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
@@ -100,20 +92,8 @@ impl<P: Probe> Device<P> {
         all
     }
 
-    pub(super) fn reclaimed_erased(&mut self, first: OpId) {
-        let mut next = Some(first);
-        while let Some(op) = next {
-            let ppn = self.flash.ops[op].ppn;
-            next = self.flash.ops[op].next;
-            self.flash.ops.release(op);
-            self.block_erased(ppn);
-        }
-    }
-
-    pub(super) fn opened_erased(&mut self, die: usize, write_class: usize, set: u8) {
-        let stream = usize::from(self.plan.space.stream[write_class]);
-        for plane in planes(set) {
-            self.open_block_erased(self.plan.layout.plane(DieId(die as u16), plane as u8), stream);
-        }
+    /// Erases the blocks that a write class has opened on a set of planes.
+    pub fn start_erase_opened(&mut self, die: usize, write_class: usize, set: u8) {
+        self.run_erase(die, Active::EraseOpened(write_class, set), set);
     }
 }

@@ -7,30 +7,39 @@
 
 use units::Time;
 
-use super::Device;
+use super::FlashAt;
+use super::decoder::EccState;
 use super::die::BusRequest;
-use super::ecc::EccState;
+use super::op::{Fate, Queue};
 use crate::arena::OpId;
 use crate::meter::Meter;
-use crate::op::{Fate, Queue};
 use crate::probe::{Event, Probe};
 use crate::stats::channel;
 
-pub(super) struct Channel {
-    pub(super) free_at: Time,
+/// What the bus is given to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Grant {
+    /// A die's command: a read or an erase.
+    Command(usize),
+    /// The data of a die's program.
+    Program(usize),
+}
+
+pub struct Channel {
+    pub free_at: Time,
     /// The page that is leaving a die.
-    transfer_out: Option<OpId>,
+    pub(super) transfer_out: Option<OpId>,
     /// Dies of the channel that want to start a command, and that want data for a program.
-    wants_command: u64,
-    wants_data: u64,
+    pub(super) wants_command: u64,
+    pub(super) wants_data: u64,
     /// The first die of the channel, and the place of the one that was granted last.
-    first_die: u32,
-    last_die: u32,
+    pub(super) first_die: u32,
+    pub(super) last_die: u32,
     /// Sensed pages that wait to leave, oldest first.
     pub out: Queue,
     pub ecc: EccState,
     /// The bus's event in the agenda.
-    event: Option<Time>,
+    pub(super) event: Option<Time>,
     pub meter: Meter<{ channel::CAUSES.len() }>,
 }
 
@@ -63,28 +72,34 @@ impl Channel {
     }
 
     /// The next die of a set, round robin.
-    fn turn(&self, set: u64) -> u32 {
+    pub(super) fn turn(&self, set: u64) -> u32 {
         let later = set & (u64::MAX << self.last_die << 1);
         if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() }
     }
 }
 
-impl<P: Probe> Device<P> {
-    /// The bus is free again, or a page has left a die.
-    pub(super) fn on_bus(&mut self, channel: usize) {
+impl<P: Probe> FlashAt<'_, P> {
+    #[inline]
+    pub(super) fn schedule_bus(&mut self, index: usize, event: Option<Time>) {
+        if self.flash.channels[index].event != event {
+            self.flash.channels[index].event = event;
+            self.schedule(self.slots.bus + index, event);
+        }
+    }
+
+    /// A page has left a die, or the bus is free again.
+    pub fn bus_event(&mut self, channel: usize) {
         if let Some(op) = self.flash.channels[channel].transfer_out.take() {
             let (die, plane) = (self.flash.ops[op].die, self.flash.ops[op].plane);
             self.enter_ecc(channel, op);
             self.register_freed(die, plane);
             self.reschedule(usize::from(die.0));
         }
-        self.arbitrate(channel);
-        // A program that has just started makes its die take further pages from the pool.
-        self.run_scheduler();
     }
 
-    /// Grants the bus for as long as it is free and somebody can use it.
-    pub(super) fn arbitrate(&mut self, index: usize) {
+    /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it. Pages that leave a die take it
+    /// here; what a die starts is the caller's to carry out.
+    pub fn next_grant(&mut self, index: usize) -> Option<Grant> {
         loop {
             let ecc_buffer = self.plan.config.ecc.buffer;
             let channel = &mut self.flash.channels[index];
@@ -95,48 +110,50 @@ impl<P: Probe> Device<P> {
             if channel.free_at > self.now || channel.transfer_out.is_some() {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
                 let event = (channel.transfer_out.is_some() || wanted || waiting).then_some(channel.free_at);
-                return self.schedule_bus(index, event);
+                self.schedule_bus(index, event);
+                return None;
             }
             if !wanted {
                 self.bus_enters(index, if waiting { channel::ECC_WAIT } else { channel::IDLE }, None);
-                return self.schedule_bus(index, None);
+                self.schedule_bus(index, None);
+                return None;
             }
-            self.grant(index, out_ready);
+            let grant = self.grant_die(index, out_ready);
+            if grant.is_some() {
+                return grant;
+            }
+            self.grant_page(index);
         }
     }
 
+    /// The die that has the bus next, where that is not a page on its way out.
     #[inline]
-    fn schedule_bus(&mut self, index: usize, event: Option<Time>) {
-        if self.flash.channels[index].event != event {
-            self.flash.channels[index].event = event;
-            self.schedule(self.slots.bus + index, event);
-        }
-    }
-
-    #[inline]
-    fn grant(&mut self, index: usize, out_ready: bool) {
+    pub(super) fn grant_die(&mut self, index: usize, out_ready: bool) -> Option<Grant> {
         let channel = &mut self.flash.channels[index];
         if channel.wants_command != 0 {
-            let place = channel.turn(channel.wants_command);
-            channel.last_die = place;
-            let die = channel.first_die + place;
-            return self.start_command(die as usize);
+            let die = channel.turn(channel.wants_command);
+            channel.last_die = die;
+            return Some(Grant::Command((channel.first_die + die) as usize));
         }
-        if channel.wants_data != 0 {
-            let place = channel.turn(channel.wants_data);
-            let die = (channel.first_die + place) as usize;
-            let goes_first = !out_ready || {
-                let head = channel
-                    .out
-                    .head
-                    .map(|op| (self.flash.ranks[self.flash.ops[op].class as usize], channel.out.head_seq));
-                self.program_priority(die) < head && head.is_some()
-            };
-            if goes_first {
-                self.flash.channels[index].last_die = place;
-                return self.start_program(die);
-            }
+        if channel.wants_data == 0 {
+            return None;
         }
+        let place = channel.turn(channel.wants_data);
+        let die = (channel.first_die + place) as usize;
+        let channel = &self.flash.channels[index];
+        let goes_first = !out_ready || {
+            let rank = |op: OpId| self.flash.ranks[self.flash.ops[op].class as usize];
+            let head = channel.out.head.map(|op| (rank(op), channel.out.head_seq));
+            self.view().program_priority(die) < head && head.is_some()
+        };
+        goes_first.then(|| {
+            self.flash.channels[index].last_die = place;
+            Grant::Program(die)
+        })
+    }
+
+    /// The oldest page that waits to leave a die has the bus.
+    pub(super) fn grant_page(&mut self, index: usize) {
         let channel = &mut self.flash.channels[index];
         let op = channel.out.pop(&mut self.flash.ops).expect("Invariant: a page waits to leave");
         let bytes = self.flash.ops[op].bus_bytes;
@@ -157,7 +174,7 @@ impl<P: Probe> Device<P> {
 
     /// Occupies the bus from now on; returns the end.
     #[inline]
-    pub(super) fn occupy(&mut self, channel: usize, span: units::Span, cause: usize) -> Time {
+    pub fn occupy(&mut self, channel: usize, span: units::Span, cause: usize) -> Time {
         let end = self.now + span;
         self.flash.channels[channel].free_at = end;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
@@ -166,7 +183,7 @@ impl<P: Probe> Device<P> {
 
     /// A bus's time goes into `cause` from now on; with `until`, from then on into another.
     #[inline]
-    fn bus_enters(&mut self, channel: usize, cause: usize, until: Option<(Time, usize)>) {
+    pub(super) fn bus_enters(&mut self, channel: usize, cause: usize, until: Option<(Time, usize)>) {
         let meter = &mut self.flash.channels[channel].meter;
         match until {
             None => meter.enter(self.now, cause),
@@ -179,7 +196,7 @@ impl<P: Probe> Device<P> {
 
     /// A die says what it would use the bus for.
     #[inline]
-    pub(super) fn request_bus(&mut self, die: usize, choice: BusRequest) {
+    pub fn request_bus(&mut self, die: usize, choice: BusRequest) {
         let (channel, bit) = (self.flash.dies[die].channel, self.flash.dies[die].bit);
         let bus = &mut self.flash.channels[usize::from(channel)];
         bus.wants_command &= !bit;

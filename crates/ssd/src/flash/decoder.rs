@@ -5,20 +5,20 @@ use std::collections::VecDeque;
 use schemes::ReadReference;
 use units::{Span, Time};
 
-use super::Device;
+use super::FlashAt;
+use super::op::{Fate, Ops, PageOp};
 use crate::arena::OpId;
-use crate::op::{Fate, Ops, Owner, PageOp};
 use crate::probe::{Event, Probe};
 
 #[derive(Default)]
-pub(super) struct EccState {
+pub struct EccState {
     /// Pages in the engine or on their way into it.
     pub reserved: u32,
     /// Pages being decoded, the first to finish first.
-    decoding: VecDeque<(Time, OpId)>,
-    waiting: VecDeque<OpId>,
+    pub(super) decoding: VecDeque<(Time, OpId)>,
+    pub(super) waiting: VecDeque<OpId>,
     /// Time that decoders were busy, summed over them, until the ends of the pages being decoded.
-    busy: Span,
+    pub(super) busy: Span,
 }
 
 impl EccState {
@@ -51,9 +51,9 @@ impl EccState {
     }
 }
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> FlashAt<'_, P> {
     /// A page has arrived at its channel's engine.
-    pub(super) fn enter_ecc(&mut self, channel: usize, op: OpId) {
+    pub fn enter_ecc(&mut self, channel: usize, op: OpId) {
         let sense = self.flash.ops[op].sense;
         if sense.fate == Fate::Cancelled || sense.v_ref == ReadReference::Sentinel {
             self.flash.channels[channel].ecc.reserved -= 1;
@@ -74,7 +74,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn start_decoding(&mut self, channel: usize, op: OpId) {
+    pub(super) fn start_decoding(&mut self, channel: usize, op: OpId) {
         let t_decode = match self.flash.outcomes {
             None => self.plan.config.ecc.t_decode,
             Some(_) => Span(self.flash.ops[op].sense.decoding.into()),
@@ -95,8 +95,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A page is decoded.
-    pub(super) fn on_decoded(&mut self, channel: usize) {
+    /// A decoding has ended. The read whose data is in the controller, or is known to be lost, where it ends with that.
+    pub fn decoded(&mut self, channel: usize) -> Option<(OpId, bool)> {
         let ecc = &mut self.flash.channels[channel].ecc;
         let (_, op) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
         ecc.reserved -= 1;
@@ -110,48 +110,6 @@ impl<P: Probe> Device<P> {
         }
         let next = self.flash.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
         self.schedule(channel, next);
-        if let Some(corrected) = self.corrected(op) {
-            self.read_done(op, corrected);
-        }
-        // It may have been the last thing under way that waiting writes could hope for.
-        self.fetch_writes();
-        // A completed page may have given its die a program: dies say what they want before the bus is granted.
-        self.run_scheduler();
-        if !self.flash.channels[channel].out.is_empty() {
-            self.arbitrate(channel);
-            self.run_scheduler();
-        }
-    }
-
-    /// A page's data is in the controller, or is known to be lost.
-    fn read_done(&mut self, id: OpId, corrected: bool) {
-        let PageOp { owner, host_bytes, ppn, .. } = self.flash.ops[id];
-        self.counters.pages_read += 1;
-        let (conditions, cold, _) = self.ftl.conditions(ppn, self.now, &self.plan);
-        self.counters.cold_reads += u64::from(cold);
-        self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
-        self.counters.read_pec += u64::from(conditions.pec.0);
-        self.count_read(ppn, owner);
-        match owner {
-            Owner::Host(command) => {
-                let part = Some((self.flash.ops[id].seq, self.flash.ops[id].sense.attempt));
-                self.flash.ops.release(id);
-                self.host.commands[command].uncorrectable |= !corrected;
-                let sent = self.send(host_bytes, true);
-                if P::EXPLAINS {
-                    let request = self.host.commands[command].id;
-                    self.probe.explain(self.now, Event::Sent { request, part, arrives: sent });
-                }
-                self.part_sent(command, sent);
-            }
-            Owner::Slot(slot) => {
-                self.flash.ops.release(id);
-                self.filled(slot);
-            }
-            Owner::Relocation(source) => self.relocation_read(id, source),
-            Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
-            Owner::MapRewrite(_) => self.rewrite_map(id),
-            Owner::Erase => unreachable!("Invariant: erases read nothing"),
-        }
+        self.corrected(op).map(|corrected| (op, corrected))
     }
 }

@@ -19,39 +19,34 @@ use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Failed, Predictor, ReadReference, Sensing};
 use units::Span;
 
-use super::super::Device;
-use super::{INTERNAL, PLANES, READS, planes};
+use super::die::{INTERNAL, PLANES, READS, planes};
+use super::op::{Fate, Ops, PageOp, Queue, Sense};
+use super::{FlashAt, FlashView};
 use crate::arena::OpId;
 use crate::config::Tracking;
-use crate::op::{Fate, Ops, PageOp, Queue, Sense};
 use crate::probe::{Event, Probe};
 
 /// The reads that a die is held for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::device) struct Reservation {
+pub struct Reservation {
     /// Planes with such a read, and those of them where it is a host's.
     pub planes: u8,
-    user: u8,
+    pub(super) user: u8,
     /// The read of each plane, by its age.
-    by: [u64; PLANES],
+    pub(super) by: [u64; PLANES],
     /// By how much tPRE is shorter than by default [ns].
-    shorter: u32,
+    pub(super) shorter: u32,
 }
 
-impl<P: Probe> Device<P> {
-    /// The class and queue of an operation that reads.
-    fn read_queue(op: &PageOp) -> usize {
-        op.class as usize * PLANES + usize::from(op.plane)
-    }
-
+impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is held for retries.
     #[inline]
-    pub(super) fn eligible(&self, die: usize, ready: u64) -> u64 {
+    pub fn eligible(&self, die: usize, ready: u64) -> u64 {
         if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_while_reserved(die, ready) }
     }
 
     #[cold]
-    fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
+    pub(super) fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
         let state = &self.flash.dies[die];
         let rank =
             self.flash.ranks[if state.reserved.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
@@ -64,7 +59,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The queues of a die in which a retry is next.
-    pub(super) fn retries(&self, die: usize) -> u64 {
+    pub fn retries(&self, die: usize) -> u64 {
         let state = &self.flash.dies[die];
         let mut found = 0;
         let mut queues = state.ready & READS;
@@ -79,12 +74,34 @@ impl<P: Probe> Device<P> {
     }
 
     /// Whether a host's read is being retried on a die.
-    pub(super) fn retries_user_read(&self, die: usize) -> bool {
+    pub fn retries_user_read(&self, die: usize) -> bool {
         self.flash.dies[die].reserved.user != 0
     }
 
+    /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
+    pub fn exclusive(&self, die: usize, ready: u64) -> u64 {
+        let state = &self.flash.dies[die];
+        let held = state.reserved.planes;
+        let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
+        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & reads_in_progress }
+    }
+
+    /// The oldest read of a plane that has been begun and may have to sense its page again.
+    pub fn oldest_read_in_progress(&self, die: usize, plane: usize) -> u64 {
+        let reads_in_progress =
+            self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| usize::from(*on) == plane);
+        reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P> {
+    /// The class and queue of an operation that reads.
+    pub(super) fn read_queue(op: &PageOp) -> usize {
+        op.class as usize * PLANES + usize::from(op.plane)
+    }
+
     /// What a die senses for first: the reference where the read begins.
-    pub(super) fn first_sense(&mut self, id: OpId) -> Sense {
+    pub fn first_sense(&mut self, id: OpId) -> Sense {
         if !self.plan.config.read.start.tracks() {
             return Sense::FIRST;
         }
@@ -96,7 +113,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
-    fn similar(&mut self, id: OpId) -> Option<u64> {
+    pub(super) fn similar(&mut self, id: OpId) -> Option<u64> {
         let PageOp { ppn, die, .. } = self.flash.ops[id];
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
@@ -109,13 +126,8 @@ impl<P: Probe> Device<P> {
         Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.plan.layout.page_type(ppn)))
     }
 
-    /// Bytes of the table of what last read similar pages: one for each entry that was made.
-    pub fn tracked_bytes(&self) -> usize {
-        self.flash.tracked.len()
-    }
-
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
-    pub(super) fn sense_time(&mut self, id: OpId) -> (Span, u32) {
+    pub fn sense_time(&mut self, id: OpId) -> (Span, u32) {
         let sense = self.flash.ops[id].sense;
         let (once, less) = self.sense_once(id);
         let read = &self.plan.config.read;
@@ -123,7 +135,7 @@ impl<P: Probe> Device<P> {
         (if read.predictor.looks_on_die(sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
-    fn sense_once(&mut self, id: OpId) -> (Span, u32) {
+    pub(super) fn sense_once(&mut self, id: OpId) -> (Span, u32) {
         let PageOp { ppn, sense, .. } = self.flash.ops[id];
         let layout = self.plan.layout;
         let full = self.plan.timings.read(&layout, ppn);
@@ -145,7 +157,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
-    pub(super) fn set_timing(&mut self, die: usize, shorter: u32) -> Span {
+    pub fn set_timing(&mut self, die: usize, shorter: u32) -> Span {
         let held = &mut self.flash.dies[die].reserved;
         if held.shorter == shorter {
             return Span::ZERO;
@@ -156,7 +168,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A retry is sensed: its die is held.
-    pub(super) fn hold(&mut self, id: OpId) {
+    pub fn hold(&mut self, id: OpId) {
         let PageOp { die, plane, class, seq, .. } = self.flash.ops[id];
         let held = &mut self.flash.dies[usize::from(die.0)].reserved;
         let bit = 1 << plane;
@@ -166,14 +178,14 @@ impl<P: Probe> Device<P> {
     }
 
     /// Ends the hold of a plane.
-    pub(super) fn release_plane(&mut self, die: usize, plane: usize) {
+    pub fn release_plane(&mut self, die: usize, plane: usize) {
         let held = &mut self.flash.dies[die].reserved;
         held.planes &= !(1 << plane);
         held.user &= !(1 << plane);
     }
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
-    fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
+    pub(super) fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = self.flash.ops[id];
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.plan.layout.unpack(ppn).page));
@@ -191,7 +203,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Queues the next step of a read, as old as it is.
-    fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
+    pub(super) fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
         let op = &mut self.flash.ops[id];
         let sense = op.sense;
         op.sense = Sense {
@@ -212,7 +224,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page stands in a register: with CACHE READ the next step follows at once.
-    pub(super) fn issue_speculative(&mut self, id: OpId) {
+    pub fn issue_speculative(&mut self, id: OpId) {
         let op = self.flash.ops[id];
         // What the sentinel's cells say is not known before they are in the controller.
         let known = op.sense.v_ref != ReadReference::Sentinel;
@@ -227,7 +239,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The conditions under which an operation reads its page.
-    fn conditions_of(&self, id: OpId) -> PageState {
+    pub(super) fn conditions_of(&self, id: OpId) -> PageState {
         let PageOp { ppn, lpn, .. } = self.flash.ops[id];
         let (conditions, cold, extra) = self.ftl.conditions(ppn, self.now, &self.plan);
         let map = cold && lpn.0 >= self.plan.logical_pages;
@@ -236,7 +248,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Finds out what reading a page comes to.
-    fn look_up(&mut self, id: OpId) {
+    pub(super) fn look_up(&mut self, id: OpId) {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
         if let Some(outcomes) = &mut self.flash.outcomes {
@@ -246,7 +258,7 @@ impl<P: Probe> Device<P> {
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
     /// and senses the page again by itself.
-    pub(super) fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
+    pub fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
         let sense = self.flash.ops[id].sense;
         if sense.v_ref == ReadReference::Sentinel {
             self.flash.ops[id].sense.fate = Fate::Uncorrectable;
@@ -286,7 +298,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
-    fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
+    pub(super) fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = self.flash.ops[id];
         let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback);
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
@@ -327,25 +339,25 @@ impl<P: Probe> Device<P> {
     }
 
     /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.
-    fn rber(&mut self, id: OpId, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
+    pub(super) fn rber(&mut self, id: OpId, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
         self.flash.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
     }
 
     /// An operation's block and page as the outcomes name them.
-    fn place_of(&self, id: OpId) -> (u64, u32) {
+    pub(super) fn place_of(&self, id: OpId) -> (u64, u32) {
         let Address { plane, block, page } = self.plan.layout.unpack(self.flash.ops[id].ppn);
         (Archetypes::name(plane.0, block), page)
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.
     #[inline]
-    pub(in crate::device) fn corrected(&mut self, id: OpId) -> Option<bool> {
+    pub fn corrected(&mut self, id: OpId) -> Option<bool> {
         if self.flash.outcomes.is_none() { Some(true) } else { self.on_decode_result(id) }
     }
 
-    fn on_decode_result(&mut self, id: OpId) -> Option<bool> {
+    pub(super) fn on_decode_result(&mut self, id: OpId) -> Option<bool> {
         if self.flash.ops[id].sense.fate == Fate::Cancelled {
             self.flash.ops.release(id);
             return None;
@@ -388,7 +400,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Keeps the step that has read a page, or the one next to the reference that have.
-    fn track(&mut self, id: OpId) {
+    pub(super) fn track(&mut self, id: OpId) {
         let Some(place) = self.similar(id) else { return };
         let sense = self.flash.ops[id].sense;
         let step = match sense.v_ref {
@@ -399,7 +411,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A read needs its plane no more: what follows it is void.
-    fn read_ended(&mut self, id: OpId) {
+    pub(super) fn read_ended(&mut self, id: OpId) {
         let PageOp { die, plane, seq, sense, .. } = self.flash.ops[id];
         let (die, plane) = (usize::from(die.0), usize::from(plane));
         let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
@@ -427,7 +439,7 @@ impl<P: Probe> Device<P> {
         // ranks better has the array, or another die the chip.
         let last = held.planes == 1 << plane;
         let state = &self.flash.dies[die];
-        let taken = state.active.is_some() || self.chip_taken(die);
+        let taken = state.active.is_some() || self.view().chip_taken(die);
         let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
         let set = if last && held.shorter != 0 && !busy { self.set_timing(die, 0) } else { Span::ZERO };
         if reset + set == Span::ZERO || busy {
@@ -449,7 +461,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
-    fn cancel_speculation(&mut self, id: OpId) -> Span {
+    pub(super) fn cancel_speculation(&mut self, id: OpId) -> Span {
         let PageOp { die, plane, seq, .. } = self.flash.ops[id];
         let (place, bit) = (usize::from(plane), 1u8 << plane);
         let queue = Self::read_queue(&self.flash.ops[id]);
@@ -517,25 +529,5 @@ impl<P: Probe> Device<P> {
         }
         self.counters.speculative_ns += wasted.0;
         reset
-    }
-
-    /// The oldest read of a plane that has been begun and may have to sense its page again.
-    pub(super) fn oldest_read_in_progress(&self, die: usize, plane: usize) -> u64 {
-        let reads_in_progress =
-            self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| usize::from(*on) == plane);
-        reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
-    }
-
-    /// The planes of a die that are held, where nothing could ever end it.
-    pub(super) fn reserved_for_ever(&self, die: usize) -> bool {
-        self.flash.dies[die].reserved.planes != 0 && self.idle()
-    }
-
-    /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
-    pub(super) fn exclusive(&self, die: usize, ready: u64) -> u64 {
-        let state = &self.flash.dies[die];
-        let held = state.reserved.planes;
-        let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
-        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & reads_in_progress }
     }
 }

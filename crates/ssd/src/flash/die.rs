@@ -7,59 +7,48 @@
 //! A program takes its data into empty registers: into the cache registers while another program or erase
 //! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
-mod erase;
-mod pick;
-mod retry;
-mod suspend;
-
-use std::collections::HashMap;
-
-use nand::model::outcomes::Outcomes;
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Order};
-use units::{Lpn, Ppn, Span, Stream, Time};
+use units::{Lpn, Ppn, Span, Time};
 
-use super::Device;
-use super::bus::Channel;
-use super::collect::Failures;
-use crate::arena::{Arena, List, OpId};
-use crate::config::{Config, Plan};
+use super::op::{Fate, Owner, PageOp, Queue, Sense};
+use super::retry::Reservation;
+use super::suspend::{self, Phases, Work};
+use super::{FlashAt, FlashView};
+use crate::arena::{List, OpId};
+use crate::config::Config;
 use crate::meter::Meter;
-use crate::op::{Fate, Ops, Owner, PageOp, Queue, Sense};
 use crate::probe::{Event, Probe};
 use crate::space::write_class;
-use crate::stats::{Steps, channel, die};
-use retry::Reservation;
-pub(crate) use suspend::Phases;
-use suspend::Work;
+use crate::stats::{channel, die};
 
 /// Queues are numbered row x 8 + plane, so that a set of queues is one word. Rows: host reads, the drive's own
 /// reads, programs by lane, erases.
-pub(super) const PLANES: usize = nand::geometry::MAX_PLANES as usize;
-const QUEUES: usize = 8 * PLANES;
-const READS: u64 = 0xFFFF;
-const HOST_PROGRAMS: u64 = 0xFFFF << 16;
-const PROGRAMS: u64 = 0xFF_FFFF_FFFF << 16;
-const ERASES: u64 = 0xFF << 56;
+pub const PLANES: usize = nand::geometry::MAX_PLANES as usize;
+pub(super) const QUEUES: usize = 8 * PLANES;
+pub(super) const READS: u64 = 0xFFFF;
+pub(super) const HOST_PROGRAMS: u64 = 0xFFFF << 16;
+pub(super) const PROGRAMS: u64 = 0xFF_FFFF_FFFF << 16;
+pub(super) const ERASES: u64 = 0xFF << 56;
 /// Everything of the drive's own.
-const INTERNAL: u64 = 0xFF << 8 | (PROGRAMS & !HOST_PROGRAMS) | ERASES;
+pub(super) const INTERNAL: u64 = 0xFF << 8 | (PROGRAMS & !HOST_PROGRAMS) | ERASES;
 /// The row of lane 0, and of erases.
-const FIRST_WRITE_CLASS: usize = 2;
-const ERASE_ROW: usize = FIRST_WRITE_CLASS + write_class::COUNT;
+pub(super) const FIRST_WRITE_CLASS: usize = 2;
+pub(super) const ERASE_ROW: usize = FIRST_WRITE_CLASS + write_class::COUNT;
 const _: () = assert!(ERASE_ROW * PLANES + PLANES == QUEUES && QUEUES == 64);
 
 /// The queue of a lane's programs on a plane.
-fn program_queue(write_class: usize, plane: usize) -> usize {
+pub(super) fn program_queue(write_class: usize, plane: usize) -> usize {
     (FIRST_WRITE_CLASS + write_class) * PLANES + plane
 }
 
 /// The lane of a queue of programs.
-fn write_class_of(queue: usize) -> usize {
+pub(crate) fn write_class_of(queue: usize) -> usize {
     queue / PLANES - FIRST_WRITE_CLASS
 }
 
 /// The queues of each rank.
-pub(super) fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
+pub fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
     let levels = usize::from(*ranks.iter().max().expect("Invariant: there are classes")) + 1;
     let mut masks = vec![0; levels];
     for class in Class::ALL {
@@ -75,24 +64,24 @@ pub(super) fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
 }
 
 /// The rank of each class: behind a full write queue no read passes a write, as under FIFO.
-pub(super) fn ranks(config: &Config, write_queue_full: bool) -> [u8; Class::COUNT] {
+pub fn ranks(config: &Config, write_queue_full: bool) -> [u8; Class::COUNT] {
     if write_queue_full { Order::Fifo.ranks() } else { config.schedule.order.ranks() }
 }
 
 /// Pages that are programmed by one command, and where they go.
 #[derive(Clone, Copy)]
-struct Program {
+pub(super) struct Program {
     /// Page operations, linked.
-    ops: OpId,
-    planes: u8,
+    pub(super) ops: OpId,
+    pub(super) planes: u8,
     /// When the data is in the registers.
-    ready: Time,
+    pub(super) ready: Time,
     /// How long the die senses pages that it copies back before it programs them.
-    sensing: Span,
+    pub(super) sensing: Span,
 }
 
 #[derive(Clone, Copy)]
-enum Active {
+pub(super) enum Active {
     Program(Program),
     /// Blocks that were reclaimed: operations, linked.
     Erase(OpId),
@@ -100,123 +89,85 @@ enum Active {
     EraseOpened(usize, u8),
 }
 
-pub(super) struct DieState {
-    queues: [Queue; QUEUES],
+/// What has ended in the array of a die.
+pub(crate) enum Ended {
+    /// A program, by its first operation, on a set of planes.
+    Program { first: OpId, planes: u8 },
+    /// The erase of blocks that were reclaimed, by the first operation.
+    Erase(OpId),
+    /// The erase of the blocks that a write class has opened on a set of planes.
+    EraseOpened { write_class: usize, planes: u8 },
+}
+
+/// What a die has started.
+pub(crate) enum Started {
+    Sense {
+        of_host: bool,
+    },
+    Erase,
+    /// Nothing yet: it erases blocks which are to be opened first.
+    OpensBlocks {
+        lead: usize,
+    },
+}
+
+pub struct DieState {
+    pub(super) queues: [Queue; QUEUES],
     /// Queues with something to start: reads, erases, and programs that have room and whose unit is full or must go
     /// as it is.
-    ready: u64,
+    pub(super) ready: u64,
     /// Queues of programs with anything in them.
-    waiting: u64,
+    pub(super) waiting: u64,
     /// Of these, those whose unit is full or must go as it is, whether there is room for it or not.
-    whole: u64,
+    pub(super) whole: u64,
     /// Those whose partly filled unit must go.
-    flush_partial: u64,
+    pub(super) flush_partial: u64,
     /// Planes that sense, whose page register is full, whose cache register is full.
-    sensing: u8,
-    page_full: u8,
-    cache_full: u8,
+    pub(super) sensing: u8,
+    pub(super) page_full: u8,
+    pub(super) cache_full: u8,
     /// The read in each plane's page register, or on its way into it, and when its sense ends.
-    page_op: [Option<OpId>; PLANES],
-    sensed_at: [Time; PLANES],
-    active: Option<(Active, Time)>,
+    pub(super) page_op: [Option<OpId>; PLANES],
+    pub(super) sensed_at: [Time; PLANES],
+    pub(super) active: Option<(Active, Time)>,
     /// When the active operation lets reads go first.
-    suspend_pending: Option<Time>,
+    pub(super) suspend_pending: Option<Time>,
     /// When the pulses of the active operation begin, if a read waits for them.
-    pulses_begin: Option<Time>,
+    pub(super) pulses_begin: Option<Time>,
     /// An operation that has let reads go first.
-    suspended: Option<Active>,
+    pub(super) suspended: Option<Active>,
     /// How far the active or suspended operation has come.
-    work: Work,
+    pub(super) work: Work,
     /// Its phases, where they are not those of every operation of its kind.
-    phases: Option<Phases>,
+    pub(super) phases: Option<Phases>,
     /// The reads whose retries it is held for.
-    reserved: Reservation,
+    pub(super) reserved: Reservation,
     /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
-    reads_in_progress: Vec<(u64, u8)>,
+    pub(super) reads_in_progress: Vec<(u64, u8)>,
     /// A program whose data is in, or on its way into, the cache registers.
-    loaded: Option<Program>,
+    pub(super) loaded: Option<Program>,
     /// Collections on the die's planes that nothing else may interrupt.
     pub exclusive: u32,
     /// A block has begun to move for refresh or read reclaim, and nothing of the host's since then.
     pub host_is_next: bool,
     /// When background collection starts, if the die stays idle.
-    idle_until: Option<Time>,
-    dirty: bool,
+    pub(super) idle_until: Option<Time>,
+    pub(super) dirty: bool,
     /// What the die would start next, as of its last review.
-    picked: Pick,
+    pub(super) picked: Pick,
     /// The die's event in the agenda.
-    event: Option<Time>,
+    pub(super) event: Option<Time>,
     pub channel: u16,
     /// The die as a set of its channel's dies.
     pub bit: u64,
     pub meter: Meter<{ die::CAUSES.len() }>,
     /// What it waits for while it is idle: 0 for nothing, else 1 and up by `die::WAITS`. Kept for probes that explain.
-    waits: Meter<{ die::WAITS.len() + 1 }>,
-}
-
-/// Everything below the FTL: dies, buses, decoders, and the operations in them.
-pub(super) struct Flash {
-    pub ops: Ops,
-    pub dies: Vec<DieState>,
-    /// The busy die of each chip, where dies of a chip do not overlap.
-    chip_owner: Vec<u16>,
-    pub channels: Vec<Channel>,
-    /// Dies that got work in the present event.
-    dirty: Vec<u16>,
-    /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
-    pub programs_waiting: u32,
-    write_queue_full: bool,
-    /// Rank of each class at present and, by rank, the queues of a die that have it.
-    pub ranks: [u8; Class::COUNT],
-    rank_masks: Vec<u64>,
-    /// Results of reads, where a virtual chip gives them.
-    pub outcomes: Option<Outcomes>,
-    /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
-    tracked: HashMap<u64, u8>,
-    /// Retry steps of the pages read.
-    pub steps: Steps,
-    /// Random draws of decodings.
-    draws: Stream,
-    pub failures: Failures,
-}
-
-impl Flash {
-    pub fn new(plan: &Plan, seed: u64) -> Flash {
-        let (layout, config) = (plan.layout, &plan.config);
-        let outcomes = plan.cells.as_ref().map(|reading| {
-            let wordlines = layout.pages.div_ceil(layout.bits);
-            let temperature = config.age.temperature.0;
-            Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
-        });
-        let write_queue_full = config.schedule.write_queue == Some(0);
-        let ranks = ranks(config, write_queue_full);
-        let dies_per_channel = layout.chips * layout.dies_per_chip;
-        let die = |die: u32| {
-            let channel = layout.channel_of(DieId(die as u16));
-            DieState::new(channel as u16, die - channel * dies_per_channel)
-        };
-        Flash {
-            ops: Arena::new(),
-            dies: (0..layout.dies).map(die).collect(),
-            chip_owner: vec![u16::MAX; (layout.channels * layout.chips) as usize],
-            channels: (0..layout.channels).map(|channel| Channel::new(channel * dies_per_channel)).collect(),
-            dirty: Vec::new(),
-            programs_waiting: 0,
-            write_queue_full,
-            ranks,
-            rank_masks: rank_masks(&ranks),
-            outcomes,
-            tracked: HashMap::new(),
-            steps: Steps::default(),
-            draws: Stream::new(seed, "decodings"),
-            failures: Failures::new(seed),
-        }
-    }
+    pub(super) waits: Meter<{ die::WAITS.len() + 1 }>,
 }
 
 /// What a die wants the bus for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BusRequest {
+pub enum BusRequest {
     Nothing,
     Command,
     Data,
@@ -224,7 +175,7 @@ pub(super) enum BusRequest {
 
 /// What a die would start next: the queue that leads.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Pick {
+pub(super) enum Pick {
     Nothing,
     Read(usize),
     Program(usize),
@@ -234,7 +185,7 @@ enum Pick {
 }
 
 /// Rank and age: the smaller goes first.
-type Priority = (u8, u64);
+pub(super) type Priority = (u8, u64);
 
 impl DieState {
     pub fn new(channel: u16, place: u32) -> DieState {
@@ -272,7 +223,7 @@ impl DieState {
     }
 
     /// Where its time has gone.
-    fn spent(&self, now: Time) -> die::Spent {
+    pub(super) fn spent(&self, now: Time) -> die::Spent {
         let (causes, waits) = (self.meter.at(now), self.waits.at(now));
         let mut spent = [Span::ZERO; die::SPENT];
         spent[..causes.len()].copy_from_slice(&causes);
@@ -284,7 +235,7 @@ impl DieState {
 
     /// The queue among `set` whose head goes first.
     #[inline]
-    fn first(&self, set: u64, rank_masks: &[u64]) -> Option<(Priority, usize)> {
+    pub(super) fn first(&self, set: u64, rank_masks: &[u64]) -> Option<(Priority, usize)> {
         let (rank, mut queues) =
             rank_masks.iter().map(|mask| set & mask).enumerate().find(|(_, queues)| *queues != 0)?;
         let mut best = (u64::MAX, 0);
@@ -310,12 +261,12 @@ impl DieState {
         !self.array_idle()
     }
 
-    fn array_idle(&self) -> bool {
+    pub(super) fn array_idle(&self) -> bool {
         self.active.is_none() && self.suspended.is_none() && self.sensing == 0
     }
 
     /// The next time that something ends in the array.
-    fn next_end(&self) -> Option<Time> {
+    pub(super) fn next_end(&self) -> Option<Time> {
         let active = self.active.map(|(_, end)| end);
         let sensed = planes(self.sensing).map(|plane| self.sensed_at[plane]).min();
         active
@@ -330,7 +281,7 @@ impl DieState {
 
 /// The planes of a set.
 #[inline]
-pub(super) fn planes(set: u8) -> impl Iterator<Item = usize> {
+pub fn planes(set: u8) -> impl Iterator<Item = usize> {
     let mut left = set;
     std::iter::from_fn(move || {
         (left != 0).then(|| {
@@ -341,13 +292,34 @@ pub(super) fn planes(set: u8) -> impl Iterator<Item = usize> {
     })
 }
 
-impl<P: Probe> Device<P> {
+impl FlashView<'_> {
+    pub(super) fn chip_taken(&self, die: usize) -> bool {
+        if self.plan.config.bus.die_interleaving {
+            return false;
+        }
+        let owner = self.flash.chip_owner[die / self.plan.layout.dies_per_chip as usize];
+        owner != u16::MAX && usize::from(owner) != die
+    }
+
+    /// The queue that leads the program which the die picks; none where it sends the data of a suspended one again.
+    pub fn program_lead(&self, die: usize) -> Option<usize> {
+        match self.flash.dies[die].picked {
+            Pick::Program(lead) => Some(lead),
+            Pick::Resume => None,
+            Pick::Nothing | Pick::Read(_) | Pick::Erase(_) => {
+                unreachable!("Invariant: a die is rescheduled whenever what it can do changes")
+            }
+        }
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P> {
     /// Queues a page to be sensed.
     #[inline]
-    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
+    pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
         self.ftl.blocks.prefetch(ppn);
         let (die, plane) = self.plan.layout.die_of(self.plan.layout.plane_of(ppn));
-        let seq = self.number();
+        let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;
         let op = PageOp {
             next: None,
@@ -372,8 +344,13 @@ impl<P: Probe> Device<P> {
         self.mark_dirty(die);
     }
 
+    /// A page of host data more waits for its program.
+    pub fn one_more_waits(&mut self) {
+        self.count_waiting(self.flash.programs_waiting + 1);
+    }
+
     /// Counts the pages of host data that wait for their program, and keeps the order that goes with their number.
-    pub(super) fn count_waiting(&mut self, programs: u32) {
+    pub fn count_waiting(&mut self, programs: u32) {
         self.flash.programs_waiting = programs;
         let full = self.plan.config.schedule.write_queue.is_some_and(|most| programs >= most);
         if full != self.flash.write_queue_full {
@@ -386,19 +363,16 @@ impl<P: Probe> Device<P> {
 
     /// Tells the probe that a part of a host read waits for its die.
     #[inline]
-    fn waits(&mut self, op: OpId) {
+    pub fn waits(&mut self, op: OpId) {
         let PageOp { owner, seq, sense, die, .. } = self.flash.ops[op];
-        if P::EXPLAINS
-            && let Owner::Host(command) = owner
-        {
+        if P::EXPLAINS && matches!(owner, Owner::Host(_)) {
             let spent = self.flash.dies[usize::from(die.0)].spent(self.now);
-            let request = self.host.commands[command].id;
-            self.probe.explain(self.now, Event::Waits { request, part: seq, attempt: sense.attempt, spent });
+            self.probe.explain(self.now, Event::Waits { part: seq, attempt: sense.attempt, spent });
         }
     }
 
     /// Queues a page to be programmed on a plane of a die.
-    pub(super) fn queue_program(&mut self, op: OpId) {
+    pub fn queue_program(&mut self, op: OpId) {
         let (die, plane, write_class) =
             (self.flash.ops[op].die, self.flash.ops[op].plane, self.flash.ops[op].write_class);
         let queue = program_queue(write_class.into(), plane.into());
@@ -410,7 +384,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Queues a block to be erased.
-    pub(super) fn queue_erase(&mut self, op: OpId) {
+    pub fn queue_erase(&mut self, op: OpId) {
         let (die, plane) = (self.flash.ops[op].die, self.flash.ops[op].plane);
         let queue = ERASE_ROW * PLANES + usize::from(plane);
         let state = &mut self.flash.dies[usize::from(die.0)];
@@ -421,7 +395,7 @@ impl<P: Probe> Device<P> {
 
     /// Notes that a die may have something new to do.
     #[inline]
-    pub(super) fn mark_dirty(&mut self, die: DieId) {
+    pub fn mark_dirty(&mut self, die: DieId) {
         let state = &mut self.flash.dies[usize::from(die.0)];
         if !state.dirty {
             state.dirty = true;
@@ -429,37 +403,13 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Lets every touched die say what it wants, then grants their buses.
-    pub(super) fn run_scheduler(&mut self) {
-        let mut start = 0;
-        while start < self.flash.dirty.len() {
-            let mut end = start;
-            while end < self.flash.dirty.len() {
-                // Touches the other dies of the chip: they say what they want before the bus is granted.
-                self.release_chip(usize::from(self.flash.dirty[end]));
-                end += 1;
-            }
-            for index in start..end {
-                let die = usize::from(self.flash.dirty[index]);
-                self.flash.dies[die].dirty = false;
-                self.reschedule(die);
-            }
-            for index in start..end {
-                let channel = usize::from(self.flash.dies[usize::from(self.flash.dirty[index])].channel);
-                self.arbitrate(channel);
-            }
-            start = end;
-        }
-        self.flash.dirty.clear();
-    }
-
     /// Brings a die's event, its meter and its wish for the bus up to date.
-    pub(super) fn reschedule(&mut self, die: usize) {
+    pub fn reschedule(&mut self, die: usize) {
         if self.plan.suspends {
             self.try_resume(die);
             self.consider_suspension(die);
         }
-        let picked = self.pick(die);
+        let picked = self.view().pick(die);
         self.flash.dies[die].picked = picked;
         let choice = match picked {
             Pick::Nothing => BusRequest::Nothing,
@@ -492,12 +442,12 @@ impl<P: Probe> Device<P> {
     }
 
     /// Notes what a die waits for, if it is idle and has work.
-    fn note_wait(&mut self, die: usize) {
+    pub(super) fn note_wait(&mut self, die: usize) {
         let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full | state.reserved.planes;
         let wait = if state.active.is_some() || state.sensing != 0 || registers != 0 {
             None
-        } else if self.chip_taken(die) {
+        } else if self.view().chip_taken(die) {
             Some(die::WAIT_CHIP)
         } else if state.picked != Pick::Nothing {
             Some(die::WAIT_BUS)
@@ -511,71 +461,20 @@ impl<P: Probe> Device<P> {
     }
 
     /// Starts or stops the clock of background collection.
-    fn watch_idle(&mut self, die: usize) {
+    pub(super) fn watch_idle(&mut self, die: usize) {
         let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full;
         let idle = state.array_idle() && state.ready == 0 && registers | state.reserved.planes == 0;
         let until = match state.idle_until {
-            _ if !idle || !self.wants_background(DieId(die as u16)) => None,
+            _ if !idle || !self.relocator.wants_background(DieId(die as u16), self.plan, self.ftl) => None,
             None => self.plan.config.gc.idle.map(|idle| self.now + idle),
             running => running,
         };
         self.flash.dies[die].idle_until = until;
     }
 
-    /// Checks that between events every die's wish is up to date and every bus that is wanted has an event.
-    pub(super) fn check_schedule(&self) -> Result<(), String> {
-        if !self.flash.dirty.is_empty() {
-            return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
-        }
-        let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
-        let host = FIRST_WRITE_CLASS * PLANES..(FIRST_WRITE_CLASS + 2) * PLANES;
-        let queued: u32 = self.flash.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
-        if pooled + queued != self.flash.programs_waiting {
-            return Err(format!(
-                "{} pages wait to be programmed, {} are counted",
-                pooled + queued,
-                self.flash.programs_waiting
-            ));
-        }
-        for (die, state) in self.flash.dies.iter().enumerate() {
-            let pick = self.pick(die);
-            if state.suspended.is_some() && state.active.is_some() {
-                return Err(format!("die {die} runs one operation while another is suspended"));
-            }
-            if state.suspended.is_some() && self.idle() {
-                return Err(format!("die {die} will never go on with what it has suspended"));
-            }
-            if self.reserved_for_ever(die) {
-                return Err(format!("die {die} is held for a retry that will never end"));
-            }
-            if pick != state.picked {
-                return Err(format!("die {die} would start {pick:?} and stands at {:?}", state.picked));
-            }
-        }
-        for (index, channel) in self.flash.channels.iter().enumerate() {
-            if channel.forgotten(self.plan.config.ecc.buffer) {
-                return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts the read or erase that the die picks. The bus is free.
-    pub(super) fn start_command(&mut self, die: usize) {
-        match self.flash.dies[die].picked {
-            Pick::Read(queue) => self.start_sense(die, queue),
-            Pick::Erase(queue) if queue >= ERASE_ROW * PLANES => self.start_erase(die, queue),
-            Pick::Erase(queue) => self.start_erase_opened(die, queue),
-            Pick::Nothing | Pick::Program(_) | Pick::Resume => {
-                unreachable!("Invariant: a die's wish is reviewed whenever it changes")
-            }
-        }
-        self.take_chip(die);
-        self.reschedule(die);
-    }
-
-    fn start_sense(&mut self, die: usize, lead: usize) {
+    /// Senses pages; whether one of them is the host's.
+    pub(super) fn start_sense(&mut self, die: usize, lead: usize) -> bool {
         let layout = self.plan.layout;
         let state = &self.flash.dies[die];
         let place = layout.page_of(self.flash.ops[state.queues[lead].first()].ppn);
@@ -648,68 +547,13 @@ impl<P: Probe> Device<P> {
             }
             self.probe.sense(start, end, DieId(die as u16), self.flash.ops[op].ppn);
         }
-        if joined[..count].iter().any(|queue| suspend::USER_READS >> queue & 1 != 0) {
-            self.host_was_next(die);
-        }
-    }
-
-    /// Opens blocks where the stream's present ones are full.
-    fn make_room(&mut self, die: usize, set: u8, write_class: usize) {
-        let stream = usize::from(self.plan.space.stream[write_class]);
-        for plane in planes(set) {
-            let id = self.plan.layout.plane(DieId(die as u16), plane as u8);
-            if self.ftl.blocks.make_room(id, stream) {
-                // Other streams that could have opened that block may have to wait now.
-                self.update_plane_eligibility(DieId(die as u16), plane as u8);
-                self.collect(id);
-            }
-        }
-    }
-
-    /// Starts to move the data of the program that the die picks. The bus is free.
-    pub(super) fn start_program(&mut self, die: usize) {
-        if self.flash.dies[die].picked == Pick::Resume {
-            return self.send_again(die);
-        }
-        let Pick::Program(lead) = self.flash.dies[die].picked else {
-            unreachable!("Invariant: a die's wish is reviewed whenever it changes")
-        };
-        let set = self.plane_group(die, lead, false);
-        let write_class = write_class_of(lead);
-        self.make_room(die, set, write_class);
-        let copyback = self.copies_back(lead);
-        let (ops, pages, sensing) = self.gather(die, set, write_class, copyback);
-        let commands = self.plan.t_command * u64::from(set.count_ones());
-        let channel = usize::from(self.flash.dies[die].channel);
-        let ready = if copyback {
-            self.counters.pages_copied_back += pages;
-            // A command to sense and one to program.
-            self.occupy(channel, commands * 2, channel::COMMAND)
-        } else {
-            self.counters.pages_transferred_in += pages;
-            let page = self.plan.layout.page_size.0 as u32;
-            self.occupy(channel, commands + self.plan.t_dma(page) * pages, channel::WRITE_DATA)
-        };
-        let program = Program { ops, planes: set, ready, sensing };
-        let of_host = HOST_PROGRAMS >> lead & 1 != 0;
-        self.writes.progress += u32::from(of_host);
-        if self.flash.dies[die].active.is_some() {
-            self.flash.dies[die].loaded = Some(program);
-        } else {
-            self.run_program(die, program);
-        }
-        self.take_chip(die);
-        self.reschedule(die);
-        if of_host {
-            self.host_was_next(die);
-        }
-        self.dispatch_pools();
+        joined[..count].iter().any(|queue| suspend::USER_READS >> queue & 1 != 0)
     }
 
     /// Takes a unit of pages from a lane's queues of each plane of a set and gives them their physical pages; returns
     /// the linked operations, how many pages the command programs, padding included, and how long it senses the
     /// pages that it copies back.
-    fn gather(&mut self, die: usize, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
+    pub(super) fn gather(&mut self, die: usize, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
         let stream = usize::from(self.plan.space.stream[write_class]);
         for plane in planes(set) {
@@ -725,13 +569,8 @@ impl<P: Probe> Device<P> {
                 };
                 self.flash.ops[op].ppn =
                     self.ftl.blocks.take_page(physical, stream, Some(self.flash.ops[op].lpn), self.now);
-                self.prefetch_program_end(op);
                 match self.flash.ops[op].owner {
-                    Owner::Slot(slot) => {
-                        self.count_waiting(self.flash.programs_waiting - 1);
-                        self.relocator.planes[physical.0 as usize].host_pages += 1;
-                        self.settle(slot);
-                    }
+                    Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
                     Owner::Relocation(source) if copyback => here += self.plan.timings.read(&self.plan.layout, source),
                     _ => {}
                 }
@@ -750,7 +589,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// tPROG of a program over the nominal one: of the slowest of its blocks.
-    fn program_factor(&self, program: Program) -> f64 {
+    pub(super) fn program_factor(&self, program: Program) -> f64 {
         let mut factor: f64 = 1.0;
         let Some(lives) = &self.ftl.wear else { return factor };
         let mut next = Some(program.ops);
@@ -764,7 +603,7 @@ impl<P: Probe> Device<P> {
     }
 
     #[inline]
-    fn run_program(&mut self, die: usize, program: Program) {
+    pub(super) fn run_program(&mut self, die: usize, program: Program) {
         let start = program.ready.max(self.now);
         let factor = self.program_factor(program);
         let t_prog = suspend::slower(self.plan.timings.program, factor);
@@ -787,7 +626,7 @@ impl<P: Probe> Device<P> {
 
     /// A die's time goes into `cause` from now on; with `until`, from then on into another.
     #[inline]
-    fn die_enters(&mut self, die: usize, cause: usize, until: Option<(Time, usize)>) {
+    pub(super) fn die_enters(&mut self, die: usize, cause: usize, until: Option<(Time, usize)>) {
         let meter = &mut self.flash.dies[die].meter;
         match until {
             None => meter.enter(self.now, cause),
@@ -798,70 +637,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Something in the array has ended, or the die has been idle for long.
-    pub(super) fn on_die(&mut self, die: usize) {
-        self.flash.dies[die].pulses_begin = self.flash.dies[die].pulses_begin.filter(|at| *at > self.now);
-        if self.flash.dies[die].suspend_pending.is_some_and(|at| at <= self.now) {
-            self.suspended(die);
-        }
-        if let Some((active, end)) = self.flash.dies[die].active
-            && end <= self.now
-        {
-            self.flash.dies[die].active = None;
-            self.counters.operations += 1;
-            self.count_suspended(die, active);
-            match active {
-                Active::Program(program) => {
-                    self.writes.progress -= u32::from(self.flash.ops[program.ops].class == Class::UserProgram);
-                    self.program_ended(die, program);
-                }
-                Active::Erase(ops) => self.reclaimed_erased(ops),
-                Active::EraseOpened(write_class, set) => self.opened_erased(die, write_class, set),
-            }
-            if let Some(program) = self.flash.dies[die].loaded.take() {
-                self.run_program(die, program);
-            }
-        }
-        for plane in planes(self.flash.dies[die].sensing) {
-            if self.flash.dies[die].sensed_at[plane] <= self.now {
-                self.sensed(die, plane);
-            }
-        }
-        if self.flash.dies[die].idle_until.is_some_and(|until| until <= self.now) {
-            self.flash.dies[die].idle_until = None;
-            self.collect_in_background(DieId(die as u16));
-        }
-        self.mark_dirty(DieId(die as u16));
-        self.dispatch_pools();
-        self.fetch_writes();
-        self.run_scheduler();
-    }
-
-    fn program_ended(&mut self, die: usize, program: Program) {
-        let failed = self.failed_programs(program.planes);
-        let mut next = Some(program.ops);
-        while let Some(op) = next {
-            next = self.flash.ops[op].next;
-            if failed >> self.flash.ops[op].plane & 1 != 0 {
-                self.program_failed(op);
-                continue;
-            }
-            match self.flash.ops[op].owner {
-                Owner::Slot(slot) => self.programmed(op, slot),
-                Owner::Relocation(source) => self.moved(op, source),
-                Owner::MapRewrite(page) => self.map_rewritten(op, page),
-                Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase => {
-                    unreachable!("Invariant: nothing else is programmed")
-                }
-            }
-        }
-        for plane in planes(program.planes) {
-            self.collect(self.plan.layout.plane(DieId(die as u16), plane as u8));
-        }
-    }
-
     /// A plane's page register holds a sensed page.
-    fn sensed(&mut self, die: usize, plane: usize) {
+    pub(super) fn sensed(&mut self, die: usize, plane: usize) {
         let state = &mut self.flash.dies[die];
         let bit = 1 << plane;
         state.sensing &= !bit;
@@ -902,7 +679,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page has left a plane of a die.
-    pub(super) fn register_freed(&mut self, die: DieId, plane: u8) {
+    pub fn register_freed(&mut self, die: DieId, plane: u8) {
         let state = &mut self.flash.dies[usize::from(die.0)];
         let bit = 1 << plane;
         if state.cache_full & bit == 0 {
@@ -917,16 +694,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn chip_taken(&self, die: usize) -> bool {
-        if self.plan.config.bus.die_interleaving {
-            return false;
-        }
-        let owner = self.flash.chip_owner[die / self.plan.layout.dies_per_chip as usize];
-        owner != u16::MAX && usize::from(owner) != die
-    }
-
     /// Keeps the other dies of a chip from working while this one does: they take their wishes back.
-    fn take_chip(&mut self, die: usize) {
+    pub(super) fn take_chip(&mut self, die: usize) {
         if self.plan.config.bus.die_interleaving || self.flash.dies[die].array_idle() {
             return;
         }
@@ -945,7 +714,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Lets the other dies of a chip work when this one has stopped.
-    fn release_chip(&mut self, die: usize) {
+    pub(super) fn release_chip(&mut self, die: usize) {
         if self.plan.config.bus.die_interleaving || !self.flash.dies[die].array_idle() {
             return;
         }
@@ -957,5 +726,117 @@ impl<P: Probe> Device<P> {
                 self.mark_dirty(DieId((chip * per_chip + (die + step) % per_chip) as u16));
             }
         }
+    }
+
+    /// What in the array of a die has ended now, if anything has but senses.
+    pub fn array_event(&mut self, die: usize) -> Option<Ended> {
+        let state = &mut self.flash.dies[die];
+        state.pulses_begin = state.pulses_begin.filter(|at| *at > self.now);
+        if state.suspend_pending.is_some_and(|at| at <= self.now) {
+            self.suspended(die);
+        }
+        let (active, _) = self.flash.dies[die].active.filter(|(_, end)| *end <= self.now)?;
+        self.flash.dies[die].active = None;
+        self.counters.operations += 1;
+        self.count_suspended(die, active);
+        Some(match active {
+            Active::Program(program) => {
+                let of_host = self.flash.ops[program.ops].class == Class::UserProgram;
+                self.flash.host_units -= u32::from(of_host);
+                Ended::Program { first: program.ops, planes: program.planes }
+            }
+            Active::Erase(first) => Ended::Erase(first),
+            Active::EraseOpened(write_class, planes) => Ended::EraseOpened { write_class, planes },
+        })
+    }
+
+    /// The program whose data is in the cache registers, if there is one, has the array.
+    pub fn start_loaded(&mut self, die: usize) {
+        if let Some(program) = self.flash.dies[die].loaded.take() {
+            self.run_program(die, program);
+        }
+    }
+
+    /// The senses of a die that end now.
+    pub fn senses_ended(&mut self, die: usize) {
+        for plane in planes(self.flash.dies[die].sensing) {
+            if self.flash.dies[die].sensed_at[plane] <= self.now {
+                self.sensed(die, plane);
+            }
+        }
+    }
+
+    /// Whether a die has been idle for as long as background collection waits.
+    pub fn idle_elapsed(&mut self, die: usize) -> bool {
+        let elapsed = self.flash.dies[die].idle_until.is_some_and(|until| until <= self.now);
+        if elapsed {
+            self.flash.dies[die].idle_until = None;
+        }
+        elapsed
+    }
+
+    /// Starts the read or erase that the die picks, unless that opens a block first. The bus is free.
+    pub fn start_command(&mut self, die: usize) -> Started {
+        match self.flash.dies[die].picked {
+            Pick::Read(queue) => Started::Sense { of_host: self.start_sense(die, queue) },
+            Pick::Erase(queue) if queue >= ERASE_ROW * PLANES => {
+                self.start_erase(die, queue);
+                Started::Erase
+            }
+            Pick::Erase(lead) => Started::OpensBlocks { lead },
+            Pick::Nothing | Pick::Program(_) | Pick::Resume => {
+                unreachable!("Invariant: a die is rescheduled whenever what it can do changes")
+            }
+        }
+    }
+
+    /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
+    /// operation, and whether the data is the host's.
+    pub fn load_program(&mut self, die: usize, lead: usize, set: u8) -> (OpId, bool) {
+        let copyback = self.view().copies_back(lead);
+        let (ops, pages, sensing) = self.gather(die, set, write_class_of(lead), copyback);
+        let commands = self.plan.t_command * u64::from(set.count_ones());
+        let channel = usize::from(self.flash.dies[die].channel);
+        let ready = if copyback {
+            self.counters.pages_copied_back += pages;
+            // A command to sense and one to program.
+            self.occupy(channel, commands * 2, channel::COMMAND)
+        } else {
+            self.counters.pages_transferred_in += pages;
+            let page = self.plan.layout.page_size.0 as u32;
+            self.occupy(channel, commands + self.plan.t_dma(page) * pages, channel::WRITE_DATA)
+        };
+        let program = Program { ops, planes: set, ready, sensing };
+        let of_host = HOST_PROGRAMS >> lead & 1 != 0;
+        self.flash.host_units += u32::from(of_host);
+        if self.flash.dies[die].active.is_some() {
+            self.flash.dies[die].loaded = Some(program);
+        } else {
+            self.run_program(die, program);
+        }
+        (ops, of_host)
+    }
+
+    /// A die has started something: the other dies of its chip may have to wait, and it may be able to do more.
+    pub fn has_started(&mut self, die: usize) {
+        self.take_chip(die);
+        self.reschedule(die);
+    }
+
+    /// Brings the dies up to date that may have something new to do, `from` so many on in their list; returns where the list
+    /// ends.
+    pub fn reschedule_dirty(&mut self, from: usize) -> usize {
+        let mut end = from;
+        while end < self.flash.dirty.len() {
+            // Marks the other dies of the chip: they say what they want before the bus is granted.
+            self.release_chip(usize::from(self.flash.dirty[end]));
+            end += 1;
+        }
+        for index in from..end {
+            let die = usize::from(self.flash.dirty[index]);
+            self.flash.dies[die].dirty = false;
+            self.reschedule(die);
+        }
+        end
     }
 }

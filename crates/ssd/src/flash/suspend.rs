@@ -7,23 +7,23 @@ use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Span, Time};
 
-use super::super::Device;
-use super::{Active, Pick};
+use super::die::{Active, Pick};
+use super::{FlashAt, FlashView};
 use crate::probe::{Event, Probe};
 use crate::stats::channel;
 
 /// The user reads among a die's queues.
-pub(super) const USER_READS: u64 = 0xFF;
+pub const USER_READS: u64 = 0xFF;
 
 /// The most phases of an operation that a probe is told.
-const MOST_TOLD: usize = 1000;
+pub(super) const MOST_TOLD: usize = 1000;
 
 /// The phases of an operation: pulses, each followed by a verify.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Phases {
     /// Pulses, and how many of each follow one another.
-    pulses: Vec<(Span, u32)>,
-    verify: Span,
+    pub(super) pulses: Vec<(Span, u32)>,
+    pub(super) verify: Span,
 }
 
 impl Phases {
@@ -59,7 +59,7 @@ impl Phases {
     }
 
     /// Whether `position` is in a pulse, where its phase began and where it ends, and the number of the pulse.
-    fn phase(&self, position: u64) -> (bool, u64, u64, u64) {
+    pub(super) fn phase(&self, position: u64) -> (bool, u64, u64, u64) {
         let (mut reads_in_progress, mut number) = (0, 1);
         for (pulse, loops) in &self.pulses {
             let cycle = pulse.0 + self.verify.0;
@@ -80,13 +80,13 @@ impl Phases {
 }
 
 /// A time that is `factor` as long.
-pub(super) fn slower(span: Span, factor: f64) -> Span {
+pub fn slower(span: Span, factor: f64) -> Span {
     Span((span.0 as f64 * factor).round() as u64)
 }
 
 /// How far the active or suspended operation of a die has come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::device) struct Work {
+pub struct Work {
     /// When it began, in the array.
     pub reads_in_progress: Time,
     /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
@@ -99,9 +99,35 @@ pub(in crate::device) struct Work {
     pub suspensions: u32,
 }
 
-impl<P: Probe> Device<P> {
+impl FlashView<'_> {
+    /// Whether the suspended operation of a die can go on.
+    pub(super) fn may_resume(&self, die: usize) -> bool {
+        let state = &self.flash.dies[die];
+        let registers =
+            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
+        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.flash.write_queue_full;
+        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
+    }
+
+    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
+    pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
+        let state = &self.flash.dies[die];
+        let mut reads = self.eligible(die, state.ready) & USER_READS;
+        if self.flash.write_queue_full {
+            // What has begun is brought to its end.
+            reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
+        }
+        match state.first(reads & eligible, &self.flash.rank_masks) {
+            Some((_, queue)) => Pick::Read(queue),
+            None if self.may_resume(die) => Pick::Resume,
+            None => Pick::Nothing,
+        }
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P> {
     /// The phases of what a die does, where they are known.
-    fn phases_of(&self, die: usize, active: Active) -> Option<&Phases> {
+    pub(super) fn phases_of(&self, die: usize, active: Active) -> Option<&Phases> {
         let planned = match active {
             Active::Program(_) => self.plan.program_phases.as_ref(),
             Active::Erase(_) | Active::EraseOpened(..) => self.plan.erase_phases.as_ref(),
@@ -110,7 +136,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The phases of what a die does, and its class; none where it is not to be suspended.
-    fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
+    pub(super) fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
         let class = match active {
             Active::Program(program) => self.flash.ops[program.ops].class,
             Active::Erase(_) | Active::EraseOpened(..) => Class::Erase,
@@ -119,7 +145,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Lets a user read go before the operation under way, if there is one to.
-    pub(super) fn consider_suspension(&mut self, die: usize) {
+    pub fn consider_suspension(&mut self, die: usize) {
         let state = &self.flash.dies[die];
         let Some((active, end)) = state.active else { return };
         let room = state.loaded.is_none() || self.plan.config.chip.shadow_buffer;
@@ -164,7 +190,7 @@ impl<P: Probe> Device<P> {
         (state.work.position, state.work.before) = (position, before);
     }
 
-    fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
+    pub(super) fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
         let schedule = &self.plan.config.schedule;
         if class == Class::Erase {
             schedule.suspend_erase.suspend_point(at)
@@ -174,7 +200,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The array is free for reads.
-    pub(super) fn suspended(&mut self, die: usize) {
+    pub fn suspended(&mut self, die: usize) {
         let state = &mut self.flash.dies[die];
         state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
@@ -189,18 +215,9 @@ impl<P: Probe> Device<P> {
         self.probe.suspend(self.now, DieId(die as u16));
     }
 
-    /// Whether the suspended operation of a die can go on.
-    fn may_resume(&self, die: usize) -> bool {
-        let state = &self.flash.dies[die];
-        let registers =
-            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.flash.write_queue_full;
-        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
-    }
-
     /// Lets the suspended operation of a die go on, if it can without the bus.
-    pub(super) fn try_resume(&mut self, die: usize) {
-        if !self.may_resume(die) {
+    pub fn try_resume(&mut self, die: usize) {
+        if !self.view().may_resume(die) {
             return;
         }
         let chip = &self.plan.config.chip;
@@ -212,7 +229,7 @@ impl<P: Probe> Device<P> {
         self.go_on(die, setup);
     }
 
-    fn go_on(&mut self, die: usize, setup: Span) {
+    pub(super) fn go_on(&mut self, die: usize, setup: Span) {
         let Some(active) = self.flash.dies[die].suspended.take() else { return };
         let Some((phases, _)) = self.suspendable(die, active) else { return };
         let total = phases.total();
@@ -229,7 +246,7 @@ impl<P: Probe> Device<P> {
 
     /// Tells the probe which phases the active operation of a die has ahead.
     #[inline]
-    pub(super) fn tell_phases(&mut self, die: usize) {
+    pub fn tell_phases(&mut self, die: usize) {
         let state = &self.flash.dies[die];
         if !P::EXPLAINS {
             return;
@@ -250,23 +267,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
-    pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
-        let state = &self.flash.dies[die];
-        let mut reads = self.eligible(die, state.ready) & USER_READS;
-        if self.flash.write_queue_full {
-            // What has begun is brought to its end.
-            reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
-        }
-        match state.first(reads & eligible, &self.flash.rank_masks) {
-            Some((_, queue)) => Pick::Read(queue),
-            None if self.may_resume(die) => Pick::Resume,
-            None => Pick::Nothing,
-        }
-    }
-
     /// Sends the data of a suspended program again. The bus is free.
-    pub(super) fn send_again(&mut self, die: usize) {
+    pub fn send_again(&mut self, die: usize) {
         let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
         let pages = u64::from(program.planes.count_ones()) * u64::from(self.plan.unit_pages);
         let channel = usize::from(self.flash.dies[die].channel);
