@@ -13,6 +13,7 @@ mod arena;
 mod bench;
 mod buffer;
 pub mod config;
+mod core;
 pub mod device;
 mod error;
 pub mod explain;

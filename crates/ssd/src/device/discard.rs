@@ -15,18 +15,18 @@ use crate::probe::Probe;
 impl<P: Probe> Device<P> {
     pub(super) fn start_trim(&mut self, command: CommandId) {
         let (id, request) = (self.host.commands[command].id, self.host.commands[command].request);
-        let page = self.plan.layout.page_size.0;
-        self.counters.trim_requests += 1;
+        let page = self.core.plan.layout.page_size.0;
+        self.core.counters.trim_requests += 1;
         let first = request.offset.0.div_ceil(page);
         let end = (request.offset.0 + request.bytes.0) / page;
         for lpn in (first..end).map(|lpn| Lpn(lpn as u32)) {
             if self.trim(lpn) {
-                self.counters.pages_trimmed += 1;
+                self.core.counters.pages_trimmed += 1;
                 self.map_changed(lpn);
-                self.probe.trimmed(self.now, id, lpn);
+                self.core.probe.trimmed(self.core.now, id, lpn);
             }
         }
-        self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+        self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
         self.dispatch_pools();
         self.fetch_writes();
     }
@@ -58,10 +58,10 @@ impl<P: Probe> Device<P> {
     }
 
     pub(super) fn start_flush(&mut self, command: CommandId) {
-        self.counters.flush_requests += 1;
+        self.core.counters.flush_requests += 1;
         let pending = self.writes.buffer.pending();
         if pending.is_empty() {
-            return self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+            return self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
         }
         self.host.commands[command].remaining = pending.len() as u32;
         self.writes.flushing += 1;

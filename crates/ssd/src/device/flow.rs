@@ -17,25 +17,14 @@ impl<P: Probe> Device<P> {
     /// The flash as it stands now.
     #[inline]
     pub(super) fn flash(&mut self) -> FlashAt<'_, P> {
-        FlashAt {
-            flash: &mut self.flash,
-            now: self.now,
-            plan: &self.plan,
-            agenda: &mut self.agenda,
-            slots: self.slots,
-            ftl: &mut self.ftl,
-            relocator: &self.relocator,
-            life: &mut self.life,
-            counters: &mut self.counters,
-            probe: &mut self.probe,
-        }
+        FlashAt { flash: &mut self.flash, core: &mut self.core, ftl: &mut self.ftl, relocator: &self.relocator }
     }
 
     /// What is decided from.
     #[inline]
     pub(super) fn view(&self) -> FlashView<'_> {
-        let read_only = self.life.read_only.is_some();
-        FlashView { flash: &self.flash, plan: &self.plan, ftl: &self.ftl, read_only }
+        let read_only = self.core.life.read_only.is_some();
+        FlashView { flash: &self.flash, plan: &self.core.plan, ftl: &self.ftl, read_only }
     }
 
     /// Queues a page to be sensed.
@@ -45,7 +34,7 @@ impl<P: Probe> Device<P> {
             && let Owner::Host(command) = owner
         {
             let (request, part) = (self.host.commands[command].id, self.flash.next_number());
-            self.probe.explain(self.now, Event::Reads { request, part });
+            self.core.probe.explain(self.core.now, Event::Reads { request, part });
         }
         self.flash().queue_read(class, owner, lpn, ppn, bytes);
     }
@@ -146,10 +135,10 @@ impl<P: Probe> Device<P> {
 
     /// Opens blocks where the stream's present ones are full.
     fn make_room(&mut self, die: usize, set: u8, write_class: usize) {
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         for place in planes(set) {
             let (die, place) = (DieId(die as u16), place as u8);
-            let plane = self.plan.layout.plane(die, place);
+            let plane = self.core.plan.layout.plane(die, place);
             if self.ftl.blocks.make_room(plane, stream) {
                 // Other streams that could have opened that block may have to wait now.
                 self.flash().update_plane_eligibility(die, place);
@@ -166,7 +155,7 @@ impl<P: Probe> Device<P> {
             self.prefetch_program_end(op);
             let PageOp { owner, ppn, .. } = self.flash.ops[op];
             if let Owner::Slot(slot) = owner {
-                let plane = self.plan.layout.plane_of(ppn);
+                let plane = self.core.plan.layout.plane_of(ppn);
                 self.relocator.planes[plane.0 as usize].host_pages += 1;
                 self.settle(slot);
             }
@@ -192,7 +181,7 @@ impl<P: Probe> Device<P> {
             }
         }
         for plane in planes(set) {
-            self.collect(self.plan.layout.plane(DieId(die as u16), plane as u8));
+            self.collect(self.core.plan.layout.plane(DieId(die as u16), plane as u8));
         }
     }
 
@@ -207,20 +196,20 @@ impl<P: Probe> Device<P> {
     }
 
     fn opened_erased(&mut self, die: usize, write_class: usize, set: u8) {
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         for plane in planes(set) {
-            self.open_block_erased(self.plan.layout.plane(DieId(die as u16), plane as u8), stream);
+            self.open_block_erased(self.core.plan.layout.plane(DieId(die as u16), plane as u8), stream);
         }
     }
 
     /// A page's data is in the controller, or is known to be lost.
     fn read_ended(&mut self, id: OpId, corrected: bool) {
         let PageOp { owner, ppn, .. } = self.flash.ops[id];
-        self.counters.pages_read += 1;
-        let (conditions, cold, _) = self.ftl.conditions(ppn, self.now, &self.plan);
-        self.counters.cold_reads += u64::from(cold);
-        self.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
-        self.counters.read_pec += u64::from(conditions.pec.0);
+        self.core.counters.pages_read += 1;
+        let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
+        self.core.counters.cold_reads += u64::from(cold);
+        self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
+        self.core.counters.read_pec += u64::from(conditions.pec.0);
         self.count_read(ppn, owner);
         match owner {
             Owner::Host(command) => self.send_part(id, command, corrected),

@@ -99,20 +99,24 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_arrival(&mut self) {
         let &(id, request) = self.host.arrivals.front().expect("Invariant: the arrival event is a pending arrival");
         let queue = self.queue_of(&request);
-        if self.host.queues[queue].outstanding == self.plan.config.host.queue_depth {
+        if self.host.queues[queue].outstanding == self.core.plan.config.host.queue_depth {
             self.host.stalled = Some(queue);
-            self.agenda.clear(self.slots.arrival);
+            self.core.agenda.clear(self.core.slots.arrival);
             return;
         }
         self.host.arrivals.pop_front();
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Arrives { arrival: request.time });
+            self.core.probe.explain(self.core.now, Event::Arrives { arrival: request.time });
         }
-        let next = self.host.arrivals.front().map(|(_, next)| self.now.max(next.time + self.plan.config.host.t_submit));
-        self.schedule(self.slots.arrival, next);
+        let next = self
+            .host
+            .arrivals
+            .front()
+            .map(|(_, next)| self.core.now.max(next.time + self.core.plan.config.host.t_submit));
+        self.core.schedule(self.core.slots.arrival, next);
         self.host.queues[queue].outstanding += 1;
         let remaining = match request.op {
-            Op::Read | Op::Write => parts(&request, self.plan.layout.page_size.0),
+            Op::Read | Op::Write => parts(&request, self.core.plan.layout.page_size.0),
             Op::Trim | Op::Flush => 0,
         };
         let command = self.host.commands.insert(Command {
@@ -125,8 +129,8 @@ impl<P: Probe> Device<P> {
             refused: false,
             next: None,
         });
-        if self.host.in_flight < self.plan.config.host.commands {
-            self.host.meter.enter(self.now, 1);
+        if self.host.in_flight < self.core.plan.config.host.commands {
+            self.host.meter.enter(self.core.now, 1);
             self.host.in_flight += 1;
             self.start(command);
         } else {
@@ -154,7 +158,7 @@ impl<P: Probe> Device<P> {
         if self.host.burst == 0 || !waiting(self.host.turn) {
             let count = self.host.queues.len();
             self.host.turn = (1..=count).map(|step| (self.host.turn + step) % count).find(|queue| waiting(*queue))?;
-            self.host.burst = self.plan.config.host.arbitration_burst;
+            self.host.burst = self.core.plan.config.host.arbitration_burst;
         }
         self.host.burst -= 1;
         let (command, last) = self.host.queues[self.host.turn].ends?;
@@ -170,11 +174,11 @@ impl<P: Probe> Device<P> {
         if P::EXPLAINS {
             let Command { id, request, queue, .. } = self.host.commands[command];
             let (op, bytes, arrival) = (request.op, request.bytes.0, request.time);
-            self.probe.explain(self.now, Event::Started { request: id, op, bytes, arrival, queue });
+            self.core.probe.explain(self.core.now, Event::Started { request: id, op, bytes, arrival, queue });
         }
         match self.host.commands[command].request.op {
             Op::Read => self.start_read(command),
-            _ if self.life.read_only.is_some() => self.refuse(command),
+            _ if self.core.life.read_only.is_some() => self.refuse(command),
             Op::Write => self.start_write(command),
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
@@ -184,9 +188,9 @@ impl<P: Probe> Device<P> {
 
     fn start_read(&mut self, command: CommandId) {
         let (id, request) = (self.host.commands[command].id, self.host.commands[command].request);
-        let page_size = self.plan.layout.page_size.0;
-        self.counters.read_requests += 1;
-        self.counters.read_bytes += request.bytes.0;
+        let page_size = self.core.plan.layout.page_size.0;
+        self.core.counters.read_requests += 1;
+        self.core.counters.read_bytes += request.bytes.0;
         for index in 0..parts(&request, page_size) {
             let (lpn, from, to) = part(&request, page_size, index);
             let at_hand = self.ftl.cmt.is_none() || matches!(self.ftl.locate(lpn), Location::Buffer(_));
@@ -203,14 +207,14 @@ impl<P: Probe> Device<P> {
     pub(super) fn read_part(&mut self, command: CommandId, id: u64, lpn: Lpn, from: u32, to: u32) {
         let (ppn, source) = match self.ftl.locate(lpn) {
             Location::Unmapped => {
-                self.counters.unmapped_reads += 1;
+                self.core.counters.unmapped_reads += 1;
                 (None, DataFrom::Nothing)
             }
             Location::Flash(ppn) => (Some(ppn), DataFrom::Flash(ppn)),
             Location::Buffer(slot) => {
                 let wanted = self.writes.buffer.sectors(from, to);
                 if wanted & !self.writes.buffer[slot].valid == 0 {
-                    self.counters.buffer_hits += 1;
+                    self.core.counters.buffer_hits += 1;
                     (None, DataFrom::Buffer(slot))
                 } else {
                     let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
@@ -218,14 +222,14 @@ impl<P: Probe> Device<P> {
                 }
             }
         };
-        self.probe.read(self.now, id, lpn, source);
+        self.core.probe.read(self.core.now, id, lpn, source);
         if let Some(ppn) = ppn {
             let bytes = (self.read_transfer(from, to), to - from);
             self.queue_read(schemes::Class::UserRead, Owner::Host(command), lpn, ppn, bytes);
         } else {
             let sent = self.send(to - from, source != DataFrom::Nothing);
             if P::EXPLAINS {
-                self.probe.explain(self.now, Event::Sent { request: id, part: None, arrives: sent });
+                self.core.probe.explain(self.core.now, Event::Sent { request: id, part: None, arrives: sent });
             }
             self.part_sent(command, sent);
         }
@@ -241,17 +245,17 @@ impl<P: Probe> Device<P> {
         let sent = self.send(host_bytes, true);
         if P::EXPLAINS {
             let part = Some((seq, sense.attempt));
-            self.probe.explain(self.now, Event::Sent { request, part, arrives: sent });
+            self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
         }
         self.part_sent(command, sent);
     }
 
     /// Bytes that a read of bytes `from..to` of a page moves over the bus.
     pub(super) fn read_transfer(&self, from: u32, to: u32) -> u32 {
-        match self.plan.config.bus.transfer {
-            Transfer::Page => self.plan.layout.page_size.0 as u32,
+        match self.core.plan.config.bus.transfer {
+            Transfer::Page => self.core.plan.layout.page_size.0 as u32,
             Transfer::Codeword => {
-                let codeword = self.plan.config.ecc.codeword.0 as u32;
+                let codeword = self.core.plan.config.ecc.codeword.0 as u32;
                 to.next_multiple_of(codeword) - from / codeword * codeword
             }
         }
@@ -260,17 +264,17 @@ impl<P: Probe> Device<P> {
     /// Moves read data to the host, through the DRAM if it was there; returns when it has arrived.
     pub(super) fn send(&mut self, bytes: u32, through_dram: bool) -> Time {
         let bytes = Bytes(u64::from(bytes));
-        let ready = if through_dram { self.through_dram(bytes) } else { self.now };
-        let service = self.plan.link.time_for(bytes);
-        let end = self.host.link_out.serve_later(self.now, ready, service);
+        let ready = if through_dram { self.through_dram(bytes) } else { self.core.now };
+        let service = self.core.plan.link.time_for(bytes);
+        let end = self.host.link_out.serve_later(self.core.now, ready, service);
         self.tell_service(Server::LinkOut, service, end);
         end
     }
 
     /// Moves data through the DRAM; returns when it has.
     pub(super) fn through_dram(&mut self, bytes: Bytes) -> Time {
-        let service = self.plan.dram.time_for(bytes);
-        let end = self.host.dram.serve(self.now, service);
+        let service = self.core.plan.dram.time_for(bytes);
+        let end = self.host.dram.serve(self.core.now, service);
         self.tell_service(Server::Dram, service, end);
         end
     }
@@ -279,7 +283,7 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(super) fn tell_service(&mut self, server: Server, service: Span, end: Time) {
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Serves { server, from: Time(end.0 - service.0), to: end });
+            self.core.probe.explain(self.core.now, Event::Serves { server, from: Time(end.0 - service.0), to: end });
         }
     }
 
@@ -290,9 +294,9 @@ impl<P: Probe> Device<P> {
         let entry = &mut self.host.commands[command];
         entry.remaining -= 1;
         if entry.remaining == 0 {
-            let time = sent + self.plan.config.host.t_complete;
+            let time = sent + self.core.plan.config.host.t_complete;
             if self.host.read_completions.is_empty() {
-                self.agenda.set(self.slots.read_completions, time);
+                self.core.agenda.set(self.core.slots.read_completions, time);
             }
             self.host.read_completions.push_back((time, command));
         }
@@ -302,7 +306,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_read_completion(&mut self) {
         let (_, command) = self.host.read_completions.pop_front().expect("Invariant: the event is a sent completion");
         let next = self.host.read_completions.front().map(|(time, _)| *time);
-        self.schedule(self.slots.read_completions, next);
+        self.core.schedule(self.core.slots.read_completions, next);
         self.complete(command);
     }
 
@@ -312,7 +316,7 @@ impl<P: Probe> Device<P> {
         let later = self.host.write_completions.iter().rev().take_while(|(other, _)| *other > time).count();
         self.host.write_completions.insert(self.host.write_completions.len() - later, (time, command));
         if self.host.write_completions[0].1 == command {
-            self.agenda.set(self.slots.write_completions, time);
+            self.core.agenda.set(self.core.slots.write_completions, time);
         }
     }
 
@@ -320,32 +324,32 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_write_completion(&mut self) {
         let (_, command) = self.host.write_completions.pop_front().expect("Invariant: the event is an acknowledgement");
         let next = self.host.write_completions.front().map(|(time, _)| *time);
-        self.schedule(self.slots.write_completions, next);
+        self.core.schedule(self.core.slots.write_completions, next);
         self.complete(command);
     }
 
     fn complete(&mut self, command: CommandId) {
         let Command { id, request, queue, uncorrectable, refused, .. } = self.host.commands[command];
-        self.host.completions.push(Completion { id, request, finish: self.now, uncorrectable, refused });
-        self.counters.requests_uncorrectable += u64::from(uncorrectable);
-        self.counters.requests_refused += u64::from(refused);
-        self.counters.requests_completed += 1;
+        self.host.completions.push(Completion { id, request, finish: self.core.now, uncorrectable, refused });
+        self.core.counters.requests_uncorrectable += u64::from(uncorrectable);
+        self.core.counters.requests_refused += u64::from(refused);
+        self.core.counters.requests_completed += 1;
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Completed { request: id });
+            self.core.probe.explain(self.core.now, Event::Completed { request: id });
         }
         self.host.commands.release(command);
         let queue = usize::from(queue);
         self.host.queues[queue].outstanding -= 1;
         if self.host.stalled == Some(queue) {
             self.host.stalled = None;
-            self.agenda.set(self.slots.arrival, self.now);
+            self.core.agenda.set(self.core.slots.arrival, self.core.now);
         }
         match self.fetch() {
             Some(next) => self.start(next),
             None => {
                 self.host.in_flight -= 1;
                 if self.host.in_flight == 0 {
-                    self.host.meter.enter(self.now, 0);
+                    self.host.meter.enter(self.core.now, 0);
                 }
             }
         }

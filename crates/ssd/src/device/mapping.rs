@@ -115,24 +115,24 @@ impl TranslationPages {
 impl<P: Probe> Device<P> {
     /// The page that holds a translation page.
     fn map_lpn(&self, page: u32) -> Lpn {
-        Lpn(self.plan.logical_pages + page)
+        Lpn(self.core.plan.logical_pages + page)
     }
 
     /// Whether a page's map entry is at hand; counts the lookup.
     #[inline]
     pub(super) fn map_ready(&mut self, lpn: Lpn) -> bool {
         let Some(cache) = &mut self.ftl.cmt else { return true };
-        self.counters.map_lookups += 1;
+        self.core.counters.map_lookups += 1;
         let group = cache.group_of(lpn);
         let hit = cache.look_up(group, false);
-        self.counters.map_hits += u64::from(hit);
+        self.core.counters.map_hits += u64::from(hit);
         hit
     }
 
     /// Something waits for its map entry.
     pub(super) fn await_map(&mut self, what: Waiting) {
         let id = self.map.waiting.insert(Awaited { what, next: None });
-        if self.map.rewrites >= self.plan.config.mapping.writes && self.life.read_only.is_none() {
+        if self.map.rewrites >= self.core.plan.config.mapping.writes && self.core.life.read_only.is_none() {
             self.map.stalled.push(&mut self.map.waiting, id);
         } else {
             self.fetch_for(id);
@@ -183,8 +183,8 @@ impl<P: Probe> Device<P> {
         let page = self.cache().page_of(group);
         let lpn = self.map_lpn(page);
         let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
-        let bytes = self.read_transfer(0, self.plan.config.mapping.entry_group.0 as u32);
-        self.counters.map_reads += 1;
+        let bytes = self.read_transfer(0, self.core.plan.config.mapping.entry_group.0 as u32);
+        self.core.counters.map_reads += 1;
         self.queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
         true
     }
@@ -242,7 +242,7 @@ impl<P: Probe> Device<P> {
     /// The drive has changed a page's entry.
     #[inline]
     pub(super) fn map_changed(&mut self, lpn: Lpn) {
-        if self.ftl.cmt.is_some() && lpn.0 < self.plan.logical_pages {
+        if self.ftl.cmt.is_some() && lpn.0 < self.core.plan.logical_pages {
             self.change_entry(lpn);
         }
     }
@@ -264,7 +264,7 @@ impl<P: Probe> Device<P> {
     /// A page has moved.
     #[inline]
     pub(super) fn map_moved(&mut self, lpn: Lpn) {
-        if self.ftl.cmt.is_none() || lpn.0 >= self.plan.logical_pages {
+        if self.ftl.cmt.is_none() || lpn.0 >= self.core.plan.logical_pages {
             return;
         }
         let group = self.cache().group_of(lpn);
@@ -281,13 +281,13 @@ impl<P: Probe> Device<P> {
     /// translation pages that may be on their way to flash, these rewrites leave the last to them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
         // The fewer translation pages go to flash at once, the more of each program is padding.
-        let unit = self.plan.unit_pages;
-        let cost = unit.div_ceil(unit.min(self.plan.config.mapping.writes));
+        let unit = self.core.plan.unit_pages;
+        let cost = unit.div_ceil(unit.min(self.core.plan.config.mapping.writes));
         self.map.earned += gained / 2;
-        let most = self.plan.config.mapping.writes.max(2);
+        let most = self.core.plan.config.mapping.writes.max(2);
         // No more than the host writes: these rewrites would else make the next collection necessary, which would move the
         // next pages, without end.
-        let limit = self.counters.user_pages_programmed + u64::from(self.plan.layout.pages);
+        let limit = self.core.counters.user_pages_programmed + u64::from(self.core.plan.layout.pages);
         while self.map.earned >= cost && self.map.rewrites + 1 < most && self.map.spent < limit {
             let Some(page) = self.map.dirty.pop_front() else {
                 self.map.earned = 0;
@@ -317,9 +317,9 @@ impl<P: Probe> Device<P> {
 
     fn start_rewrite(&mut self, page: u32) {
         let lpn = self.map_lpn(page);
-        let bytes = self.plan.layout.page_size.0 as u32;
+        let bytes = self.core.plan.layout.page_size.0 as u32;
         if let Location::Flash(ppn) = self.ftl.locate(lpn) {
-            self.counters.map_reads += 1;
+            self.core.counters.map_reads += 1;
             self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
         } else {
             let op = PageOp {
@@ -343,19 +343,19 @@ impl<P: Probe> Device<P> {
 
     /// A translation page has been read: it is programmed with its changes.
     pub(super) fn rewrite_map(&mut self, id: OpId) {
-        let unit = self.plan.unit_pages;
+        let unit = self.core.plan.unit_pages;
         if self.map.filled == 0 {
             self.map.plane = self.next_map_plane();
         }
         self.map.filled = (self.map.filled + 1) % unit;
         self.map.held[self.map.plane as usize] += 1;
-        let (die, plane) = self.plan.layout.die_of(nand::PlaneId(self.map.plane));
+        let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
         let seq = self.flash.number();
         let op = &mut self.flash.ops[id];
         (op.die, op.plane, op.seq) = (die, plane, seq);
         (op.class, op.write_class) = (Class::InternalProgram, write_class::MAP as u8);
         self.flash().queue_program(id);
-        if self.map.rewrites >= self.plan.config.mapping.writes {
+        if self.map.rewrites >= self.core.plan.config.mapping.writes {
             // Host requests wait for these: partly filled units go.
             self.flash().force_plane(die, plane, write_class::MAP..write_class::COUNT);
             self.map.filled = 0;
@@ -364,11 +364,11 @@ impl<P: Probe> Device<P> {
 
     /// Round robin over the planes that can take data and stay collectable (see [`crate::space`]), those with room first.
     fn next_map_plane(&self) -> u32 {
-        let planes = self.plan.layout.planes;
+        let planes = self.core.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;
-        let stream = usize::from(self.plan.space.stream[write_class::MAP]);
-        let collectable = |plane: &u32| match self.plan.config.ftl.placement {
-            Placement::Static => self.map.held[*plane as usize] < self.plan.space.map_limit,
+        let stream = usize::from(self.core.plan.space.stream[write_class::MAP]);
+        let collectable = |plane: &u32| match self.core.plan.config.ftl.placement {
+            Placement::Static => self.map.held[*plane as usize] < self.core.plan.space.map_limit,
             Placement::Dynamic => self.stays_collectable(nand::PlaneId(*plane)),
         };
         let room = |plane: &u32| self.ftl.blocks.room(nand::PlaneId(*plane), stream, false);
@@ -381,10 +381,10 @@ impl<P: Probe> Device<P> {
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
         let PageOp { lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
-        self.counters.map_programs += 1;
-        self.probe.mapped(self.now, lpn, ppn);
+        self.core.counters.map_programs += 1;
+        self.core.probe.mapped(self.core.now, lpn, ppn);
         if let Location::Flash(old) = self.ftl.locate(lpn) {
-            self.map.held[self.plan.layout.plane_of(old).0 as usize] -= 1;
+            self.map.held[self.core.plan.layout.plane_of(old).0 as usize] -= 1;
             self.mark_stale(old);
         }
         self.ftl.set(lpn, Location::Flash(ppn));
@@ -401,7 +401,7 @@ impl<P: Probe> Device<P> {
 
     /// Lets go on what waited until fewer translation pages were on their way to flash.
     pub(super) fn resume_stalled(&mut self) {
-        let most = if self.life.read_only.is_some() { u32::MAX } else { self.plan.config.mapping.writes };
+        let most = if self.core.life.read_only.is_some() { u32::MAX } else { self.core.plan.config.mapping.writes };
         while self.map.rewrites < most
             && let Some(id) = self.map.stalled.pop(&mut self.map.waiting)
         {

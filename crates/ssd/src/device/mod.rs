@@ -23,19 +23,17 @@ mod collect;
 mod discard;
 mod flow;
 mod host;
-mod life;
 mod mapping;
 mod write;
 
 pub(crate) use collect::Relocator;
-pub(crate) use life::DriveLife;
 
 use nand::PlaneId;
 use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
 
-use crate::agenda::Agenda;
 use crate::config::{Config, Plan};
+use crate::core::Core;
 use crate::error::RunError;
 use crate::flash::Flash;
 use crate::flash::op::PageOp;
@@ -71,10 +69,7 @@ impl Completion {
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {
-    plan: Plan,
-    now: Time,
-    agenda: Agenda,
-    slots: Slots,
+    core: Core<P>,
     /// Number of the next request.
     next_id: u64,
     host: HostSide,
@@ -83,20 +78,6 @@ pub struct Device<P: Probe = Unwatched> {
     map: TranslationPages,
     relocator: Relocator,
     flash: Flash,
-    life: DriveLife,
-    counters: Counters,
-    probe: P,
-}
-
-/// The agenda's slots, by rank.
-#[derive(Clone, Copy)]
-pub(crate) struct Slots {
-    pub bus: usize,
-    pub die: usize,
-    pub write_arrivals: usize,
-    pub read_completions: usize,
-    pub write_completions: usize,
-    pub arrival: usize,
 }
 
 impl Device<Unwatched> {
@@ -120,21 +101,8 @@ impl<P: Probe> Device<P> {
     /// Builds a device that a probe watches.
     pub fn watched(config: &Config, seed: u64, probe: P) -> Result<Device<P>, units::ConfigError> {
         let plan = config.plan()?;
-        let layout = plan.layout;
-        let (channels, dies) = (layout.channels as usize, layout.dies as usize);
-        let slots = Slots {
-            bus: channels,
-            die: 2 * channels,
-            write_arrivals: 2 * channels + dies,
-            read_completions: 2 * channels + dies + 1,
-            write_completions: 2 * channels + dies + 2,
-            arrival: 2 * channels + dies + 3,
-        };
         let ftl = Ftl::new(&plan, seed)?;
         Ok(Device {
-            now: Time::ZERO,
-            agenda: Agenda::new(slots.arrival + 1),
-            slots,
             next_id: 0,
             host: HostSide::new(usize::from(config.host.queues)),
             writes: Writes::new(&plan),
@@ -142,42 +110,39 @@ impl<P: Probe> Device<P> {
             ftl,
             relocator: Relocator::new(&plan),
             flash: Flash::new(&plan, seed),
-            life: DriveLife::new(&plan),
-            counters: Counters::default(),
-            probe,
-            plan,
+            core: Core::new(plan, probe),
         })
     }
 
     /// The worked-out configuration.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.core.plan
     }
 
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
-        self.plan.capacity()
+        self.core.plan.capacity()
     }
 
     /// The present simulated time.
     pub fn now(&self) -> Time {
-        self.now
+        self.core.now
     }
 
     /// Gives the probe back.
     pub fn into_probe(self) -> P {
-        self.probe
+        self.core.probe
     }
 
     /// The probe.
     pub fn probe(&self) -> &P {
-        &self.probe
+        &self.core.probe
     }
 
     /// Tells the probe that the workload begins: what was submitted before brought the drive into its state.
     pub fn workload_begins(&mut self) {
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Begins { first: self.next_id });
+            self.core.probe.explain(self.core.now, Event::Begins { first: self.next_id });
         }
     }
 
@@ -187,12 +152,15 @@ impl<P: Probe> Device<P> {
     /// within the capacity. Requests that the queues have no room for wait in the host, in order.
     pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
         // Behind an arrival that still waits in the host, a late one changes nothing.
-        let earliest =
-            if self.host.arrivals.is_empty() { self.host.last_arrival.max(self.now) } else { self.host.last_arrival };
+        let earliest = if self.host.arrivals.is_empty() {
+            self.host.last_arrival.max(self.core.now)
+        } else {
+            self.host.last_arrival
+        };
         if request.time < earliest {
             return Err(RunError::BackInTime { time: request.time, earliest });
         }
-        let latest = Time(self.agenda.horizon().0 / 2);
+        let latest = Time(self.core.agenda.horizon().0 / 2);
         if request.time > latest {
             return Err(RunError::BeyondHorizon { time: request.time, latest });
         }
@@ -210,7 +178,7 @@ impl<P: Probe> Device<P> {
         self.host.last_arrival = request.time;
         self.ftl.prefetch(self.lpn_of(request.offset.0));
         if self.host.arrivals.is_empty() && self.host.stalled.is_none() {
-            self.agenda.set(self.slots.arrival, request.time + self.plan.config.host.t_submit);
+            self.core.agenda.set(self.core.slots.arrival, request.time + self.core.plan.config.host.t_submit);
         }
         self.host.arrivals.push_back((id, request));
         Ok(id)
@@ -219,7 +187,7 @@ impl<P: Probe> Device<P> {
     /// Plays everything that happens up to and including `time`.
     pub fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
-        self.now = self.now.max(time);
+        self.core.now = self.core.now.max(time);
         Ok(())
     }
 
@@ -238,7 +206,7 @@ impl<P: Probe> Device<P> {
 
     #[inline]
     fn stops(&self, stop: Stop) -> bool {
-        self.life.failure.is_some()
+        self.core.life.failure.is_some()
             || match stop {
                 Stop::Never => false,
                 Stop::Completion => !self.host.completions.is_empty(),
@@ -248,51 +216,51 @@ impl<P: Probe> Device<P> {
 
     fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
         if self.stops(stop) {
-            return self.life.failure.clone().map_or(Ok(()), Err);
+            return self.core.life.failure.clone().map_or(Ok(()), Err);
         }
-        let horizon = self.agenda.horizon();
+        let horizon = self.core.agenda.horizon();
         while let Some((time, slot)) = self.next_event(limit).or_else(|| self.event_after_wear_out(limit))
             && time <= limit
         {
             if time == horizon {
                 // Work takes so long that time runs out.
-                self.life.failure = Some(RunError::BeyondHorizon { time, latest: horizon });
+                self.core.life.failure = Some(RunError::BeyondHorizon { time, latest: horizon });
                 break;
             }
-            self.now = time;
-            self.counters.events += 1;
-            if time >= self.life.progress_due && !self.progresses() {
+            self.core.now = time;
+            self.core.counters.events += 1;
+            if time >= self.core.life.progress_due && !self.progresses() {
                 break;
             }
-            if slot < self.slots.bus {
+            if slot < self.core.slots.bus {
                 self.on_decoded(slot);
-            } else if slot < self.slots.die {
-                self.on_bus(slot - self.slots.bus);
-            } else if slot < self.slots.write_arrivals {
-                self.on_die(slot - self.slots.die);
-            } else if slot == self.slots.arrival {
+            } else if slot < self.core.slots.die {
+                self.on_bus(slot - self.core.slots.bus);
+            } else if slot < self.core.slots.write_arrivals {
+                self.on_die(slot - self.core.slots.die);
+            } else if slot == self.core.slots.arrival {
                 self.on_arrival();
-            } else if slot == self.slots.write_arrivals {
+            } else if slot == self.core.slots.write_arrivals {
                 self.on_write_data();
-            } else if slot == self.slots.read_completions {
+            } else if slot == self.core.slots.read_completions {
                 self.on_read_completion();
-            } else if slot == self.slots.write_completions {
+            } else if slot == self.core.slots.write_completions {
                 self.on_write_completion();
             } else {
                 self.on_patrol();
             }
-            if std::mem::take(&mut self.life.becomes_read_only) {
+            if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
             }
             if P::EXPLAINS {
                 let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
-                self.probe.explain(time, Event::State { requests, buffered });
+                self.core.probe.explain(time, Event::State { requests, buffered });
             }
             if self.stops(stop) {
                 break;
             }
         }
-        self.life.failure.clone().map_or(Ok(()), Err)
+        self.core.life.failure.clone().map_or(Ok(()), Err)
     }
 
     /// Nothing is going to happen. Where commands, or buffered pages that shall go, wait because of blocks that have failed, the
@@ -300,11 +268,14 @@ impl<P: Probe> Device<P> {
     #[cold]
     fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, usize)> {
         let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
-        if !waits || DriveLife::worn_out(self.now, &self.counters).is_none() || self.end_of_life().is_some() {
+        if !waits
+            || crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_none()
+            || self.end_of_life().is_some()
+        {
             return None;
         }
-        self.life.wear_out(self.now, &self.plan, &self.counters);
-        if std::mem::take(&mut self.life.becomes_read_only) {
+        self.core.wear_out();
+        if std::mem::take(&mut self.core.life.becomes_read_only) {
             self.refuse_writes();
         }
         self.next_event(limit)
@@ -313,14 +284,14 @@ impl<P: Probe> Device<P> {
     /// Whether commands have made progress since this was asked last, or there are none; otherwise the device has failed.
     #[cold]
     fn progresses(&mut self) -> bool {
-        let Some(span) = self.plan.config.host.timeout else { return true };
-        let counters = &self.counters;
+        let Some(span) = self.core.plan.config.host.timeout else { return true };
+        let counters = &self.core.counters;
         let seen = counters.requests_completed + counters.user_pages_programmed + self.host.parts_sent;
-        let done = seen != self.life.progress_seen || self.host.commands.len() == 0;
-        (self.life.progress_seen, self.life.progress_due) = (seen, self.now + span);
+        let done = seen != self.core.life.progress_seen || self.host.commands.len() == 0;
+        (self.core.life.progress_seen, self.core.life.progress_due) = (seen, self.core.now + span);
         if !done {
             let busy = format!("{} commands wait; {}", self.host.commands.len(), self.busy_with());
-            self.life.failure = Some(RunError::NoProgress { time: self.now, span, busy });
+            self.core.life.failure = Some(RunError::NoProgress { time: self.core.now, span, busy });
         }
         done
     }
@@ -330,7 +301,7 @@ impl<P: Probe> Device<P> {
         let mut parts: Vec<String> = Vec::new();
         for (cause, (_, what)) in relocation_causes::CAUSES.iter().enumerate() {
             let planes = self.relocator.planes.iter().filter(|relocation| relocation.relocates_for(cause)).count();
-            let blocks = self.counters.blocks_relocated[cause];
+            let blocks = self.core.counters.blocks_relocated[cause];
             if blocks > 0 {
                 parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
             }
@@ -344,14 +315,14 @@ impl<P: Probe> Device<P> {
     /// time that was asked for, or while something happens to requests.
     #[inline]
     fn next_event(&self, limit: Time) -> Option<(Time, usize)> {
-        let next = self.agenda.peek();
+        let next = self.core.agenda.peek();
         if self.relocator.patrol == Time::NEVER {
             return next;
         }
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
         if self.relocator.patrol < until && !endless {
-            Some((self.relocator.patrol.max(self.now), usize::MAX))
+            Some((self.relocator.patrol.max(self.core.now), usize::MAX))
         } else {
             next
         }
@@ -374,14 +345,14 @@ impl<P: Probe> Device<P> {
 
     /// Whether nothing is going to happen until a request is submitted.
     pub fn idle(&self) -> bool {
-        self.agenda.peek().is_none()
+        self.core.agenda.peek().is_none()
     }
 
     /// When too few good blocks were left, if that has come.
     pub fn end_of_life(&self) -> Option<Time> {
-        match self.life.failure {
+        match self.core.life.failure {
             Some(RunError::EndOfLife { time, .. }) => Some(time),
-            _ => self.life.read_only,
+            _ => self.core.life.read_only,
         }
     }
 
@@ -408,7 +379,7 @@ impl<P: Probe> Device<P> {
 
     /// Counts of what has happened since the start.
     pub fn counters(&self) -> Counters {
-        let mut counters = self.counters;
+        let mut counters = self.core.counters;
         counters.pages_programmed = self.ftl.blocks.pages_programmed;
         counters
     }
@@ -435,7 +406,7 @@ impl<P: Probe> Device<P> {
 
     /// Free blocks: of all planes, and of the plane that has the fewest.
     pub fn free_blocks(&self) -> (u64, u32) {
-        let free = (0..self.plan.layout.planes).map(|plane| self.ftl.blocks.free(PlaneId(plane)));
+        let free = (0..self.core.plan.layout.planes).map(|plane| self.ftl.blocks.free(PlaneId(plane)));
         free.fold((0, u32::MAX), |(sum, least), free| (sum + u64::from(free), least.min(free)))
     }
 
@@ -447,8 +418,8 @@ impl<P: Probe> Device<P> {
 
     /// Where the time of every resource has gone since the start.
     pub fn usage(&self) -> Usage {
-        let now = self.now;
-        let decoders = u64::from(self.plan.config.ecc.decoders);
+        let now = self.core.now;
+        let decoders = u64::from(self.core.plan.config.ecc.decoders);
         Usage {
             elapsed: now.since(Time::ZERO),
             dies: self.flash.dies.iter().map(|die| die.meter.at(now)).collect(),
@@ -468,14 +439,14 @@ impl<P: Probe> Device<P> {
             let (in_service, retired) = self.ftl.blocks.in_service(plane);
             (in_service + retired) as usize
         };
-        let planes = (0..self.plan.layout.planes).map(PlaneId);
+        let planes = (0..self.core.plan.layout.planes).map(PlaneId);
         let lives = self.ftl.wear.as_ref()?;
         Some(planes.flat_map(move |plane| lives.cycles(plane).take(usable(plane))))
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, self.now, &self.plan).0)
+        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, self.core.now, &self.core.plan).0)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.
@@ -485,7 +456,7 @@ impl<P: Probe> Device<P> {
 
     /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
     pub fn check(&self) -> Result<(), String> {
-        let now = self.now;
+        let now = self.core.now;
         let elapsed = now.since(Time::ZERO);
         let counters = self.counters();
         let (outstanding, _) = self.outstanding();
@@ -530,10 +501,10 @@ impl<P: Probe> Device<P> {
             ));
         }
         self.check_relocations()?;
-        if self.life.failure.is_none() {
+        if self.core.life.failure.is_none() {
             self.view().check_schedule(pooled, self.idle())?;
         }
-        let codewords = counters.bytes_read % self.plan.config.ecc.codeword.0;
+        let codewords = counters.bytes_read % self.core.plan.config.ecc.codeword.0;
         if codewords != 0 {
             return Err(format!("{} bytes left the dies, not whole codewords", counters.bytes_read));
         }
@@ -552,7 +523,7 @@ impl<P: Probe> Device<P> {
 
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
-        self.ftl.check(&self.plan, |lpn| self.flash_version(lpn))
+        self.ftl.check(&self.core.plan, |lpn| self.flash_version(lpn))
     }
 
     fn flash_version(&self, lpn: Lpn) -> Option<units::Ppn> {
@@ -570,15 +541,7 @@ impl<P: Probe> Device<P> {
 
     #[inline]
     fn lpn_of(&self, offset: u64) -> Lpn {
-        Lpn((offset >> self.plan.layout.page_size.0.trailing_zeros()) as u32)
-    }
-
-    #[inline]
-    fn schedule(&mut self, slot: usize, time: Option<Time>) {
-        match time {
-            Some(time) => self.agenda.set(slot, time),
-            None => self.agenda.clear(slot),
-        }
+        Lpn((offset >> self.core.plan.layout.page_size.0.trailing_zeros()) as u32)
     }
 }
 

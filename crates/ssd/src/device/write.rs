@@ -82,9 +82,9 @@ impl Writes {
 impl<P: Probe> Device<P> {
     pub(super) fn start_write(&mut self, command: CommandId) {
         let request = self.host.commands[command].request;
-        self.counters.write_requests += 1;
-        self.counters.write_bytes += request.bytes.0;
-        self.writes.pages_wanted += parts(&request, self.plan.layout.page_size.0);
+        self.core.counters.write_requests += 1;
+        self.core.counters.write_bytes += request.bytes.0;
+        self.writes.pages_wanted += parts(&request, self.core.plan.layout.page_size.0);
         self.writes.queue.push_back(command);
         self.fetch_writes();
     }
@@ -98,7 +98,7 @@ impl<P: Probe> Device<P> {
                 return;
             }
             let (request, first_part) = (self.host.commands[command].request, self.host.commands[command].next_part);
-            let page_size = self.plan.layout.page_size.0;
+            let page_size = self.core.plan.layout.page_size.0;
             let left = parts(&request, page_size) - first_part;
             let count = left.min(room);
             self.writes.buffer.reserve(count);
@@ -107,15 +107,15 @@ impl<P: Probe> Device<P> {
                 .map(|index| part(&request, page_size, index))
                 .map(|(_, from, to)| u64::from(to - from))
                 .sum();
-            let service = self.plan.link.time_for(Bytes(bytes));
-            let time = self.host.link_in.serve(self.now, service);
+            let service = self.core.plan.link.time_for(Bytes(bytes));
+            let time = self.host.link_in.serve(self.core.now, service);
             self.tell_service(Server::LinkIn, service, time);
             if P::EXPLAINS {
                 let id = self.host.commands[command].id;
-                self.probe.explain(self.now, Event::Received { request: id, from: self.now, to: time });
+                self.core.probe.explain(self.core.now, Event::Received { request: id, from: self.core.now, to: time });
             }
             if self.writes.arrivals.is_empty() {
-                self.agenda.set(self.slots.write_arrivals, time);
+                self.core.agenda.set(self.core.slots.write_arrivals, time);
             }
             self.writes.arrivals.push_back(WriteArrival { time, command, first_part, count });
             if count == left {
@@ -130,11 +130,12 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_write_data(&mut self) {
         let arrived = self.writes.arrivals.pop_front().expect("Invariant: the event is data under way");
         let next = self.writes.arrivals.front().map(|arriving| arriving.time);
-        self.schedule(self.slots.write_arrivals, next);
+        self.core.schedule(self.core.slots.write_arrivals, next);
         let (id, request) = (self.host.commands[arrived.command].id, self.host.commands[arrived.command].request);
-        let page_size = self.plan.layout.page_size.0;
+        let page_size = self.core.plan.layout.page_size.0;
         let mut bytes = 0;
-        let through = self.plan.config.buffer.mode == BufferMode::WriteThrough && self.life.read_only.is_none();
+        let through =
+            self.core.plan.config.buffer.mode == BufferMode::WriteThrough && self.core.life.read_only.is_none();
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);
@@ -145,13 +146,13 @@ impl<P: Probe> Device<P> {
         }
         let stored = self.through_dram(Bytes(bytes));
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Stored { request: id, at: stored });
+            self.core.probe.explain(self.core.now, Event::Stored { request: id, at: stored });
         }
         if !through {
             let entry = &mut self.host.commands[arrived.command];
             entry.remaining -= arrived.count;
             if entry.remaining == 0 {
-                self.acknowledge(arrived.command, stored + self.plan.config.host.t_complete);
+                self.acknowledge(arrived.command, stored + self.core.plan.config.host.t_complete);
             }
         }
         self.destage();
@@ -165,7 +166,7 @@ impl<P: Probe> Device<P> {
             Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
                 self.writes.buffer.merge(slot, sectors);
                 self.writes.buffer.unreserve();
-                self.counters.merged_writes += 1;
+                self.core.counters.merged_writes += 1;
                 (slot, None)
             }
             // The older data is on its way to flash and all here: the new slot starts as a copy of it.
@@ -180,7 +181,7 @@ impl<P: Probe> Device<P> {
         };
         self.writes.buffer[slot].host_bytes += u64::from(bytes);
         self.ftl.set(lpn, Location::Buffer(slot));
-        self.probe.buffered(self.now, id, lpn, slot, over);
+        self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
     }
 
@@ -193,13 +194,13 @@ impl<P: Probe> Device<P> {
     /// The program of a slot's page.
     fn program_op(&self, slot: SlotId) -> PageOp {
         let lpn = self.writes.buffer[slot].lpn;
-        let (die, plane) = self.plan.layout.die_of(self.ftl.plane_of(lpn));
+        let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
         PageOp {
             next: None,
             owner: Owner::Slot(slot),
             lpn,
             ppn: Ppn(0),
-            bus_bytes: self.plan.layout.page_size.0 as u32,
+            bus_bytes: self.core.plan.layout.page_size.0 as u32,
             host_bytes: 0,
             die,
             plane,
@@ -248,10 +249,10 @@ impl<P: Probe> Device<P> {
         self.writes.buffer[slot].state = SlotState::ReadModifyWrite;
         self.writes.progress += 1;
         let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
-        let sector = (self.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
+        let sector = (self.core.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
         let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
         let bus_bytes = self.read_transfer(from, to);
-        self.counters.fill_reads += 1;
+        self.core.counters.fill_reads += 1;
         self.queue_read(Class::InternalRead, Owner::Slot(slot), self.writes.buffer[slot].lpn, under, (bus_bytes, 0));
     }
 
@@ -272,7 +273,7 @@ impl<P: Probe> Device<P> {
         self.writes.buffer.start_flushing(slot);
         let mut op = self.program_op(slot);
         op.seq = self.flash.number();
-        if self.plan.config.ftl.streams > 2 {
+        if self.core.plan.config.ftl.streams > 2 {
             let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < write_class::RELOCATED);
             let young =
                 self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
@@ -291,7 +292,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn place_program(&mut self, op: OpId) {
         let pool = usize::from(self.flash.ops[op].write_class);
         self.flash().one_more_waits();
-        match self.plan.config.ftl.placement {
+        match self.core.plan.config.ftl.placement {
             Placement::Static => self.flash().queue_program(op),
             Placement::Dynamic => self.writes.pools[pool].push(&mut self.flash.ops, op),
         }
@@ -307,14 +308,14 @@ impl<P: Probe> Device<P> {
     }
 
     fn dispatch_pool(&mut self, write_class: usize) {
-        let layout = self.plan.layout;
-        let planes = match self.plan.programs {
+        let layout = self.core.plan.layout;
+        let planes = match self.core.plan.programs {
             nand::PlanePrograms::Single => 1,
             nand::PlanePrograms::Lockstep => layout.planes_per_die,
         };
-        let whole = planes * self.plan.unit_pages;
+        let whole = planes * self.core.plan.unit_pages;
         // Whole wordlines wait for a command's worth of pages; single pages go as soon as a die is free.
-        let enough = if self.plan.unit_pages == 1 || self.writes.draining() { 1 } else { whole };
+        let enough = if self.core.plan.unit_pages == 1 || self.writes.draining() { 1 } else { whole };
         while self.writes.pools[write_class].len >= enough
             && let Some(die) = self.next_pool_die(write_class)
         {
@@ -336,8 +337,8 @@ impl<P: Probe> Device<P> {
     /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
     /// they can still be collected.
     fn open_planes(&self, die: usize, write_class: usize) -> impl Iterator<Item = u8> {
-        let layout = self.plan.layout;
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let layout = self.core.plan.layout;
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(nand::DieId(die as u16), *plane);
             self.ftl.blocks.room(plane, stream, false) && self.stays_collectable(plane)
@@ -347,15 +348,15 @@ impl<P: Probe> Device<P> {
     /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected.
     pub(super) fn stays_collectable(&self, plane: nand::PlaneId) -> bool {
         let retired = self.ftl.blocks.in_service(plane).1;
-        self.ftl.blocks.live(plane) + retired * self.plan.layout.pages < self.plan.space.live_limit
+        self.ftl.blocks.live(plane) + retired * self.core.plan.layout.pages < self.core.plan.space.live_limit
     }
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
     /// that lag behind catch up alone, so that afterwards all of them go together again.
     fn give_pages(&mut self, die: usize, write_class: usize, pages: u32) {
-        let layout = self.plan.layout;
+        let layout = self.core.plan.layout;
         let id = nand::DieId(die as u16);
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(id, plane), stream);
         let most = self.open_planes(die, write_class).map(taken).max().unwrap_or(0);
         // Only the place in the block matters.
@@ -367,12 +368,12 @@ impl<P: Probe> Device<P> {
             lagging[count] = plane;
             count += 1;
         }
-        let pages = pages.min(count as u32 * self.plan.unit_pages);
+        let pages = pages.min(count as u32 * self.core.plan.unit_pages);
         for index in 0..pages {
             let op = self.writes.pools[write_class]
                 .pop(&mut self.flash.ops)
                 .expect("Invariant: no more is taken than the pool has");
-            let plane = lagging[(index / self.plan.unit_pages) as usize];
+            let plane = lagging[(index / self.core.plan.unit_pages) as usize];
             (self.flash.ops[op].die, self.flash.ops[op].plane) = (id, plane);
             self.flash().queue_program(op);
         }
@@ -418,8 +419,8 @@ impl<P: Probe> Device<P> {
     pub(super) fn programmed(&mut self, id: OpId, slot: SlotId) {
         let PageOp { lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
-        self.probe.programmed(self.now, lpn, slot, ppn);
-        self.counters.user_pages_programmed += 1;
+        self.core.probe.programmed(self.core.now, lpn, slot, ppn);
+        self.core.counters.user_pages_programmed += 1;
         if self.writes.buffer[slot].outdated {
             self.mark_stale(ppn);
         } else {
@@ -446,7 +447,7 @@ impl<P: Probe> Device<P> {
     /// Counts what the host wrote into a slot as having left the buffer, once.
     #[inline]
     pub(super) fn settle(&mut self, slot: SlotId) {
-        self.counters.bytes_settled += std::mem::take(&mut self.writes.buffer[slot].host_bytes);
+        self.core.counters.bytes_settled += std::mem::take(&mut self.writes.buffer[slot].host_bytes);
     }
 
     /// Commands need not wait for a slot any more: its data is on flash, or they are refused.
@@ -461,7 +462,7 @@ impl<P: Probe> Device<P> {
             if entry.remaining == 0 {
                 self.writes.flushing -= u32::from(entry.request.op == Op::Flush);
                 self.flash.flush_units = self.writes.draining();
-                self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+                self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
             }
             waiters = next;
         }
@@ -470,7 +471,7 @@ impl<P: Probe> Device<P> {
     /// A command is refused.
     pub(super) fn refuse(&mut self, command: CommandId) {
         self.host.commands[command].refused = true;
-        self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+        self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
     }
 
     /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;
@@ -478,7 +479,7 @@ impl<P: Probe> Device<P> {
     #[cold]
     pub(super) fn refuse_writes(&mut self) {
         self.writes.pages_wanted = 0;
-        let page_size = self.plan.layout.page_size.0;
+        let page_size = self.core.plan.layout.page_size.0;
         for command in std::mem::take(&mut self.writes.queue) {
             let entry = &mut self.host.commands[command];
             let left = parts(&entry.request, page_size) - entry.next_part;
@@ -498,7 +499,7 @@ impl<P: Probe> Device<P> {
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
         self.ftl.blocks.invalidate(ppn);
-        let plane = self.plan.layout.plane_of(ppn);
+        let plane = self.core.plan.layout.plane_of(ppn);
         self.page_lost(plane);
     }
 

@@ -83,7 +83,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn schedule_bus(&mut self, index: usize, event: Option<Time>) {
         if self.flash.channels[index].event != event {
             self.flash.channels[index].event = event;
-            self.schedule(self.slots.bus + index, event);
+            self.core.schedule(self.core.slots.bus + index, event);
         }
     }
 
@@ -101,13 +101,13 @@ impl<P: Probe> FlashAt<'_, P> {
     /// here; what a die starts is the caller's to carry out.
     pub fn next_grant(&mut self, index: usize) -> Option<Grant> {
         loop {
-            let ecc_buffer = self.plan.config.ecc.buffer;
+            let ecc_buffer = self.core.plan.config.ecc.buffer;
             let channel = &mut self.flash.channels[index];
             let waiting = !channel.out.is_empty();
             let out_ready = waiting && channel.ecc.reserved < ecc_buffer;
             let wanted = channel.wants_command | channel.wants_data != 0 || out_ready;
             // A page that arrives at this very moment has the bus until its event is played.
-            if channel.free_at > self.now || channel.transfer_out.is_some() {
+            if channel.free_at > self.core.now || channel.transfer_out.is_some() {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
                 let event = (channel.transfer_out.is_some() || wanted || waiting).then_some(channel.free_at);
                 self.schedule_bus(index, event);
@@ -157,25 +157,25 @@ impl<P: Probe> FlashAt<'_, P> {
         let channel = &mut self.flash.channels[index];
         let op = channel.out.pop(&mut self.flash.ops).expect("Invariant: a page waits to leave");
         let bytes = self.flash.ops[op].bus_bytes;
-        let end = self.now + self.plan.t_dma(bytes);
+        let end = self.core.now + self.core.plan.t_dma(bytes);
         channel.transfer_out = Some(op);
         channel.free_at = end;
         let corrected = self.flash.ops[op].sense.fate == Fate::Corrected;
         let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
         channel.ecc.reserved += 1;
         self.bus_enters(index, cause, Some((end, channel::IDLE)));
-        self.counters.uncorrectable_transfers += u64::from(!corrected);
-        self.counters.bytes_read += u64::from(bytes);
+        self.core.counters.uncorrectable_transfers += u64::from(!corrected);
+        self.core.counters.bytes_read += u64::from(bytes);
         if P::EXPLAINS {
             let (part, attempt) = (self.flash.ops[op].seq, self.flash.ops[op].sense.attempt);
-            self.probe.explain(self.now, Event::Leaves { part, attempt, end, channel: index as u16 });
+            self.core.probe.explain(self.core.now, Event::Leaves { part, attempt, end, channel: index as u16 });
         }
     }
 
     /// Occupies the bus from now on; returns the end.
     #[inline]
     pub fn occupy(&mut self, channel: usize, span: units::Span, cause: usize) -> Time {
-        let end = self.now + span;
+        let end = self.core.now + span;
         self.flash.channels[channel].free_at = end;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         end
@@ -186,11 +186,11 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn bus_enters(&mut self, channel: usize, cause: usize, until: Option<(Time, usize)>) {
         let meter = &mut self.flash.channels[channel].meter;
         match until {
-            None => meter.enter(self.now, cause),
-            Some((end, next)) => meter.enter_until(self.now, cause, end, next),
+            None => meter.enter(self.core.now, cause),
+            Some((end, next)) => meter.enter_until(self.core.now, cause, end, next),
         }
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Bus { channel: channel as u16, cause, until });
+            self.core.probe.explain(self.core.now, Event::Bus { channel: channel as u16, cause, until });
         }
     }
 

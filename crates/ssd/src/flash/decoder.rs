@@ -61,13 +61,13 @@ impl<P: Probe> FlashAt<'_, P> {
                 return self.flash.ops.release(op);
             }
             // The sentinel's cells hold a known pattern: there is nothing to decode.
-            self.counters.sentinel_bytes += u64::from(self.flash.ops[op].bus_bytes);
+            self.core.counters.sentinel_bytes += u64::from(self.flash.ops[op].bus_bytes);
             let read = self.corrected(op);
             debug_assert!(read.is_none(), "Invariant: the page is read after its sentinel cells");
             return;
         }
         let ecc = &mut self.flash.channels[channel].ecc;
-        if (ecc.decoding.len() as u32) < self.plan.config.ecc.decoders {
+        if (ecc.decoding.len() as u32) < self.core.plan.config.ecc.decoders {
             self.start_decoding(channel, op);
         } else {
             ecc.waiting.push_back(op);
@@ -76,22 +76,22 @@ impl<P: Probe> FlashAt<'_, P> {
 
     pub(super) fn start_decoding(&mut self, channel: usize, op: OpId) {
         let t_decode = match self.flash.outcomes {
-            None => self.plan.config.ecc.t_decode,
+            None => self.core.plan.config.ecc.t_decode,
             Some(_) => Span(self.flash.ops[op].sense.decoding.into()),
         };
-        let end = self.now + t_decode;
+        let end = self.core.now + t_decode;
         let ecc = &mut self.flash.channels[channel].ecc;
         // The first to finish first; at the same time the first that began.
         let place = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
         ecc.decoding.insert(place, (end, op));
         ecc.busy += t_decode;
         if place == 0 {
-            self.agenda.set(channel, end);
+            self.core.agenda.set(channel, end);
         }
         if P::EXPLAINS {
             let PageOp { seq: part, sense, ppn, .. } = self.flash.ops[op];
             let event = Event::Decodes { part, attempt: sense.attempt, end, channel: channel as u16, ppn };
-            self.probe.explain(self.now, event);
+            self.core.probe.explain(self.core.now, event);
         }
     }
 
@@ -109,7 +109,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops.release(next);
         }
         let next = self.flash.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
-        self.schedule(channel, next);
+        self.core.schedule(channel, next);
         self.corrected(op).map(|corrected| (op, corrected))
     }
 }

@@ -318,7 +318,7 @@ impl<P: Probe> FlashAt<'_, P> {
     #[inline]
     pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
         self.ftl.blocks.prefetch(ppn);
-        let (die, plane) = self.plan.layout.die_of(self.plan.layout.plane_of(ppn));
+        let (die, plane) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(ppn));
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;
         let op = PageOp {
@@ -352,10 +352,10 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Counts the pages of host data that wait for their program, and keeps the order that goes with their number.
     pub fn count_waiting(&mut self, programs: u32) {
         self.flash.programs_waiting = programs;
-        let full = self.plan.config.schedule.write_queue.is_some_and(|most| programs >= most);
+        let full = self.core.plan.config.schedule.write_queue.is_some_and(|most| programs >= most);
         if full != self.flash.write_queue_full {
             self.flash.write_queue_full = full;
-            self.flash.ranks = ranks(&self.plan.config, full);
+            self.flash.ranks = ranks(&self.core.plan.config, full);
             self.flash.rank_masks = rank_masks(&self.flash.ranks);
             (0..self.flash.dies.len() as u16).for_each(|die| self.mark_dirty(DieId(die)));
         }
@@ -366,8 +366,8 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn waits(&mut self, op: OpId) {
         let PageOp { owner, seq, sense, die, .. } = self.flash.ops[op];
         if P::EXPLAINS && matches!(owner, Owner::Host(_)) {
-            let spent = self.flash.dies[usize::from(die.0)].spent(self.now);
-            self.probe.explain(self.now, Event::Waits { part: seq, attempt: sense.attempt, spent });
+            let spent = self.flash.dies[usize::from(die.0)].spent(self.core.now);
+            self.core.probe.explain(self.core.now, Event::Waits { part: seq, attempt: sense.attempt, spent });
         }
     }
 
@@ -405,7 +405,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Brings a die's event, its meter and its wish for the bus up to date.
     pub fn reschedule(&mut self, die: usize) {
-        if self.plan.suspends {
+        if self.core.plan.suspends {
             self.try_resume(die);
             self.consider_suspension(die);
         }
@@ -417,7 +417,7 @@ impl<P: Probe> FlashAt<'_, P> {
             Pick::Program(_) | Pick::Resume => BusRequest::Data,
         };
         self.request_bus(die, choice);
-        if self.plan.config.gc.idle.is_some() {
+        if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
         let state = &self.flash.dies[die];
@@ -437,7 +437,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         if self.flash.dies[die].event != next {
             self.flash.dies[die].event = next;
-            self.schedule(self.slots.die + die, next);
+            self.core.schedule(self.core.slots.die + die, next);
         }
     }
 
@@ -457,7 +457,7 @@ impl<P: Probe> FlashAt<'_, P> {
             None
         };
         let wait = wait.map_or(0, |wait| wait + 1 - die::CAUSES.len());
-        self.flash.dies[die].waits.enter(self.now, wait);
+        self.flash.dies[die].waits.enter(self.core.now, wait);
     }
 
     /// Starts or stops the clock of background collection.
@@ -466,8 +466,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let registers = state.page_full | state.cache_full;
         let idle = state.array_idle() && state.ready == 0 && registers | state.reserved.planes == 0;
         let until = match state.idle_until {
-            _ if !idle || !self.relocator.wants_background(DieId(die as u16), self.plan, self.ftl) => None,
-            None => self.plan.config.gc.idle.map(|idle| self.now + idle),
+            _ if !idle || !self.relocator.wants_background(DieId(die as u16), &self.core.plan, self.ftl) => None,
+            None => self.core.plan.config.gc.idle.map(|idle| self.core.now + idle),
             running => running,
         };
         self.flash.dies[die].idle_until = until;
@@ -475,13 +475,13 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Senses pages; whether one of them is the host's.
     pub(super) fn start_sense(&mut self, die: usize, lead: usize) -> bool {
-        let layout = self.plan.layout;
+        let layout = self.core.plan.layout;
         let state = &self.flash.dies[die];
         let place = layout.page_of(self.flash.ops[state.queues[lead].first()].ppn);
         let mut joined = [usize::MAX; PLANES];
         let mut count = 1;
         joined[0] = lead;
-        if self.plan.reads == PlaneReads::Lockstep {
+        if self.core.plan.reads == PlaneReads::Lockstep {
             let first = self.flash.ops[state.queues[lead].first()].sense;
             // A suspended die senses for users alone.
             let queues = if state.suspended.is_some() { suspend::USER_READS } else { READS };
@@ -499,13 +499,13 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         let channel = usize::from(state.channel);
-        let mut start = self.occupy(channel, self.plan.t_command * count as u64, channel::COMMAND);
+        let mut start = self.occupy(channel, self.core.plan.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
         for queue in &joined[..count] {
             let id = self.flash.dies[die].queues[*queue].first();
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.plan.timings.read(&layout, self.flash.ops[id].ppn));
+                t_read = t_read.max(self.core.plan.timings.read(&layout, self.flash.ops[id].ppn));
                 continue;
             }
             if !self.flash.ops[id].sense.is_retry() {
@@ -522,8 +522,8 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense.took = took.0 as u32;
         }
         let first = self.flash.ops[self.flash.dies[die].queues[lead].first()].sense;
-        if self.flash.outcomes.is_some() && self.plan.config.read.predictor.looks_on_die(first.is_repeat()) {
-            self.counters.predicting_ns += self.plan.config.read.t_pred.0;
+        if self.flash.outcomes.is_some() && self.core.plan.config.read.predictor.looks_on_die(first.is_repeat()) {
+            self.core.counters.predicting_ns += self.core.plan.config.read.t_pred.0;
         }
         if shorter != u32::MAX {
             start = start + self.set_timing(die, shorter);
@@ -541,11 +541,11 @@ impl<P: Probe> FlashAt<'_, P> {
             state.sensed_at[plane] = end;
             if P::EXPLAINS {
                 let PageOp { seq: part, ppn, sense, .. } = self.flash.ops[op];
-                let (attempt, spent, what) = (sense.attempt, state.spent(self.now), self.flash.ops[op].purpose());
+                let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[op].purpose());
                 let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what };
-                self.probe.explain(self.now, event);
+                self.core.probe.explain(self.core.now, event);
             }
-            self.probe.sense(start, end, DieId(die as u16), self.flash.ops[op].ppn);
+            self.core.probe.sense(start, end, DieId(die as u16), self.flash.ops[op].ppn);
         }
         joined[..count].iter().any(|queue| suspend::USER_READS >> queue & 1 != 0)
     }
@@ -555,23 +555,25 @@ impl<P: Probe> FlashAt<'_, P> {
     /// pages that it copies back.
     pub(super) fn gather(&mut self, die: usize, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         for plane in planes(set) {
-            let physical = self.plan.layout.plane(DieId(die as u16), plane as u8);
+            let physical = self.core.plan.layout.plane(DieId(die as u16), plane as u8);
             let queue = program_queue(write_class, plane);
             let mut here = Span::ZERO;
-            for _ in 0..self.plan.unit_pages {
+            for _ in 0..self.core.plan.unit_pages {
                 pages += 1;
                 let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
-                    self.ftl.blocks.take_page(physical, stream, None, self.now);
-                    self.counters.pages_padded += 1;
+                    self.ftl.blocks.take_page(physical, stream, None, self.core.now);
+                    self.core.counters.pages_padded += 1;
                     continue;
                 };
                 self.flash.ops[op].ppn =
-                    self.ftl.blocks.take_page(physical, stream, Some(self.flash.ops[op].lpn), self.now);
+                    self.ftl.blocks.take_page(physical, stream, Some(self.flash.ops[op].lpn), self.core.now);
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
-                    Owner::Relocation(source) if copyback => here += self.plan.timings.read(&self.plan.layout, source),
+                    Owner::Relocation(source) if copyback => {
+                        here += self.core.plan.timings.read(&self.core.plan.layout, source)
+                    }
                     _ => {}
                 }
                 ops.push(&mut self.flash.ops, op);
@@ -594,8 +596,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let Some(lives) = &self.ftl.wear else { return factor };
         let mut next = Some(program.ops);
         while let Some(op) = next {
-            let Address { plane, block, .. } = self.plan.layout.unpack(self.flash.ops[op].ppn);
-            let pec = self.ftl.blocks.cycles(plane, block, &self.plan);
+            let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn);
+            let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
             factor = factor.max(lives.eraser().scheme.voltage.program_factor(pec));
             next = self.flash.ops[op].next;
         }
@@ -604,10 +606,11 @@ impl<P: Probe> FlashAt<'_, P> {
 
     #[inline]
     pub(super) fn run_program(&mut self, die: usize, program: Program) {
-        let start = program.ready.max(self.now);
+        let start = program.ready.max(self.core.now);
         let factor = self.program_factor(program);
-        let t_prog = suspend::slower(self.plan.timings.program, factor);
-        let phases = self.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
+        let t_prog = suspend::slower(self.core.plan.timings.program, factor);
+        let phases =
+            self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
         let state = &mut self.flash.dies[die];
         state.phases = phases;
@@ -617,10 +620,10 @@ impl<P: Probe> FlashAt<'_, P> {
         self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
         if P::EXPLAINS {
             let (pages, what) =
-                (self.plan.unit_pages * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
-            self.probe.explain(self.now, Event::Programs { pages, what });
+                (self.core.plan.unit_pages * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
+            self.core.probe.explain(self.core.now, Event::Programs { pages, what });
         }
-        self.probe.program(start, end, DieId(die as u16), program.planes);
+        self.core.probe.program(start, end, DieId(die as u16), program.planes);
         self.tell_phases(die);
     }
 
@@ -629,11 +632,11 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn die_enters(&mut self, die: usize, cause: usize, until: Option<(Time, usize)>) {
         let meter = &mut self.flash.dies[die].meter;
         match until {
-            None => meter.enter(self.now, cause),
-            Some((end, next)) => meter.enter_until(self.now, cause, end, next),
+            None => meter.enter(self.core.now, cause),
+            Some((end, next)) => meter.enter_until(self.core.now, cause, end, next),
         }
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Die { die: DieId(die as u16), cause, until });
+            self.core.probe.explain(self.core.now, Event::Die { die: DieId(die as u16), cause, until });
         }
     }
 
@@ -646,7 +649,7 @@ impl<P: Probe> FlashAt<'_, P> {
             // The die was reset, or its timing set back.
             return self.release_plane(die, plane);
         };
-        self.counters.senses += 1;
+        self.core.counters.senses += 1;
         if self.flash.ops[op].sense.fate == Fate::Cancelled {
             return self.flash.ops.release(op);
         }
@@ -655,13 +658,13 @@ impl<P: Probe> FlashAt<'_, P> {
         {
             let state = &mut self.flash.dies[die];
             state.sensing |= bit;
-            state.sensed_at[plane] = self.now + longer;
+            state.sensed_at[plane] = self.core.now + longer;
             return;
         }
         let state = &mut self.flash.dies[die];
         let retry = self.flash.ops[op].sense.is_retry();
         // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = self.plan.config.chip.cache_read || self.plan.config.read.pipeline.speculates(retry);
+        let caches = self.core.plan.config.chip.cache_read || self.core.plan.config.read.pipeline.speculates(retry);
         let caches = caches && state.loaded.is_none();
         if caches && state.cache_full & bit == 0 {
             state.cache_full |= bit;
@@ -696,10 +699,10 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Keeps the other dies of a chip from working while this one does: they take their wishes back.
     pub(super) fn take_chip(&mut self, die: usize) {
-        if self.plan.config.bus.die_interleaving || self.flash.dies[die].array_idle() {
+        if self.core.plan.config.bus.die_interleaving || self.flash.dies[die].array_idle() {
             return;
         }
-        let per_chip = self.plan.layout.dies_per_chip as usize;
+        let per_chip = self.core.plan.layout.dies_per_chip as usize;
         let chip = die / per_chip;
         if usize::from(self.flash.chip_owner[chip]) != die {
             self.flash.chip_owner[chip] = die as u16;
@@ -715,10 +718,10 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Lets the other dies of a chip work when this one has stopped.
     pub(super) fn release_chip(&mut self, die: usize) {
-        if self.plan.config.bus.die_interleaving || !self.flash.dies[die].array_idle() {
+        if self.core.plan.config.bus.die_interleaving || !self.flash.dies[die].array_idle() {
             return;
         }
-        let per_chip = self.plan.layout.dies_per_chip as usize;
+        let per_chip = self.core.plan.layout.dies_per_chip as usize;
         let chip = die / per_chip;
         if usize::from(self.flash.chip_owner[chip]) == die {
             self.flash.chip_owner[chip] = u16::MAX;
@@ -731,13 +734,13 @@ impl<P: Probe> FlashAt<'_, P> {
     /// What in the array of a die has ended now, if anything has but senses.
     pub fn array_event(&mut self, die: usize) -> Option<Ended> {
         let state = &mut self.flash.dies[die];
-        state.pulses_begin = state.pulses_begin.filter(|at| *at > self.now);
-        if state.suspend_pending.is_some_and(|at| at <= self.now) {
+        state.pulses_begin = state.pulses_begin.filter(|at| *at > self.core.now);
+        if state.suspend_pending.is_some_and(|at| at <= self.core.now) {
             self.suspended(die);
         }
-        let (active, _) = self.flash.dies[die].active.filter(|(_, end)| *end <= self.now)?;
+        let (active, _) = self.flash.dies[die].active.filter(|(_, end)| *end <= self.core.now)?;
         self.flash.dies[die].active = None;
-        self.counters.operations += 1;
+        self.core.counters.operations += 1;
         self.count_suspended(die, active);
         Some(match active {
             Active::Program(program) => {
@@ -760,7 +763,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The senses of a die that end now.
     pub fn senses_ended(&mut self, die: usize) {
         for plane in planes(self.flash.dies[die].sensing) {
-            if self.flash.dies[die].sensed_at[plane] <= self.now {
+            if self.flash.dies[die].sensed_at[plane] <= self.core.now {
                 self.sensed(die, plane);
             }
         }
@@ -768,7 +771,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Whether a die has been idle for as long as background collection waits.
     pub fn idle_elapsed(&mut self, die: usize) -> bool {
-        let elapsed = self.flash.dies[die].idle_until.is_some_and(|until| until <= self.now);
+        let elapsed = self.flash.dies[die].idle_until.is_some_and(|until| until <= self.core.now);
         if elapsed {
             self.flash.dies[die].idle_until = None;
         }
@@ -795,16 +798,16 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn load_program(&mut self, die: usize, lead: usize, set: u8) -> (OpId, bool) {
         let copyback = self.view().copies_back(lead);
         let (ops, pages, sensing) = self.gather(die, set, write_class_of(lead), copyback);
-        let commands = self.plan.t_command * u64::from(set.count_ones());
+        let commands = self.core.plan.t_command * u64::from(set.count_ones());
         let channel = usize::from(self.flash.dies[die].channel);
         let ready = if copyback {
-            self.counters.pages_copied_back += pages;
+            self.core.counters.pages_copied_back += pages;
             // A command to sense and one to program.
             self.occupy(channel, commands * 2, channel::COMMAND)
         } else {
-            self.counters.pages_transferred_in += pages;
-            let page = self.plan.layout.page_size.0 as u32;
-            self.occupy(channel, commands + self.plan.t_dma(page) * pages, channel::WRITE_DATA)
+            self.core.counters.pages_transferred_in += pages;
+            let page = self.core.plan.layout.page_size.0 as u32;
+            self.occupy(channel, commands + self.core.plan.t_dma(page) * pages, channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing };
         let of_host = HOST_PROGRAMS >> lead & 1 != 0;

@@ -15,9 +15,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let mut ops = None;
         let mut set = 0;
         let row = ERASE_ROW * PLANES;
-        for plane in 0..self.plan.layout.planes_per_die as usize {
+        for plane in 0..self.core.plan.layout.planes_per_die as usize {
             let queue = row + plane;
-            let along = self.plan.programs == PlanePrograms::Lockstep
+            let along = self.core.plan.programs == PlanePrograms::Lockstep
                 && self.flash.dies[die].ready >> queue & 1 != 0
                 && self.view().may_erase(die, queue);
             if queue == lead || along {
@@ -37,15 +37,15 @@ impl<P: Probe> FlashAt<'_, P> {
 
     pub(super) fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
         let channel = usize::from(self.flash.dies[die].channel);
-        let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
+        let start = self.occupy(channel, self.core.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
         let phases = self.erase_phases(die, erase);
-        let end = start + phases.as_ref().map_or(self.plan.timings.erase, Phases::total);
+        let end = start + phases.as_ref().map_or(self.core.plan.timings.erase, Phases::total);
         let state = &mut self.flash.dies[die];
         state.phases = phases;
         state.active = Some((erase, end));
         state.work = Work { reads_in_progress: start, runs_from: start, ..Work::default() };
         self.die_enters(die, die::ERASE, None);
-        self.probe.erase(start, end, DieId(die as u16), set);
+        self.core.probe.erase(start, end, DieId(die as u16), set);
         self.tell_phases(die);
     }
 
@@ -60,22 +60,22 @@ impl<P: Probe> FlashAt<'_, P> {
             Active::Erase(first) => {
                 let mut next = Some(first);
                 while let Some(op) = next {
-                    let Address { plane, block, .. } = self.plan.layout.unpack(self.flash.ops[op].ppn);
+                    let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn);
                     (blocks[count], next, count) = ((plane.0, block), self.flash.ops[op].next, count + 1);
                 }
             }
             Active::EraseOpened(write_class, set) => {
-                let stream = usize::from(self.plan.space.stream[write_class]);
+                let stream = usize::from(self.core.plan.space.stream[write_class]);
                 for plane in planes(set) {
-                    let plane = self.plan.layout.plane(DieId(die as u16), plane as u8);
+                    let plane = self.core.plan.layout.plane(DieId(die as u16), plane as u8);
                     (blocks[count], count) = ((plane.0, self.ftl.blocks.open_block(plane, stream)), count + 1);
                 }
             }
             Active::Program(_) => {}
         }
         for (plane, block) in &blocks[..count] {
-            let erase = self.ftl.erase(PlaneId(*plane), *block, &self.plan)?;
-            let counters = &mut self.counters;
+            let erase = self.ftl.erase(PlaneId(*plane), *block, &self.core.plan)?;
+            let counters = &mut self.core.counters;
             counters.pulsed_erases += 1;
             counters.erase_loops += u64::from(erase.loops);
             counters.erases_exhausted += u64::from(erase.exhausted);

@@ -32,15 +32,15 @@ use std::collections::HashMap;
 use nand::DieId;
 use nand::model::outcomes::Outcomes;
 use schemes::Class;
-use units::{Stream, Time};
+use units::Stream;
 
-use crate::agenda::Agenda;
 use crate::arena::Arena;
 use crate::config::{BufferMode, Plan};
-use crate::device::{DriveLife, Relocator, Slots};
+use crate::core::Core;
+use crate::device::Relocator;
 use crate::ftl::Ftl;
 use crate::probe::Probe;
-use crate::stats::{Counters, Steps};
+use crate::stats::Steps;
 use bus::Channel;
 use die::DieState;
 use op::Ops;
@@ -154,15 +154,9 @@ impl Flash {
 /// The flash at a moment: its state, and what the layers above lend it.
 pub(crate) struct FlashAt<'a, P: Probe> {
     pub flash: &'a mut Flash,
-    pub now: Time,
-    pub plan: &'a Plan,
-    pub agenda: &'a mut Agenda,
-    pub slots: Slots,
+    pub core: &'a mut Core<P>,
     pub ftl: &'a mut Ftl,
     pub relocator: &'a Relocator,
-    pub life: &'a mut DriveLife,
-    pub counters: &'a mut Counters,
-    pub probe: &'a mut P,
 }
 
 /// What decisions are made from: nothing changes through it.
@@ -218,20 +212,17 @@ impl<P: Probe> FlashAt<'_, P> {
     /// What decisions are made from.
     #[inline]
     pub fn view(&self) -> FlashView<'_> {
-        FlashView { flash: self.flash, plan: self.plan, ftl: self.ftl, read_only: self.life.read_only.is_some() }
-    }
-
-    #[inline]
-    fn schedule(&mut self, slot: usize, time: Option<Time>) {
-        match time {
-            Some(time) => self.agenda.set(slot, time),
-            None => self.agenda.clear(slot),
+        FlashView {
+            flash: self.flash,
+            plan: &self.core.plan,
+            ftl: self.ftl,
+            read_only: self.core.life.read_only.is_some(),
         }
     }
 
     /// The planes of a program command that failed.
     pub fn failed_programs(&mut self, set: u8) -> u8 {
-        let share = self.plan.config.wear.program_fail.0;
+        let share = self.core.plan.config.wear.program_fail.0;
         if share == 0.0 {
             return 0;
         }

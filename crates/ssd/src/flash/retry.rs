@@ -102,12 +102,12 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// What a die senses for first: the reference where the read begins.
     pub fn first_sense(&mut self, id: OpId) -> Sense {
-        if !self.plan.config.read.start.tracks() {
+        if !self.core.plan.config.read.start.tracks() {
             return Sense::FIRST;
         }
         let Some(place) = self.similar(id) else { return Sense::FIRST };
         let last = self.flash.tracked.get(&place).copied();
-        let read = &self.plan.config.read;
+        let read = &self.core.plan.config.read;
         let step = read.start.step(last, read.next.walks());
         Sense { v_ref: ReadReference::Step(step), start: step, ..Sense::FIRST }
     }
@@ -119,41 +119,41 @@ impl<P: Probe> FlashAt<'_, P> {
         let (block, page) = self.place_of(id);
         let outcomes = self.flash.outcomes.as_ref()?;
         let (layer, layers) = outcomes.layer(page);
-        let group = match self.plan.config.read.tracking {
+        let group = match self.core.plan.config.read.tracking {
             Tracking::Age => u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0),
             Tracking::Block => block,
         };
-        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.plan.layout.page_type(ppn)))
+        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn)))
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
     pub fn sense_time(&mut self, id: OpId) -> (Span, u32) {
         let sense = self.flash.ops[id].sense;
         let (once, less) = self.sense_once(id);
-        let read = &self.plan.config.read;
+        let read = &self.core.plan.config.read;
         let all = once * u64::from(read.next.senses(sense.v_ref, sense.on_die_retry));
         (if read.predictor.looks_on_die(sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
     pub(super) fn sense_once(&mut self, id: OpId) -> (Span, u32) {
         let PageOp { ppn, sense, .. } = self.flash.ops[id];
-        let layout = self.plan.layout;
-        let full = self.plan.timings.read(&layout, ppn);
+        let layout = self.core.plan.layout;
+        let full = self.core.plan.timings.read(&layout, ppn);
         let kind = layout.page_type(ppn);
         if sense.v_ref == ReadReference::Sentinel {
             // One boundary.
             let senses =
-                self.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
+                self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
         }
-        if !self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
+        if !self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
             return (full, 0);
         }
         let conditions = self.conditions_of(id);
         let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec, conditions.retention));
-        let (Some(t_pre), senses) = (t_pre, self.plan.config.chip.senses.as_deref()) else { return (full, 0) };
-        let less = (self.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
-        (self.plan.timings.shorter(kind, senses, Span(less.into())), less)
+        let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
+        let less = (self.core.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
+        (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
@@ -163,8 +163,8 @@ impl<P: Probe> FlashAt<'_, P> {
             return Span::ZERO;
         }
         held.shorter = shorter;
-        self.counters.set_features += 1;
-        self.plan.config.chip.t_set
+        self.core.counters.set_features += 1;
+        self.core.plan.config.chip.t_set
     }
 
     /// A retry is sensed: its die is held.
@@ -188,14 +188,14 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = self.flash.ops[id];
         let outcomes = self.flash.outcomes.as_ref()?;
-        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.plan.layout.unpack(ppn).page));
+        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn).page));
         let next = |v_ref: ReadReference| {
-            self.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
+            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
         match next(sense.v_ref) {
             Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
-            None if self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) => {
+            None if self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) => {
                 next(ReadReference::Step(sense.start)).map(|v_ref| (v_ref, true))
             }
             None => None,
@@ -228,7 +228,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let op = self.flash.ops[id];
         // What the sentinel's cells say is not known before they are in the controller.
         let known = op.sense.v_ref != ReadReference::Sentinel;
-        if self.plan.config.read.pipeline.speculates(op.sense.is_retry())
+        if self.core.plan.config.read.pipeline.speculates(op.sense.is_retry())
             && known
             && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
         {
@@ -241,9 +241,9 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The conditions under which an operation reads its page.
     pub(super) fn conditions_of(&self, id: OpId) -> PageState {
         let PageOp { ppn, lpn, .. } = self.flash.ops[id];
-        let (conditions, cold, extra) = self.ftl.conditions(ppn, self.now, &self.plan);
-        let map = cold && lpn.0 >= self.plan.logical_pages;
-        let retention = if map { self.plan.config.age.map_retention } else { conditions.retention };
+        let (conditions, cold, extra) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
+        let map = cold && lpn.0 >= self.core.plan.logical_pages;
+        let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         PageState { pec: conditions.pec.0, retention, extra }
     }
 
@@ -268,12 +268,12 @@ impl<P: Probe> FlashAt<'_, P> {
             self.look_up(id);
         }
         let (corrected, predicted, decoding) = self.decoding_of(id);
-        let read = &self.plan.config.read;
+        let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor != Predictor::None && !sense.is_repeat() {
-            self.counters.predictions += 1;
-            self.counters.predicted_failures += u64::from(predicted);
-            self.counters.predictions_right += u64::from(predicted != corrected);
+            self.core.counters.predictions += 1;
+            self.core.counters.predicted_failures += u64::from(predicted);
+            self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, sense.is_repeat())
             && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
@@ -282,10 +282,12 @@ impl<P: Probe> FlashAt<'_, P> {
             let (took, _) = self.sense_time(id);
             self.flash.ops[id].sense.took += took.0 as u32;
             let PageOp { ppn, die, seq, sense, .. } = self.flash.ops[id];
-            let end = self.now + took;
-            self.probe.sense(self.now, end, die, ppn);
+            let end = self.core.now + took;
+            self.core.probe.sense(self.core.now, end, die, ppn);
             if P::EXPLAINS {
-                self.probe.explain(self.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn });
+                self.core
+                    .probe
+                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn });
             }
             return Some(took);
         }
@@ -300,12 +302,12 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
     pub(super) fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = self.flash.ops[id];
-        let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback);
+        let reduced = self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback);
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
-        let ecc = &self.plan.config.ecc;
+        let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
         let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| sense.is_repeat()));
-        let (corrected, mut predicted, usual) = match self.plan.code.clone() {
+        let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
                 let read = sense.read;
                 let corrected = match sense.v_ref {
@@ -330,7 +332,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
-        if let Some(accuracy) = self.plan.config.read.prediction_accuracy {
+        if let Some(accuracy) = self.core.plan.config.read.prediction_accuracy {
             let wrong = self.flash.draws.entity(seq).uniform(attempt) >= accuracy.0;
             predicted = !corrected ^ wrong;
         }
@@ -347,7 +349,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// An operation's block and page as the outcomes name them.
     pub(super) fn place_of(&self, id: OpId) -> (u64, u32) {
-        let Address { plane, block, page } = self.plan.layout.unpack(self.flash.ops[id].ppn);
+        let Address { plane, block, page } = self.core.plan.layout.unpack(self.flash.ops[id].ppn);
         (Archetypes::name(plane.0, block), page)
     }
 
@@ -364,11 +366,11 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let sense = self.flash.ops[id].sense;
         if sense.fate == Fate::Corrected {
-            self.counters.retry_steps += u64::from(sense.attempt);
-            self.counters.pages_retried += u64::from(sense.is_retry());
-            self.counters.reads_repeated += u64::from(sense.t_pre_fallback);
+            self.core.counters.retry_steps += u64::from(sense.attempt);
+            self.core.counters.pages_retried += u64::from(sense.is_retry());
+            self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
             self.flash.steps.record(sense.attempt.into());
-            if self.plan.config.read.start.tracks() {
+            if self.core.plan.config.read.start.tracks() {
                 self.track(id);
             }
             self.read_ended(id);
@@ -391,9 +393,9 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops.release(ended);
             return None;
         }
-        self.counters.retry_steps += u64::from(sense.attempt);
-        self.counters.pages_retried += u64::from(sense.is_retry());
-        self.counters.pages_unreadable += 1;
+        self.core.counters.retry_steps += u64::from(sense.attempt);
+        self.core.counters.pages_retried += u64::from(sense.is_retry());
+        self.core.counters.pages_unreadable += 1;
         self.flash.steps.record(sense.attempt.into());
         self.read_ended(id);
         Some(false)
@@ -448,15 +450,15 @@ impl<P: Probe> FlashAt<'_, P> {
         let state = &mut self.flash.dies[die];
         state.sensing |= 1 << plane;
         state.page_op[plane] = None;
-        state.sensed_at[plane] = self.now + reset + set;
-        let now = self.now;
+        state.sensed_at[plane] = self.core.now + reset + set;
+        let now = self.core.now;
         self.die_enters(die, crate::stats::die::READ, None);
         self.take_chip(die);
         let end = now + reset + set;
-        self.probe.reset(now, end, DieId(die as u16));
+        self.core.probe.reset(now, end, DieId(die as u16));
         if P::EXPLAINS {
             let (die, plane) = (DieId(die as u16), plane as u8);
-            self.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
+            self.core.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
         }
     }
 
@@ -482,14 +484,14 @@ impl<P: Probe> FlashAt<'_, P> {
         if state.sensing & bit != 0
             && let Some(op) = following
         {
-            self.counters.speculative_senses += 1;
+            self.core.counters.speculative_senses += 1;
             let took = Span(self.flash.ops[op].sense.took.into());
             let ends = state.sensed_at[place];
-            let t_rst = self.plan.config.chip.t_rst;
-            if state.sensing == bit && self.now + t_rst < ends {
+            let t_rst = self.core.plan.config.chip.t_rst;
+            if state.sensing == bit && self.core.now + t_rst < ends {
                 reset = t_rst;
                 // It has run since its beginning, or is about to begin.
-                wasted += Span((self.now.0 + took.0).saturating_sub(ends.0)) + t_rst;
+                wasted += Span((self.core.now.0 + took.0).saturating_sub(ends.0)) + t_rst;
                 self.flash.ops.release(op);
                 state.page_op[place] = None;
             } else {
@@ -497,7 +499,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.flash.ops[op].sense.fate = Fate::Cancelled;
             }
         } else if let Some(op) = following {
-            self.counters.speculative_senses += 1;
+            self.core.counters.speculative_senses += 1;
             wasted += Span(self.flash.ops[op].sense.took.into());
             self.flash.ops.release(op);
             state.page_full &= !bit;
@@ -510,14 +512,14 @@ impl<P: Probe> FlashAt<'_, P> {
             ops.release(op);
         });
         self.flash.channels[channel].out = out;
-        self.counters.speculative_senses += u64::from(gone > 0);
+        self.core.counters.speculative_senses += u64::from(gone > 0);
         if gone > 0 {
             self.register_freed(die, plane);
         }
         let mut void = |ops: &mut Ops, op: OpId| {
             if op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Cancelled {
                 ops[op].sense.fate = Fate::Cancelled;
-                self.counters.speculative_senses += 1;
+                self.core.counters.speculative_senses += 1;
                 wasted += Span(ops[op].sense.took.into());
             }
         };
@@ -527,7 +529,7 @@ impl<P: Probe> FlashAt<'_, P> {
         for op in self.flash.channels[channel].ecc.pages() {
             void(&mut self.flash.ops, op);
         }
-        self.counters.speculative_ns += wasted.0;
+        self.core.counters.speculative_ns += wasted.0;
         reset
     }
 }

@@ -191,13 +191,13 @@ impl<P: Probe> FlashAt<'_, P> {
         let moved = write_class == write_class::RELOCATED || write_class == write_class::RELOCATED_AGAIN;
         let state = &self.flash.dies[die];
         let len = state.queues[queue].len;
-        let whole = len >= self.plan.unit_pages
+        let whole = len >= self.core.plan.unit_pages
             || (len > 0 && (state.flush_partial >> queue & 1 != 0 || (!moved && self.flash.flush_units)));
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         let id = DieId(die as u16);
-        let can = whole && self.ftl.blocks.room(self.plan.layout.plane(id, plane as u8), stream, moved);
+        let can = whole && self.ftl.blocks.room(self.core.plan.layout.plane(id, plane as u8), stream, moved);
         if whole && moved && !can {
-            self.life.wear_out(self.now, self.plan, self.counters);
+            self.core.wear_out();
         }
         let state = &mut self.flash.dies[die];
         state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
@@ -221,7 +221,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Lets the partly filled program units of a die go, those of the given lanes.
     pub fn force_die(&mut self, die: usize, lanes: std::ops::Range<usize>) {
-        for plane in 0..self.plan.layout.planes_per_die as u8 {
+        for plane in 0..self.core.plan.layout.planes_per_die as u8 {
             self.force_plane(DieId(die as u16), plane, lanes.clone());
         }
     }

@@ -129,8 +129,8 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The phases of what a die does, where they are known.
     pub(super) fn phases_of(&self, die: usize, active: Active) -> Option<&Phases> {
         let planned = match active {
-            Active::Program(_) => self.plan.program_phases.as_ref(),
-            Active::Erase(_) | Active::EraseOpened(..) => self.plan.erase_phases.as_ref(),
+            Active::Program(_) => self.core.plan.program_phases.as_ref(),
+            Active::Erase(_) | Active::EraseOpened(..) => self.core.plan.erase_phases.as_ref(),
         };
         self.flash.dies[die].phases.as_ref().or(planned)
     }
@@ -148,9 +148,9 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn consider_suspension(&mut self, die: usize) {
         let state = &self.flash.dies[die];
         let Some((active, end)) = state.active else { return };
-        let room = state.loaded.is_none() || self.plan.config.chip.shadow_buffer;
+        let room = state.loaded.is_none() || self.core.plan.config.chip.shadow_buffer;
         let free = state.suspend_pending.is_none() && room && state.exclusive == 0;
-        if !self.plan.suspends || !free || state.ready & USER_READS == 0 {
+        if !self.core.plan.suspends || !free || state.ready & USER_READS == 0 {
             return;
         }
         let Some((phases, class)) = self.suspendable(die, active) else { return };
@@ -158,11 +158,11 @@ impl<P: Probe> FlashAt<'_, P> {
             return;
         }
         let (work, total, verify) = (state.work, phases.total().0, phases.verify);
-        if self.plan.config.schedule.suspensions.is_some_and(|most| work.suspensions >= most) {
+        if self.core.plan.config.schedule.suspensions.is_some_and(|most| work.suspensions >= most) {
             return;
         }
-        let reset = self.plan.config.chip.t_voltage_reset;
-        let (after, position, before) = if self.now < work.runs_from {
+        let reset = self.core.plan.config.chip.t_voltage_reset;
+        let (after, position, before) = if self.core.now < work.runs_from {
             if work.suspensions == 0 {
                 // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
                 self.flash.dies[die].pulses_begin = Some(work.runs_from);
@@ -171,7 +171,7 @@ impl<P: Probe> FlashAt<'_, P> {
             // Suspended again before it has got on.
             (reset, work.position, work.before)
         } else {
-            let position = work.position + self.now.since(work.runs_from).0;
+            let position = work.position + self.core.now.since(work.runs_from).0;
             let (pulse, reads_in_progress, ends, _) = phases.phase(position);
             let at = InPhase { pulse, left: Span(ends - position), reset };
             let Some((after, goes)) = self.suspend_point(class, at) else { return };
@@ -182,16 +182,16 @@ impl<P: Probe> FlashAt<'_, P> {
                 ResumeMode::RestOfPhase => (after, position, reset),
             }
         };
-        if self.now + after >= end || position >= total {
+        if self.core.now + after >= end || position >= total {
             return; // It ends before it could be suspended.
         }
         let state = &mut self.flash.dies[die];
-        state.suspend_pending = Some(self.now + after);
+        state.suspend_pending = Some(self.core.now + after);
         (state.work.position, state.work.before) = (position, before);
     }
 
     pub(super) fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
-        let schedule = &self.plan.config.schedule;
+        let schedule = &self.core.plan.config.schedule;
         if class == Class::Erase {
             schedule.suspend_erase.suspend_point(at)
         } else {
@@ -208,11 +208,11 @@ impl<P: Probe> FlashAt<'_, P> {
         state.work.suspensions += 1;
         let first = state.work.suspensions == 1;
         match active {
-            Active::Program(_) => self.counters.program_suspensions += 1,
-            Active::Erase(_) | Active::EraseOpened(..) => self.counters.erase_suspensions += 1,
+            Active::Program(_) => self.core.counters.program_suspensions += 1,
+            Active::Erase(_) | Active::EraseOpened(..) => self.core.counters.erase_suspensions += 1,
         }
-        self.counters.operations_suspended += u64::from(first);
-        self.probe.suspend(self.now, DieId(die as u16));
+        self.core.counters.operations_suspended += u64::from(first);
+        self.core.probe.suspend(self.core.now, DieId(die as u16));
     }
 
     /// Lets the suspended operation of a die go on, if it can without the bus.
@@ -220,7 +220,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if !self.view().may_resume(die) {
             return;
         }
-        let chip = &self.plan.config.chip;
+        let chip = &self.core.plan.config.chip;
         let setup = match self.flash.dies[die].suspended {
             Some(Active::Program(_)) if chip.shadow_buffer => chip.t_buffer,
             Some(Active::Program(_)) | None => return,
@@ -234,13 +234,13 @@ impl<P: Probe> FlashAt<'_, P> {
         let Some((phases, _)) = self.suspendable(die, active) else { return };
         let total = phases.total();
         let state = &mut self.flash.dies[die];
-        state.work.runs_from = self.now + setup + state.work.before;
+        state.work.runs_from = self.core.now + setup + state.work.before;
         let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
         let cause =
             if matches!(active, Active::Program(_)) { crate::stats::die::PROGRAM } else { crate::stats::die::ERASE };
         self.die_enters(die, cause, None);
-        self.probe.resume(self.now, end, DieId(die as u16));
+        self.core.probe.resume(self.core.now, end, DieId(die as u16));
         self.tell_phases(die);
     }
 
@@ -262,7 +262,7 @@ impl<P: Probe> FlashAt<'_, P> {
             }
             let (pulse, _, ends, number) = phases.phase(position);
             let (from, to) = (origin + Span(position), origin + Span(ends));
-            self.probe.explain(self.now, Event::Phase { die, pulse, number, from, to });
+            self.core.probe.explain(self.core.now, Event::Phase { die, pulse, number, from, to });
             position = ends;
         }
     }
@@ -270,12 +270,13 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Sends the data of a suspended program again. The bus is free.
     pub fn send_again(&mut self, die: usize) {
         let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
-        let pages = u64::from(program.planes.count_ones()) * u64::from(self.plan.unit_pages);
+        let pages = u64::from(program.planes.count_ones()) * u64::from(self.core.plan.unit_pages);
         let channel = usize::from(self.flash.dies[die].channel);
-        let page = self.plan.layout.page_size.0 as u32;
-        let time = self.plan.t_command * u64::from(program.planes.count_ones()) + self.plan.t_dma(page) * pages;
+        let page = self.core.plan.layout.page_size.0 as u32;
+        let time =
+            self.core.plan.t_command * u64::from(program.planes.count_ones()) + self.core.plan.t_dma(page) * pages;
         let ready = self.occupy(channel, time, channel::WRITE_DATA);
-        self.go_on(die, ready.since(self.now));
+        self.go_on(die, ready.since(self.core.now));
         self.reschedule(die);
     }
 
@@ -287,10 +288,10 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let nominal = match (&self.flash.dies[die].phases, active) {
             (Some(phases), _) => phases.total(),
-            (None, Active::Program(_)) => self.plan.timings.program,
-            (None, Active::Erase(_) | Active::EraseOpened(..)) => self.plan.timings.erase,
+            (None, Active::Program(_)) => self.core.plan.timings.program,
+            (None, Active::Erase(_) | Active::EraseOpened(..)) => self.core.plan.timings.erase,
         };
-        self.counters.suspended_nominal_ns += nominal.0;
-        self.counters.suspended_ns += self.now.since(work.reads_in_progress).0;
+        self.core.counters.suspended_nominal_ns += nominal.0;
+        self.core.counters.suspended_ns += self.core.now.since(work.reads_in_progress).0;
     }
 }
