@@ -616,7 +616,7 @@ impl<P: Probe> FlashAt<'_, P> {
         state.phases = phases;
         state.active = Some((Active::Program(program), end));
         let runs_from = start + program.sensing;
-        state.work = Work { reads_in_progress: runs_from, runs_from, ..Work::default() };
+        state.work = Work { began: runs_from, runs_from, ..Work::default() };
         self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
         if P::EXPLAINS {
             let (pages, what) =

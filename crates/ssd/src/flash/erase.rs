@@ -43,7 +43,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let state = &mut self.flash.dies[die];
         state.phases = phases;
         state.active = Some((erase, end));
-        state.work = Work { reads_in_progress: start, runs_from: start, ..Work::default() };
+        state.work = Work { began: start, runs_from: start, ..Work::default() };
         self.die_enters(die, die::ERASE, None);
         self.core.probe.erase(start, end, DieId(die as u16), set);
         self.tell_phases(die);

@@ -60,22 +60,22 @@ impl Phases {
 
     /// Whether `position` is in a pulse, where its phase began and where it ends, and the number of the pulse.
     pub(super) fn phase(&self, position: u64) -> (bool, u64, u64, u64) {
-        let (mut reads_in_progress, mut number) = (0, 1);
+        let (mut began, mut number) = (0, 1);
         for (pulse, loops) in &self.pulses {
             let cycle = pulse.0 + self.verify.0;
             let all = cycle * u64::from(*loops);
-            if position < reads_in_progress + all {
-                number += (position - reads_in_progress) / cycle;
-                reads_in_progress += (position - reads_in_progress) / cycle * cycle;
-                let verify = reads_in_progress + pulse.0;
+            if position < began + all {
+                number += (position - began) / cycle;
+                began += (position - began) / cycle * cycle;
+                let verify = began + pulse.0;
                 let pulses = position < verify;
-                let (from, to) = if pulses { (reads_in_progress, verify) } else { (verify, reads_in_progress + cycle) };
+                let (from, to) = if pulses { (began, verify) } else { (verify, began + cycle) };
                 return (pulses, from, to, number);
             }
-            reads_in_progress += all;
+            began += all;
             number += u64::from(*loops);
         }
-        (false, reads_in_progress, reads_in_progress, number)
+        (false, began, began, number)
     }
 }
 
@@ -88,7 +88,7 @@ pub fn slower(span: Span, factor: f64) -> Span {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     /// When it began, in the array.
-    pub reads_in_progress: Time,
+    pub began: Time,
     /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
     pub runs_from: Time,
     /// Where in its phases [ns].
@@ -172,13 +172,13 @@ impl<P: Probe> FlashAt<'_, P> {
             (reset, work.position, work.before)
         } else {
             let position = work.position + self.core.now.since(work.runs_from).0;
-            let (pulse, reads_in_progress, ends, _) = phases.phase(position);
+            let (pulse, began, ends, _) = phases.phase(position);
             let at = InPhase { pulse, left: Span(ends - position), reset };
             let Some((after, goes)) = self.suspend_point(class, at) else { return };
             match goes {
                 ResumeMode::NextPhase => (after, ends, Span::ZERO),
-                ResumeMode::RepeatPhase => (after, reads_in_progress, Span::ZERO),
-                ResumeMode::VerifyThenRepeat => (after, reads_in_progress, verify),
+                ResumeMode::RepeatPhase => (after, began, Span::ZERO),
+                ResumeMode::VerifyThenRepeat => (after, began, verify),
                 ResumeMode::RestOfPhase => (after, position, reset),
             }
         };
@@ -292,6 +292,6 @@ impl<P: Probe> FlashAt<'_, P> {
             (None, Active::Erase(_) | Active::EraseOpened(..)) => self.core.plan.timings.erase,
         };
         self.core.counters.suspended_nominal_ns += nominal.0;
-        self.core.counters.suspended_ns += self.core.now.since(work.reads_in_progress).0;
+        self.core.counters.suspended_ns += self.core.now.since(work.began).0;
     }
 }
