@@ -32,6 +32,9 @@ pub struct Request {
     pub queue: u16,
 }
 
+/// Larger requests than any host sends: in a trace, most likely a column in another unit.
+pub(crate) const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
+
 /// A stream of requests in time order.
 ///
 /// Contract: times never decrease; the same source built again gives the same requests; memory does not

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use units::{Bytes, Time};
+use units::Time;
 
 use crate::error::TraceError;
 use crate::formats::{Detected, Fault, Format, Lines, Why, is_blank};
 use crate::input::{FIRST_LINES, Input};
-use crate::request::{ReadCounts, Request, Source};
+use crate::request::{LARGEST_REQUEST, ReadCounts, Request, Source};
 
 /// How forgivingly a trace is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,9 +274,6 @@ impl TraceFile {
         .in_field(self.format.columns()[column].name, text)
     }
 }
-
-/// Larger requests than any host sends: most likely a column in another unit.
-pub(crate) const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
 
 impl Source for TraceFile {
     /// The requests before a faulty line are delivered; the error then comes again at every call.

@@ -5,8 +5,9 @@
 //! Columns are parted by any blanks.
 
 use super::columns::{absent, decimal, request, whole};
+use super::entry::{Column, Entry, Read};
+use super::line::{Fault, Lines, Separator, Why};
 use super::unit::{SizeUnit, TimeUnit, Units};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static MQSIM: Entry = Entry {

@@ -3,7 +3,8 @@
 use units::{Bytes, Time};
 
 use super::columns::request;
-use super::{Column, Entry, Fault, Lines, Read, Separator};
+use super::entry::{Column, Entry, Read};
+use super::line::{Fault, Lines, Separator, Why};
 use crate::request::{Op, Request};
 
 /// The CloudPhysics traces: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC Construction with SHARDS",
@@ -58,7 +59,7 @@ struct Vscsi;
 
 impl Lines for Vscsi {
     fn read(&mut self, record: &[u8]) -> Result<Option<Request>, Fault> {
-        let overflow = |column| Fault { column, why: super::Why::Overflow };
+        let overflow = |column| Fault { column, why: Why::Overflow };
         // SCSI block commands (SBC-4): READ and WRITE of 6, 10, 12 and 16 bytes.
         let op = match u16::from_le_bytes(field(record, 12)) {
             0x08 | 0x28 | 0xA8 | 0x88 => Op::Read,

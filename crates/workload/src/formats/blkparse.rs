@@ -4,7 +4,8 @@
 //! [s], process, action, RWBS, and for requests `sector + sectors [process]`.
 
 use super::columns::{decimal, request, whole};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
+use super::entry::{Column, Entry, Read};
+use super::line::{Fault, Lines, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static BLKPARSE: Entry = Entry {

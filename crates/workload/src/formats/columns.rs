@@ -2,9 +2,8 @@
 
 use units::{Bytes, Time};
 
-use super::{Fault, Separator, Why};
-use crate::request::{Op, Request};
-use crate::trace::LARGEST_REQUEST;
+use super::line::{Fault, Separator, Why};
+use crate::request::{LARGEST_REQUEST, Op, Request};
 
 /// The whole number at `at`, which moves behind it. At least one digit; no sign.
 #[inline]

@@ -7,7 +7,8 @@
 use units::{Bytes, Time};
 
 use super::columns::{request, whole};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Units, Why};
+use super::entry::{Column, Entry, Read};
+use super::line::{Fault, Lines, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static FIO2: Entry = Entry {
@@ -24,7 +25,7 @@ pub(super) static FIO2: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |lines| lines[0] == b"fio version 2 iolog",
-    read: Read::Own(|_: Option<Units>| Box::new(Iolog { timed: false, now: 0, files: Vec::new() })),
+    read: Read::Own(|_| Box::new(Iolog { timed: false, now: 0, files: Vec::new() })),
 };
 
 pub(super) static FIO3: Entry = Entry {
@@ -42,7 +43,7 @@ pub(super) static FIO3: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |lines| lines[0] == b"fio version 3 iolog",
-    read: Read::Own(|_: Option<Units>| Box::new(Iolog { timed: true, now: 0, files: Vec::new() })),
+    read: Read::Own(|_| Box::new(Iolog { timed: true, now: 0, files: Vec::new() })),
 };
 
 /// Files are told apart by name; more than these share the last number.

@@ -4,8 +4,12 @@ mod ascii;
 mod binary;
 mod blkparse;
 mod columns;
+mod declared;
 mod delimited;
+mod entry;
 mod fio;
+mod layout;
+mod line;
 mod msr;
 mod unit;
 
@@ -14,8 +18,12 @@ use std::fmt;
 use units::ConfigError;
 use units::value::nearest;
 
-use crate::request::Request;
+use entry::{Column, Entry, Read};
+use line::Separator;
 use unit::Units;
+
+pub(crate) use layout::Scales;
+pub(crate) use line::{Fault, Lines, Why, is_blank};
 
 /// Every format. When the content would do for several, the first is taken.
 const ALL: &[&Entry] = &[
@@ -35,89 +43,6 @@ const ALL: &[&Entry] = &[
     &binary::VSCSI,
     &binary::ORACLE,
 ];
-
-/// What a format is: everything that naming, detecting, reading and explaining it needs.
-pub(crate) struct Entry {
-    /// Its word on the command line.
-    name: &'static str,
-    /// Its name for people.
-    title: &'static str,
-    /// A line of it, in words.
-    layout: &'static str,
-    /// Its units, where they may be chosen.
-    units: Option<Units>,
-    separator: Separator,
-    columns: &'static [Column],
-    time_column: usize,
-    /// Whether lines like these, none of them blank and at least one, are of this format.
-    looks_like: fn(&[&[u8]]) -> bool,
-    read: Read,
-}
-
-/// How a format's lines are read.
-enum Read {
-    /// By a reader of its own.
-    Own(fn(Option<Units>) -> Box<dyn Lines>),
-    /// By its columns.
-    Columns(&'static delimited::Layout),
-}
-
-/// A column, for error messages.
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    /// Completes "expected …".
-    pub(crate) expects: &'static str,
-}
-
-#[derive(Clone, Copy)]
-enum Separator {
-    Comma,
-    Blanks,
-    /// No text: records of so many bytes.
-    Record(usize),
-}
-
-/// The reader of one format.
-pub(crate) trait Lines: Send {
-    /// The request on a line, with its time as the trace counts it; nothing for a line that is no request.
-    fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault>;
-}
-
-/// Why a line is refused. Small: the message is composed only when it is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) column: usize,
-    pub(crate) why: Why,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// Not what the column holds.
-    Bad,
-    /// The line ends before this column.
-    Missing,
-    /// The line goes on behind its last column.
-    Extra,
-    /// The number does not fit 64 bits, in ns or bytes.
-    Overflow,
-    /// A request of no bytes.
-    Zero,
-    /// A request larger than any host sends.
-    Absurd,
-    /// Offset and size together do not fit 64 bits.
-    PastEnd,
-}
-
-/// White space only, or the end-of-file character that old programs leave at the end.
-pub(crate) fn is_blank(line: &[u8]) -> bool {
-    matches!(line.trim_ascii(), b"" | b"\x1a")
-}
-
-/// Bytes in the units of the offset and size columns.
-pub(crate) struct Scales {
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
 
 /// A format, and how it was chosen.
 pub(crate) struct Detected {
@@ -174,7 +99,7 @@ impl Format {
         };
         for (start, separator) in [("csv:", Separator::Comma), ("blanks:", Separator::Blanks)] {
             if let Some(columns) = word.strip_prefix(start) {
-                let declared = delimited::declared(word, separator, columns);
+                let declared = declared::declared(word, separator, columns);
                 let entry = declared.map_err(|(problem, remedy)| fail(problem, remedy))?;
                 return Ok(Format { entry, units: None });
             }
@@ -289,7 +214,7 @@ impl Format {
     pub(crate) fn lines(self) -> Box<dyn Lines> {
         match self.entry.read {
             Read::Own(lines) => lines(self.units),
-            Read::Columns(layout) => delimited::reader(layout),
+            Read::Columns(layout) => layout::reader(layout),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! FAST'08. A header line that begins with `Timestamp,` is skipped wherever it stands.
 
 use super::columns::{absent, request, whole};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
+use super::entry::{Column, Entry, Read};
+use super::line::{Fault, Lines, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static MSR: Entry = Entry {

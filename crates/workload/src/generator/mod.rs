@@ -21,8 +21,7 @@ pub use jobs::Workload;
 pub use phases::Phases;
 pub use sizes::Sizes;
 
-use crate::request::{Op, Request};
-use crate::trace::LARGEST_REQUEST;
+use crate::request::{LARGEST_REQUEST, Op, Request};
 use arrivals::Clock;
 use distribution::Places;
 use phases::Chain;
