@@ -8,9 +8,10 @@ use units::section::Section;
 use units::value::nearest;
 use units::{Bytes, ConfigError, Document, Stream, Time};
 
+use super::job::Job;
+use super::options::Generator;
 use super::phases::{PARTS, Phases, SHARED};
 use super::words::InWords;
-use super::{Generator, Job};
 use crate::error::TraceError;
 use crate::request::{ClosedLoop, Request, Source};
 

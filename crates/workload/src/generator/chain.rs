@@ -1,0 +1,356 @@
+//! Requests drawn from a Markov chain of phases.
+
+use units::Stream;
+
+use super::options::Generator;
+use super::phases::{
+    Ago, Burst, Count, Does, Drawn, Gap, HEADS, Kind, Name, One, Phase, Phases, Place, REMEMBERED, Step,
+};
+use super::shares::Shares;
+use super::sizes::SizeOf;
+use crate::request::Op;
+
+/// From here on that many requests are searched for one of the operation that is meant.
+const SEARCHED: usize = 64;
+
+/// Items by the upper ends of their shares.
+struct Table<T>(Vec<(f64, T)>);
+
+impl<T: Copy> Table<T> {
+    fn new(shares: impl Iterator<Item = (T, f64)> + Clone) -> Table<T> {
+        let total: f64 = shares.clone().map(|(_, share)| share).sum();
+        let mut sum = 0.0;
+        let ends = shares.map(|(item, share)| {
+            sum += share / total;
+            (sum, item)
+        });
+        Table(ends.collect())
+    }
+
+    /// The item of a uniform draw. Invariant: there are items.
+    #[inline]
+    fn at(&self, u: f64) -> T {
+        let index = self.0.partition_point(|(end, _)| *end <= u);
+        self.0[index.min(self.0.len() - 1)].1
+    }
+}
+
+/// A kind, ready to draw from.
+struct Ready {
+    op: Op,
+    size: SizeOf,
+    zones: Vec<u64>,
+    /// For each zone how many new requests it has had, from a start of its own.
+    visits: Vec<u64>,
+    align: SizeOf,
+    streams: Table<u32>,
+    skip_streams: Table<u32>,
+    skips: Table<i64>,
+    skip_align: SizeOf,
+    recent: Table<(Op, u32)>,
+    earlier: Table<(Op, u32)>,
+}
+
+/// The point on the circle of 2^64 of a visit, such that the visits one after the other spread evenly over it at every scale
+/// and in no pattern: a van der Corput sequence with its digits scrambled, each by those before it (S. Laine, T. Karras,
+/// "Stratified sampling for stochastic transparency", Computer Graphics Forum 30(4), 2011; the constants are any even ones).
+fn scattered(visit: u64) -> u64 {
+    // A digit depends on those below it only, so that turned around it depends on those before it.
+    let scramble = |x: u64, even: u64| x ^ x.wrapping_mul(even);
+    [0x9E37_79B9_7F4A_7C14, 0xBF58_476D_1CE4_E5B8, 0x94D0_49BB_1331_11EA, 0xD6E8_FEB8_6659_FD92]
+        .into_iter()
+        .fold(visit, scramble)
+        .reverse_bits()
+}
+
+impl Ready {
+    fn new(kind: &Kind, generator: &Generator, starts: Stream) -> Ready {
+        let ago = |shares: &Shares<Ago>| {
+            let table: Vec<((Op, u32), f64)> =
+                shares.0.iter().map(|(Ago(does, least), share)| ((op_of(*does), *least), *share)).collect();
+            Table::new(table.into_iter())
+        };
+        let zones: Vec<u64> = kind.zones.0.iter().map(|edge| edge.0).collect();
+        Ready {
+            op: op_of(kind.rw),
+            size: SizeOf::new(&kind.bs, generator.align),
+            visits: (0..zones.len() as u64 - 1).map(|zone| starts.bits(zone)).collect(),
+            zones,
+            align: SizeOf::new(&kind.align, generator.align),
+            streams: Table::new(kind.streams.0.iter().copied()),
+            skip_streams: Table::new(kind.skip_streams.0.iter().copied()),
+            skips: Table::new(kind.skips.0.iter().map(|(Step(bytes), share)| (*bytes, *share))),
+            skip_align: SizeOf::new(&kind.skip_align, generator.align),
+            recent: ago(&kind.recent),
+            earlier: ago(&kind.earlier),
+        }
+    }
+}
+
+fn op_of(does: Does) -> Op {
+    match does {
+        Does::Read => Op::Read,
+        Does::Write => Op::Write,
+        Does::Trim => Op::Trim,
+    }
+}
+
+/// A request to come: the kind's number, the gap's and the place.
+type Next = (u32, u32, Place);
+
+/// What a phase draws: a request, or a burst's number and the number of the gap behind it.
+#[derive(Clone, Copy)]
+enum Draw {
+    One(Next),
+    Burst(u32, u32),
+}
+
+/// A phase, ready to draw from.
+struct Drawing {
+    mix: Table<Draw>,
+    stay: Table<u32>,
+    next: Table<u32>,
+    /// Stays, and draws, that one deck serves.
+    stays_deck: u64,
+    draws_deck: u64,
+    stays: u64,
+    draws: u64,
+}
+
+impl Drawing {
+    /// A new stay: how many draws it lasts, and the phase after it.
+    fn stay(&mut self, stays: Stream, phases: Stream) -> (u32, u32) {
+        let stay = self.stays;
+        self.stays += 1;
+        (self.stay.at(dealt(stays, stay, self.stays_deck)), self.next.at(dealt(phases, stay, self.stays_deck)))
+    }
+
+    /// What the phase draws next.
+    fn draw(&mut self, kinds: Stream) -> Draw {
+        let draw = self.draws;
+        self.draws += 1;
+        self.mix.at(dealt(kinds, draw, self.draws_deck))
+    }
+}
+
+/// The uniform draw of a visit. The interval is cut into as many parts as a deck has cards; the visits that one deck serves
+/// meet each part once, in an order that is as good as any (a Feistel network, walked until it stays within the deck).
+fn dealt(stream: Stream, visit: u64, deck: u64) -> f64 {
+    let fresh = stream.uniform(visit);
+    if deck <= 1 {
+        return fresh;
+    }
+    let order = stream.entity(1 + visit / deck);
+    let half = (u64::BITS - (deck - 1).leading_zeros()).div_ceil(2);
+    let mask = (1 << half) - 1;
+    let mut card = visit % deck;
+    loop {
+        let (mut left, mut right) = (card >> half, card & mask);
+        for round in 0..4 {
+            (left, right) = (right, left ^ order.bits(round << 32 | right) & mask);
+        }
+        card = left << half | right;
+        if card < deck {
+            return (card as f64 + fresh) / deck as f64;
+        }
+    }
+}
+
+/// The requests of a workload of phases.
+pub(super) struct Chain {
+    gaps: Vec<Vec<f64>>,
+    kinds: Vec<Ready>,
+    bursts: Vec<Vec<Next>>,
+    phases: Vec<Drawing>,
+    /// The burst that is under way, how many of its requests have come, and the gap behind it.
+    burst: (u32, u32, u32),
+    /// The phase, how many draws of its stay are still to come, the phase after it, and what the request to come is.
+    phase: u32,
+    left: u32,
+    after: u32,
+    coming: Next,
+    offset: u64,
+    /// Where the last streams of reads, writes and trims ended, the one that went on last in front.
+    heads: [Vec<u64>; 3],
+    /// Where the last requests began, and what they did.
+    began: Vec<(u64, Op)>,
+    streams: Streams,
+}
+
+struct Streams {
+    phases: Stream,
+    stays: Stream,
+    kinds: Stream,
+    arrivals: Stream,
+    sizes: Stream,
+    places: Stream,
+    addresses: Stream,
+}
+
+impl Chain {
+    /// Invariant: the phases have been checked.
+    pub fn new(phases: &Phases, generator: &Generator, stream: impl Fn(&str) -> Stream) -> Chain {
+        fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
+            parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
+        }
+        let one = |one: &One| (number(&phases.kinds, &one.kind), number(&phases.gaps, &one.gap), one.place);
+        let drawn = |drawn: &Drawn| match drawn {
+            Drawn::One(request) => Draw::One(one(request)),
+            Drawn::Burst(burst, gap) => Draw::Burst(number(&phases.bursts, burst), number(&phases.gaps, gap)),
+        };
+        let burst = |(_, burst): &(String, Burst)| -> Vec<Next> {
+            burst
+                .requests
+                .0
+                .iter()
+                .flat_map(|(request, times)| std::iter::repeat_n(one(request), *times as usize))
+                .collect()
+        };
+        let phase = |(_, phase): &(String, Phase)| {
+            let mix: Vec<(Draw, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
+            let step = |(Name(name), share): &(Name, f64)| (number(&phases.phases, name), *share);
+            let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
+            let stay: Vec<(u32, f64)> =
+                phase.stay.0.iter().map(|(Count(requests), share)| (*requests, *share)).collect();
+            let (total, weight) = stay
+                .iter()
+                .fold((0.0, 0.0), |(sum, all), (requests, share)| (sum + f64::from(*requests) * share, all + share));
+            let stays_deck = u64::from(phase.deck);
+            Drawing {
+                mix: Table::new(mix.into_iter()),
+                stay: Table::new(stay.into_iter()),
+                next: Table::new(next.into_iter()),
+                stays_deck,
+                draws_deck: if stays_deck > 1 { (phase.deck as f64 * total / weight).round() as u64 } else { 1 },
+                stays: 0,
+                draws: 0,
+            }
+        };
+        let starts = stream("scatter");
+        let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
+        let mut chain = Chain {
+            gaps: phases.gaps.iter().map(gap).collect(),
+            kinds: (0..)
+                .zip(&phases.kinds)
+                .map(|(i, (_, kind))| Ready::new(kind, generator, starts.entity(i)))
+                .collect(),
+            bursts: phases.bursts.iter().map(burst).collect(),
+            phases: phases.phases.iter().map(phase).collect(),
+            burst: (0, u32::MAX, 0),
+            phase: 0,
+            left: 0,
+            after: 0,
+            coming: (0, 0, Place::New),
+            offset: generator.offset.0,
+            heads: [const { Vec::new() }; 3],
+            began: Vec::new(),
+            streams: Streams {
+                phases: stream("phases"),
+                stays: stream("stays"),
+                kinds: stream("kinds"),
+                arrivals: stream("arrivals"),
+                sizes: stream("sizes"),
+                places: stream("places"),
+                addresses: stream("addresses"),
+            },
+        };
+        chain.visit();
+        chain
+    }
+
+    /// Steps to request number `i`, above 0, and gives the gap before it [ns], which the request before has drawn.
+    pub fn step(&mut self, i: u64) -> f64 {
+        let gap = self.gap(self.coming.1 as usize, self.streams.arrivals.uniform(i));
+        self.visit();
+        gap
+    }
+
+    /// Goes on in the burst, in the phase, or to the next one.
+    fn visit(&mut self) {
+        let (burst, come, behind) = self.burst;
+        if let Some(&(kind, gap, place)) = self.bursts.get(burst as usize).and_then(|row| row.get(come as usize)) {
+            let last = come as usize + 1 == self.bursts[burst as usize].len();
+            self.burst.1 += 1;
+            self.coming = (kind, if last { behind } else { gap }, place);
+            return;
+        }
+        let draws = &self.streams;
+        if self.left == 0 {
+            self.phase = self.after;
+            let own = u64::from(self.phase);
+            (self.left, self.after) =
+                self.phases[self.phase as usize].stay(draws.stays.entity(own), draws.phases.entity(own));
+        }
+        self.left -= 1;
+        match self.phases[self.phase as usize].draw(draws.kinds.entity(u64::from(self.phase))) {
+            Draw::One(next) => self.coming = next,
+            Draw::Burst(burst, behind) => {
+                self.burst = (burst, 0, behind);
+                self.visit();
+            }
+        }
+    }
+
+    /// The gap at the share `u` of a class.
+    fn gap(&self, class: usize, u: f64) -> f64 {
+        let quantiles = &self.gaps[class];
+        let at = u * (quantiles.len() - 1) as f64;
+        let part = (at as usize).min(quantiles.len().saturating_sub(2));
+        let low = quantiles[part];
+        let Some(high) = quantiles.get(part + 1) else { return low };
+        let at = at - part as f64;
+        if low > 0.0 { low * libm::pow(high / low, at) } else { high * at }
+    }
+
+    /// Request number `i`: what it does, where it begins and its size.
+    pub fn request(&mut self, i: u64) -> (Op, u64, u64) {
+        let (number, _, place) = self.coming;
+        let kind = &mut self.kinds[number as usize];
+        let draws = &self.streams;
+        let bytes = kind.size.draw(draws.sizes, i);
+        let heads = &mut self.heads[kind.op as usize];
+        let known = match place {
+            Place::New => None,
+            Place::Next | Place::Skip if heads.is_empty() => None,
+            Place::Next => {
+                let depth = kind.streams.at(draws.places.uniform(i)) as usize;
+                Some(heads.remove(depth.min(heads.len() - 1)))
+            }
+            Place::Skip => {
+                let depth = kind.skip_streams.at(draws.places.uniform(i)) as usize;
+                let end = heads.remove(depth.min(heads.len() - 1));
+                let step = kind.skips.at(draws.places.entity(1).uniform(i));
+                let align = kind.skip_align.draw(draws.places.entity(2), i);
+                let at = end.saturating_add_signed(step).saturating_sub(self.offset);
+                Some(self.offset + (at + align / 2) / align * align)
+            }
+            Place::Recent | Place::Earlier => {
+                let law = if place == Place::Recent { &kind.recent } else { &kind.earlier };
+                let (op, least) = law.at(draws.places.uniform(i));
+                let least = u64::from(least);
+                // Log-uniform between `least` and twice as many.
+                let ago = (least as f64 * libm::exp2(draws.places.entity(1).uniform(i))) as u64;
+                let reach = (ago + SEARCHED as u64).min(i + 1).min(REMEMBERED as u64);
+                let then = (ago..reach).map(|ago| self.began[((i - ago) % REMEMBERED as u64) as usize]);
+                then.into_iter().find(|(_, did)| *did == op).map(|(began, _)| began)
+            }
+        };
+        let began = known.filter(|at| *at < 1 << 62).unwrap_or_else(|| {
+            let zone = draws.addresses.below(i, kind.visits.len() as u64) as usize;
+            let point = scattered(kind.visits[zone]);
+            kind.visits[zone] = kind.visits[zone].wrapping_add(1);
+            let (start, end) = (kind.zones[zone], kind.zones[zone + 1]);
+            let at = start + ((u128::from(point) * u128::from(end - start)) >> 64) as u64;
+            let align = kind.align.draw(draws.addresses.entity(1), i);
+            self.offset + at / align * align
+        });
+        heads.insert(0, began + bytes);
+        heads.truncate(HEADS);
+        let did = (began, kind.op);
+        match self.began.get_mut((i % REMEMBERED as u64) as usize) {
+            Some(slot) => *slot = did,
+            None => self.began.push(did),
+        }
+        (kind.op, began, bytes)
+    }
+}
