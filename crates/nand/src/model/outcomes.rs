@@ -353,7 +353,9 @@ impl Outcomes {
             Reading::Measured(steps) => {
                 let retention = Span((age_of(key.1) * self.unit) as u64);
                 let pages = self.wordlines * self.bits;
-                steps.of_archetype(self.archetypes.0.entity(1), archetype as u64, pages, key.0 * CYCLES, retention)
+                let draws = self.archetypes.0.entity(1);
+                let first = steps.of_archetype(draws, archetype as u64, pages, key.0 * CYCLES, retention);
+                first.map(|first| PageRead { first, last: u8::MAX, weak: false }).collect()
             }
         };
         let read = chunk[page as usize];
