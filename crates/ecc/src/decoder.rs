@@ -269,9 +269,15 @@ fn pass<const FLOODING: bool, const FIRST: bool>(
             *place = sum;
         }
     }
+    wrap_around(shifts, if FLOODING { next } else { belief });
+}
+
+/// Makes the lanes beyond the end of each column and its first lanes the same again, after a pass over a block row.
+#[inline(always)]
+fn wrap_around(shifts: &[u16; COLUMNS], beliefs: &mut [Bytes; COLUMNS]) {
     for column in 0..COLUMNS {
         if shifts[column] != ZERO {
-            let bytes = if FLOODING { &mut next[column] } else { &mut belief[column] };
+            let bytes = &mut beliefs[column];
             // What was written beyond the end belongs to the beginning; the rest of the beginning to the end. A mask,
             // since copies of any length take longer.
             let beyond = lanes(&FIRST_LANES, LANES - usize::from(shifts[column]) % LANES);

@@ -92,14 +92,7 @@ impl Generator {
     /// Which parameter of the job whose keys stand in `section` cannot be met.
     pub(super) fn check(&self, capacity: Bytes, section: &str) -> Result<(), ConfigError> {
         let refuse = |wrong: bool, key: &str, problem: String, remedy: &str| {
-            let error = || ConfigError {
-                origin: "configuration".into(),
-                line: None,
-                key: Some(format!("{section}.{key}")),
-                problem,
-                remedy: remedy.to_owned(),
-            };
-            if wrong { Err(error()) } else { Ok(()) }
+            refuse(wrong, format!("{section}.{key}"), problem, remedy)
         };
         let range = self.range(capacity);
         refuse(self.requests == 0, "requests", "makes no requests".into(), "ask for at least 1")?;
@@ -139,27 +132,7 @@ impl Generator {
             "choose smaller requests or a larger footprint",
         )?;
         self.check_cold(range, most, refuse)?;
-        if let Some(rate) = self.rate_iops {
-            refuse(
-                !(rate > 0.0 && rate <= 1e9),
-                "rate_iops",
-                format!("{rate} requests/s cannot be spaced"),
-                "choose above 0 and at most 1e9, or \"none\" for a closed loop",
-            )?;
-            let within = if let Arrivals::Batches(_, gap) = self.arrivals { gap.0 as f64 / 1e9 } else { 0.0 };
-            refuse(
-                within > 0.0 && within >= 1.0 / rate,
-                "arrivals",
-                format!("has batches with gaps of {within} s, and requests come every {} s on average", 1.0 / rate),
-                "make the gap within batches shorter than the mean one",
-            )?;
-            refuse(
-                self.requests as f64 / rate > LONGEST_RUN_S,
-                "rate_iops",
-                format!("{} requests at {rate}/s take more than ten years", self.requests),
-                "raise rate_iops or lower requests",
-            )?;
-        }
+        self.check_rate(refuse)?;
         refuse(
             self.iodepth.is_some_and(|depth| depth == 0 || depth > 1 << 20),
             "iodepth",
@@ -173,6 +146,32 @@ impl Generator {
             "set iodepth too",
         )?;
         refuse(self.queues == 0, "queues", "has no queue for the requests".into(), "choose at least 1")
+    }
+
+    fn check_rate(
+        &self,
+        refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Some(rate) = self.rate_iops else { return Ok(()) };
+        refuse(
+            !(rate > 0.0 && rate <= 1e9),
+            "rate_iops",
+            format!("{rate} requests/s cannot be spaced"),
+            "choose above 0 and at most 1e9, or \"none\" for a closed loop",
+        )?;
+        let within = if let Arrivals::Batches(_, gap) = self.arrivals { gap.0 as f64 / 1e9 } else { 0.0 };
+        refuse(
+            within > 0.0 && within >= 1.0 / rate,
+            "arrivals",
+            format!("has batches with gaps of {within} s, and requests come every {} s on average", 1.0 / rate),
+            "make the gap within batches shorter than the mean one",
+        )?;
+        refuse(
+            self.requests as f64 / rate > LONGEST_RUN_S,
+            "rate_iops",
+            format!("{} requests at {rate}/s take more than ten years", self.requests),
+            "raise rate_iops or lower requests",
+        )
     }
 
     fn check_cold(
@@ -212,3 +211,12 @@ impl Generator {
 
 /// Ten years: even with the longest gaps that can be drawn, times stay far below 64 bits of ns.
 const LONGEST_RUN_S: f64 = 10.0 * 365.0 * 86_400.0;
+
+/// The error that `key` cannot be met, where something is wrong with it.
+pub(super) fn refuse(wrong: bool, key: String, problem: String, remedy: &str) -> Result<(), ConfigError> {
+    if !wrong {
+        return Ok(());
+    }
+    let (origin, remedy) = ("configuration".into(), remedy.to_owned());
+    Err(ConfigError { origin, line: None, key: Some(key), problem, remedy })
+}

@@ -10,7 +10,7 @@ use units::section::Section;
 use units::value::{Scalar, Value};
 use units::{Bytes, ConfigError, Document, Span};
 
-use super::options::Generator;
+use super::options::{Generator, refuse};
 use super::shares::{Quantiles, Shares, Word};
 use super::sizes::Sizes;
 
@@ -322,16 +322,6 @@ impl Phases {
 
     /// What of it cannot be met, with the keys of [workload] that say nothing beside it.
     pub(super) fn check(&self, generator: &Generator) -> Result<(), ConfigError> {
-        let refuse = |wrong: bool, key: String, problem: String, remedy: &str| {
-            let error = || ConfigError {
-                origin: "configuration".into(),
-                line: None,
-                key: Some(key),
-                problem,
-                remedy: remedy.to_owned(),
-            };
-            if wrong { Err(error()) } else { Ok(()) }
-        };
         let usual = Generator::default();
         for key in generator.keys().iter().filter(|key| !SHARED.contains(&key.name)) {
             let set = generator.get(key.name) != usual.get(key.name);
@@ -344,70 +334,84 @@ impl Phases {
             let wrong = longest > 366 * 86_400_000_000_000;
             refuse(wrong, format!("gap.{name}.quantiles"), problem, "choose from 0ns to a year")?;
         }
-        for (name, kind) in &self.kinds {
-            let key = |key: &str| format!("kind.{name}.{key}");
-            if let Some((problem, remedy)) = kind.bs.refusal(generator.align) {
-                refuse(true, key("bs"), problem, remedy)?;
-            }
-            for (word, align) in [("align", &kind.align), ("skip_align", &kind.skip_align)] {
-                let one = generator.align;
-                let wrong = matches!(align, Sizes::Mean(_)) || align.refusal(one).is_some();
-                refuse(wrong, key(word), "is no alignment".into(), "choose from 1B to 1GiB, or such with shares")?;
-            }
-            let zones = &kind.zones.0;
-            let wrong = zones.len() < 2 || zones[zones.len() - 1].0 > 1 << 60 || zones[0] == zones[zones.len() - 1];
-            refuse(wrong, key("zones"), "hold no address".into(), "give two different addresses or more, up to 1EiB")?;
-        }
-        let missing = |what: &str, word: &str| format!("there is no [{what}.{word}]");
-        let gap = |key: &str, gap: &str| {
-            let known = self.gaps.iter().any(|(known, _)| known == gap);
-            refuse(!known, key.to_owned(), missing("gap", gap), "write one, or name another gap")
-        };
-        let request = |key: &str, one: &One| {
-            let kind = self.kinds.iter().find(|(known, _)| *known == one.kind);
-            refuse(kind.is_none(), key.to_owned(), missing("kind", &one.kind), "write one, or name another kind")?;
-            gap(key, &one.gap)?;
-            let law = kind.and_then(|(_, kind)| match one.place {
-                Place::New => None,
-                Place::Next => kind.streams.0.is_empty().then_some("streams"),
-                Place::Skip if kind.skips.0.is_empty() => Some("skips"),
-                Place::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
-                Place::Recent => kind.recent.0.is_empty().then_some("recent"),
-                Place::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
-            });
-            let problem = format!("{} needs kind.{}.{}", one.show(), one.kind, law.unwrap_or_default());
-            refuse(law.is_some(), key.to_owned(), problem, "write it, or choose another place")
-        };
-        for (name, burst) in &self.bursts {
-            let key = format!("burst.{name}.requests");
-            let none = burst.requests.0.is_empty();
-            refuse(none, key.clone(), "has no request".into(), "write KIND.GAP.PLACE*TIMES KIND.GAP.PLACE ...")?;
-            let length: u64 = burst.requests.0.iter().map(|(_, times)| u64::from(*times)).sum();
-            let problem = format!("has {length} requests");
-            refuse(length > LONGEST_BURST, key.clone(), problem, "write 16,777,216 or fewer")?;
-            burst.requests.0.iter().try_for_each(|(one, _)| request(&key, one))?;
-        }
-        for (name, phase) in &self.phases {
-            let key = |key: &str| format!("phase.{name}.{key}");
-            refuse(phase.mix.0.is_empty(), key("mix"), "draws nothing".into(), "write KIND.GAP.PLACE/SHARE:...")?;
-            for (drawn, _) in &phase.mix.0 {
-                match drawn {
-                    Drawn::One(one) => request(&key("mix"), one)?,
-                    Drawn::Burst(burst, behind) => {
-                        let known = self.bursts.iter().any(|(known, _)| known == burst);
-                        refuse(!known, key("mix"), missing("burst", burst), "write one, or name another burst")?;
-                        gap(&key("mix"), behind)?;
-                    }
+        self.kinds.iter().try_for_each(|(name, kind)| kind.check(name, generator.align))?;
+        self.bursts.iter().try_for_each(|(name, burst)| self.check_burst(name, burst))?;
+        self.phases.iter().try_for_each(|(name, phase)| self.check_phase(name, phase))
+    }
+
+    fn check_burst(&self, name: &str, burst: &Burst) -> Result<(), ConfigError> {
+        let key = format!("burst.{name}.requests");
+        let none = burst.requests.0.is_empty();
+        refuse(none, key.clone(), "has no request".into(), "write KIND.GAP.PLACE*TIMES KIND.GAP.PLACE ...")?;
+        let length: u64 = burst.requests.0.iter().map(|(_, times)| u64::from(*times)).sum();
+        let problem = format!("has {length} requests");
+        refuse(length > LONGEST_BURST, key.clone(), problem, "write 16,777,216 or fewer")?;
+        burst.requests.0.iter().try_for_each(|(one, _)| self.check_request(&key, one))
+    }
+
+    fn check_phase(&self, name: &str, phase: &Phase) -> Result<(), ConfigError> {
+        let key = |key: &str| format!("phase.{name}.{key}");
+        refuse(phase.mix.0.is_empty(), key("mix"), "draws nothing".into(), "write KIND.GAP.PLACE/SHARE:...")?;
+        for (drawn, _) in &phase.mix.0 {
+            match drawn {
+                Drawn::One(one) => self.check_request(&key("mix"), one)?,
+                Drawn::Burst(burst, behind) => {
+                    let known = self.bursts.iter().any(|(known, _)| known == burst);
+                    refuse(!known, key("mix"), missing("burst", burst), "write one, or name another burst")?;
+                    self.check_gap(&key("mix"), behind)?;
                 }
             }
-            refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many stays a deck serves")?;
-            refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write TIMES/SHARE:...")?;
-            refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
-            for (Name(next), _) in &phase.next.0 {
-                let known = self.phases.iter().any(|(known, _)| known == next);
-                refuse(!known, key("next"), format!("there is no [phase.{next}]"), "write one, or name another phase")?;
-            }
+        }
+        refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many stays a deck serves")?;
+        refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write TIMES/SHARE:...")?;
+        refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
+        for (Name(next), _) in &phase.next.0 {
+            let known = self.phases.iter().any(|(known, _)| known == next);
+            refuse(!known, key("next"), missing("phase", next), "write one, or name another phase")?;
         }
         Ok(())
+    }
+
+    /// Whether there is what a request names; `key` names it.
+    fn check_request(&self, key: &str, one: &One) -> Result<(), ConfigError> {
+        let kind = self.kinds.iter().find(|(known, _)| *known == one.kind);
+        refuse(kind.is_none(), key.to_owned(), missing("kind", &one.kind), "write one, or name another kind")?;
+        self.check_gap(key, &one.gap)?;
+        let needed = kind.and_then(|(_, kind)| match one.place {
+            Place::New => None,
+            Place::Next => kind.streams.0.is_empty().then_some("streams"),
+            Place::Skip if kind.skips.0.is_empty() => Some("skips"),
+            Place::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
+            Place::Recent => kind.recent.0.is_empty().then_some("recent"),
+            Place::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
+        });
+        let problem = format!("{} needs kind.{}.{}", one.show(), one.kind, needed.unwrap_or_default());
+        refuse(needed.is_some(), key.to_owned(), problem, "write it, or choose another place")
+    }
+
+    fn check_gap(&self, key: &str, gap: &str) -> Result<(), ConfigError> {
+        let known = self.gaps.iter().any(|(known, _)| known == gap);
+        refuse(!known, key.to_owned(), missing("gap", gap), "write one, or name another gap")
+    }
+}
+
+fn missing(section: &str, name: &str) -> String {
+    format!("there is no [{section}.{name}]")
+}
+
+impl Kind {
+    /// What of the kind `name` cannot be met, in a workload whose requests start at multiples of `align`.
+    fn check(&self, name: &str, align: Bytes) -> Result<(), ConfigError> {
+        let key = |key: &str| format!("kind.{name}.{key}");
+        if let Some((problem, remedy)) = self.bs.refusal(align) {
+            refuse(true, key("bs"), problem, remedy)?;
+        }
+        for (word, sizes) in [("align", &self.align), ("skip_align", &self.skip_align)] {
+            let wrong = matches!(sizes, Sizes::Mean(_)) || sizes.refusal(align).is_some();
+            refuse(wrong, key(word), "is no alignment".into(), "choose from 1B to 1GiB, or such with shares")?;
+        }
+        let zones = &self.zones.0;
+        let wrong = zones.len() < 2 || zones[zones.len() - 1].0 > 1 << 60 || zones[0] == zones[zones.len() - 1];
+        refuse(wrong, key("zones"), "hold no address".into(), "give two different addresses or more, up to 1EiB")
     }
 }
