@@ -251,7 +251,7 @@ impl Modules {
                 _ => {
                     let found = self.0.get(&here)?;
                     let named = found.imports.iter().find(|import| !import.glob && import.name == *word);
-                    if let Some(import) = named.filter(|_| depth < 8) {
+                    if let Some(import) = named.filter(|_| depth < 4) {
                         let (there, is_module) = self.resolve(&here, &import.path, depth + 1)?;
                         let rest = &path[n + 1..];
                         return if is_module && !rest.is_empty() {
@@ -269,7 +269,7 @@ impl Modules {
                     {
                         return Some((there.clone(), false));
                     }
-                    for import in found.imports.iter().filter(|import| import.glob) {
+                    for import in found.imports.iter().filter(|import| import.glob && depth < 4) {
                         if let Some((there, true)) = self.resolve(&here, &import.path, depth + 1)
                             && self.0[&there].defines.contains(word)
                         {
