@@ -6,7 +6,7 @@ use std::path::Path;
 use units::Time;
 
 use crate::error::TraceError;
-use crate::formats::{Detected, Fault, Format, Lines, Why, is_blank};
+use crate::formats::{Detected, Fault, Format, LineReader, Why, is_blank};
 use crate::input::{FIRST_LINES, Input};
 use crate::request::{LARGEST_REQUEST, ReadCounts, Request, Source};
 
@@ -32,7 +32,7 @@ pub struct TraceFile {
     note: Option<String>,
     /// Formats that the content would do as too.
     others: Vec<&'static str>,
-    lines: Box<dyn Lines>,
+    lines: Box<dyn LineReader>,
     /// The length of a record, where it is no text.
     record: Option<usize>,
     reading: Reading,
@@ -223,7 +223,7 @@ impl TraceFile {
         let other_format =
             format!("if every line looks like this it is not {title}: choose another with --format{declare}");
         let (problem, remedy) = match fault.why {
-            Why::Bad => (
+            Why::Malformed => (
                 format!("expected {}", columns[fault.column].expects),
                 format!("correct the line or drop it; {other_format}"),
             ),
@@ -240,7 +240,7 @@ impl TraceFile {
                 "check the column, and the unit it is read in".into(),
             ),
             Why::Zero => ("expected at least one byte".into(), "drop requests of no bytes from the trace".into()),
-            Why::Absurd => (
+            Why::TooLarge => (
                 format!("expected at most {LARGEST_REQUEST} a request"),
                 format!(
                     "check the unit of the column: this is read as {}, and ASCII traces in bytes need `:offset=B,size=B`",

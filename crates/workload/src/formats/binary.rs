@@ -3,8 +3,8 @@
 use units::{Bytes, Time};
 
 use super::columns::request;
-use super::entry::{Column, Entry, Read};
-use super::line::{Fault, Lines, Separator, Why};
+use super::entry::{Column, Entry, Reader};
+use super::line::{Fault, LineReader, Separator, Why};
 use crate::request::{Op, Request};
 
 /// The CloudPhysics traces: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC Construction with SHARDS",
@@ -23,7 +23,7 @@ pub(super) static VSCSI: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |_| false,
-    read: Read::Own(|_| Box::new(Vscsi)),
+    read: Reader::Own(|_| Box::new(Vscsi)),
 };
 
 const VSCSI_RECORD: usize = 32;
@@ -45,7 +45,7 @@ pub(super) static ORACLE: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |_| false,
-    read: Read::Own(|_| Box::new(Oracle)),
+    read: Reader::Own(|_| Box::new(Oracle)),
 };
 
 const ORACLE_RECORD: usize = 24;
@@ -57,7 +57,7 @@ fn field<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
 
 struct Vscsi;
 
-impl Lines for Vscsi {
+impl LineReader for Vscsi {
     fn read(&mut self, record: &[u8]) -> Result<Option<Request>, Fault> {
         let overflow = |column| Fault { column, why: Why::Overflow };
         // SCSI block commands (SBC-4): READ and WRITE of 6, 10, 12 and 16 bytes.
@@ -75,7 +75,7 @@ impl Lines for Vscsi {
 
 struct Oracle;
 
-impl Lines for Oracle {
+impl LineReader for Oracle {
     fn read(&mut self, record: &[u8]) -> Result<Option<Request>, Fault> {
         let time = u64::from(u32::from_le_bytes(field(record, 0))) * 1_000_000_000;
         let object = u64::from_le_bytes(field(record, 4));

@@ -1,7 +1,7 @@
 //! Formats whose columns a user declares: `csv:…` and `blanks:…`.
 
-use super::entry::{Column, Entry, Read};
-use super::layout::{Holds, Layout, OpWords};
+use super::entry::{Column, Entry, Reader};
+use super::layout::{ColumnMeaning, Layout, OpWords};
 use super::line::Separator;
 use super::unit::{SizeUnit, TimeUnit, advice, unit};
 use crate::request::Op;
@@ -13,13 +13,13 @@ pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Resul
     for option in columns.split(',') {
         let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
         let (place, hold, name, expects) = match key {
-            "time" => (0, Holds::Time(unit(value.unwrap_or("s"), TimeUnit::ALL)?), "time", "a number"),
-            "offset" => (1, Holds::Offset(SizeUnit::parse(value.unwrap_or("B"))?), "offset", "a whole number"),
-            "size" => (2, Holds::Size(SizeUnit::parse(value.unwrap_or("B"))?), "size", "a whole number"),
-            "op" => (3, Holds::Op(op_words(value)?), "op", "one of the declared words for reads and writes"),
-            "device" => (4, Holds::Device, "device", "a whole number"),
+            "time" => (0, ColumnMeaning::Time(unit(value.unwrap_or("s"), TimeUnit::ALL)?), "time", "a number"),
+            "offset" => (1, ColumnMeaning::Offset(SizeUnit::parse(value.unwrap_or("B"))?), "offset", "a whole number"),
+            "size" => (2, ColumnMeaning::Size(SizeUnit::parse(value.unwrap_or("B"))?), "size", "a whole number"),
+            "op" => (3, ColumnMeaning::Op(op_words(value)?), "op", "one of the declared words for reads and writes"),
+            "device" => (4, ColumnMeaning::Device, "device", "a whole number"),
             "skip" => {
-                holds.push(Holds::Other);
+                holds.push(ColumnMeaning::Other);
                 names.push(Column { name: "column", expects: "anything" });
                 continue;
             }
@@ -40,7 +40,7 @@ pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Resul
         let example = "write such as csv:time=us,op=R/W,offset=B,size=sector,device,skip";
         return Err((format!("no column holds `{}`", words[absent]), example.into()));
     }
-    let time_column = holds.iter().position(|hold| matches!(hold, Holds::Time(_))).unwrap_or(0);
+    let time_column = holds.iter().position(|hold| matches!(hold, ColumnMeaning::Time(_))).unwrap_or(0);
     // A declared format lives as long as the program: there is one a command line.
     let layout = Layout { separator, holds: Box::leak(holds.into()), open_ended: true, header: None };
     Ok(Box::leak(Box::new(Entry {
@@ -52,7 +52,7 @@ pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Resul
         columns: Box::leak(names.into()),
         time_column,
         looks_like: |_| false,
-        read: Read::Columns(Box::leak(Box::new(layout))),
+        read: Reader::Columns(Box::leak(Box::new(layout))),
     })))
 }
 

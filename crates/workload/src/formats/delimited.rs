@@ -1,7 +1,7 @@
 //! Formats that are layouts: each column has one meaning and one unit.
 
-use super::entry::{Column, Entry, Read};
-use super::layout::{Holds, Layout, OpWords};
+use super::entry::{Column, Entry, Reader};
+use super::layout::{ColumnMeaning, Layout, OpWords};
 use super::line::Separator;
 use super::unit::{SizeUnit, TimeUnit};
 use crate::request::Op;
@@ -56,11 +56,11 @@ layout!(
     false,
     Some("device_id,"),
     [
-        Holds::Device,
-        Holds::Op(OpWords::LETTERS),
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Time(TimeUnit::Us),
+        ColumnMeaning::Device,
+        ColumnMeaning::Op(OpWords::LETTERS),
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Time(TimeUnit::Us),
     ]
 );
 
@@ -85,7 +85,7 @@ pub(super) static ALIBABA: Entry = Entry {
             columns.len() == 5 && is_letter(columns[1]) && [0, 2, 3, 4].iter().all(|at| is_number(columns[*at]))
         })
     },
-    read: Read::Columns(&ALIBABA_LAYOUT),
+    read: Reader::Columns(&ALIBABA_LAYOUT),
 };
 
 layout!(
@@ -93,12 +93,12 @@ layout!(
     false,
     Some("Timestamp,"),
     [
-        Holds::Time(TimeUnit::S),
-        Holds::Other,
-        Holds::Op(OpWords::LETTERS),
-        Holds::Device,
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Size(SizeUnit::BYTE),
+        ColumnMeaning::Time(TimeUnit::S),
+        ColumnMeaning::Other,
+        ColumnMeaning::Op(OpWords::LETTERS),
+        ColumnMeaning::Device,
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Size(SizeUnit::BYTE),
     ]
 );
 
@@ -124,7 +124,7 @@ pub(super) static SYSTOR: Entry = Entry {
             columns.len() == 6 && is_letter(columns[2]) && [0, 3, 4, 5].iter().all(|at| is_number(columns[*at]))
         })
     },
-    read: Read::Columns(&SYSTOR_LAYOUT),
+    read: Reader::Columns(&SYSTOR_LAYOUT),
 };
 
 layout!(
@@ -132,11 +132,11 @@ layout!(
     true,
     None,
     [
-        Holds::Device,
-        Holds::Offset(SizeUnit::SECTOR),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Op(OpWords::LETTERS),
-        Holds::Time(TimeUnit::S),
+        ColumnMeaning::Device,
+        ColumnMeaning::Offset(SizeUnit::SECTOR),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Op(OpWords::LETTERS),
+        ColumnMeaning::Time(TimeUnit::S),
     ]
 );
 
@@ -160,7 +160,7 @@ pub(super) static SPC: Entry = Entry {
             columns.len() >= 5 && is_letter(columns[3]) && [0, 1, 2, 4].iter().all(|at| is_number(columns[*at]))
         })
     },
-    read: Read::Columns(&SPC_LAYOUT),
+    read: Reader::Columns(&SPC_LAYOUT),
 };
 
 layout!(
@@ -168,11 +168,11 @@ layout!(
     false,
     Some("Timestamp,"),
     [
-        Holds::Time(TimeUnit::S),
-        Holds::Offset(SizeUnit::SECTOR),
-        Holds::Size(SizeUnit::SECTOR),
-        Holds::Op(OpWords::Words(&[("0", Op::Read), ("1", Op::Write)])),
-        Holds::Device,
+        ColumnMeaning::Time(TimeUnit::S),
+        ColumnMeaning::Offset(SizeUnit::SECTOR),
+        ColumnMeaning::Size(SizeUnit::SECTOR),
+        ColumnMeaning::Op(OpWords::Words(&[("0", Op::Read), ("1", Op::Write)])),
+        ColumnMeaning::Device,
     ]
 );
 
@@ -197,7 +197,7 @@ pub(super) static TENCENT: Entry = Entry {
             columns.len() == 5 && columns.iter().all(|column| is_number(column)) && matches!(columns[3], b"0" | b"1")
         })
     },
-    read: Read::Columns(&TENCENT_LAYOUT),
+    read: Reader::Columns(&TENCENT_LAYOUT),
 };
 
 /// Reads are 1 and writes 0, as in MQSim's traces.
@@ -208,11 +208,11 @@ layout!(
     false,
     None,
     [
-        Holds::Time(TimeUnit::Ms),
-        Holds::Device,
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Op(ONE_READS),
+        ColumnMeaning::Time(TimeUnit::Ms),
+        ColumnMeaning::Device,
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Op(ONE_READS),
     ]
 );
 
@@ -236,7 +236,7 @@ pub(super) static FLASHNET: Entry = Entry {
             columns.len() == 5 && columns.iter().all(|column| is_number(column)) && matches!(columns[4], b"0" | b"1")
         })
     },
-    read: Read::Columns(&FLASHNET_LAYOUT),
+    read: Reader::Columns(&FLASHNET_LAYOUT),
 };
 
 layout!(
@@ -244,13 +244,13 @@ layout!(
     false,
     None,
     [
-        Holds::Time(TimeUnit::Ms),
-        Holds::Other,
-        Holds::Op(ONE_READS),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Other,
-        Holds::Other,
+        ColumnMeaning::Time(TimeUnit::Ms),
+        ColumnMeaning::Other,
+        ColumnMeaning::Op(ONE_READS),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Other,
+        ColumnMeaning::Other,
     ]
 );
 
@@ -277,7 +277,7 @@ pub(super) static FLASHNET_LOG: Entry = Entry {
             columns.len() == 7 && columns.iter().all(|column| is_number(column)) && matches!(columns[2], b"0" | b"1")
         })
     },
-    read: Read::Columns(&FLASHNET_LOG_LAYOUT),
+    read: Reader::Columns(&FLASHNET_LOG_LAYOUT),
 };
 
 layout!(
@@ -285,11 +285,11 @@ layout!(
     true,
     None,
     [
-        Holds::Offset(SizeUnit::SECTOR),
-        Holds::Other,
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Op(OpWords::LowBit),
-        Holds::Time(TimeUnit::S),
+        ColumnMeaning::Offset(SizeUnit::SECTOR),
+        ColumnMeaning::Other,
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Op(OpWords::LowBit),
+        ColumnMeaning::Time(TimeUnit::S),
     ]
 );
 
@@ -315,5 +315,5 @@ pub(super) static BIOTRACER: Entry = Entry {
             columns.len() >= 7 && columns.iter().all(|column| is_number(column)) && columns[4].contains(&b'.')
         })
     },
-    read: Read::Columns(&BIOTRACER_LAYOUT),
+    read: Reader::Columns(&BIOTRACER_LAYOUT),
 };

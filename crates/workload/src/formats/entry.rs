@@ -1,7 +1,7 @@
 //! One entry of the list of formats.
 
 use super::layout::Layout;
-use super::line::{Lines, Separator};
+use super::line::{LineReader, Separator};
 use super::unit::Units;
 
 /// What a format is: everything that naming, detecting, reading and explaining it needs.
@@ -19,13 +19,13 @@ pub(super) struct Entry {
     pub(super) time_column: usize,
     /// Whether lines like these, none of them blank and at least one, are of this format.
     pub(super) looks_like: fn(&[&[u8]]) -> bool,
-    pub(super) read: Read,
+    pub(super) read: Reader,
 }
 
 /// How a format's lines are read.
-pub(super) enum Read {
+pub(super) enum Reader {
     /// By a reader of its own.
-    Own(fn(Option<Units>) -> Box<dyn Lines>),
+    Own(fn(Option<Units>) -> Box<dyn LineReader>),
     /// By its columns.
     Columns(&'static Layout),
 }

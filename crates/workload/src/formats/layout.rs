@@ -1,7 +1,7 @@
 //! Lines cut into columns by commas or blanks, each column with a declared meaning and unit.
 
 use super::columns::{decimal, request, whole};
-use super::line::{Fault, Lines, Separator, Why};
+use super::line::{Fault, LineReader, Separator, Why};
 use super::unit::{SizeUnit, TimeUnit};
 use crate::request::{Op, Request};
 
@@ -16,7 +16,7 @@ pub(super) enum OpWords {
 
 /// A column's meaning.
 #[derive(Clone, Copy)]
-pub(super) enum Holds {
+pub(super) enum ColumnMeaning {
     Time(TimeUnit),
     Offset(SizeUnit),
     Size(SizeUnit),
@@ -31,7 +31,7 @@ pub(super) enum Holds {
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     pub separator: Separator,
-    pub holds: &'static [Holds],
+    pub holds: &'static [ColumnMeaning],
     /// Further columns may follow.
     pub open_ended: bool,
     /// Lines that begin with this word, in any case, only describe.
@@ -50,8 +50,8 @@ impl Layout {
         let mut scales = Scales { offset: 1, size: 1 };
         for holds in self.holds {
             match holds {
-                Holds::Offset(unit) => scales.offset = unit.bytes(),
-                Holds::Size(unit) => scales.size = unit.bytes(),
+                ColumnMeaning::Offset(unit) => scales.offset = unit.bytes(),
+                ColumnMeaning::Size(unit) => scales.size = unit.bytes(),
                 _ => {}
             }
         }
@@ -60,13 +60,13 @@ impl Layout {
 }
 
 /// The reader of a layout.
-pub(super) fn reader(layout: &Layout) -> Box<dyn Lines> {
+pub(super) fn reader(layout: &Layout) -> Box<dyn LineReader> {
     Box::new(Delimited(*layout))
 }
 
 struct Delimited(Layout);
 
-impl Lines for Delimited {
+impl LineReader for Delimited {
     #[inline]
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
         let layout = &self.0;
@@ -83,12 +83,14 @@ impl Lines for Delimited {
                 return Err(Fault { column, why: Why::Missing });
             };
             match holds {
-                Holds::Time(unit) => time = all(text, column, |text, at| decimal(text, at, unit.decimals(), column))?,
-                Holds::Offset(unit) => offset = (scaled(text, *unit, column)?, column),
-                Holds::Size(unit) => bytes = (scaled(text, *unit, column)?, column),
-                Holds::Device => device = all(text, column, |text, at| whole(text, at, column))?,
-                Holds::Op(words) => op = words.op(text).ok_or(Fault { column, why: Why::Bad })?,
-                Holds::Other => {}
+                ColumnMeaning::Time(unit) => {
+                    time = all(text, column, |text, at| decimal(text, at, unit.decimals(), column))?
+                }
+                ColumnMeaning::Offset(unit) => offset = (scaled(text, *unit, column)?, column),
+                ColumnMeaning::Size(unit) => bytes = (scaled(text, *unit, column)?, column),
+                ColumnMeaning::Device => device = all(text, column, |text, at| whole(text, at, column))?,
+                ColumnMeaning::Op(words) => op = words.op(text).ok_or(Fault { column, why: Why::Malformed })?,
+                ColumnMeaning::Other => {}
             }
         }
         if !layout.open_ended && next(&mut rest, layout.separator).is_some() {
@@ -153,10 +155,10 @@ fn all(text: &[u8], column: usize, read: impl Fn(&[u8], &mut usize) -> Result<u6
     let mut at = 0;
     let value = read(text, &mut at).map_err(|fault| match fault.why {
         // The column is there: what is missing is a number in it.
-        Why::Missing => Fault { column, why: Why::Bad },
+        Why::Missing => Fault { column, why: Why::Malformed },
         _ => fault,
     })?;
-    if at == text.len() { Ok(value) } else { Err(Fault { column, why: Why::Bad }) }
+    if at == text.len() { Ok(value) } else { Err(Fault { column, why: Why::Malformed }) }
 }
 
 #[inline]

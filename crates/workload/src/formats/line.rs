@@ -3,7 +3,7 @@
 use crate::request::Request;
 
 /// The reader of one format.
-pub(crate) trait Lines: Send {
+pub(crate) trait LineReader: Send {
     /// The request on a line, with its time as the trace counts it; nothing for a line that is no request.
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault>;
 }
@@ -18,7 +18,7 @@ pub(crate) struct Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     /// Not what the column holds.
-    Bad,
+    Malformed,
     /// The line ends before this column.
     Missing,
     /// The line goes on behind its last column.
@@ -28,7 +28,7 @@ pub(crate) enum Why {
     /// A request of no bytes.
     Zero,
     /// A request larger than any host sends.
-    Absurd,
+    TooLarge,
     /// Offset and size together do not fit 64 bits.
     PastEnd,
 }

@@ -18,12 +18,12 @@ use std::fmt;
 use units::ConfigError;
 use units::value::nearest;
 
-use entry::{Column, Entry, Read};
+use entry::{Column, Entry, Reader};
 use line::Separator;
 use unit::Units;
 
 pub(crate) use layout::Scales;
-pub(crate) use line::{Fault, Lines, Why, is_blank};
+pub(crate) use line::{Fault, LineReader, Why, is_blank};
 
 /// Every format. When the content would do for several, the first is taken.
 const ALL: &[&Entry] = &[
@@ -171,7 +171,7 @@ impl Format {
     pub(crate) fn describe_columns(self) -> String {
         match (self.units, &self.entry.read) {
             (Some(_), _) => self.describe(),
-            (None, Read::Columns(_)) if self.entry.name.contains(':') => self.entry.name.to_owned(),
+            (None, Reader::Columns(_)) if self.entry.name.contains(':') => self.entry.name.to_owned(),
             (None, _) => format!("{} ({})", self.entry.title, self.entry.layout),
         }
     }
@@ -180,8 +180,8 @@ impl Format {
     pub(crate) fn scales(self) -> Option<Scales> {
         match (self.units, &self.entry.read) {
             (Some(units), _) => Some(Scales { offset: units.offset.bytes(), size: units.size.bytes() }),
-            (None, Read::Columns(layout)) => Some(layout.scales()),
-            (None, Read::Own(_)) => None,
+            (None, Reader::Columns(layout)) => Some(layout.scales()),
+            (None, Reader::Own(_)) => None,
         }
     }
 
@@ -211,10 +211,10 @@ impl Format {
         columns::field(line, column, self.entry.columns.len(), &self.entry.separator)
     }
 
-    pub(crate) fn lines(self) -> Box<dyn Lines> {
+    pub(crate) fn lines(self) -> Box<dyn LineReader> {
         match self.entry.read {
-            Read::Own(lines) => lines(self.units),
-            Read::Columns(layout) => layout::reader(layout),
+            Reader::Own(lines) => lines(self.units),
+            Reader::Columns(layout) => layout::reader(layout),
         }
     }
 }

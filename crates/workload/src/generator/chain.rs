@@ -4,7 +4,8 @@ use units::Stream;
 
 use super::options::Generator;
 use super::phases::{
-    Ago, Burst, Count, Does, Drawn, Gap, HEADS, Kind, Name, One, Phase, Phases, Place, REMEMBERED, Step,
+    AccessPattern, Action, Burst, Count, Gap, HEADS, Kind, MixItem, PastRequest, Phase, PhaseName, Phases, REMEMBERED,
+    RequestTemplate, StreamOffset,
 };
 use super::shares::Shares;
 use super::sizes::SizeOf;
@@ -14,17 +15,17 @@ use crate::request::Op;
 const SEARCHED: usize = 64;
 
 /// Items by the upper ends of their shares.
-struct Table<T>(Vec<(f64, T)>);
+struct WeightedChoice<T>(Vec<(f64, T)>);
 
-impl<T: Copy> Table<T> {
-    fn new(shares: impl Iterator<Item = (T, f64)> + Clone) -> Table<T> {
+impl<T: Copy> WeightedChoice<T> {
+    fn new(shares: impl Iterator<Item = (T, f64)> + Clone) -> WeightedChoice<T> {
         let total: f64 = shares.clone().map(|(_, share)| share).sum();
         let mut sum = 0.0;
         let ends = shares.map(|(item, share)| {
             sum += share / total;
             (sum, item)
         });
-        Table(ends.collect())
+        WeightedChoice(ends.collect())
     }
 
     /// The item of a uniform draw. Invariant: there are items.
@@ -36,19 +37,19 @@ impl<T: Copy> Table<T> {
 }
 
 /// A kind, ready to draw from.
-struct Ready {
+struct KindDraws {
     op: Op,
     size: SizeOf,
     zones: Vec<u64>,
     /// For each zone how many new requests it has had, from a start of its own.
     visits: Vec<u64>,
     align: SizeOf,
-    streams: Table<u32>,
-    skip_streams: Table<u32>,
-    skips: Table<i64>,
+    streams: WeightedChoice<u32>,
+    skip_streams: WeightedChoice<u32>,
+    skips: WeightedChoice<i64>,
     skip_align: SizeOf,
-    recent: Table<(Op, u32)>,
-    earlier: Table<(Op, u32)>,
+    recent: WeightedChoice<(Op, u32)>,
+    earlier: WeightedChoice<(Op, u32)>,
 }
 
 /// The point on the circle of 2^64 of a visit, such that the visits one after the other spread evenly over it at every scale
@@ -63,23 +64,23 @@ fn scattered(visit: u64) -> u64 {
         .reverse_bits()
 }
 
-impl Ready {
-    fn new(kind: &Kind, generator: &Generator, starts: Stream) -> Ready {
-        let ago = |shares: &Shares<Ago>| {
+impl KindDraws {
+    fn new(kind: &Kind, generator: &Generator, starts: Stream) -> KindDraws {
+        let ago = |shares: &Shares<PastRequest>| {
             let table: Vec<((Op, u32), f64)> =
-                shares.0.iter().map(|(Ago(does, least), share)| ((op_of(*does), *least), *share)).collect();
-            Table::new(table.into_iter())
+                shares.0.iter().map(|(PastRequest(action, least), share)| ((op_of(*action), *least), *share)).collect();
+            WeightedChoice::new(table.into_iter())
         };
         let zones: Vec<u64> = kind.zones.0.iter().map(|edge| edge.0).collect();
-        Ready {
+        KindDraws {
             op: op_of(kind.rw),
             size: SizeOf::new(&kind.bs, generator.align),
             visits: (0..zones.len() as u64 - 1).map(|zone| starts.bits(zone)).collect(),
             zones,
             align: SizeOf::new(&kind.align, generator.align),
-            streams: Table::new(kind.streams.0.iter().copied()),
-            skip_streams: Table::new(kind.skip_streams.0.iter().copied()),
-            skips: Table::new(kind.skips.0.iter().map(|(Step(bytes), share)| (*bytes, *share))),
+            streams: WeightedChoice::new(kind.streams.0.iter().copied()),
+            skip_streams: WeightedChoice::new(kind.skip_streams.0.iter().copied()),
+            skips: WeightedChoice::new(kind.skips.0.iter().map(|(StreamOffset(bytes), share)| (*bytes, *share))),
             skip_align: SizeOf::new(&kind.skip_align, generator.align),
             recent: ago(&kind.recent),
             earlier: ago(&kind.earlier),
@@ -87,55 +88,58 @@ impl Ready {
     }
 }
 
-fn op_of(does: Does) -> Op {
-    match does {
-        Does::Read => Op::Read,
-        Does::Write => Op::Write,
-        Does::Trim => Op::Trim,
+fn op_of(action: Action) -> Op {
+    match action {
+        Action::Read => Op::Read,
+        Action::Write => Op::Write,
+        Action::Trim => Op::Trim,
     }
 }
 
-/// A request to come: the kind's number, the gap's and the place.
-type Next = (u32, u32, Place);
+/// A request to come: the number of its kind and of the class of the gap behind it, and its access pattern.
+type PlannedRequest = (u32, u32, AccessPattern);
 
 /// What a phase draws: a request, or a burst's number and the number of the gap behind it.
 #[derive(Clone, Copy)]
-enum Draw {
-    One(Next),
+enum PhaseDraw {
+    Request(PlannedRequest),
     Burst(u32, u32),
 }
 
 /// A phase, ready to draw from.
-struct Drawing {
-    mix: Table<Draw>,
-    stay: Table<u32>,
-    next: Table<u32>,
-    /// Stays, and draws, that one deck serves.
-    stays_deck: u64,
-    draws_deck: u64,
+struct PhaseDraws {
+    mix: WeightedChoice<PhaseDraw>,
+    stay: WeightedChoice<u32>,
+    next: WeightedChoice<u32>,
+    /// Dwell times, and draws, of one round of sampling without replacement.
+    stays_per_deck: u64,
+    draws_per_deck: u64,
     stays: u64,
     draws: u64,
 }
 
-impl Drawing {
-    /// A new stay: how many draws it lasts, and the phase after it.
+impl PhaseDraws {
+    /// A new dwell time in draws, and the phase after it.
     fn stay(&mut self, stays: Stream, phases: Stream) -> (u32, u32) {
         let stay = self.stays;
         self.stays += 1;
-        (self.stay.at(dealt(stays, stay, self.stays_deck)), self.next.at(dealt(phases, stay, self.stays_deck)))
+        (
+            self.stay.at(sample_without_replacement(stays, stay, self.stays_per_deck)),
+            self.next.at(sample_without_replacement(phases, stay, self.stays_per_deck)),
+        )
     }
 
     /// What the phase draws next.
-    fn draw(&mut self, kinds: Stream) -> Draw {
+    fn draw(&mut self, kinds: Stream) -> PhaseDraw {
         let draw = self.draws;
         self.draws += 1;
-        self.mix.at(dealt(kinds, draw, self.draws_deck))
+        self.mix.at(sample_without_replacement(kinds, draw, self.draws_per_deck))
     }
 }
 
-/// The uniform draw of a visit. The interval is cut into as many parts as a deck has cards; the visits that one deck serves
-/// meet each part once, in an order that is as good as any (a Feistel network, walked until it stays within the deck).
-fn dealt(stream: Stream, visit: u64, deck: u64) -> f64 {
+/// The uniform draw of a visit, stratified: the interval is cut into `deck` parts, and each of `deck` visits draws from another
+/// part, in the order of a keyed permutation (a Feistel network, walked until it stays within 0..deck).
+fn sample_without_replacement(stream: Stream, visit: u64, deck: u64) -> f64 {
     let fresh = stream.uniform(visit);
     if deck <= 1 {
         return fresh;
@@ -156,24 +160,33 @@ fn dealt(stream: Stream, visit: u64, deck: u64) -> f64 {
     }
 }
 
+/// The burst that is under way.
+#[derive(Clone, Copy)]
+struct BurstProgress {
+    burst: u32,
+    /// Requests of it that have been planned.
+    issued: u32,
+    /// The class of the gap behind it.
+    gap_behind: u32,
+}
+
 /// The requests of a workload of phases.
 pub(super) struct Chain {
     gaps: Vec<Vec<f64>>,
-    kinds: Vec<Ready>,
-    bursts: Vec<Vec<Next>>,
-    phases: Vec<Drawing>,
-    /// The burst that is under way, how many of its requests have come, and the gap behind it.
-    burst: (u32, u32, u32),
-    /// The phase, how many draws of its stay are still to come, the phase after it, and what the request to come is.
+    kinds: Vec<KindDraws>,
+    bursts: Vec<Vec<PlannedRequest>>,
+    phases: Vec<PhaseDraws>,
+    burst: BurstProgress,
     phase: u32,
-    left: u32,
-    after: u32,
-    coming: Next,
+    /// Draws until the phase is left.
+    draws_left: u32,
+    next_phase: u32,
+    planned: PlannedRequest,
     offset: u64,
     /// Where the last streams of reads, writes and trims ended, the one that went on last in front.
-    heads: [Vec<u64>; 3],
+    stream_ends: [Vec<u64>; 3],
     /// Where the last requests began, and what they did.
-    began: Vec<(u64, Op)>,
+    past_requests: Vec<(u64, Op)>,
     streams: Streams,
 }
 
@@ -193,12 +206,13 @@ impl Chain {
         fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
             parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
         }
-        let one = |one: &One| (number(&phases.kinds, &one.kind), number(&phases.gaps, &one.gap), one.place);
-        let drawn = |drawn: &Drawn| match drawn {
-            Drawn::One(request) => Draw::One(one(request)),
-            Drawn::Burst(burst, gap) => Draw::Burst(number(&phases.bursts, burst), number(&phases.gaps, gap)),
+        let one =
+            |one: &RequestTemplate| (number(&phases.kinds, &one.kind), number(&phases.gaps, &one.gap), one.pattern);
+        let drawn = |drawn: &MixItem| match drawn {
+            MixItem::Request(request) => PhaseDraw::Request(one(request)),
+            MixItem::Burst(burst, gap) => PhaseDraw::Burst(number(&phases.bursts, burst), number(&phases.gaps, gap)),
         };
-        let burst = |(_, burst): &(String, Burst)| -> Vec<Next> {
+        let burst = |(_, burst): &(String, Burst)| -> Vec<PlannedRequest> {
             burst
                 .requests
                 .0
@@ -207,21 +221,25 @@ impl Chain {
                 .collect()
         };
         let phase = |(_, phase): &(String, Phase)| {
-            let mix: Vec<(Draw, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
-            let step = |(Name(name), share): &(Name, f64)| (number(&phases.phases, name), *share);
+            let mix: Vec<(PhaseDraw, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
+            let step = |(PhaseName(name), share): &(PhaseName, f64)| (number(&phases.phases, name), *share);
             let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
             let stay: Vec<(u32, f64)> =
                 phase.stay.0.iter().map(|(Count(requests), share)| (*requests, *share)).collect();
             let (total, weight) = stay
                 .iter()
                 .fold((0.0, 0.0), |(sum, all), (requests, share)| (sum + f64::from(*requests) * share, all + share));
-            let stays_deck = u64::from(phase.deck);
-            Drawing {
-                mix: Table::new(mix.into_iter()),
-                stay: Table::new(stay.into_iter()),
-                next: Table::new(next.into_iter()),
-                stays_deck,
-                draws_deck: if stays_deck > 1 { (phase.deck as f64 * total / weight).round() as u64 } else { 1 },
+            let stays_per_deck = u64::from(phase.deck);
+            PhaseDraws {
+                mix: WeightedChoice::new(mix.into_iter()),
+                stay: WeightedChoice::new(stay.into_iter()),
+                next: WeightedChoice::new(next.into_iter()),
+                stays_per_deck,
+                draws_per_deck: if stays_per_deck > 1 {
+                    (phase.deck as f64 * total / weight).round() as u64
+                } else {
+                    1
+                },
                 stays: 0,
                 draws: 0,
             }
@@ -232,18 +250,18 @@ impl Chain {
             gaps: phases.gaps.iter().map(gap).collect(),
             kinds: (0..)
                 .zip(&phases.kinds)
-                .map(|(i, (_, kind))| Ready::new(kind, generator, starts.entity(i)))
+                .map(|(i, (_, kind))| KindDraws::new(kind, generator, starts.entity(i)))
                 .collect(),
             bursts: phases.bursts.iter().map(burst).collect(),
             phases: phases.phases.iter().map(phase).collect(),
-            burst: (0, u32::MAX, 0),
+            burst: BurstProgress { burst: 0, issued: u32::MAX, gap_behind: 0 },
             phase: 0,
-            left: 0,
-            after: 0,
-            coming: (0, 0, Place::New),
+            draws_left: 0,
+            next_phase: 0,
+            planned: (0, 0, AccessPattern::New),
             offset: generator.offset.0,
-            heads: [const { Vec::new() }; 3],
-            began: Vec::new(),
+            stream_ends: [const { Vec::new() }; 3],
+            past_requests: Vec::new(),
             streams: Streams {
                 phases: stream("phases"),
                 stays: stream("stays"),
@@ -254,39 +272,40 @@ impl Chain {
                 addresses: stream("addresses"),
             },
         };
-        chain.visit();
+        chain.plan();
         chain
     }
 
     /// Steps to request number `i`, above 0, and gives the gap before it [ns], which the request before has drawn.
     pub fn step(&mut self, i: u64) -> f64 {
-        let gap = self.gap(self.coming.1 as usize, self.streams.arrivals.uniform(i));
-        self.visit();
+        let gap = self.gap(self.planned.1 as usize, self.streams.arrivals.uniform(i));
+        self.plan();
         gap
     }
 
-    /// Goes on in the burst, in the phase, or to the next one.
-    fn visit(&mut self) {
-        let (burst, come, behind) = self.burst;
-        if let Some(&(kind, gap, place)) = self.bursts.get(burst as usize).and_then(|row| row.get(come as usize)) {
-            let last = come as usize + 1 == self.bursts[burst as usize].len();
-            self.burst.1 += 1;
-            self.coming = (kind, if last { behind } else { gap }, place);
+    /// Plans the next request: of the burst, of the phase, or of the next phase.
+    fn plan(&mut self) {
+        let BurstProgress { burst, issued, gap_behind } = self.burst;
+        let requests = self.bursts.get(burst as usize);
+        if let Some(&(kind, gap, pattern)) = requests.and_then(|requests| requests.get(issued as usize)) {
+            let last = issued as usize + 1 == self.bursts[burst as usize].len();
+            self.burst.issued += 1;
+            self.planned = (kind, if last { gap_behind } else { gap }, pattern);
             return;
         }
         let draws = &self.streams;
-        if self.left == 0 {
-            self.phase = self.after;
+        if self.draws_left == 0 {
+            self.phase = self.next_phase;
             let own = u64::from(self.phase);
-            (self.left, self.after) =
+            (self.draws_left, self.next_phase) =
                 self.phases[self.phase as usize].stay(draws.stays.entity(own), draws.phases.entity(own));
         }
-        self.left -= 1;
+        self.draws_left -= 1;
         match self.phases[self.phase as usize].draw(draws.kinds.entity(u64::from(self.phase))) {
-            Draw::One(next) => self.coming = next,
-            Draw::Burst(burst, behind) => {
-                self.burst = (burst, 0, behind);
-                self.visit();
+            PhaseDraw::Request(next) => self.planned = next,
+            PhaseDraw::Burst(burst, gap_behind) => {
+                self.burst = BurstProgress { burst, issued: 0, gap_behind };
+                self.plan();
             }
         }
     }
@@ -304,34 +323,34 @@ impl Chain {
 
     /// Request number `i`: what it does, where it begins and its size.
     pub fn request(&mut self, i: u64) -> (Op, u64, u64) {
-        let (number, _, place) = self.coming;
+        let (number, _, pattern) = self.planned;
         let kind = &mut self.kinds[number as usize];
         let draws = &self.streams;
         let bytes = kind.size.draw(draws.sizes, i);
-        let heads = &mut self.heads[kind.op as usize];
-        let known = match place {
-            Place::New => None,
-            Place::Next | Place::Skip if heads.is_empty() => None,
-            Place::Next => {
+        let ends = &mut self.stream_ends[kind.op as usize];
+        let known = match pattern {
+            AccessPattern::New => None,
+            AccessPattern::Next | AccessPattern::Skip if ends.is_empty() => None,
+            AccessPattern::Next => {
                 let depth = kind.streams.at(draws.places.uniform(i)) as usize;
-                Some(heads.remove(depth.min(heads.len() - 1)))
+                Some(ends.remove(depth.min(ends.len() - 1)))
             }
-            Place::Skip => {
+            AccessPattern::Skip => {
                 let depth = kind.skip_streams.at(draws.places.uniform(i)) as usize;
-                let end = heads.remove(depth.min(heads.len() - 1));
+                let end = ends.remove(depth.min(ends.len() - 1));
                 let step = kind.skips.at(draws.places.entity(1).uniform(i));
                 let align = kind.skip_align.draw(draws.places.entity(2), i);
                 let at = end.saturating_add_signed(step).saturating_sub(self.offset);
                 Some(self.offset + (at + align / 2) / align * align)
             }
-            Place::Recent | Place::Earlier => {
-                let law = if place == Place::Recent { &kind.recent } else { &kind.earlier };
-                let (op, least) = law.at(draws.places.uniform(i));
+            AccessPattern::Recent | AccessPattern::Earlier => {
+                let shares = if pattern == AccessPattern::Recent { &kind.recent } else { &kind.earlier };
+                let (op, least) = shares.at(draws.places.uniform(i));
                 let least = u64::from(least);
                 // Log-uniform between `least` and twice as many.
                 let ago = (least as f64 * libm::exp2(draws.places.entity(1).uniform(i))) as u64;
                 let reach = (ago + SEARCHED as u64).min(i + 1).min(REMEMBERED as u64);
-                let then = (ago..reach).map(|ago| self.began[((i - ago) % REMEMBERED as u64) as usize]);
+                let then = (ago..reach).map(|ago| self.past_requests[((i - ago) % REMEMBERED as u64) as usize]);
                 then.into_iter().find(|(_, did)| *did == op).map(|(began, _)| began)
             }
         };
@@ -344,12 +363,12 @@ impl Chain {
             let align = kind.align.draw(draws.addresses.entity(1), i);
             self.offset + at / align * align
         });
-        heads.insert(0, began + bytes);
-        heads.truncate(HEADS);
+        ends.insert(0, began + bytes);
+        ends.truncate(HEADS);
         let did = (began, kind.op);
-        match self.began.get_mut((i % REMEMBERED as u64) as usize) {
+        match self.past_requests.get_mut((i % REMEMBERED as u64) as usize) {
             Some(slot) => *slot = did,
-            None => self.began.push(did),
+            None => self.past_requests.push(did),
         }
         (kind.op, began, bytes)
     }

@@ -4,31 +4,31 @@ use units::{Bytes, Stream, Time};
 
 use super::arrivals::Clock;
 use super::chain::Chain;
-use super::distribution::Places;
+use super::distribution::SlotSampler;
 use super::options::{Generator, Rw};
 use super::phases::Phases;
 use super::sizes::SizeOf;
 use crate::request::{Op, Request};
 
 /// A part of the addresses, and which of it are accessed.
-struct Part {
+struct AddressRange {
     /// First byte.
     start: u64,
     length: u64,
-    places: Places,
+    slots: SlotSampler,
 }
 
-impl Part {
-    fn new(start: u64, length: u64, generator: &Generator, scatter: Stream) -> Part {
+impl AddressRange {
+    fn new(start: u64, length: u64, generator: &Generator, scatter: Stream) -> AddressRange {
         let least = generator.bs.bounds(generator.align).0.0;
-        let slots = length.saturating_sub(least) / generator.align.0 + 1;
-        Part { start, length, places: Places::new(&generator.random_distribution, slots, scatter) }
+        let count = length.saturating_sub(least) / generator.align.0 + 1;
+        AddressRange { start, length, slots: SlotSampler::new(&generator.random_distribution, count, scatter) }
     }
 
     /// Where draw number `counter` of `bytes` begins. Larger requests than the smallest are moved to fit.
     #[inline]
     fn draw(&self, stream: Stream, counter: u64, align: u64, bytes: u64) -> u64 {
-        let offset = self.places.draw(stream, counter) * align;
+        let offset = self.slots.draw(stream, counter) * align;
         if offset + bytes <= self.length {
             return self.start + offset;
         }
@@ -37,11 +37,11 @@ impl Part {
 }
 
 /// Where the requests go.
-enum Place {
+enum Addresses {
     /// One part for reads and writes.
-    Random(Part),
+    Random(AddressRange),
     /// A written part and one that is only read; the share of reads that go there.
-    Cold(Part, Part, f64),
+    Cold(AddressRange, AddressRange, f64),
     /// In sequence: the range and where the next request begins in it.
     Sequential(u64, u64, u64),
 }
@@ -54,7 +54,7 @@ pub(super) struct Job {
     /// Share of reads; below 0 where `op` says it all.
     reads: f64,
     writes: u64,
-    place: Place,
+    targets: Addresses,
     align: u64,
     size: SizeOf,
     pub(super) first_queue: u16,
@@ -84,14 +84,14 @@ impl Job {
     ) -> Job {
         let range = generator.range(capacity);
         let start = generator.offset.0 + u64::from(copy) * range.0;
-        let place = match generator.cold_read_ratio {
-            _ if generator.rw.is_sequential() || phases.is_some() => Place::Sequential(start, range.0, 0),
-            None => Place::Random(Part::new(start, range.0, generator, stream("scatter"))),
+        let targets = match generator.cold_read_ratio {
+            _ if generator.rw.is_sequential() || phases.is_some() => Addresses::Sequential(start, range.0, 0),
+            None => Addresses::Random(AddressRange::new(start, range.0, generator, stream("scatter"))),
             Some(cold) => {
                 let written = generator.written_bytes(range).0;
-                Place::Cold(
-                    Part::new(start, written, generator, stream("scatter")),
-                    Part::new(start + written, range.0 - written, generator, stream("scatter").entity(1)),
+                Addresses::Cold(
+                    AddressRange::new(start, written, generator, stream("scatter")),
+                    AddressRange::new(start + written, range.0 - written, generator, stream("scatter").entity(1)),
                     cold.0,
                 )
             }
@@ -106,7 +106,7 @@ impl Job {
             op,
             reads,
             writes: 0,
-            place,
+            targets,
             align: generator.align.0,
             size: SizeOf::new(&generator.bs, generator.align),
             first_queue,
@@ -162,14 +162,14 @@ impl Job {
 
     #[inline]
     fn offset(&mut self, i: u64, op: Op, bytes: u64) -> u64 {
-        match &mut self.place {
-            Place::Random(part) => part.draw(self.addresses, i, self.align, bytes),
-            Place::Sequential(start, length, next) => {
+        match &mut self.targets {
+            Addresses::Random(part) => part.draw(self.addresses, i, self.align, bytes),
+            Addresses::Sequential(start, length, next) => {
                 let at = if *next + bytes <= *length { *next } else { 0 };
                 *next = (at + bytes).next_multiple_of(self.align);
                 *start + at
             }
-            Place::Cold(written, read, cold) => match op {
+            Addresses::Cold(written, read, cold) => match op {
                 // The address of write number w is draw w, so that a read can go where one before it went.
                 Op::Read if self.temperatures.uniform(i) >= *cold => {
                     let write = if self.writes == 0 { 0 } else { self.history.below(i, self.writes) };

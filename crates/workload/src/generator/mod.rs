@@ -4,6 +4,7 @@
 //! random draws come from named streams with counters, so that the choice of a distribution does not disturb the
 //! arrivals, nor these the reads.
 
+pub mod aliases;
 mod arrivals;
 mod chain;
 mod distribution;
@@ -14,7 +15,7 @@ pub mod phases;
 mod scatter;
 pub mod shares;
 mod sizes;
-pub mod words;
+
 mod zipf;
 
 pub use arrivals::Arrivals;

@@ -1,7 +1,7 @@
 //! Requests by phases: a hidden Markov model of a workload.
 //!
-//! A Markov chain of phases says what requests are like for a while. A stay in a phase draws requests (a kind, a class of
-//! gaps and a place) and bursts of such, once or as often as it lasts; then the chain takes a step. After P. G. Harrison, S. K. Harrison,
+//! Requests follow one phase of a Markov chain for a dwell time. In it the phase draws requests (a class of requests, a class
+//! of gaps and an access pattern) and bursts of such; then the chain takes a step. After P. G. Harrison, S. K. Harrison,
 //! N. M. Patel, S. Zertal, "Storage workload modelling by hidden Markov models: application to flash memory",
 //! Performance Evaluation 69(1), 2012, for block traces: bursts, runs of reads and of writes, and lulls at all time
 //! scales come from phases that are seldom left.
@@ -11,7 +11,7 @@ use units::value::{Scalar, Value};
 use units::{Bytes, ConfigError, Document, Span};
 
 use super::options::{Generator, refuse};
-use super::shares::{Quantiles, Shares, Word};
+use super::shares::{Item, Quantiles, Shares};
 use super::sizes::Sizes;
 
 /// Streams of each operation that are remembered.
@@ -23,7 +23,7 @@ const LONGEST_BURST: u64 = 1 << 24;
 
 units::choices! {
     /// What a kind of request does.
-    pub enum Does {
+    pub enum Action {
         /// It reads.
         Read = "read",
         /// It writes.
@@ -35,22 +35,22 @@ units::choices! {
 
 units::choices! {
     /// Where a request goes.
-    pub enum Place {
+    pub enum AccessPattern {
         /// To an address of the kind's zones.
         New = "new",
         /// To where one of the last streams of its operation ended, which goes on by it.
         Next = "next",
         /// To somewhere near the end of one of these streams.
         Skip = "skip",
-        /// To where a request began not long ago, by the law `recent`.
+        /// To where a request began not long ago, as `recent` has it.
         Recent = "recent",
-        /// To where a request began long ago, by the law `earlier`.
+        /// To where a request began long ago, as `earlier` has it.
         Earlier = "earlier",
     }
 }
 
 /// How many streams of the operation were in use since the one that goes on.
-impl Word for u32 {
+impl Item for u32 {
     const EXPECTS: &'static str = "how many streams have gone on since (0 to 31) with shares, such as \"0/60:1/40\"";
     fn parse(word: &str) -> Option<u32> {
         word.parse().ok().filter(|depth| *depth < HEADS as u32)
@@ -62,14 +62,14 @@ impl Word for u32 {
 
 /// From the end of a stream to a request near it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step(pub i64);
+pub struct StreamOffset(pub i64);
 
-impl Word for Step {
+impl Item for StreamOffset {
     const EXPECTS: &'static str = "steps from a stream's end with shares, such as \"8KiB/60:-4KiB/40\"";
-    fn parse(word: &str) -> Option<Step> {
+    fn parse(word: &str) -> Option<StreamOffset> {
         let (sign, size) = word.strip_prefix('-').map_or((1, word), |size| (-1, size));
         let bytes = Bytes::read(&Scalar::Text(size.into()))?;
-        (bytes.0 <= 1 << 40).then_some(Step(sign * bytes.0 as i64))
+        (bytes.0 <= 1 << 40).then_some(StreamOffset(sign * bytes.0 as i64))
     }
     fn show(&self) -> String {
         let sign = if self.0 < 0 { "-" } else { "" };
@@ -82,92 +82,92 @@ impl Word for Step {
 
 /// A request before: what it did, and at least how many requests ago it came; at most twice as many less one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ago(pub Does, pub u32);
+pub struct PastRequest(pub Action, pub u32);
 
-impl Word for Ago {
+impl Item for PastRequest {
     const EXPECTS: &'static str = "what was done how many requests ago (N stands for N to 2N-1, up to 32768) with shares, such as \"write@1/60:read@64/40\"";
-    fn parse(word: &str) -> Option<Ago> {
-        let (does, least) = word.split_once('@')?;
+    fn parse(word: &str) -> Option<PastRequest> {
+        let (action, least) = word.split_once('@')?;
         let least = least.parse().ok().filter(|least: &u32| (1..=REMEMBERED as u32 / 2).contains(least))?;
-        Some(Ago(Does::read(&Scalar::Text(does.into()))?, least))
+        Some(PastRequest(Action::read(&Scalar::Text(action.into()))?, least))
     }
     fn show(&self) -> String {
         format!("{}@{}", self.0.word(), self.1)
     }
 }
 
-/// A request as phases and bursts name it: its kind, the class of the gap behind it, and its place.
+/// A request as phases and bursts name it: its kind, the class of the gap behind it, and its access pattern.
 #[derive(Clone, Debug, PartialEq)]
-pub struct One {
+pub struct RequestTemplate {
     /// The kind's name.
     pub kind: String,
     /// The name of the class of gaps.
     pub gap: String,
     /// Where it goes.
-    pub place: Place,
+    pub pattern: AccessPattern,
 }
 
-impl One {
-    fn parse(word: &str) -> Option<One> {
-        let [kind, gap, place] = word.split('.').collect::<Vec<_>>().try_into().ok()?;
-        let place = Place::read(&Scalar::Text(place.to_owned()))?;
-        Some(One { kind: kind.to_owned(), gap: gap.to_owned(), place })
+impl RequestTemplate {
+    fn parse(word: &str) -> Option<RequestTemplate> {
+        let [kind, gap, pattern] = word.split('.').collect::<Vec<_>>().try_into().ok()?;
+        let pattern = AccessPattern::read(&Scalar::Text(pattern.to_owned()))?;
+        Some(RequestTemplate { kind: kind.to_owned(), gap: gap.to_owned(), pattern })
     }
 
     fn show(&self) -> String {
-        format!("{}.{}.{}", self.kind, self.gap, self.place.word())
+        format!("{}.{}.{}", self.kind, self.gap, self.pattern.word())
     }
 }
 
 /// What a phase draws.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Drawn {
+pub enum MixItem {
     /// A request.
-    One(One),
+    Request(RequestTemplate),
     /// A burst of this name, and the name of the class of the gap behind it.
     Burst(String, String),
 }
 
-impl Word for Drawn {
+impl Item for MixItem {
     const EXPECTS: &'static str = "KIND.GAP.PLACE or BURST.GAP with shares, such as \
                                    \"small.long.new/60:small.short.next/30:flush.long/10\" (places are new, next, skip, \
                                    recent, earlier)";
-    fn parse(word: &str) -> Option<Drawn> {
+    fn parse(word: &str) -> Option<MixItem> {
         match word.split_once('.') {
-            Some((burst, gap)) if !gap.contains('.') => Some(Drawn::Burst(burst.to_owned(), gap.to_owned())),
-            _ => One::parse(word).map(Drawn::One),
+            Some((burst, gap)) if !gap.contains('.') => Some(MixItem::Burst(burst.to_owned(), gap.to_owned())),
+            _ => RequestTemplate::parse(word).map(MixItem::Request),
         }
     }
     fn show(&self) -> String {
         match self {
-            Drawn::One(one) => one.show(),
-            Drawn::Burst(burst, gap) => format!("{burst}.{gap}"),
+            MixItem::Request(one) => one.show(),
+            MixItem::Burst(burst, gap) => format!("{burst}.{gap}"),
         }
     }
 }
 
 /// Requests one after the other, each with how often it stands there in a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row(pub Vec<(One, u32)>);
+pub struct RequestSequence(pub Vec<(RequestTemplate, u32)>);
 
-impl Value for Row {
+impl Value for RequestSequence {
     fn expects() -> String {
         "KIND.GAP.PLACE, each with *TIMES where it is repeated, such as \"log.short.new log.short.next*7\" (places are new, \
          next, skip, recent, earlier)"
             .to_owned()
     }
 
-    fn read(scalar: &Scalar) -> Option<Row> {
+    fn read(scalar: &Scalar) -> Option<RequestSequence> {
         let Scalar::Text(text) = scalar else { return None };
         let entry = |word: &str| match word.split_once('*') {
-            Some((one, times)) => Some((One::parse(one)?, times.parse().ok().filter(|times| *times > 0)?)),
-            None => Some((One::parse(word)?, 1)),
+            Some((one, times)) => Some((RequestTemplate::parse(one)?, times.parse().ok().filter(|times| *times > 0)?)),
+            None => Some((RequestTemplate::parse(word)?, 1)),
         };
-        text.split_whitespace().map(entry).collect::<Option<Vec<_>>>().map(Row)
+        text.split_whitespace().map(entry).collect::<Option<Vec<_>>>().map(RequestSequence)
     }
 
     fn write(&self) -> Scalar {
-        let word = |(one, times): &(One, u32)| match times {
+        let word = |(one, times): &(RequestTemplate, u32)| match times {
             1 => one.show(),
             times => format!("{}*{times}", one.show()),
         };
@@ -179,7 +179,7 @@ impl Value for Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count(pub u32);
 
-impl Word for Count {
+impl Item for Count {
     const EXPECTS: &'static str = "numbers (1 or more) with shares, such as \"1/60:8/40\"";
     fn parse(word: &str) -> Option<Count> {
         word.parse().ok().filter(|count| *count > 0).map(Count)
@@ -191,12 +191,12 @@ impl Word for Count {
 
 /// A phase's name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Name(pub String);
+pub struct PhaseName(pub String);
 
-impl Word for Name {
+impl Item for PhaseName {
     const EXPECTS: &'static str = "names of phases with shares, such as \"calm/99:burst/1\"";
-    fn parse(word: &str) -> Option<Name> {
-        (!word.is_empty()).then(|| Name(word.to_owned()))
+    fn parse(word: &str) -> Option<PhaseName> {
+        (!word.is_empty()).then(|| PhaseName(word.to_owned()))
     }
     fn show(&self) -> String {
         self.0.clone()
@@ -215,7 +215,7 @@ units::section! {
     /// A kind of request in a workload of phases: [kind.NAME].
     pub struct Kind in "kind" {
         /// What it does.
-        rw: Does = Does::Read,
+        rw: Action = Action::Read,
         /// Size of requests.
         bs: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
         /// Addresses of new requests: quantiles, between which they are spread evenly.
@@ -227,13 +227,13 @@ units::section! {
         /// The same, where requests go to `skip`.
         skip_streams: Shares<u32> = Shares(vec![(0, 1.0)]),
         /// How far from the end of that stream they start.
-        skips: Shares<Step> = Shares(Vec::new()),
+        skips: Shares<StreamOffset> = Shares(Vec::new()),
         /// What these start at multiples of: the nearest one.
         skip_align: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
         /// Which requests' addresses are met again, where requests go to `recent`.
-        recent: Shares<Ago> = Shares(Vec::new()),
+        recent: Shares<PastRequest> = Shares(Vec::new()),
         /// The same, where they go to `earlier`.
-        earlier: Shares<Ago> = Shares(Vec::new()),
+        earlier: Shares<PastRequest> = Shares(Vec::new()),
     }
 }
 
@@ -241,7 +241,7 @@ units::section! {
     /// Requests that come together, in this order, in a workload of phases: [burst.NAME].
     pub struct Burst in "burst" {
         /// Its requests, each with the class of the gap to the next; the phase that draws the burst says the last gap.
-        requests: Row = Row::default(),
+        requests: RequestSequence = RequestSequence::default(),
     }
 }
 
@@ -249,11 +249,11 @@ units::section! {
     /// A phase: [phase.NAME]. With such sections requests come by phases; the first one listed comes first.
     pub struct Phase in "phase" {
         /// What it draws: requests (kind, class of the gap to the next, and place) and bursts.
-        mix: Shares<Drawn> = Shares(Vec::new()),
+        mix: Shares<MixItem> = Shares(Vec::new()),
         /// How often it draws until it is left.
         stay: Shares<Count> = Shares(vec![(Count(1), 1.0)]),
         /// To which phase a stay leads.
-        next: Shares<Name> = Shares(Vec::new()),
+        next: Shares<PhaseName> = Shares(Vec::new()),
         /// So many stays draw from shuffled decks: together they have the shares of stay, next and mix as exactly as their
         /// number allows. 1 draws every time anew.
         deck: u32 = 1,
@@ -354,8 +354,8 @@ impl Phases {
         refuse(phase.mix.0.is_empty(), key("mix"), "draws nothing".into(), "write KIND.GAP.PLACE/SHARE:...")?;
         for (drawn, _) in &phase.mix.0 {
             match drawn {
-                Drawn::One(one) => self.check_request(&key("mix"), one)?,
-                Drawn::Burst(burst, behind) => {
+                MixItem::Request(one) => self.check_request(&key("mix"), one)?,
+                MixItem::Burst(burst, behind) => {
                     let known = self.bursts.iter().any(|(known, _)| known == burst);
                     refuse(!known, key("mix"), missing("burst", burst), "write one, or name another burst")?;
                     self.check_gap(&key("mix"), behind)?;
@@ -365,7 +365,7 @@ impl Phases {
         refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many stays a deck serves")?;
         refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write TIMES/SHARE:...")?;
         refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
-        for (Name(next), _) in &phase.next.0 {
+        for (PhaseName(next), _) in &phase.next.0 {
             let known = self.phases.iter().any(|(known, _)| known == next);
             refuse(!known, key("next"), missing("phase", next), "write one, or name another phase")?;
         }
@@ -373,17 +373,17 @@ impl Phases {
     }
 
     /// Whether there is what a request names; `key` names it.
-    fn check_request(&self, key: &str, one: &One) -> Result<(), ConfigError> {
+    fn check_request(&self, key: &str, one: &RequestTemplate) -> Result<(), ConfigError> {
         let kind = self.kinds.iter().find(|(known, _)| *known == one.kind);
         refuse(kind.is_none(), key.to_owned(), missing("kind", &one.kind), "write one, or name another kind")?;
         self.check_gap(key, &one.gap)?;
-        let needed = kind.and_then(|(_, kind)| match one.place {
-            Place::New => None,
-            Place::Next => kind.streams.0.is_empty().then_some("streams"),
-            Place::Skip if kind.skips.0.is_empty() => Some("skips"),
-            Place::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
-            Place::Recent => kind.recent.0.is_empty().then_some("recent"),
-            Place::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
+        let needed = kind.and_then(|(_, kind)| match one.pattern {
+            AccessPattern::New => None,
+            AccessPattern::Next => kind.streams.0.is_empty().then_some("streams"),
+            AccessPattern::Skip if kind.skips.0.is_empty() => Some("skips"),
+            AccessPattern::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
+            AccessPattern::Recent => kind.recent.0.is_empty().then_some("recent"),
+            AccessPattern::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
         });
         let problem = format!("{} needs kind.{}.{}", one.show(), one.kind, needed.unwrap_or_default());
         refuse(needed.is_some(), key.to_owned(), problem, "write it, or choose another place")

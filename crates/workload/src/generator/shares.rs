@@ -2,21 +2,21 @@
 
 use units::value::{Scalar, Value};
 
-/// Something that has a share, as a word.
-pub trait Word: Clone + std::fmt::Debug + PartialEq {
-    /// What is accepted, such as `"0/60:1/40" (…)`.
+/// An item of a weighted choice.
+pub trait Item: Clone + std::fmt::Debug + PartialEq {
+    /// What is accepted in a configuration, such as `"0/60:1/40" (…)`.
     const EXPECTS: &'static str;
-    /// Reads the word.
+    /// Reads it as a user writes it.
     fn parse(word: &str) -> Option<Self>;
-    /// Writes it.
+    /// As [`Item::parse`] reads it back.
     fn show(&self) -> String;
 }
 
-/// Words with their weights, `WORD/WEIGHT:…`; "none" is empty.
+/// Items with their weights, `ITEM/WEIGHT:…`; "none" is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares<T>(pub Vec<(T, f64)>);
 
-impl<T: Word> Value for Shares<T> {
+impl<T: Item> Value for Shares<T> {
     fn expects() -> String {
         format!("{}, or \"none\"", T::EXPECTS)
     }

@@ -1,4 +1,4 @@
-//! Other words for the generator's keys: fio's and those of the papers' tables, where they are not the same already.
+//! Other names of the generator's keys: fio's and those of the papers' tables, where they are not the same already.
 
 use units::section::{Key, KeyError, Section};
 use units::value::{Scalar, Value};
@@ -8,11 +8,11 @@ use super::arrivals::Arrivals;
 use super::options::Generator;
 use super::sizes::Sizes;
 
-/// A word, the key that it sets, and what it means.
-pub type Word = (&'static str, &'static str, &'static str);
+/// A name, the key that it sets, and what it means.
+pub type Alias = (&'static str, &'static str, &'static str);
 
-/// Every other word.
-pub const WORDS: &[Word] = &[
+/// Every other name.
+pub const ALIASES: &[Alias] = &[
     ("rwmixread", "read_ratio", "the share of reads as a whole number of % (fio)"),
     ("rwmixwrite", "read_ratio", "the share of writes as a whole number of % (fio)"),
     ("bssplit", "bs", "sizes with their shares (fio)"),
@@ -27,10 +27,10 @@ pub const WORDS: &[Word] = &[
     ),
 ];
 
-/// A generator's section that also understands the other words.
-pub(crate) struct InWords<'a>(pub &'a mut Generator);
+/// A generator's section that also knows the other names of its keys.
+pub(crate) struct WithAliases<'a>(pub &'a mut Generator);
 
-impl Section for InWords<'_> {
+impl Section for WithAliases<'_> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -48,10 +48,10 @@ impl Section for InWords<'_> {
     }
 
     fn set(&mut self, key: &str, value: &Scalar) -> Result<(), KeyError> {
-        let Some((_, same, _)) = WORDS.iter().find(|(word, _, _)| *word == key) else {
+        let Some((_, same, _)) = ALIASES.iter().find(|(word, _, _)| *word == key) else {
             return self.0.set(key, value).map_err(|error| match error {
                 KeyError::Unknown { known, .. } => {
-                    KeyError::unknown(key, known.into_iter().chain(WORDS.iter().map(|(word, _, _)| *word)).collect())
+                    KeyError::unknown(key, known.into_iter().chain(ALIASES.iter().map(|(word, _, _)| *word)).collect())
                 }
                 other => other,
             });
