@@ -177,11 +177,7 @@ impl<S: Source> Source for Apart<S> {
                     let end = request.offset.0 + request.bytes.0;
                     return Err(TraceError::new(
                         &self.name,
-                        format!(
-                            "a request of volume {} volume_extents at byte {end}, beyond its {}",
-                            request.queue,
-                            Bytes(size)
-                        ),
+                        format!("a request of volume {} ends at byte {end}, beyond its {}", request.queue, Bytes(size)),
                         "choose a larger device, volumes = concatenate, or let addresses wrap (--beyond wrap)",
                     ));
                 }

@@ -118,7 +118,43 @@ struct PhaseDraws {
     draws: u64,
 }
 
+/// The number of the part called `name`. Invariant: there is one.
+fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
+    parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
+}
+
+fn planned(phases: &Phases, request: &RequestTemplate) -> PlannedRequest {
+    (number(&phases.kinds, &request.kind), number(&phases.gaps, &request.gap), request.pattern)
+}
+
 impl PhaseDraws {
+    fn new(phase: &Phase, phases: &Phases) -> PhaseDraws {
+        let item = |item: &MixItem| match item {
+            MixItem::Request(request) => PhaseDraw::Request(planned(phases, request)),
+            MixItem::Burst(burst, gap) => PhaseDraw::Burst(number(&phases.bursts, burst), number(&phases.gaps, gap)),
+        };
+        let mix: Vec<(PhaseDraw, f64)> = phase.mix.0.iter().map(|(word, share)| (item(word), *share)).collect();
+        let step = |(PhaseName(name), share): &(PhaseName, f64)| (number(&phases.phases, name), *share);
+        let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
+        let stay: Vec<(u32, f64)> = phase.stay.0.iter().map(|(Count(draws), share)| (*draws, *share)).collect();
+        let (total, weight) =
+            (stay.iter()).fold((0.0, 0.0), |(sum, all), (draws, share)| (sum + f64::from(*draws) * share, all + share));
+        let stays_per_deck = u64::from(phase.deck);
+        let draws_per_deck = match stays_per_deck {
+            0 | 1 => 1,
+            _ => (phase.deck as f64 * total / weight).round() as u64,
+        };
+        PhaseDraws {
+            mix: WeightedChoice::new(mix.into_iter()),
+            stay: WeightedChoice::new(stay.into_iter()),
+            next: WeightedChoice::new(next.into_iter()),
+            stays_per_deck,
+            draws_per_deck,
+            stays: 0,
+            draws: 0,
+        }
+    }
+
     /// A new dwell time in draws, and the phase after it.
     fn stay(&mut self, stays: Stream, phases: Stream) -> (u32, u32) {
         let stay = self.stays;
@@ -203,46 +239,11 @@ struct Streams {
 impl Chain {
     /// Invariant: the phases have been checked.
     pub fn new(phases: &Phases, generator: &Generator, stream: impl Fn(&str) -> Stream) -> Chain {
-        fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
-            parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
-        }
-        let one =
-            |one: &RequestTemplate| (number(&phases.kinds, &one.kind), number(&phases.gaps, &one.gap), one.pattern);
-        let drawn = |drawn: &MixItem| match drawn {
-            MixItem::Request(request) => PhaseDraw::Request(one(request)),
-            MixItem::Burst(burst, gap) => PhaseDraw::Burst(number(&phases.bursts, burst), number(&phases.gaps, gap)),
-        };
         let burst = |(_, burst): &(String, Burst)| -> Vec<PlannedRequest> {
-            burst
-                .requests
-                .0
-                .iter()
-                .flat_map(|(request, times)| std::iter::repeat_n(one(request), *times as usize))
+            let requests = burst.requests.0.iter();
+            requests
+                .flat_map(|(request, times)| std::iter::repeat_n(planned(phases, request), *times as usize))
                 .collect()
-        };
-        let phase = |(_, phase): &(String, Phase)| {
-            let mix: Vec<(PhaseDraw, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
-            let step = |(PhaseName(name), share): &(PhaseName, f64)| (number(&phases.phases, name), *share);
-            let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
-            let stay: Vec<(u32, f64)> =
-                phase.stay.0.iter().map(|(Count(requests), share)| (*requests, *share)).collect();
-            let (total, weight) = stay
-                .iter()
-                .fold((0.0, 0.0), |(sum, all), (requests, share)| (sum + f64::from(*requests) * share, all + share));
-            let stays_per_deck = u64::from(phase.deck);
-            PhaseDraws {
-                mix: WeightedChoice::new(mix.into_iter()),
-                stay: WeightedChoice::new(stay.into_iter()),
-                next: WeightedChoice::new(next.into_iter()),
-                stays_per_deck,
-                draws_per_deck: if stays_per_deck > 1 {
-                    (phase.deck as f64 * total / weight).round() as u64
-                } else {
-                    1
-                },
-                stays: 0,
-                draws: 0,
-            }
         };
         let starts = stream("scatter");
         let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
@@ -253,7 +254,7 @@ impl Chain {
                 .map(|(i, (_, kind))| KindDraws::new(kind, generator, starts.entity(i)))
                 .collect(),
             bursts: phases.bursts.iter().map(burst).collect(),
-            phases: phases.phases.iter().map(phase).collect(),
+            phases: phases.phases.iter().map(|(_, phase)| PhaseDraws::new(phase, phases)).collect(),
             burst: BurstProgress { burst: 0, issued: u32::MAX, gap_behind: 0 },
             phase: 0,
             draws_left: 0,
