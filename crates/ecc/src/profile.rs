@@ -1,5 +1,5 @@
-//! What decoder and prediction make of a page, by its RBER: a table that `ssdlab ecc simulate` profiles, so that a drive
-//! decodes nothing.
+//! Outcomes of decoding and prediction by RBER: a table that `ssdlab ecc simulate` profiles, so that a simulated drive need
+//! not decode.
 
 use units::table::Row;
 use units::{ConfigError, Stream, Table};
@@ -16,7 +16,7 @@ pub struct Profile {
     points: Vec<Point>,
 }
 
-/// What words of one RBER come to, as shares of all.
+/// The outcomes of words of one RBER, as shares of all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     rber: f64,
@@ -59,7 +59,7 @@ impl Point {
     }
 }
 
-/// What a page comes to.
+/// The outcome of decoding a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Its first codeword is predicted to fail.
@@ -98,19 +98,19 @@ impl Profile {
         Ok(Profile { points })
     }
 
-    /// The points beside an RBER, and how far it lies between them.
-    fn beside(&self, rber: f64) -> (&Point, &Point, f64) {
+    /// The points below and above an RBER, and how far it lies between them.
+    fn neighbours(&self, rber: f64) -> (&Point, &Point, f64) {
         let above = self.points.partition_point(|point| point.rber <= rber);
         let (low, high) = (&self.points[above.max(1) - 1], &self.points[above.min(self.points.len() - 1)]);
         let width = high.rber - low.rber;
         (low, high, if width > 0.0 { (rber - low.rber) / width } else { 0.0 })
     }
 
-    /// What a page of codewords of some RBERs comes to; `draws` decide.
+    /// The outcome of a page whose codewords have these RBERs; `draws` decide.
     pub fn page(&self, rbers: impl Iterator<Item = f64>, draws: Stream) -> Page {
         let mut page = Page { predicted: false, corrected: true, iterations: 0 };
         for (index, rber) in (0..).zip(rbers) {
-            let (low, high, part) = self.beside(rber);
+            let (low, high, part) = self.neighbours(rber);
             let between = |of: fn(&Point) -> f64| of(low) + part * (of(high) - of(low));
             // Of all words: failed and predicted, corrected and predicted, failed and not predicted, neither.
             let (both, fine) = (between(|point| point.predicted_failed), between(|point| point.predicted_fine));

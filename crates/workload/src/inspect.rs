@@ -51,7 +51,7 @@ const MOST_RATE: f64 = 250e3;
 const MOST_BANDWIDTH: f64 = 4e9;
 /// Mean gaps from here on [s] look like a smaller unit of time.
 const LONGEST_GAP: f64 = 1000.0;
-/// Means say something of so many requests.
+/// Means are judged from this many requests on.
 const MANY: u64 = 100;
 /// More than a drive holds.
 const LARGEST_DRIVE: Bytes = Bytes(1 << 49);
