@@ -13,7 +13,7 @@ use crate::trace::{Reading, TraceFile};
 /// What a trace file is read as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// Format and units, and what else the content would do as.
+    /// Format and units, and other formats that the content fits.
     pub read_as: String,
     /// What looks wrong, a line each.
     pub doubts: Vec<String>,
@@ -27,7 +27,7 @@ pub fn inspect(path: &Path, format: Option<Format>, reading: Reading) -> Result<
     let format = trace.format();
     let mut read_as = format.describe_columns();
     if !trace.others().is_empty() {
-        read_as += &format!("; it would do as {} too", trace.others().join(" and "));
+        read_as += &format!("; it also fits {}", trace.others().join(" and "));
     }
     read_as += match (trace.note(), format.remedy("time=us,offset=B,size=B")) {
         (Some(_), Some(words)) => format!("; the file does not tell its units: {words} gives others"),

@@ -25,7 +25,7 @@ use unit::Units;
 pub(crate) use layout::Scales;
 pub(crate) use line::{Fault, LineReader, Why, is_blank};
 
-/// Every format. When the content would do for several, the first is taken.
+/// Every format. When the content fits several, the first is taken.
 const ALL: &[&Entry] = &[
     &msr::MSR,
     &ascii::MQSIM,
@@ -47,9 +47,9 @@ const ALL: &[&Entry] = &[
 /// A format, and how it was chosen.
 pub(crate) struct Detected {
     pub(crate) format: Format,
-    /// Formats that the content would do as too.
+    /// Other formats that the content fits.
     pub(crate) others: Vec<&'static str>,
-    /// The content was asked, not the user.
+    /// It was detected by the content, not chosen by the user.
     by_content: bool,
 }
 
@@ -65,16 +65,16 @@ impl Detected {
         Some(Detected { format, others: fitting.map(|entry| entry.name).collect(), by_content: true })
     }
 
-    /// A line that tells the user of a choice by content.
+    /// A note for the user on a format that was detected.
     pub(crate) fn note(&self) -> Option<String> {
         if !self.by_content {
             return None;
         }
         let (taken, name) = (self.format.describe(), self.format.name());
         Some(match self.others.as_slice() {
-            [] => format!("taken as {taken}; say --format to choose"),
+            [] => format!("read as {taken}; use --format to choose another"),
             others => {
-                format!("taken as {taken}, and it would do as {}; say --format {name} or another", others.join(" and "))
+                format!("read as {taken}; it also fits {}: use --format {name} or another", others.join(" and "))
             }
         })
     }
@@ -302,6 +302,6 @@ mod tests {
         assert_eq!(detect(&["hello"]), None);
         assert_eq!(detect(&["", "  "]), None);
         let note = Format::detect(&["0.5\t4 264719034 16 0"]).unwrap().note().unwrap();
-        assert_eq!(note, "taken as DiskSim ASCII (time in ms, sectors of 512 B); say --format to choose");
+        assert_eq!(note, "read as DiskSim ASCII (time in ms, sectors of 512 B); use --format to choose another");
     }
 }
