@@ -56,6 +56,12 @@ impl Agenda {
         self.replace(slot, time.0 << self.slot_bits | slot as u64);
     }
 
+    /// Sets the slot's next event; none at [`Time::NEVER`].
+    #[inline]
+    pub fn set_or_clear(&mut self, slot: usize, time: Time) {
+        if time == Time::NEVER { self.clear(slot) } else { self.set(slot, time) }
+    }
+
     /// Leaves the slot without an event.
     #[inline]
     pub fn clear(&mut self, slot: usize) {

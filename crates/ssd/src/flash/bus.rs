@@ -142,7 +142,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let die = (channel.first_die + place) as usize;
         let channel = &self.flash.channels[index];
         let goes_first = !out_ready || {
-            let rank = |op: OpId| self.flash.ranks[self.flash.ops[op].class as usize];
+            let rank = |op: OpId| self.flash.ranks.of[self.flash.ops[op].class as usize];
             let head = channel.out.head.map(|op| (rank(op), channel.out.head_seq));
             self.view().program_priority(die) < head && head.is_some()
         };

@@ -11,7 +11,7 @@ use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Order};
 use units::{Lpn, Ppn, Span, Time};
 
-use super::op::{Fate, Owner, PageOp, Queue, Sense};
+use super::op::{Fate, Ops, Owner, PageOp, Queue, Sense};
 use super::retry::Reservation;
 use super::suspend::{self, Phases, Work};
 use super::{FlashAt, FlashView};
@@ -47,25 +47,40 @@ pub(crate) fn write_class_of(queue: usize) -> usize {
     queue / PLANES - FIRST_WRITE_CLASS
 }
 
-/// The queues of each rank.
-pub fn rank_masks(ranks: &[u8; Class::COUNT]) -> Vec<u64> {
-    let levels = usize::from(*ranks.iter().max().expect("Invariant: there are classes")) + 1;
-    let mut masks = vec![0; levels];
-    for class in Class::ALL {
-        masks[usize::from(ranks[class as usize])] |= match class {
-            Class::UserRead => suspend::USER_READS,
-            Class::InternalRead => 0xFF << 8,
-            Class::UserProgram => HOST_PROGRAMS,
-            Class::InternalProgram => PROGRAMS & !HOST_PROGRAMS,
-            Class::Erase => ERASES,
-        };
-    }
-    masks
+/// In which order a die serves its queues.
+pub(super) struct Ranks {
+    /// Of each class: the smaller goes first.
+    pub of: [u8; Class::COUNT],
+    /// The queues of each rank.
+    queues: Vec<u64>,
+    /// The queues that rank better than host reads, and than the drive's own reads.
+    above_reads: [u64; 2],
 }
 
-/// The rank of each class: behind a full write queue no read passes a write, as under FIFO.
-pub fn ranks(config: &Config, write_queue_full: bool) -> [u8; Class::COUNT] {
-    if write_queue_full { Order::Fifo.ranks() } else { config.schedule.order.ranks() }
+impl Ranks {
+    /// Behind a full write queue no read passes a write, as under FIFO.
+    pub fn new(config: &Config, write_queue_full: bool) -> Ranks {
+        let of = if write_queue_full { Order::Fifo.ranks() } else { config.schedule.order.ranks() };
+        let levels = usize::from(*of.iter().max().expect("Invariant: there are classes")) + 1;
+        let mut queues = vec![0; levels];
+        for class in Class::ALL {
+            queues[usize::from(of[class as usize])] |= match class {
+                Class::UserRead => suspend::USER_READS,
+                Class::InternalRead => 0xFF << 8,
+                Class::UserProgram => HOST_PROGRAMS,
+                Class::InternalProgram => PROGRAMS & !HOST_PROGRAMS,
+                Class::Erase => ERASES,
+            };
+        }
+        let above = |class: Class| queues[..usize::from(of[class as usize])].iter().sum();
+        Ranks { of, above_reads: [Class::UserRead, Class::InternalRead].map(above), queues }
+    }
+
+    /// The queues that rank better than a read.
+    #[inline]
+    pub fn above_reads(&self, of_host: bool) -> u64 {
+        self.above_reads[usize::from(!of_host)]
+    }
 }
 
 /// Pages that are programmed by one command, and where they go.
@@ -116,6 +131,8 @@ pub struct DieState {
     /// Queues with something to start: reads, erases, and programs that have room and whose unit is full or must go
     /// as it is.
     pub(super) ready: u64,
+    /// Queues of reads whose head is a retry.
+    pub(super) retries: u64,
     /// Queues of programs with anything in them.
     pub(super) waiting: u64,
     /// Of these, those whose unit is full or must go as it is, whether there is room for it or not.
@@ -156,7 +173,7 @@ pub struct DieState {
     /// What the die would start next, as of its last review.
     pub(super) picked: Pick,
     /// The die's event in the agenda.
-    pub(super) event: Option<Time>,
+    pub(super) event: Time,
     pub channel: u16,
     /// The die as a set of its channel's dies.
     pub bit: u64,
@@ -192,6 +209,7 @@ impl DieState {
         DieState {
             queues: [Queue::EMPTY; QUEUES],
             ready: 0,
+            retries: 0,
             waiting: 0,
             whole: 0,
             flush_partial: 0,
@@ -214,7 +232,7 @@ impl DieState {
             idle_until: None,
             dirty: false,
             picked: Pick::Nothing,
-            event: None,
+            event: Time::NEVER,
             channel,
             bit: 1 << place,
             meter: Meter::new(),
@@ -235,9 +253,12 @@ impl DieState {
 
     /// The queue among `set` whose head goes first.
     #[inline]
-    pub(super) fn first(&self, set: u64, rank_masks: &[u64]) -> Option<(Priority, usize)> {
+    pub(super) fn first(&self, set: u64, ranks: &Ranks) -> Option<(Priority, usize)> {
+        if set == 0 {
+            return None;
+        }
         let (rank, mut queues) =
-            rank_masks.iter().map(|mask| set & mask).enumerate().find(|(_, queues)| *queues != 0)?;
+            ranks.queues.iter().map(|mask| set & mask).enumerate().find(|(_, queues)| *queues != 0)?;
         let mut best = (u64::MAX, 0);
         while queues != 0 {
             let queue = queues.trailing_zeros() as usize;
@@ -266,16 +287,20 @@ impl DieState {
     }
 
     /// The next time that something ends in the array.
-    pub(super) fn next_end(&self) -> Option<Time> {
-        let active = self.active.map(|(_, end)| end);
-        let sensed = planes(self.sensing).map(|plane| self.sensed_at[plane]).min();
-        active
-            .into_iter()
-            .chain(sensed)
-            .chain(self.suspend_pending)
-            .chain(self.pulses_begin)
-            .chain(self.idle_until)
-            .min()
+    pub(super) fn next_end(&self) -> Time {
+        let never = Time::NEVER;
+        let active = self.active.map_or(never, |(_, end)| end).min(self.suspend_pending.unwrap_or(never));
+        let waiting = self.pulses_begin.unwrap_or(never).min(self.idle_until.unwrap_or(never));
+        planes(self.sensing).fold(active.min(waiting), |next, plane| next.min(self.sensed_at[plane]))
+    }
+
+    /// Keeps up to date what is known of a queue of reads whose head may be another one.
+    #[inline]
+    pub(super) fn read_head_changed(&mut self, queue: usize, ops: &Ops) {
+        let (bit, head) = (1 << queue, self.queues[queue].head);
+        self.ready = self.ready & !bit | u64::from(head.is_some()) << queue;
+        let retry = head.is_some_and(|op| ops[op].sense.is_retry());
+        self.retries = self.retries & !bit | u64::from(retry) << queue;
     }
 }
 
@@ -355,8 +380,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let full = self.core.plan.config.schedule.write_queue.is_some_and(|most| programs >= most);
         if full != self.flash.write_queue_full {
             self.flash.write_queue_full = full;
-            self.flash.ranks = ranks(&self.core.plan.config, full);
-            self.flash.rank_masks = rank_masks(&self.flash.ranks);
+            self.flash.ranks = Ranks::new(&self.core.plan.config, full);
             (0..self.flash.dies.len() as u16).for_each(|die| self.mark_dirty(DieId(die)));
         }
     }
@@ -437,7 +461,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         if self.flash.dies[die].event != next {
             self.flash.dies[die].event = next;
-            self.core.schedule(self.core.slots.die + die, next);
+            self.core.agenda.set_or_clear(self.core.slots.die + die, next);
         }
     }
 
@@ -489,7 +513,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 .filter(|plane| *plane != lead % PLANES && *plane < layout.planes_per_die as usize)
             {
                 let here = state.ready & queues & (1 << plane | 1 << (plane + PLANES));
-                if let Some((_, queue)) = state.first(here, &self.flash.rank_masks)
+                if let Some((_, queue)) = state.first(here, &self.flash.ranks)
                     && layout.page_of(self.flash.ops[state.queues[queue].first()].ppn) == place
                     && self.flash.ops[state.queues[queue].first()].sense.goes_with(&first)
                 {
@@ -532,9 +556,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let state = &mut self.flash.dies[die];
         for queue in &joined[..count] {
             let op = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
-            if state.queues[*queue].is_empty() {
-                state.ready &= !(1 << queue);
-            }
+            state.read_head_changed(*queue, &self.flash.ops);
             let plane = queue % PLANES;
             state.sensing |= 1 << plane;
             state.page_op[plane] = Some(op);

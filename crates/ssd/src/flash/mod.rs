@@ -31,7 +31,6 @@ use std::collections::HashMap;
 
 use nand::DieId;
 use nand::model::outcomes::Outcomes;
-use schemes::Class;
 use units::Stream;
 
 use crate::arena::Arena;
@@ -42,7 +41,7 @@ use crate::ftl::Ftl;
 use crate::probe::Probe;
 use crate::stats::Steps;
 use bus::Channel;
-use die::DieState;
+use die::{DieState, Ranks};
 use op::Ops;
 
 /// Everything below the FTL: dies, buses, decoders, and the operations in them.
@@ -58,8 +57,7 @@ pub struct Flash {
     pub programs_waiting: u32,
     write_queue_full: bool,
     /// Rank of each class at present and, by rank, the queues of a die that have it.
-    pub ranks: [u8; Class::COUNT],
-    rank_masks: Vec<u64>,
+    ranks: Ranks,
     /// Results of reads, where a virtual chip gives them.
     pub outcomes: Option<Outcomes>,
     /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
@@ -86,7 +84,6 @@ impl Flash {
             Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
         });
         let write_queue_full = config.schedule.write_queue == Some(0);
-        let ranks = die::ranks(config, write_queue_full);
         let dies_per_channel = layout.chips * layout.dies_per_chip;
         let die = |die: u32| {
             let channel = layout.channel_of(DieId(die as u16));
@@ -100,8 +97,7 @@ impl Flash {
             dirty: Vec::new(),
             programs_waiting: 0,
             write_queue_full,
-            ranks,
-            rank_masks: die::rank_masks(&ranks),
+            ranks: Ranks::new(config, write_queue_full),
             outcomes,
             tracked: HashMap::new(),
             steps: Steps::default(),

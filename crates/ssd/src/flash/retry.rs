@@ -19,7 +19,7 @@ use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Failed, Predictor, ReadReference, Sensing};
 use units::Span;
 
-use super::die::{INTERNAL, PLANES, READS, planes};
+use super::die::{INTERNAL, PLANES, planes};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
 use super::{FlashAt, FlashView};
 use crate::arena::OpId;
@@ -45,32 +45,14 @@ impl FlashView<'_> {
         if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_while_reserved(die, ready) }
     }
 
-    #[cold]
     pub(super) fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
         let state = &self.flash.dies[die];
-        let rank =
-            self.flash.ranks[if state.reserved.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
-        let mut allowed: u64 = self.flash.rank_masks[..usize::from(rank)].iter().sum();
+        let mut allowed = self.flash.ranks.above_reads(state.reserved.user != 0);
         if self.plan.reads == PlaneReads::Independent && self.plan.config.read.sensing == Sensing::Default {
             let others = u64::from(!state.reserved.planes);
             allowed |= others | others << PLANES;
         }
-        ready & allowed | self.retries(die)
-    }
-
-    /// The queues of a die in which a retry is next.
-    pub fn retries(&self, die: usize) -> u64 {
-        let state = &self.flash.dies[die];
-        let mut found = 0;
-        let mut queues = state.ready & READS;
-        while queues != 0 {
-            let queue = queues.trailing_zeros() as usize;
-            queues &= queues - 1;
-            if self.flash.ops[state.queues[queue].first()].sense.is_retry() {
-                found |= 1 << queue;
-            }
-        }
-        found
+        ready & allowed | state.retries
     }
 
     /// Whether a host's read is being retried on a die.
@@ -83,7 +65,7 @@ impl FlashView<'_> {
         let state = &self.flash.dies[die];
         let held = state.reserved.planes;
         let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
-        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & reads_in_progress }
+        ready & INTERNAL | if held == 0 { 0 } else { state.retries & reads_in_progress }
     }
 
     /// The oldest read of a plane that has been begun and may have to sense its page again.
@@ -219,7 +201,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.waits(id);
         let state = &mut self.flash.dies[usize::from(die.0)];
         state.queues[queue].insert(&mut self.flash.ops, id);
-        state.ready |= 1 << queue;
+        state.read_head_changed(queue, &self.flash.ops);
         self.mark_dirty(die);
     }
 
@@ -473,9 +455,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let channel = usize::from(state.channel);
         if let Some(waiting) = state.queues[queue].remove(&mut self.flash.ops, seq) {
             self.flash.ops.release(waiting);
-            if state.queues[queue].is_empty() {
-                state.ready &= !(1 << queue);
-            }
+            state.read_head_changed(queue, &self.flash.ops);
         }
         let mut reset = Span::ZERO;
         // The page register's operation: one that is being sensed, or that waits for the cache register.

@@ -30,12 +30,16 @@ impl FlashView<'_> {
             let may_sense = self.may_sense(state);
             return self.pick_suspended(die, u64::from(may_sense));
         }
+        let one_at_a_time = state.sensing != 0 && self.plan.reads != PlaneReads::Independent;
+        if ready == 0 || one_at_a_time && state.active.is_none() {
+            return Pick::Nothing;
+        }
         let registers_empty = state.page_full | state.cache_full == 0;
         // A program or an erase: what needs the array for itself. Erases that older reads of the plane hold off do not
         // count, and these reads may go in any case.
         let mut writes = ready & !READS;
         let write = loop {
-            match state.first(writes, &self.flash.rank_masks) {
+            match state.first(writes, &self.flash.ranks) {
                 Some((_, queue)) if self.is_erase(die, queue) && !self.may_erase(die, queue) => {
                     writes &= !(1 << queue);
                     ready |= state.ready & (1 << (queue % PLANES));
@@ -50,9 +54,7 @@ impl FlashView<'_> {
                         && state.loaded.is_none()
                         && registers_empty
                         && !self.needs_array(die, queue)
-                        && state
-                            .first(ready & READS, &self.flash.rank_masks)
-                            .is_none_or(|(read, _)| priority < read) =>
+                        && state.first(ready & READS, &self.flash.ranks).is_none_or(|(read, _)| priority < read) =>
                 {
                     Pick::Program(queue)
                 }
@@ -61,7 +63,7 @@ impl FlashView<'_> {
         }
         let may_sense = self.may_sense(state);
         let eligible = u64::from(may_sense) | u64::from(may_sense) << PLANES;
-        let read = state.first(ready & READS & eligible, &self.flash.rank_masks);
+        let read = state.first(ready & READS & eligible, &self.flash.ranks);
         match (read, write) {
             (None, None) => Pick::Nothing,
             (Some((_, queue)), None) => Pick::Read(queue),
@@ -155,11 +157,11 @@ impl FlashView<'_> {
         let state = &self.flash.dies[die];
         if state.picked == Pick::Resume {
             // It has begun before anything that waits.
-            return Some((self.flash.ranks[schemes::Class::UserProgram as usize], 0));
+            return Some((self.flash.ranks.of[schemes::Class::UserProgram as usize], 0));
         }
         let Pick::Program(queue) = state.picked else { return None };
         Some((
-            self.flash.ranks[self.flash.ops[state.queues[queue].first()].class as usize],
+            self.flash.ranks.of[self.flash.ops[state.queues[queue].first()].class as usize],
             state.queues[queue].head_seq,
         ))
     }

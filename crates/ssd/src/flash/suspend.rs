@@ -115,9 +115,9 @@ impl FlashView<'_> {
         let mut reads = self.eligible(die, state.ready) & USER_READS;
         if self.flash.write_queue_full {
             // What has begun is brought to its end.
-            reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
+            reads &= if self.retries_user_read(die) { state.retries } else { 0 };
         }
-        match state.first(reads & eligible, &self.flash.rank_masks) {
+        match state.first(reads & eligible, &self.flash.ranks) {
             Some((_, queue)) => Pick::Read(queue),
             None if self.may_resume(die) => Pick::Resume,
             None => Pick::Nothing,
@@ -154,7 +154,7 @@ impl<P: Probe> FlashAt<'_, P> {
             return;
         }
         let Some((phases, class)) = self.suspendable(die, active) else { return };
-        if self.flash.ranks[Class::UserRead as usize] >= self.flash.ranks[class as usize] {
+        if self.flash.ranks.of[Class::UserRead as usize] >= self.flash.ranks.of[class as usize] {
             return;
         }
         let (work, total, verify) = (state.work, phases.total().0, phases.verify);
