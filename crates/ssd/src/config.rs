@@ -15,8 +15,8 @@ use units::document::{Document, apply_word};
 use units::section::Section;
 use units::{Bytes, ConfigError, Rate, Retention, Span};
 
-use crate::device::Phases;
 use crate::lifetime::{EraseScheme, Eraser};
+use crate::phases::Phases;
 pub use crate::sections::*;
 use crate::space::Space;
 

@@ -20,6 +20,7 @@ mod ftl;
 pub mod lifetime;
 mod meter;
 mod op;
+mod phases;
 pub mod presets;
 pub mod probe;
 mod request_log;
@@ -28,6 +29,7 @@ mod sections;
 mod space;
 pub mod stats;
 pub mod timeline;
+mod write_class;
 
 /// The version of what runs compute: raised when a change to the model changes results, and only then. Results that are
 /// kept carry it, and those of another version are computed again. `tests/golden` holds results that must not change

@@ -19,8 +19,8 @@ use crate::error::RunError;
 use crate::ftl::Location;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
-use crate::space::write_class;
 use crate::stats::relocation_causes;
+use crate::write_class;
 
 /// What is going on in a plane.
 #[derive(Default)]

@@ -21,11 +21,11 @@ use crate::arena::{List, OpId};
 use crate::config::Config;
 use crate::meter::Meter;
 use crate::op::{Fate, Owner, PageOp, Queue, Sense};
+use crate::phases::{Phases, slower};
 use crate::probe::{Event, Probe};
-use crate::space::write_class;
 use crate::stats::{channel, die};
+use crate::write_class;
 use retry::Reservation;
-pub(crate) use suspend::Phases;
 use suspend::Work;
 
 /// Queues are numbered row x 8 + plane, so that a set of queues is one word. Rows: host reads, the drive's own
@@ -700,7 +700,7 @@ impl<P: Probe> Device<P> {
     fn run_program(&mut self, die: usize, program: Program) {
         let start = program.ready.max(self.now);
         let factor = self.program_factor(program);
-        let t_prog = suspend::slower(self.plan.timings.program, factor);
+        let t_prog = slower(self.plan.timings.program, factor);
         let phases = self.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
         let state = &mut self.dies[die];

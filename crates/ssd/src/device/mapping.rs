@@ -22,7 +22,7 @@ use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::Probe;
-use crate::space::write_class;
+use crate::write_class;
 
 /// What the device keeps beside the cache.
 pub(super) struct MapTraffic {

@@ -28,8 +28,6 @@ mod host;
 mod mapping;
 mod write;
 
-pub(crate) use die::Phases;
-
 use std::collections::{HashMap, VecDeque};
 
 use nand::model::outcomes::Outcomes;

@@ -20,7 +20,7 @@ use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
 use crate::op::{Owner, PageOp, Sense};
 use crate::probe::{Event, Probe, Server};
-use crate::space::write_class;
+use crate::write_class;
 
 /// Parts of a write that are crossing the link.
 pub(super) struct WriteArrival {

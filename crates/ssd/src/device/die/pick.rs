@@ -8,7 +8,7 @@ use super::{
     write_class_of,
 };
 use crate::probe::Probe;
-use crate::space::write_class;
+use crate::write_class;
 
 impl<P: Probe> Device<P> {
     /// Decides whether a program queue can start.

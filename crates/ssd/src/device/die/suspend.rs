@@ -9,6 +9,7 @@ use units::{Span, Time};
 
 use super::super::Device;
 use super::{Active, Pick};
+use crate::phases::Phases;
 use crate::probe::{Event, Probe};
 use crate::stats::channel;
 
@@ -17,72 +18,6 @@ pub(super) const USER_READS: u64 = 0xFF;
 
 /// The most phases of an operation that a probe is told.
 const MOST_TOLD: usize = 1000;
-
-/// The phases of an operation: pulses, each followed by a verify.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Phases {
-    /// Pulses, and how many of each follow one another.
-    pulses: Vec<(Span, u32)>,
-    verify: Span,
-}
-
-impl Phases {
-    /// `loops` equal pulses.
-    pub fn even(loops: u32, pulse: Span, verify: Span) -> Phases {
-        Phases { pulses: vec![(pulse, loops)], verify }
-    }
-
-    /// Pulses of lengths of their own.
-    pub fn each(pulses: impl Iterator<Item = Span>, verify: Span) -> Phases {
-        Phases { pulses: pulses.map(|pulse| (pulse, 1)).collect(), verify }
-    }
-
-    /// All of them.
-    pub fn total(&self) -> Span {
-        self.pulses.iter().fold(Span::ZERO, |sum, (pulse, loops)| sum + (*pulse + self.verify) * u64::from(*loops))
-    }
-
-    /// The same on a plane beside, both made by [`Phases::each`]: a pulse lasts until both planes' have ended, and planes that
-    /// are done wait.
-    pub fn join(&mut self, other: &Phases) {
-        let most = self.pulses.len().max(other.pulses.len());
-        self.pulses.resize(most, (Span::ZERO, 1));
-        for (pulse, beside) in self.pulses.iter_mut().zip(&other.pulses) {
-            pulse.0 = pulse.0.max(beside.0);
-        }
-    }
-
-    /// Phases that take `factor` as long.
-    pub fn slower(&self, factor: f64) -> Phases {
-        let pulses = self.pulses.iter().map(|(pulse, loops)| (slower(*pulse, factor), *loops)).collect();
-        Phases { pulses, verify: slower(self.verify, factor) }
-    }
-
-    /// Whether `position` is in a pulse, where its phase began and where it ends, and the number of the pulse.
-    fn phase(&self, position: u64) -> (bool, u64, u64, u64) {
-        let (mut reads_in_progress, mut number) = (0, 1);
-        for (pulse, loops) in &self.pulses {
-            let cycle = pulse.0 + self.verify.0;
-            let all = cycle * u64::from(*loops);
-            if position < reads_in_progress + all {
-                number += (position - reads_in_progress) / cycle;
-                reads_in_progress += (position - reads_in_progress) / cycle * cycle;
-                let verify = reads_in_progress + pulse.0;
-                let pulses = position < verify;
-                let (from, to) = if pulses { (reads_in_progress, verify) } else { (verify, reads_in_progress + cycle) };
-                return (pulses, from, to, number);
-            }
-            reads_in_progress += all;
-            number += u64::from(*loops);
-        }
-        (false, reads_in_progress, reads_in_progress, number)
-    }
-}
-
-/// A time that is `factor` as long.
-pub(super) fn slower(span: Span, factor: f64) -> Span {
-    Span((span.0 as f64 * factor).round() as u64)
-}
 
 /// How far the active or suspended operation of a die has come.
 #[derive(Clone, Copy, Debug, Default)]
