@@ -12,10 +12,9 @@ use nand::model::outcomes::Reading;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
+use ssd::run::Round;
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::die;
-use ssd::stats::report;
-use ssd::stats::steady::Round;
 use ssd::{Config, DeviceSpec, Explainer, RequestLog, RunError, Stage, Timeline};
 use units::section::Section;
 use units::value::{Scalar, Value as _, nearest};
@@ -578,19 +577,19 @@ impl Simulation {
             let _ = self.ended.set(end.to_string());
         }
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
-        let report = report::report(&outcome);
+        let report = outcome.report();
         let mut root = Map::new();
         root.insert("manifest".into(), self.manifest.clone());
         root.extend(report.to_json());
         let described = report.0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
         let series = series_parquet(outcome.series.rows()).map_err(raise)?;
         let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
-        let [reads, writes, ..] = outcome.latencies.total();
+        let [reads, writes, ..] = outcome.measured.latencies.total();
         let distributions = [reads.distribution(), writes.distribution()];
         Ok((
             Value::Object(root).to_string(),
             described,
-            outcome.counters.events,
+            outcome.measured.totals.counters.events,
             PyBytes::new(py, &series),
             log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
             distributions,

@@ -12,9 +12,9 @@ use super::die::BusRequest;
 use super::ecc::EccState;
 use crate::arena::OpId;
 use crate::meter::Meter;
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::channel;
 use crate::op::{Fate, Queue};
-use crate::probe::{Event, Probe};
-use crate::stats::channel;
 
 pub(super) struct Channel {
     pub(super) free_at: Time,

@@ -17,9 +17,9 @@ use crate::arena::OpId;
 use crate::config::{EndOfLife, EraseWhen, Placement};
 use crate::error::RunError;
 use crate::ftl::Location;
+use crate::observe::probe::Probe;
+use crate::observe::stats::relocation_causes;
 use crate::op::{Owner, PageOp, Sense};
-use crate::probe::Probe;
-use crate::stats::relocation_causes;
 use crate::write_class;
 
 /// What is going on in a plane.

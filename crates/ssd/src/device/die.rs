@@ -20,10 +20,10 @@ use super::Device;
 use crate::arena::{List, OpId};
 use crate::config::Config;
 use crate::meter::Meter;
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::{channel, die};
 use crate::op::{Fate, Owner, PageOp, Queue, Sense};
 use crate::phases::{Phases, slower};
-use crate::probe::{Event, Probe};
-use crate::stats::{channel, die};
 use crate::write_class;
 use retry::Reservation;
 use suspend::Work;
@@ -516,7 +516,7 @@ impl<P: Probe> Device<P> {
         let mut joined = [usize::MAX; PLANES];
         let mut count = 1;
         joined[0] = lead;
-        if self.plan.reads == PlaneReads::Lockstep {
+        if self.plan.config.chip.plane_reads == PlaneReads::Lockstep {
             let first = self.ops[state.queues[lead].first()].sense;
             // A suspended die senses for users alone.
             let queues = if state.suspended.is_some() { suspend::USER_READS } else { READS };
@@ -534,7 +534,7 @@ impl<P: Probe> Device<P> {
             }
         }
         let channel = usize::from(state.channel);
-        let mut start = self.occupy(channel, self.plan.t_command * count as u64, channel::COMMAND);
+        let mut start = self.occupy(channel, self.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
         for queue in &joined[..count] {
@@ -613,7 +613,7 @@ impl<P: Probe> Device<P> {
         self.make_room(die, set, write_class);
         let copyback = self.copies_back(lead);
         let (ops, pages, sensing) = self.gather(die, set, write_class, copyback);
-        let commands = self.plan.t_command * u64::from(set.count_ones());
+        let commands = self.plan.config.bus.t_command * u64::from(set.count_ones());
         let channel = usize::from(self.dies[die].channel);
         let ready = if copyback {
             self.counters.pages_copied_back += pages;

@@ -7,8 +7,8 @@ use units::{Span, Time};
 
 use super::Device;
 use crate::arena::OpId;
+use crate::observe::probe::{Event, Probe};
 use crate::op::{Fate, Ops, Owner, PageOp};
-use crate::probe::{Event, Probe};
 
 #[derive(Default)]
 pub(super) struct EccState {

@@ -8,8 +8,8 @@ use super::{Completion, Device, part, parts};
 use crate::arena::CommandId;
 use crate::config::Transfer;
 use crate::ftl::Location;
+use crate::observe::probe::{DataFrom, Event, Probe, Server};
 use crate::op::Owner;
-use crate::probe::{DataFrom, Event, Probe, Server};
 
 /// A request that the device has taken from the host.
 pub(super) struct Command {

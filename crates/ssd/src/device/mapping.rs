@@ -20,8 +20,8 @@ use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
 use crate::config::Placement;
 use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
+use crate::observe::probe::Probe;
 use crate::op::{Owner, PageOp, Sense};
-use crate::probe::Probe;
 use crate::write_class;
 
 /// What the device keeps beside the cache.
@@ -360,7 +360,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Round robin over the planes that can take data and stay collectable (see [`crate::space`]), those with room first.
+    /// Round robin over the planes that can take data and stay collectable (see [`x), those with room first.
     fn next_map_plane(&self) -> u32 {
         let planes = self.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;

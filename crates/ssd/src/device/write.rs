@@ -18,8 +18,8 @@ use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
 use crate::ftl::Location;
+use crate::observe::probe::{Event, Probe, Server};
 use crate::op::{Owner, PageOp, Sense};
-use crate::probe::{Event, Probe, Server};
 use crate::write_class;
 
 /// Parts of a write that are crossing the link.
@@ -263,7 +263,7 @@ impl<P: Probe> Device<P> {
 
     fn dispatch_pool(&mut self, write_class: usize) {
         let layout = self.plan.layout;
-        let planes = match self.plan.programs {
+        let planes = match self.plan.config.chip.plane_programs {
             nand::PlanePrograms::Single => 1,
             nand::PlanePrograms::Lockstep => layout.planes_per_die,
         };

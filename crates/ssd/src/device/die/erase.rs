@@ -6,8 +6,8 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 use super::super::Device;
 use super::{Active, ERASE_ROW, PLANES, Phases, Work, planes, write_class_of};
 use crate::arena::OpId;
-use crate::probe::Probe;
-use crate::stats::{channel, die};
+use crate::observe::probe::Probe;
+use crate::observe::stats::{channel, die};
 
 impl<P: Probe> Device<P> {
     /// Erases the blocks that a lane's stream opens.
@@ -25,7 +25,7 @@ impl<P: Probe> Device<P> {
         let row = ERASE_ROW * PLANES;
         for plane in 0..self.plan.layout.planes_per_die as usize {
             let queue = row + plane;
-            let along = self.plan.programs == PlanePrograms::Lockstep
+            let along = self.plan.config.chip.plane_programs == PlanePrograms::Lockstep
                 && self.dies[die].ready >> queue & 1 != 0
                 && self.may_erase(die, queue);
             if queue == lead || along {
@@ -44,7 +44,8 @@ impl<P: Probe> Device<P> {
 
     fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
         let channel = usize::from(self.dies[die].channel);
-        let start = self.occupy(channel, self.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
+        let start =
+            self.occupy(channel, self.plan.config.bus.t_command * u64::from(set.count_ones()), channel::COMMAND);
         let phases = self.erase_phases(die, erase);
         let end = start + phases.as_ref().map_or(self.plan.timings.erase, Phases::total);
         let state = &mut self.dies[die];

@@ -7,7 +7,7 @@ use super::{
     Active, DieState, ERASE_ROW, FIRST_WRITE_CLASS, HOST_PROGRAMS, PLANES, Pick, Priority, READS, program_queue,
     write_class_of,
 };
-use crate::probe::Probe;
+use crate::observe::probe::Probe;
 use crate::write_class;
 
 impl<P: Probe> Device<P> {
@@ -155,7 +155,7 @@ impl<P: Probe> Device<P> {
 
     /// The planes that may begin to sense.
     fn may_sense(&self, state: &DieState) -> u8 {
-        match self.plan.reads {
+        match self.plan.config.chip.plane_reads {
             PlaneReads::Independent => !(state.sensing | state.page_full),
             PlaneReads::Single | PlaneReads::Lockstep if state.sensing == 0 => !state.page_full,
             PlaneReads::Single | PlaneReads::Lockstep => 0,
@@ -216,7 +216,7 @@ impl<P: Probe> Device<P> {
     /// The planes of the die whose programs go along with the leading queue's, as a set.
     pub(super) fn plane_group(&self, die: usize, lead: usize, erase: bool) -> u8 {
         let mut set = 1u8 << (lead % PLANES);
-        if self.plan.programs == PlanePrograms::Single {
+        if self.plan.config.chip.plane_programs == PlanePrograms::Single {
             return set;
         }
         let place = |queue: usize| {

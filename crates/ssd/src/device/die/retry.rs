@@ -23,8 +23,8 @@ use super::super::Device;
 use super::{INTERNAL, PLANES, READS, planes};
 use crate::arena::OpId;
 use crate::config::Tracking;
+use crate::observe::probe::{Event, Probe};
 use crate::op::{Fate, Ops, PageOp, Queue, Sense};
-use crate::probe::{Event, Probe};
 
 /// The reads that a die is held for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +55,9 @@ impl<P: Probe> Device<P> {
         let state = &self.dies[die];
         let rank = self.ranks[if state.reserved.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
         let mut allowed: u64 = self.rank_masks[..usize::from(rank)].iter().sum();
-        if self.plan.reads == PlaneReads::Independent && self.plan.config.read.sensing == Sensing::Default {
+        if self.plan.config.chip.plane_reads == PlaneReads::Independent
+            && self.plan.config.read.sensing == Sensing::Default
+        {
             let others = u64::from(!state.reserved.planes);
             allowed |= others | others << PLANES;
         }
@@ -437,7 +439,7 @@ impl<P: Probe> Device<P> {
         state.page_op[plane] = None;
         state.sensed_at[plane] = self.now + reset + set;
         let now = self.now;
-        self.die_enters(die, crate::stats::die::READ, None);
+        self.die_enters(die, crate::observe::stats::die::READ, None);
         self.take_chip(die);
         let end = now + reset + set;
         self.probe.reset(now, end, DieId(die as u16));

@@ -9,9 +9,9 @@ use units::{Span, Time};
 
 use super::super::Device;
 use super::{Active, Pick};
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::channel;
 use crate::phases::Phases;
-use crate::probe::{Event, Probe};
-use crate::stats::channel;
 
 /// The user reads among a die's queues.
 pub(super) const USER_READS: u64 = 0xFF;
@@ -155,8 +155,11 @@ impl<P: Probe> Device<P> {
         state.work.runs_from = self.now + setup + state.work.before;
         let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
-        let cause =
-            if matches!(active, Active::Program(_)) { crate::stats::die::PROGRAM } else { crate::stats::die::ERASE };
+        let cause = if matches!(active, Active::Program(_)) {
+            crate::observe::stats::die::PROGRAM
+        } else {
+            crate::observe::stats::die::ERASE
+        };
         self.die_enters(die, cause, None);
         self.probe.resume(self.now, end, DieId(die as u16));
         self.tell_phases(die);
@@ -206,7 +209,8 @@ impl<P: Probe> Device<P> {
         let pages = u64::from(program.planes.count_ones()) * u64::from(self.plan.unit_pages);
         let channel = usize::from(self.dies[die].channel);
         let page = self.plan.layout.page_size.0 as u32;
-        let time = self.plan.t_command * u64::from(program.planes.count_ones()) + self.plan.t_dma(page) * pages;
+        let time =
+            self.plan.config.bus.t_command * u64::from(program.planes.count_ones()) + self.plan.t_dma(page) * pages;
         let ready = self.occupy(channel, time, channel::WRITE_DATA);
         self.go_on(die, ready.since(self.now));
         self.reschedule(die);

@@ -2,7 +2,7 @@
 //!
 //! A track a resource. Those of dies, channels, decoders, link and DRAM are what the usage statistics sum up, to the nanosecond;
 //! planes show each sense, retry, program and erase by itself, with its pulses and suspensions; host queues show each request with
-//! the stages of its time ([`crate::explain`]). Arrows lead from a request to the operations on its pages.
+//! the stages of its time ([`crate::observe::explain`]). Arrows lead from a request to the operations on its pages.
 
 pub mod perfetto;
 mod writer;
@@ -16,9 +16,9 @@ use workload::Op;
 
 use crate::arena::SlotId;
 use crate::config::Plan;
-use crate::explain::Explainer;
-use crate::probe::{Event, Probe, Server};
-use crate::stats::{channel, die};
+use crate::observe::explain::Explainer;
+use crate::observe::probe::{Event, Probe, Server};
+use crate::observe::stats::{channel, die};
 use writer::{Slice, Writer};
 
 /// The causes by which a resource's time is told, as a meter keeps it, and what it does now.
