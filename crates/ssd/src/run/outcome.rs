@@ -1,7 +1,8 @@
 //! What a run has found out.
 
+use super::replay::Run;
+use super::request_log::RequestLog;
 use super::steady::totals;
-use super::{RequestLog, Run};
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::stats::report::{self, Report};

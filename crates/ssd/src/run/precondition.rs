@@ -3,8 +3,8 @@
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
-use super::Run;
 use crate::config::{Plan, Precondition};
+use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 
@@ -39,34 +39,27 @@ impl Overwriting {
         self.next += 1;
         Request { time, offset, bytes: self.page, op: Op::Write, queue: 0 }
     }
-}
 
-impl<P: Probe> Run<P> {
-    /// Overwrites the drive before the workload, some requests at a time.
-    pub(super) fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
-        let Some(mut writes) = self.preconditioning.take() else { return Ok(()) };
-        let target = writes.next + requests;
-        while writes.next < target.min(writes.total) {
-            while writes.next < writes.total && self.device.outstanding().0 < writes.depth {
-                self.device.submit(writes.request(self.device.now()))?;
+    /// Writes that have been submitted.
+    pub fn written(&self) -> u64 {
+        self.next
+    }
+
+    /// Writes some requests more; returns whether all have been written, and lie on flash.
+    pub fn play<P: Probe>(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
+        let target = self.next + requests;
+        while self.next < target.min(self.total) {
+            while self.next < self.total && device.outstanding().0 < self.depth {
+                device.submit(self.request(device.now()))?;
             }
-            self.device.advance_to_completion(Time::NEVER)?;
-            self.device.take_completions();
+            device.advance_to_completion(Time::NEVER)?;
+            device.take_completions();
         }
-        if writes.next < writes.total {
-            self.preconditioning = Some(writes);
-            return Ok(());
+        if self.next < self.total {
+            return Ok(false);
         }
-        self.device.flush()?;
-        self.device.take_completions();
-        self.origin = self.device.now();
-        self.first_id = writes.next;
-        self.device.workload_begins();
-        self.last_completion = self.origin;
-        self.series.start(self.origin, &self.device.usage());
-        if let Some(steady) = &mut self.steady {
-            steady.start(&self.device);
-        }
-        Ok(())
+        device.flush()?;
+        device.take_completions();
+        Ok(true)
     }
 }

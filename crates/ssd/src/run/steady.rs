@@ -88,7 +88,7 @@ pub(super) fn totals<P: Probe>(device: &Device<P>) -> Totals {
 
 struct Played {
     start: Totals,
-    reads_in_progress: Time,
+    began: Time,
     /// Pages programmed on each plane until the round's beginning, and pages of host data among them.
     pages: Vec<(u64, u64)>,
     latencies: ByQueue,
@@ -134,7 +134,7 @@ impl Steady {
     fn begin<P: Probe>(&mut self, start: Totals, device: &Device<P>) {
         self.rounds.push_back(Played {
             start,
-            reads_in_progress: device.now(),
+            began: device.now(),
             pages: device.pages_of_planes(),
             latencies: ByQueue::new(self.queues),
             took: Span::ZERO,
@@ -176,7 +176,7 @@ impl Steady {
         let now = totals(device);
         let round = self.rounds.back_mut().expect("Invariant: there is a present round");
         let done = now.counters.since(&round.start.counters);
-        round.took = device.now().since(round.reads_in_progress);
+        round.took = device.now().since(round.began);
         round.iops = done.requests_completed as f64 / round.took.as_s();
         let pages = done.bytes_settled as f64 / device.plan().layout.page_size.0 as f64;
         round.waf = if pages > 0.0 { done.pages_programmed as f64 / pages } else { 0.0 };

@@ -78,7 +78,7 @@ impl Writer {
     }
 
     /// Whether it has begun.
-    pub fn reads_in_progress(&self) -> bool {
+    pub fn began(&self) -> bool {
         self.origin.is_some()
     }
 
