@@ -53,7 +53,9 @@ fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
     for (name, value) in options.iter().filter(|(_, value)| !value.is_none()) {
         let name: String = name.extract()?;
         if !RunOptions::NAMES.contains(&name.as_str()) {
-            return Err(PyTypeError::new_err(format!("Simulation() got an unexpected keyword argument '{name}'")));
+            return Err(PyTypeError::new_err(format!(
+                "Simulation.__new__() got an unexpected keyword argument '{name}'"
+            )));
         }
         let value = match value.extract() {
             Ok(text) => Given::Text(text),

@@ -4,7 +4,7 @@ use super::super::counters::{
     FAILED_PROGRAMS, FAILED_RETRIES, FLASH, PREDICTIONS, PULSED_ERASES, RETRY_COMMANDS, SUSPENSIONS,
 };
 use super::super::{Counters, Measured};
-use super::Report;
+use super::statistic::Report;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;

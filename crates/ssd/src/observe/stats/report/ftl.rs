@@ -5,7 +5,7 @@ use units::Time;
 
 use super::super::counters::{MAP_LOOKUPS, MAP_PAGES, RELOCATION, WEAR};
 use super::super::{Counters, Measured, relocation_causes};
-use super::Report;
+use super::statistic::Report;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;

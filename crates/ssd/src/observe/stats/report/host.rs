@@ -3,7 +3,7 @@
 use super::super::Measured;
 use super::super::counters::{BUFFERED, FAILED_REQUESTS};
 use super::super::latency::{Latencies, PERCENTILES};
-use super::Report;
+use super::statistic::Report;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let seconds = measured.totals.usage.elapsed.as_s();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::energy::Energy;
 use super::super::{Counters, Measured, Totals, Usage, channel, die};
-use super::Report;
+use super::statistic::Report;
 use crate::config::Plan;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
