@@ -44,13 +44,13 @@ impl Word {
         self.0[place / SIZE][place % SIZE / 64] >> (place % 64) & 1 != 0
     }
 
-    /// Turns a bit over.
+    /// Flips a bit.
     pub fn flip(&mut self, place: usize) {
         self.0[place / SIZE][place % SIZE / 64] ^= 1 << (place % 64);
     }
 
-    /// Turns every bit over with probability `rber`, each by itself; returns how many.
-    pub fn disturb(&mut self, rber: f64, draws: Stream) -> usize {
+    /// Flips every bit with probability `rber`, independently; returns how many.
+    pub fn add_errors(&mut self, rber: f64, draws: Stream) -> usize {
         // Gaps between errors are geometric.
         let scale = 1.0 / (1.0 - rber).ln();
         let (mut place, mut count, mut errors) = (0usize, 0, 0);
@@ -66,8 +66,8 @@ impl Word {
         }
     }
 
-    /// Turns exactly `errors` bits over, drawn at random.
-    pub fn disturb_exactly(&mut self, errors: usize, draws: Stream) {
+    /// Flips exactly `errors` bits, drawn at random.
+    pub fn add_exact_errors(&mut self, errors: usize, draws: Stream) {
         let (mut done, mut count) = (0, 0);
         let mut seen = Word::zero();
         while done < errors {
@@ -173,7 +173,7 @@ impl Code {
     }
 
     /// Whether a word is a codeword.
-    pub fn holds(&self, word: &Word) -> bool {
+    pub fn is_codeword(&self, word: &Word) -> bool {
         (0..ROWS).all(|row| self.syndrome(word, row) == [0; LIMBS])
     }
 }

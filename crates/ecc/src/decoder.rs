@@ -8,10 +8,10 @@
 
 use crate::code::{COLUMNS, Code, ROWS, SIZE, Word, ZERO};
 
-/// Belief in a received bit. `assumed`: of those tried (5 to 24) the one that takes the fewest iterations at RBER 0.008.
-pub const CHANNEL: i8 = 24;
-/// Beliefs and messages end here.
-pub const MOST: i8 = 127;
+/// The magnitude of a received bit's belief. `assumed`: of those tried (5 to 24) the one that takes the fewest iterations at RBER 0.008.
+pub const CHANNEL_BELIEF: i8 = 24;
+/// The largest magnitude of beliefs and messages.
+pub const MAX_BELIEF: i8 = 127;
 /// Most iterations (hpca24 section II-B).
 pub const ITERATIONS: u32 = 20;
 /// Checks at a time.
@@ -26,7 +26,7 @@ pub enum Schedule {
     Flooding,
 }
 
-/// What decoding has come to.
+/// The result of decoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The word when it ended.
@@ -95,7 +95,7 @@ impl Decoder {
     // No closures below: they would not be compiled for the processor's vectors.
     #[inline(always)]
     fn decode_anywhere(&mut self, received: &Word, schedule: Schedule, iterations: u32) -> Decoded {
-        if self.code.holds(received) {
+        if self.code.is_codeword(received) {
             return Decoded { word: received.clone(), iterations: 0, converged: true };
         }
         spread(received, &mut self.belief);
@@ -139,7 +139,7 @@ const SPREAD: [[i8; 8]; 256] = {
     while bits < 256 {
         let mut place = 0;
         while place < 8 {
-            table[bits][place] = if bits >> place & 1 != 0 { -CHANNEL } else { CHANNEL };
+            table[bits][place] = if bits >> place & 1 != 0 { -CHANNEL_BELIEF } else { CHANNEL_BELIEF };
             place += 1;
         }
         bits += 1;
@@ -214,8 +214,8 @@ fn pass<const FLOODING: bool, const FIRST: bool>(
 ) {
     for (group, messages) in messages.iter_mut().enumerate() {
         let check = group * LANES;
-        let mut least = [MOST as u8; LANES];
-        let mut second = [MOST as u8; LANES];
+        let mut least = [MAX_BELIEF as u8; LANES];
+        let mut second = [MAX_BELIEF as u8; LANES];
         let mut negative = [0i8; LANES];
         for column in 0..COLUMNS {
             if shifts[column] == ZERO {
@@ -264,14 +264,20 @@ fn pass<const FLOODING: bool, const FIRST: bool>(
             let place = lanes_mut(if FLOODING { &mut next[column] } else { &mut belief[column] }, at);
             let mut sum = if FLOODING { *place } else { value };
             for lane in 0..LANES {
-                sum[lane] = sum[lane].saturating_add(message[lane]).max(-MOST);
+                sum[lane] = sum[lane].saturating_add(message[lane]).max(-MAX_BELIEF);
             }
             *place = sum;
         }
     }
+    wrap_around(shifts, if FLOODING { next } else { belief });
+}
+
+/// Makes the lanes beyond the end of each column and its first lanes the same again, after a pass over a block row.
+#[inline(always)]
+fn wrap_around(shifts: &[u16; COLUMNS], beliefs: &mut [Bytes; COLUMNS]) {
     for column in 0..COLUMNS {
         if shifts[column] != ZERO {
-            let bytes = if FLOODING { &mut next[column] } else { &mut belief[column] };
+            let bytes = &mut beliefs[column];
             // What was written beyond the end belongs to the beginning; the rest of the beginning to the end. A mask,
             // since copies of any length take longer.
             let beyond = lanes(&FIRST_LANES, LANES - usize::from(shifts[column]) % LANES);

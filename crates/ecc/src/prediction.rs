@@ -101,7 +101,7 @@ pub fn rearranged_differs(code: &Code, words: u64, seed: u64) -> u64 {
         let segment = |at: usize| std::array::from_fn(|limb| data.bits((at * LIMBS + limb) as u64));
         let mut word = encoder.encode(&std::array::from_fn(segment));
         // Counters 0 and up place the errors.
-        word.disturb(MOST_RBER * (1.0 - errors.uniform(u64::MAX)), errors);
+        word.add_errors(MOST_RBER * (1.0 - errors.uniform(u64::MAX)), errors);
         let stored = rearranged(code, &word);
         on_die_weight(&stored) != (code.weight(&word, 1), FETCHES) || restored(code, &stored) != word
     };

@@ -1,7 +1,8 @@
-//! What decoder and prediction make of a page, by its RBER: a table that `ssdlab ecc simulate` profiles, so that a drive
-//! decodes nothing.
+//! Outcomes of decoding and prediction by RBER: a table that `ssdlab ecc simulate` profiles, so that a simulated drive need
+//! not decode.
 
-use units::{ConfigError, Stream};
+use units::table::Row;
+use units::{ConfigError, Stream, Table};
 
 use crate::decoder::ITERATIONS;
 
@@ -15,7 +16,7 @@ pub struct Profile {
     points: Vec<Point>,
 }
 
-/// What words of one RBER come to, as shares of all.
+/// The outcomes of words of one RBER, as shares of all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     rber: f64,
@@ -28,7 +29,37 @@ struct Point {
     within: [f64; STEPS],
 }
 
-/// What a page comes to.
+impl Point {
+    /// The point of a row; `iterations` names the columns of words by their iterations.
+    fn read(row: &Row, iterations: &[String]) -> Result<Point, ConfigError> {
+        let count = |column: &str| row.number(column, 0.0..=1e15, "write a count");
+        let [rber, words, failures, predicted, both] = COLUMNS.map(count);
+        let (rber, words, failures, predicted, both) = (rber?, words?, failures?, predicted?, both?);
+        let by_iterations = iterations.iter().map(|column| count(column)).collect::<Result<Vec<f64>, _>>()?;
+        let adds_up = by_iterations.iter().sum::<f64>() == words && failures <= words && predicted <= words;
+        if words == 0.0 || !adds_up || both > failures.min(predicted) {
+            let problem = format!("the counts of RBER {rber} do not add up to {words} words");
+            return Err(row.error("words", problem, "give the file as `ssdlab ecc simulate` wrote it"));
+        }
+        let mut within = [0.0; STEPS];
+        let (mut sum, corrected) = (0.0, words - failures);
+        for (share, count) in within.iter_mut().zip(by_iterations) {
+            sum += count;
+            // Words that failed are among those of the last iteration.
+            *share = if corrected > 0.0 { (sum / corrected).min(1.0) } else { 0.0 };
+        }
+        within[STEPS - 1] = 1.0;
+        Ok(Point {
+            rber,
+            failed: failures / words,
+            predicted_failed: both / words,
+            predicted_fine: (predicted - both) / words,
+            within,
+        })
+    }
+}
+
+/// The outcome of decoding a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Its first codeword is predicted to fail.
@@ -48,83 +79,38 @@ impl Profile {
 
     /// Reads CSV text with the columns [`COLUMNS`] and `it_0` to `it_20`, in any order; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Profile, ConfigError> {
-        let fail = |line: usize, key: &str, problem: String, remedy: &str| ConfigError {
-            origin: origin.to_owned(),
-            line: Some(line),
-            key: Some(key.to_owned()),
-            problem,
-            remedy: remedy.to_owned(),
-        };
-        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let header: Vec<&str> = lines.next().map_or(Vec::new(), |(_, line)| line.split(',').map(str::trim).collect());
-        let names = COLUMNS.iter().map(|name| (*name).to_owned()).chain((0..STEPS).map(|step| format!("it_{step}")));
-        let columns: Vec<(String, usize)> = names
-            .map(|name| match header.iter().position(|known| *known == name) {
-                Some(place) => Ok((name, place)),
-                None => {
-                    let remedy = "give a file that `ssdlab ecc simulate` has written";
-                    Err(fail(1, &name, "there is no such column".into(), remedy))
-                }
-            })
-            .collect::<Result<_, _>>()?;
+        let iterations: Vec<String> = (0..STEPS).map(|step| format!("it_{step}")).collect();
+        let columns = COLUMNS.into_iter().chain(iterations.iter().map(String::as_str));
+        let table = Table::parse(text, origin, columns, "give a file that `ssdlab ecc simulate` has written")?;
         let mut points: Vec<Point> = Vec::new();
-        for (index, line) in lines {
-            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-            let values = (columns.iter())
-                .map(|(name, place)| {
-                    let text = fields.get(*place).copied().unwrap_or("");
-                    let value = text.parse().ok().filter(|value: &f64| (0.0..=1e15).contains(value));
-                    value.ok_or_else(|| fail(index + 1, name, format!("{text:?} is not accepted"), "write a count"))
-                })
-                .collect::<Result<Vec<f64>, _>>()?;
-            let [rber, words, failures, predicted, both] = values[..COLUMNS.len()].try_into().expect("as many");
-            let by_iterations = &values[COLUMNS.len()..];
-            let adds_up = by_iterations.iter().sum::<f64>() == words && failures <= words && predicted <= words;
-            if words == 0.0 || !adds_up || both > failures.min(predicted) {
-                let problem = format!("the counts of RBER {rber} do not add up to {words} words");
-                return Err(fail(index + 1, "words", problem, "give the file as `ssdlab ecc simulate` wrote it"));
+        for row in table.rows() {
+            let point = Point::read(&row, &iterations)?;
+            if points.last().is_some_and(|last| last.rber >= point.rber) {
+                return Err(row.error("rber", format!("{} does not rise", point.rber), "sort the lines by RBER"));
             }
-            if points.last().is_some_and(|last| last.rber >= rber) {
-                return Err(fail(index + 1, "rber", format!("{rber} does not rise"), "sort the lines by RBER"));
-            }
-            let mut within = [0.0; STEPS];
-            let (mut sum, corrected) = (0.0, words - failures);
-            for (share, count) in within.iter_mut().zip(by_iterations) {
-                sum += count;
-                // Words that failed are among those of the last iteration.
-                *share = if corrected > 0.0 { (sum / corrected).min(1.0) } else { 0.0 };
-            }
-            within[STEPS - 1] = 1.0;
-            let predicted_fine = (predicted - both) / words;
-            points.push(Point {
-                rber,
-                failed: failures / words,
-                predicted_failed: both / words,
-                predicted_fine,
-                within,
-            });
+            points.push(point);
         }
         let ends = points.first().zip(points.last()).map(|(first, last)| (first.failed, last.failed));
         if ends != Some((0.0, 1.0)) {
             let problem = "it does not reach from where no word fails to where all do".to_owned();
-            return Err(fail(1, "rber", problem, "profile lower and higher RBERs as well"));
+            return Err(table.error(Some("rber"), problem, "profile lower and higher RBERs as well"));
         }
         Ok(Profile { points })
     }
 
-    /// The points beside an RBER, and how far it lies between them.
-    fn beside(&self, rber: f64) -> (&Point, &Point, f64) {
+    /// The points below and above an RBER, and how far it lies between them.
+    fn neighbours(&self, rber: f64) -> (&Point, &Point, f64) {
         let above = self.points.partition_point(|point| point.rber <= rber);
         let (low, high) = (&self.points[above.max(1) - 1], &self.points[above.min(self.points.len() - 1)]);
         let width = high.rber - low.rber;
         (low, high, if width > 0.0 { (rber - low.rber) / width } else { 0.0 })
     }
 
-    /// What a page of codewords of some RBERs comes to; `draws` decide.
+    /// The outcome of a page whose codewords have these RBERs; `draws` decide.
     pub fn page(&self, rbers: impl Iterator<Item = f64>, draws: Stream) -> Page {
         let mut page = Page { predicted: false, corrected: true, iterations: 0 };
         for (index, rber) in (0..).zip(rbers) {
-            let (low, high, part) = self.beside(rber);
+            let (low, high, part) = self.neighbours(rber);
             let between = |of: fn(&Point) -> f64| of(low) + part * (of(high) - of(low));
             // Of all words: failed and predicted, corrected and predicted, failed and not predicted, neither.
             let (both, fine) = (between(|point| point.predicted_failed), between(|point| point.predicted_fine));

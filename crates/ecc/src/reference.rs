@@ -3,11 +3,12 @@
 #![allow(clippy::needless_range_loop)] // As the matrix is read.
 
 use crate::code::{BITS, COLUMNS, Code, ROWS, SIZE, Word, ZERO};
-use crate::decoder::{CHANNEL, Decoded, MOST, Schedule, scaled};
+use crate::decoder::{CHANNEL_BELIEF, Decoded, MAX_BELIEF, Schedule, scaled};
 
 /// Decodes as [`crate::Decoder`] does.
 pub fn decode(code: &Code, received: &Word, schedule: Schedule, iterations: u32) -> Decoded {
-    let channel: Vec<i32> = (0..BITS).map(|bit| if received.bit(bit) { -CHANNEL } else { CHANNEL }.into()).collect();
+    let channel: Vec<i32> =
+        (0..BITS).map(|bit| if received.bit(bit) { -CHANNEL_BELIEF } else { CHANNEL_BELIEF }.into()).collect();
     let mut belief = channel.clone();
     let mut messages = vec![[[0i32; SIZE]; COLUMNS]; ROWS];
     let hard = |belief: &[i32]| {
@@ -15,10 +16,10 @@ pub fn decode(code: &Code, received: &Word, schedule: Schedule, iterations: u32)
         (0..BITS).filter(|bit| belief[*bit] < 0).for_each(|bit| word.flip(bit));
         word
     };
-    let clip = |value: i32| value.clamp(-i32::from(MOST), i32::from(MOST));
+    let clip = |value: i32| value.clamp(-i32::from(MAX_BELIEF), i32::from(MAX_BELIEF));
     let mut word = hard(&belief);
     for iteration in 0..=iterations {
-        if code.holds(&word) {
+        if code.is_codeword(&word) {
             return Decoded { word, iterations: iteration, converged: true };
         }
         if iteration == iterations {
@@ -35,7 +36,7 @@ pub fn decode(code: &Code, received: &Word, schedule: Schedule, iterations: u32)
                     .collect();
                 for (place, column) in columns.iter().enumerate() {
                     let others = from.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, value)| *value);
-                    let least = others.clone().map(i32::abs).min().unwrap_or(0).min(i32::from(MOST));
+                    let least = others.clone().map(i32::abs).min().unwrap_or(0).min(i32::from(MAX_BELIEF));
                     let negative = others.filter(|value| *value < 0).count() % 2 == 1;
                     let size = i32::from(scaled(least as u8));
                     let message = if negative { -size } else { size };

@@ -1,4 +1,4 @@
-//! What decoding and prediction come to over many words, on all cores: counts that do not depend on how many those are.
+//! Counts of decoding and prediction over many words, on several threads. The counts do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -61,15 +61,15 @@ impl Counts {
         }
     }
 
-    /// Words for which a threshold predicts what decoding comes to: a weight above it stands for failure.
-    pub fn right(&self, syndromes: Syndromes, threshold: u32) -> u64 {
+    /// Words whose decoding a threshold predicts correctly: a weight above the threshold predicts a failure.
+    pub fn correct_predictions(&self, syndromes: Syndromes, threshold: u32) -> u64 {
         let weights = match syndromes {
             Syndromes::All => &self.all,
             Syndromes::Pruned => &self.pruned,
         };
-        let right =
+        let correct =
             |(weight, [fine, failed]): (usize, &[u64; 2])| if weight > threshold as usize { *failed } else { *fine };
-        weights.iter().enumerate().map(right).sum()
+        weights.iter().enumerate().map(correct).sum()
     }
 }
 
@@ -109,9 +109,9 @@ impl Simulation {
                     let mut word = Word::zero();
                     match self.errors {
                         Errors::Independent => {
-                            word.disturb(self.rber, draws.entity(number));
+                            word.add_errors(self.rber, draws.entity(number));
                         }
-                        Errors::Exact => word.disturb_exactly(errors, draws.entity(number)),
+                        Errors::Exact => word.add_exact_errors(errors, draws.entity(number)),
                     }
                     let (pruned, all) = (code.weight(&word, 1), code.weight(&word, 4));
                     let decoded = decoder.decode(&word, self.schedule, ITERATIONS);

@@ -1,4 +1,4 @@
-//! The papers' procedures on a population of virtual chips: what is measured here is what schemes are told, never typed in.
+//! The papers' profiling procedures on a population of virtual chips: every table of the schemes is measured here.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -73,7 +73,7 @@ impl Steps {
     }
 }
 
-/// Reads every page of a population under every condition, on `threads` threads. `progress` is told the share that is done.
+/// Reads every page of a population under every condition, on `threads` threads. `progress` receives the share that is done.
 pub fn retry_steps(
     chip: &VirtualChip,
     population: Population,
@@ -125,9 +125,9 @@ pub fn retry_steps(
         .collect()
 }
 
-/// A block somewhere in its life.
+/// A block after some P/E cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BlockLife {
+pub struct BlockWear {
     /// Grains of erase pulse that it needs.
     pub needed: f64,
     /// Its wear.
@@ -138,7 +138,7 @@ pub struct BlockLife {
 
 /// Cycles every block of a population with the conventional erase scheme, in steps of `step` cycles, and looks at all of
 /// them after each of the rising counts `pec`.
-pub fn erase_lives(chip: &VirtualChip, population: Population, pec: &[u32], step: u32) -> Vec<Vec<BlockLife>> {
+pub fn erase_lives(chip: &VirtualChip, population: Population, pec: &[u32], step: u32) -> Vec<Vec<BlockWear>> {
     let erasing = &chip.erasing;
     let mut found = vec![Vec::new(); pec.len()];
     for chip_index in 0..population.chips {
@@ -153,7 +153,7 @@ pub fn erase_lives(chip: &VirtualChip, population: Population, pec: &[u32], step
                     cycles += count;
                 }
                 let needed = erasing.needed(&block, wear);
-                lives.push(BlockLife { needed, wear, rber: erasing.rber(needed - block.fresh) });
+                lives.push(BlockWear { needed, wear, rber: erasing.rber(needed - block.fresh) });
             }
         }
     }
@@ -200,7 +200,7 @@ impl Factors {
         Factors { bins: bins.map(|(bin, count)| (middle(bin), count)).collect(), range }
     }
 
-    /// Pages of a block's kind in the population, of all kinds.
+    /// Pages of the population.
     pub fn pages(&self, chip: &VirtualChip) -> u64 {
         self.bins.iter().map(|(_, count)| count).sum::<u64>() * u64::from(chip.cells.bits)
     }
@@ -254,7 +254,7 @@ impl Factors {
         self.safe_cut(chip, condition, margin, chip.sensing.grid, |cut| Cuts { pre: cut, ..Cuts::default() })
     }
 
-    /// The largest cut, a multiple of 1/`grid`, that leaves `margin` errors; `cuts` says what is cut.
+    /// The largest cut, a multiple of 1/`grid`, that leaves `margin` errors; `cuts` maps its share to the phases that are cut.
     pub fn safe_cut(
         &self,
         chip: &VirtualChip,

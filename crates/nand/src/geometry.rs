@@ -102,45 +102,13 @@ pub const MAX_PLANES: u32 = 8;
 /// The most dies that a channel may have: die sets are 64-bit masks.
 pub const MAX_DIES_PER_CHANNEL: u32 = 64;
 
+/// Why a geometry cannot be: key, problem and remedy.
+pub type Refusal = (&'static str, String, String);
+
 impl Geometry {
-    /// Checks the geometry and works out its layout. The error names key, problem and remedy.
-    pub fn layout(&self) -> Result<Layout, (&'static str, String, String)> {
-        let positive = [
-            ("channels", self.channels),
-            ("chips", self.chips),
-            ("dies", self.dies),
-            ("planes", self.planes),
-            ("blocks", self.blocks),
-            ("pages", self.pages),
-        ];
-        for (key, value) in positive {
-            if value == 0 {
-                return Err((key, "is 0".into(), "write 1 or more".into()));
-            }
-        }
-        if self.planes > MAX_PLANES {
-            return Err(("planes", format!("is {}", self.planes), format!("write at most {MAX_PLANES}")));
-        }
-        let per_channel = u64::from(self.chips) * u64::from(self.dies);
-        if per_channel > u64::from(MAX_DIES_PER_CHANNEL) {
-            return Err((
-                "chips",
-                format!("{} chips of {} dies make {per_channel} dies a channel", self.chips, self.dies),
-                format!("a channel can hold at most {MAX_DIES_PER_CHANNEL} dies: use more channels"),
-            ));
-        }
-        let dies = u64::from(self.channels) * per_channel;
-        if dies > 4096 {
-            return Err(("channels", format!("makes {dies} dies"), "a device can hold at most 4096 dies".into()));
-        }
-        let size = self.page_size.0;
-        if !size.is_power_of_two() || !(512..=65_536).contains(&size) {
-            return Err((
-                "page_size",
-                format!("is {}", self.page_size),
-                "write a power of two from 512 B to 64 KiB".into(),
-            ));
-        }
+    /// Checks the geometry and works out its layout.
+    pub fn layout(&self) -> Result<Layout, Refusal> {
+        let dies = self.count_dies()?;
         let (page_bits, block_bits) = (bits_for(self.pages), bits_for(self.blocks));
         let planes = dies * u64::from(self.planes);
         let total_bits = page_bits + block_bits + bits_for(planes as u32);
@@ -178,6 +146,47 @@ impl Geometry {
             page_bits,
             block_bits,
         })
+    }
+
+    /// Checks counts and the page size, and gives the number of dies.
+    fn count_dies(&self) -> Result<u64, Refusal> {
+        let positive = [
+            ("channels", self.channels),
+            ("chips", self.chips),
+            ("dies", self.dies),
+            ("planes", self.planes),
+            ("blocks", self.blocks),
+            ("pages", self.pages),
+        ];
+        for (key, value) in positive {
+            if value == 0 {
+                return Err((key, "is 0".into(), "write 1 or more".into()));
+            }
+        }
+        if self.planes > MAX_PLANES {
+            return Err(("planes", format!("is {}", self.planes), format!("write at most {MAX_PLANES}")));
+        }
+        let per_channel = u64::from(self.chips) * u64::from(self.dies);
+        if per_channel > u64::from(MAX_DIES_PER_CHANNEL) {
+            return Err((
+                "chips",
+                format!("{} chips of {} dies make {per_channel} dies a channel", self.chips, self.dies),
+                format!("a channel can hold at most {MAX_DIES_PER_CHANNEL} dies: use more channels"),
+            ));
+        }
+        let dies = u64::from(self.channels) * per_channel;
+        if dies > 4096 {
+            return Err(("channels", format!("makes {dies} dies"), "a device can hold at most 4096 dies".into()));
+        }
+        let size = self.page_size.0;
+        if !size.is_power_of_two() || !(512..=65_536).contains(&size) {
+            return Err((
+                "page_size",
+                format!("is {}", self.page_size),
+                "write a power of two from 512 B to 64 KiB".into(),
+            ));
+        }
+        Ok(dies)
     }
 }
 

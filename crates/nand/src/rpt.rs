@@ -3,7 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use units::{ConfigError, Span};
+use units::table::Row;
+use units::{ConfigError, Span, Table};
 
 use crate::characterize::{Condition, Factors, Population};
 use crate::model::VirtualChip;
@@ -52,37 +53,17 @@ impl Rpt {
     /// Reads CSV text with the columns pec, months and cut (a share) in any order, others left out; `origin` names it in
     /// errors.
     pub fn parse(text: &str, origin: &str) -> Result<Rpt, ConfigError> {
-        let fail = |line: usize, key: &str, problem: String, remedy: &str| ConfigError {
-            origin: origin.to_owned(),
-            line: Some(line),
-            key: Some(key.to_owned()),
-            problem,
-            remedy: remedy.to_owned(),
+        let table = Table::parse(text, origin, COLUMNS, "begin with the line pec,months,cut")?;
+        let entry = |row: Row| {
+            Ok((
+                row.number("pec", 0.0..=1e9, "write P/E cycles")? as u32,
+                row.number("months", 0.0..=1200.0, "write months at 30 C")?,
+                row.number("cut", 0.0..=0.99, "write the share of tPRE that is cut, such as 0.4")?,
+            ))
         };
-        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let header: Vec<&str> = lines.next().map_or(Vec::new(), |(_, line)| line.split(',').map(str::trim).collect());
-        let mut places = [0; COLUMNS.len()];
-        for (place, column) in places.iter_mut().zip(COLUMNS) {
-            *place = header.iter().position(|name| *name == column).ok_or_else(|| {
-                fail(1, column, "there is no such column".into(), "begin with the line pec,months,cut")
-            })?;
-        }
-        let mut rows = Vec::new();
-        for (index, line) in lines {
-            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-            let field = |column: usize, most: f64, remedy: &str| {
-                let text = fields.get(places[column]).copied().unwrap_or("");
-                let value = text.parse().ok().filter(|value: &f64| (0.0..=most).contains(value));
-                value.ok_or_else(|| fail(index + 1, COLUMNS[column], format!("{text:?} is not accepted"), remedy))
-            };
-            rows.push((
-                field(0, 1e9, "write P/E cycles")? as u32,
-                field(1, 1200.0, "write months at 30 C")?,
-                field(2, 0.99, "write the share of tPRE that is cut, such as 0.4")?,
-            ));
-        }
+        let rows: Vec<_> = table.rows().map(entry).collect::<Result<_, _>>()?;
         if rows.is_empty() {
-            return Err(fail(1, "cut", "there is no entry".into(), "give a line for each condition"));
+            return Err(table.error(Some("cut"), "there is no entry".into(), "give a line for each condition"));
         }
         Ok(Rpt { rows })
     }

@@ -1,5 +1,5 @@
 //! Sentinel (Li et al., MICRO'20, as hpca24 section III-B describes it) on the virtual chip: how often a page that failed is
-//! decoded in vain before references estimated from its sentinel cells read it.
+//! decoded without success before references estimated from its sentinel cells read it.
 //!
 //! Sentinel cells lie half in each of the two states beside the middle boundary. Charge loss makes the upper ones read as
 //! lower: the difference of both kinds of errors tells how far the references are from the best ones, by a relation that was
@@ -15,10 +15,10 @@ use crate::model::variation::{Draws, Place};
 /// Sentinel cells of a wordline: 0.2 % of the cells of a 16-KiB page and its spare area (`assumed`: the share that MICRO'20
 /// reserves, of cells that hpca24 does not count).
 pub const CELLS: u32 = 288;
-/// Decodings after which it is given up.
-const MOST: u32 = 20;
+/// Decodings after which the read is given up.
+const MAX_DECODINGS: u32 = 20;
 
-/// What reading failed pages by their sentinels comes to.
+/// Counts of pages that were read by their sentinels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Retried {
     /// Pages that the default references do not read.
@@ -72,7 +72,7 @@ pub fn read_all(chip: &VirtualChip, population: Population, condition: Condition
                     };
                     let (mut offset, mut failures) = (0.0, 0);
                     let draw = noise.entity(chip_index).entity(block).entity(u64::from(wordline * cells.bits + page));
-                    while failures < MOST && fails(offset) {
+                    while failures < MAX_DECODINGS && fails(offset) {
                         let (down, up) = cells.crossings(shape, cells.sentinel_boundary(), offset);
                         // Cells one by one: each is on the wrong side or not.
                         let counted = |share: f64, first: u64| {

@@ -72,18 +72,18 @@ impl Agenda {
     }
 
     fn replay(&mut self, slot: usize, mut key: u64) {
-        let (mut group, mut write_class) = (self.first_leaf + slot / 4, slot % 4);
+        let (mut group, mut leaf) = (self.first_leaf + slot / 4, slot % 4);
         loop {
             let keys = &mut self.groups[group];
-            if keys[write_class] == key {
+            if keys[leaf] == key {
                 return; // Nobody further up sees a difference.
             }
-            keys[write_class] = key;
+            keys[leaf] = key;
             if group == 0 {
                 return;
             }
             key = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
-            (group, write_class) = ((group - 1) / 4, (group - 1) % 4);
+            (group, leaf) = ((group - 1) / 4, (group - 1) % 4);
         }
     }
 

@@ -11,6 +11,7 @@ pub mod id;
 pub mod quantity;
 pub mod random;
 pub mod section;
+pub mod table;
 pub mod value;
 
 pub use condition::{Conditions, PeCycles, Retention, Temperature};
@@ -18,3 +19,4 @@ pub use document::{ConfigError, Document};
 pub use id::Id;
 pub use quantity::{Bandwidth, Bytes, Fraction, Lpn, Ppn, Rate, Span, Time};
 pub use random::Stream;
+pub use table::Table;

@@ -145,7 +145,7 @@ impl Bandwidth {
     }
 }
 
-/// A bandwidth that knows the time of one common size by heart: divisions are slow.
+/// A bandwidth with the precomputed time of one common size: divisions are slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     bandwidth: Bandwidth,

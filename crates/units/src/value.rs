@@ -65,7 +65,7 @@ impl std::fmt::Display for Scalar {
 pub trait Value: Sized {
     /// What is accepted, in words: completes "expected …".
     fn expects() -> String;
-    /// Reads the value, or says nothing: the caller composes the error from [`Value::expects`].
+    /// Reads the value, or gives none: the caller composes the error from [`Value::expects`].
     fn read(scalar: &Scalar) -> Option<Self>;
     /// Writes the value so that [`Value::read`] gives it back.
     fn write(&self) -> Scalar;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// FNV-1a, 64 bits, of the raw bytes of the file (compressed files as they are), read through a fixed buffer.
 ///
-/// It tells two traces apart; it is no protection against forgery. Constants: Fowler, Noll, Vo,
+/// It distinguishes traces; it is no protection against forgery. Constants: Fowler, Noll, Vo,
 /// <http://www.isthe.com/chongo/tech/comp/fnv/>.
 pub fn content_hash(path: &Path) -> io::Result<u64> {
     let mut file = File::open(path)?;

@@ -13,7 +13,7 @@ use crate::trace::{Reading, TraceFile};
 /// What a trace file is read as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// Format and units, and what else the content would do as.
+    /// Format and units, and other formats that the content fits.
     pub read_as: String,
     /// What looks wrong, a line each.
     pub doubts: Vec<String>,
@@ -27,7 +27,7 @@ pub fn inspect(path: &Path, format: Option<Format>, reading: Reading) -> Result<
     let format = trace.format();
     let mut read_as = format.describe_columns();
     if !trace.others().is_empty() {
-        read_as += &format!("; it would do as {} too", trace.others().join(" and "));
+        read_as += &format!("; it also fits {}", trace.others().join(" and "));
     }
     read_as += match (trace.note(), format.remedy("time=us,offset=B,size=B")) {
         (Some(_), Some(words)) => format!("; the file does not tell its units: {words} gives others"),
@@ -51,7 +51,7 @@ const MOST_RATE: f64 = 250e3;
 const MOST_BANDWIDTH: f64 = 4e9;
 /// Mean gaps from here on [s] look like a smaller unit of time.
 const LONGEST_GAP: f64 = 1000.0;
-/// Means say something of so many requests.
+/// Means are judged from this many requests on.
 const MANY: u64 = 100;
 /// More than a drive holds.
 const LARGEST_DRIVE: Bytes = Bytes(1 << 49);

@@ -13,7 +13,7 @@ pub enum Op {
     Write,
     /// Deallocate `bytes` at `offset` (NVMe Dataset Management, ATA TRIM).
     Trim,
-    /// Put all data that was acknowledged on flash (NVMe Flush). Offset and length say nothing.
+    /// Put all data that was acknowledged on flash (NVMe Flush). Offset and length have no meaning.
     Flush,
 }
 
@@ -31,6 +31,9 @@ pub struct Request {
     /// The submission queue it goes to, modulo the number of queues.
     pub queue: u16,
 }
+
+/// Larger requests than any host sends: in a trace, most likely a column in another unit.
+pub(crate) const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
 
 /// A stream of requests in time order.
 ///
@@ -55,7 +58,7 @@ pub trait Source: Send {
 }
 
 /// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a
-/// time, at [`ClosedLoop::next_time`]; every completion is told to it before time goes on.
+/// time, at [`ClosedLoop::next_time`]; every completion is reported to it before time goes on.
 pub trait ClosedLoop {
     /// When the next request is made, if nothing else completes before; none if that needs a completion, or at the end.
     fn next_time(&self) -> Option<Time>;

@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use units::{Bytes, Time};
+use units::Time;
 
 use crate::error::TraceError;
-use crate::formats::{Detected, Fault, Format, Lines, Why, is_blank};
+use crate::formats::{Detected, Fault, Format, LineReader, Why, is_blank};
 use crate::input::{FIRST_LINES, Input};
-use crate::request::{ReadCounts, Request, Source};
+use crate::request::{LARGEST_REQUEST, ReadCounts, Request, Source};
 
-/// How forgivingly a trace is read.
+/// How a trace with malformed or misplaced lines is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Malformed lines that may be left out, counted; one more is an error.
+    /// Malformed lines that may be skipped, counted; one more is an error.
     pub skip_bad_lines: u64,
-    /// Requests that are held back to be put in order of time, so that a line may stand so many too late.
+    /// Requests that are held back to be put in order of time, so that a line may come this many requests too late.
     pub sort_window: usize,
 }
 
@@ -30,9 +30,9 @@ pub struct TraceFile {
     input: Input,
     format: Format,
     note: Option<String>,
-    /// Formats that the content would do as too.
+    /// Other formats that the content fits.
     others: Vec<&'static str>,
-    lines: Box<dyn Lines>,
+    lines: Box<dyn LineReader>,
     /// The length of a record, where it is no text.
     record: Option<usize>,
     reading: Reading,
@@ -46,7 +46,7 @@ pub struct TraceFile {
     last: u64,
     counts: ReadCounts,
     keep_times: bool,
-    /// Why nothing further can be read, and that it has been said.
+    /// Why nothing further can be read, and the same after it has been reported.
     pending: Option<TraceError>,
     failed: Option<TraceError>,
 }
@@ -57,7 +57,7 @@ impl TraceFile {
         TraceFile::open_with(path, format, Reading::default())
     }
 
-    /// The same, read as forgivingly as asked.
+    /// The same, with options.
     pub fn open_with(path: &Path, format: Option<Format>, reading: Reading) -> Result<TraceFile, TraceError> {
         let mut input = Input::open(path)?;
         // Text has no zeros.
@@ -124,7 +124,7 @@ impl TraceFile {
         self.note.as_deref()
     }
 
-    /// Other formats that its content would do as, where the format was detected.
+    /// Other formats that its content fits, where the format was detected.
     pub(crate) fn others(&self) -> &[&'static str] {
         &self.others
     }
@@ -223,7 +223,7 @@ impl TraceFile {
         let other_format =
             format!("if every line looks like this it is not {title}: choose another with --format{declare}");
         let (problem, remedy) = match fault.why {
-            Why::Bad => (
+            Why::Malformed => (
                 format!("expected {}", columns[fault.column].expects),
                 format!("correct the line or drop it; {other_format}"),
             ),
@@ -240,7 +240,7 @@ impl TraceFile {
                 "check the column, and the unit it is read in".into(),
             ),
             Why::Zero => ("expected at least one byte".into(), "drop requests of no bytes from the trace".into()),
-            Why::Absurd => (
+            Why::TooLarge => (
                 format!("expected at most {LARGEST_REQUEST} a request"),
                 format!(
                     "check the unit of the column: this is read as {}, and ASCII traces in bytes need `:offset=B,size=B`",
@@ -274,9 +274,6 @@ impl TraceFile {
         .in_field(self.format.columns()[column].name, text)
     }
 }
-
-/// Larger requests than any host sends: most likely a column in another unit.
-pub(crate) const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
 
 impl Source for TraceFile {
     /// The requests before a faulty line are delivered; the error then comes again at every call.

@@ -58,7 +58,7 @@ impl Merged {
     }
 
     /// Makes sure that the next request of every trace that has one is known.
-    fn look(&mut self) -> Result<(), TraceError> {
+    fn fill_next(&mut self) -> Result<(), TraceError> {
         for (index, trace) in self.traces.iter_mut().enumerate() {
             if self.next[index].is_none() {
                 if self.batches[index].is_empty() {
@@ -75,7 +75,7 @@ impl Merged {
 impl Source for Merged {
     fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
         for _ in 0..max {
-            self.look()?;
+            self.fill_next()?;
             let first =
                 self.next.iter().enumerate().filter_map(|(index, next)| Some((next.as_ref()?.time, index))).min();
             let Some((time, index)) = first else { return Ok(()) };
@@ -103,7 +103,7 @@ impl Source for Merged {
 
 /// Where one volume lies.
 #[derive(Clone, Copy)]
-struct Place {
+struct VolumeExtent {
     queue: u16,
     base: u64,
     size: u64,
@@ -112,7 +112,7 @@ struct Place {
 /// A source whose volumes lie apart on the drive.
 pub struct Apart<S> {
     source: S,
-    places: Vec<Place>,
+    extents: Vec<VolumeExtent>,
     beyond: Beyond,
     name: String,
     wrapped: u64,
@@ -129,37 +129,37 @@ impl<S: Source> Apart<S> {
         capacity: Bytes,
         name: &str,
     ) -> Result<Apart<S>, TraceError> {
-        let mut places = ends(survey)?;
-        let count = places.len().max(1) as u64;
+        let mut extents = volume_extents(survey)?;
+        let count = extents.len().max(1) as u64;
         let mut base = 0;
-        for (index, place) in places.iter_mut().enumerate() {
+        for (index, extent) in extents.iter_mut().enumerate() {
             if volumes == Volumes::Namespaces {
                 let size = capacity.0 / count / ALIGNMENT * ALIGNMENT;
                 let size = if size == 0 { capacity.0 / count } else { size };
-                (place.base, place.size) = (size * index as u64, size);
+                (extent.base, extent.size) = (size * index as u64, size);
             } else {
-                place.base = base;
-                base = base.saturating_add(place.size).div_ceil(ALIGNMENT).saturating_mul(ALIGNMENT);
+                extent.base = base;
+                base = base.saturating_add(extent.size).div_ceil(ALIGNMENT).saturating_mul(ALIGNMENT);
             }
         }
-        Ok(Apart { source, places, beyond, name: name.to_owned(), wrapped: 0 })
+        Ok(Apart { source, extents, beyond, name: name.to_owned(), wrapped: 0 })
     }
 }
 
 /// The volumes of a source in the order of their numbers, each with the end of its last request as its size.
-fn ends(mut source: impl Source) -> Result<Vec<Place>, TraceError> {
-    let (mut places, mut batch): (Vec<Place>, Vec<Request>) = (Vec::new(), Vec::new());
+fn volume_extents(mut source: impl Source) -> Result<Vec<VolumeExtent>, TraceError> {
+    let (mut extents, mut batch): (Vec<VolumeExtent>, Vec<Request>) = (Vec::new(), Vec::new());
     loop {
         batch.clear();
         source.fill(&mut batch, 4096)?;
         if batch.is_empty() {
-            return Ok(places);
+            return Ok(extents);
         }
         for request in &batch {
             let end = request.offset.0 + request.bytes.0;
-            match places.binary_search_by_key(&request.queue, |place| place.queue) {
-                Ok(at) => places[at].size = places[at].size.max(end),
-                Err(at) => places.insert(at, Place { queue: request.queue, base: 0, size: end }),
+            match extents.binary_search_by_key(&request.queue, |extent| extent.queue) {
+                Ok(at) => extents[at].size = extents[at].size.max(end),
+                Err(at) => extents.insert(at, VolumeExtent { queue: request.queue, base: 0, size: end }),
             }
         }
     }
@@ -170,8 +170,8 @@ impl<S: Source> Source for Apart<S> {
         let from = batch.len();
         let filled = self.source.fill(batch, max);
         for request in &mut batch[from..] {
-            let Ok(at) = self.places.binary_search_by_key(&request.queue, |place| place.queue) else { continue };
-            let Place { base, size, .. } = self.places[at];
+            let Ok(at) = self.extents.binary_search_by_key(&request.queue, |extent| extent.queue) else { continue };
+            let VolumeExtent { base, size, .. } = self.extents[at];
             if request.offset.0 + request.bytes.0 > size && request.op != Op::Flush {
                 if self.beyond == Beyond::Refuse {
                     let end = request.offset.0 + request.bytes.0;

@@ -32,10 +32,10 @@ fn codewords_are_systematic_and_satisfy_every_check() {
             let data = data(Stream::new(seed, "data").entity(number));
             let word = encoder.encode(&data);
             assert_eq!(word.0[..DATA], data);
-            assert!(checked.holds(&word));
+            assert!(checked.is_codeword(&word));
             let mut wrong = word.clone();
             wrong.flip((number as usize * 7_919 + 13) % BITS);
-            assert!(!checked.holds(&wrong));
+            assert!(!checked.is_codeword(&wrong));
         }
     }
 }
@@ -50,7 +50,7 @@ fn errors_are_corrected_and_the_data_comes_back() {
         let word = encoder.encode(&data(draws));
         for (schedule, errors) in [(Schedule::Layered, 220), (Schedule::Flooding, 200), (Schedule::Layered, 1)] {
             let mut received = word.clone();
-            received.disturb_exactly(errors, draws.entity(1));
+            received.add_exact_errors(errors, draws.entity(1));
             assert_eq!(received.distance(&word), errors);
             let decoded = decoder.decode(&received, schedule, 20);
             assert!(decoded.converged && decoded.word == word, "{errors} errors, {schedule:?}");
@@ -74,7 +74,7 @@ fn the_fast_decoder_is_the_plain_one_bit_for_bit() {
     for (number, rber) in [0.001, 0.006, 0.0085, 0.0088, 0.012, 0.4].into_iter().enumerate() {
         for schedule in [Schedule::Layered, Schedule::Flooding] {
             let mut word = Word::zero();
-            word.disturb(rber, Stream::new(3, "plain").entity(number as u64));
+            word.add_errors(rber, Stream::new(3, "plain").entity(number as u64));
             let plain = reference::decode(&code, &word, schedule, 20);
             assert_eq!(decoder.decode(&word, schedule, 20), plain, "{rber} {schedule:?}");
         }
@@ -116,7 +116,7 @@ fn the_weight_is_what_the_error_rate_says() {
             let sum: u32 = (0..200)
                 .map(|number| {
                     let mut word = Word::zero();
-                    word.disturb(rber, Stream::new(5, "mean").entity(number));
+                    word.add_errors(rber, Stream::new(5, "mean").entity(number));
                     code.weight(&word, syndromes.rows())
                 })
                 .sum();
@@ -125,7 +125,7 @@ fn the_weight_is_what_the_error_rate_says() {
         }
     }
     let mut word = Word::zero();
-    word.disturb(0.02, Stream::new(6, "much"));
+    word.add_errors(0.02, Stream::new(6, "much"));
     let threshold = expected_weight(&code, 0.0085, Syndromes::Pruned).round() as u32;
     assert!(predicts_failure(&code, &word, Syndromes::Pruned, threshold));
     assert!(!predicts_failure(&code, &Word::zero(), Syndromes::Pruned, threshold));
@@ -142,7 +142,7 @@ fn counts_do_not_depend_on_the_threads() {
     assert_eq!(one, parts);
     assert!(one.failures > 0 && one.failures < 100 && one.miscorrected == 0);
     assert_eq!(one.by_iterations.iter().sum::<u64>(), 100);
-    assert_eq!(one.right(Syndromes::Pruned, 0), one.failures);
+    assert_eq!(one.correct_predictions(Syndromes::Pruned, 0), one.failures);
 }
 
 /// `make bench`: information decoded a second on one core, and one prediction.
@@ -161,7 +161,7 @@ fn bench_ecc() {
         let words: Vec<Word> = (0..300)
             .map(|number| {
                 let mut word = Word::zero();
-                word.disturb(rber, Stream::new(7, "speed").entity(number));
+                word.add_errors(rber, Stream::new(7, "speed").entity(number));
                 word
             })
             .collect();
@@ -177,7 +177,7 @@ fn bench_ecc() {
         );
     }
     let mut word = Word::zero();
-    word.disturb(0.0085, Stream::new(8, "one"));
+    word.add_errors(0.0085, Stream::new(8, "one"));
     let stored = rearranged(&code, &word);
     let start = Instant::now();
     let sum: u64 = (0..100_000).map(|_| u64::from(on_die_weight(std::hint::black_box(&stored)).0)).sum();

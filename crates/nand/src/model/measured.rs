@@ -1,9 +1,8 @@
 //! Retry steps that a user has measured on real chips, in place of the model's.
 
-use units::{ConfigError, Span, Stream};
+use units::{ConfigError, Span, Stream, Table};
 
 use super::cells::MONTH_NS;
-use super::outcomes::PageRead;
 
 /// Measured steps: for each condition how many pages needed how many.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,34 +25,13 @@ pub const COLUMNS: [&str; 4] = ["pec", "months", "steps", "pages"];
 impl MeasuredSteps {
     /// Reads CSV text with the columns [`COLUMNS`] in any order; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<MeasuredSteps, ConfigError> {
-        let fail = |line: usize, key: Option<&str>, problem: String, remedy: &str| ConfigError {
-            origin: origin.to_owned(),
-            line: Some(line),
-            key: key.map(str::to_owned),
-            problem,
-            remedy: remedy.to_owned(),
-        };
-        let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
-        let header: Vec<&str> = lines.next().map_or(Vec::new(), |(_, line)| line.split(',').map(str::trim).collect());
-        let mut places = [0; COLUMNS.len()];
-        for (place, column) in places.iter_mut().zip(COLUMNS) {
-            *place = header.iter().position(|name| *name == column).ok_or_else(|| {
-                fail(1, Some(column), "there is no such column".into(), "begin with the line pec,months,steps,pages")
-            })?;
-        }
+        let table = Table::parse(text, origin, COLUMNS, "begin with the line pec,months,steps,pages")?;
         let mut conditions: Vec<Measured> = Vec::new();
-        for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
-            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-            let field = |column: usize, most: f64| -> Result<f64, ConfigError> {
-                let text = fields.get(places[column]).copied().unwrap_or("");
-                let value = text.parse().ok().filter(|value: &f64| (0.0..=most).contains(value));
-                value.filter(|value| column == 1 || value.fract() == 0.0).ok_or_else(|| {
-                    let remedy = if column == 1 { "write months at 30 C, 0 to 1200" } else { "write a whole number" };
-                    fail(number, Some(COLUMNS[column]), format!("{text:?} is not accepted"), remedy)
-                })
-            };
-            let (pec, months) = (field(0, 1e9)? as u32, field(1, 1200.0)?);
-            let (steps, pages) = (field(2, 250.0)? as u8, field(3, 1e15)? as u64);
+        for row in table.rows() {
+            let whole = |column, most| row.whole(column, 0.0..=most, "write a whole number");
+            let pec = whole("pec", 1e9)? as u32;
+            let months = row.number("months", 0.0..=1200.0, "write months at 30 C, 0 to 1200")?;
+            let (steps, pages) = (whole("steps", 250.0)? as u8, whole("pages", 1e15)? as u64);
             let known = conditions.iter_mut().find(|known| known.pec == pec && known.months == months);
             let condition = match known {
                 Some(known) => known,
@@ -64,7 +42,7 @@ impl MeasuredSteps {
             };
             if condition.pages.iter().any(|(known, _)| *known == steps) {
                 let problem = format!("{steps} steps stand twice for {pec} cycles and {months} months");
-                return Err(fail(number, Some("steps"), problem, "add the pages of both lines up"));
+                return Err(row.error("steps", problem, "add the pages of both lines up"));
             }
             condition.pages.push((steps, pages));
         }
@@ -74,7 +52,7 @@ impl MeasuredSteps {
             if total == 0 {
                 let problem =
                     format!("no page was measured at {} cycles and {} months", condition.pec, condition.months);
-                return Err(fail(1, Some("pages"), problem, "leave the condition out"));
+                return Err(table.error(Some("pages"), problem, "leave the condition out"));
             }
             let mut sum = 0;
             condition.shares = (condition.pages.iter())
@@ -85,8 +63,7 @@ impl MeasuredSteps {
                 .collect();
         }
         if conditions.is_empty() {
-            return Err(fail(
-                1,
+            return Err(table.error(
                 None,
                 "holds no measurement".into(),
                 "give a line for each condition and number of steps",
@@ -128,14 +105,12 @@ impl MeasuredSteps {
         pages: u32,
         pec: u32,
         retention: Span,
-    ) -> Box<[PageRead]> {
+    ) -> impl Iterator<Item = u8> {
         let shares = &self.nearest(pec, retention).shares;
         let last = shares.last().expect("Invariant: a condition has pages").0;
-        let of_page = |page: u32| {
+        (0..pages).map(move |page| {
             let u = draws.entity(archetype).uniform(page.into());
-            let first = shares.iter().find(|(_, share)| u < *share).map_or(last, |(steps, _)| *steps);
-            PageRead { first, last: u8::MAX, weak: false }
-        };
-        (0..pages).map(of_page).collect()
+            shares.iter().find(|(_, share)| u < *share).map_or(last, |(steps, _)| *steps)
+        })
     }
 }

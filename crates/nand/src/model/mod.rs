@@ -1,6 +1,6 @@
 //! The virtual chip: an explicit model in place of the papers' real ones, from which every table is profiled.
 //!
-//! A chip file holds the constants of the model; every one of them says where it comes from.
+//! A chip file holds the constants of the model, each with its source.
 
 pub mod cells;
 pub mod erasing;
@@ -99,7 +99,7 @@ impl VirtualChip {
         [&mut self.cells, &mut self.variation, &mut self.sensing, &mut self.programming, &mut self.erasing]
     }
 
-    /// Every constant must be given, and must say where it comes from.
+    /// Every constant must be given, with its source.
     fn check_sources(&self, document: &Document) -> Result<Vec<(String, String, String)>, ConfigError> {
         let mut sources = Vec::new();
         for section in self.sections() {

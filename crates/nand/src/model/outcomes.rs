@@ -1,8 +1,8 @@
-//! What reading a page of a simulated drive comes to: a table lookup.
+//! Precomputed read outcomes of simulated pages.
 //!
 //! As the papers map measured blocks onto simulated ones, every block of a drive stands for one of a few hundred archetypes
-//! drawn from the population. The steps that the pages of an archetype need are worked out once for each bin of wear and
-//! age that a run meets, so memory does not grow with the drive.
+//! drawn from the population. The retry steps of an archetype's pages are computed once for each bin of wear and age that
+//! a run meets, so memory does not grow with the drive.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ pub const ARCHETYPES: u64 = 256;
 const CYCLES: u32 = 50;
 /// Bins of age to each doubling of 1 + age / shift_time: a seventh of a step.
 const AGES: f64 = 36.0;
-/// Chunks kept at most; then all are forgotten and worked out again as they are met.
+/// Chunks kept at most; then all are dropped and computed again when they are needed.
 const CHUNKS: usize = 1 << 16;
 /// No codeword of a page lies further above their mean [deviations]: one in 10^15 would.
 const WORST: f64 = 8.0;
 /// In place of a step: none reads the page.
 pub const UNCORRECTABLE: u8 = u8::MAX;
-/// Layers of a block where nothing says how many it has: those of asplos21's chips (`assumed` of measured ones).
+/// Layers of a block where their number is not known: those of asplos21's chips (`assumed` of measured ones).
 const LAYERS: u32 = 48;
 
 /// Which of the blocks drawn from the population the blocks of a drive stand for.
@@ -66,7 +66,7 @@ pub struct PageState {
     pub extra: f64,
 }
 
-/// What reading a page comes to.
+/// The outcome of reading a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRead {
     /// The first step of the table, counted from the default references, that reads it, or [`UNCORRECTABLE`].
@@ -160,7 +160,7 @@ struct Bin {
     t_pre: u32,
     /// For each kind of page, and the errors that the retries' tPRE adds to it.
     ladders: Vec<(Ladder, f64)>,
-    /// For each archetype what its pages come to.
+    /// The outcomes of each archetype's pages.
     reads: Vec<Option<Box<[PageRead]>>>,
 }
 
@@ -232,7 +232,7 @@ impl Outcomes {
         Some(self.bins[at].t_pre)
     }
 
-    /// What reading page `page` of a block comes to.
+    /// The outcome of reading page `page` of a block.
     #[inline]
     pub fn read(&mut self, block: u64, page: u32, at: PageState) -> PageRead {
         let key = (at.pec / CYCLES, age_bin(at.retention.0 as f64 / self.unit));
@@ -246,7 +246,7 @@ impl Outcomes {
         let archetype = self.archetype(block);
         let read = match &bin.reads[archetype] {
             Some(reads) => reads[page as usize],
-            None => self.first_of(key, archetype, page),
+            None => self.compute(key, archetype, page),
         };
         if at.extra == 0.0 { read } else { self.with_extra(read, archetype, page, at.extra) }
     }
@@ -341,19 +341,21 @@ impl Outcomes {
     }
 
     #[cold]
-    fn first_of(&mut self, key: (u32, u32), archetype: usize, page: u32) -> PageRead {
+    fn compute(&mut self, key: (u32, u32), archetype: usize, page: u32) -> PageRead {
         let at = self.find(key);
         let chunk = match &self.reading {
             Reading::Virtual(chip) => {
                 if self.pages[archetype].is_empty() {
                     self.pages[archetype] = self.draw(chip, archetype);
                 }
-                self.work_out(chip, &self.bins[at].ladders, archetype)
+                self.page_reads(chip, &self.bins[at].ladders, archetype)
             }
             Reading::Measured(steps) => {
                 let retention = Span((age_of(key.1) * self.unit) as u64);
                 let pages = self.wordlines * self.bits;
-                steps.of_archetype(self.archetypes.0.entity(1), archetype as u64, pages, key.0 * CYCLES, retention)
+                let draws = self.archetypes.0.entity(1);
+                let first = steps.of_archetype(draws, archetype as u64, pages, key.0 * CYCLES, retention);
+                first.map(|first| PageRead { first, last: u8::MAX, weak: false }).collect()
             }
         };
         let read = chunk[page as usize];
@@ -363,8 +365,8 @@ impl Outcomes {
         read
     }
 
-    /// What every page of an archetype comes to.
-    fn work_out(&self, chip: &VirtualChip, ladders: &[(Ladder, f64)], archetype: usize) -> Box<[PageRead]> {
+    /// The outcomes of every page of an archetype.
+    fn page_reads(&self, chip: &VirtualChip, ladders: &[(Ladder, f64)], archetype: usize) -> Box<[PageRead]> {
         let limit = f64::from(chip.cells.capability) + 0.5;
         let pages = self.pages[archetype].iter().zip(ladders.iter().cycle());
         let read = |((log_factor, worst), (ladder, added)): (&(f64, f64), &(Ladder, f64))| {

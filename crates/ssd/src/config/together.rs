@@ -43,7 +43,7 @@ pub(super) fn check_modelled(config: &Config, timings: &Timings) -> Result<(), R
 }
 
 fn programs_fill_blocks(config: &Config, layout: &Layout) -> Result<(), Refusal> {
-    if config.chip.program_unit == ProgramUnit::Wordline && layout.pages % layout.bits != 0 {
+    if config.chip.program_unit == ProgramUnit::Wordline && !layout.pages.is_multiple_of(layout.bits) {
         let problem = format!("is {}, not a multiple of the {} pages of a wordline", layout.pages, layout.bits);
         return refuse("geometry.pages", problem, "change it, or set chip.program_unit to \"page\"");
     }

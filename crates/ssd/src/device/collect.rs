@@ -9,22 +9,20 @@ use std::collections::VecDeque;
 
 use nand::{Address, DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn, Stream};
+use units::{Lpn, Ppn, Time};
 
 use super::Device;
-use super::die::planes;
 use crate::arena::OpId;
-use crate::config::{EndOfLife, EraseWhen, Placement};
-use crate::error::RunError;
-use crate::ftl::Location;
+use crate::config::{EraseWhen, Placement, Plan};
+use crate::flash::op::{Owner, PageOp, Sense};
+use crate::ftl::{Ftl, Location};
 use crate::observe::probe::Probe;
-use crate::observe::stats::relocation_causes;
-use crate::op::{Owner, PageOp, Sense};
+use crate::observe::stats::{Victims, relocation_causes};
 use crate::write_class;
 
 /// What is going on in a plane.
 #[derive(Default)]
-pub(super) struct PlaneRelocation {
+pub(crate) struct PlaneRelocation {
     /// The block whose pages move, and why.
     victim: Option<(u32, usize)>,
     /// Its next page to be looked at, and whether all have been.
@@ -66,33 +64,50 @@ impl PlaneRelocation {
     }
 }
 
-/// Random draws for failing blocks.
-pub(super) struct Failures {
-    programs: Stream,
-    erases: Stream,
-    programs_drawn: u64,
-    erases_drawn: u64,
+/// What relocates data, plane by plane.
+pub(crate) struct Relocator {
+    pub planes: Vec<PlaneRelocation>,
+    /// Valid pages of the blocks that were collected.
+    pub victims: Victims,
+    /// When the next block is visited for refresh, and how many have been.
+    pub patrol: Time,
+    visited: u64,
 }
 
-impl Failures {
-    pub fn new(seed: u64) -> Failures {
-        let (programs, erases) = (Stream::new(seed, "program-failures"), Stream::new(seed, "erase-failures"));
-        Failures { programs, erases, programs_drawn: 0, erases_drawn: 0 }
+impl Relocator {
+    pub fn new(plan: &Plan) -> Relocator {
+        Relocator {
+            planes: (0..plan.layout.planes).map(|_| PlaneRelocation::default()).collect(),
+            victims: Victims::default(),
+            patrol: plan.config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
+            visited: 0,
+        }
+    }
+}
+
+impl Relocator {
+    /// Whether a die that is idle should collect.
+    pub fn wants_background(&self, die: DieId, plan: &Plan, ftl: &Ftl) -> bool {
+        let layout = &plan.layout;
+        (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
+            let relocation = &self.planes[plane.0 as usize];
+            relocation.rests() && !relocation.no_background_victim && ftl.blocks.free(plane) < plan.config.gc.idle_stop
+        })
     }
 }
 
 impl<P: Probe> Device<P> {
     fn relocation(&mut self, plane: PlaneId) -> &mut PlaneRelocation {
-        &mut self.relocations[plane.0 as usize]
+        &mut self.relocator.planes[plane.0 as usize]
     }
 
     /// Starts to move a block of a plane if there is reason to and none is moving.
     #[inline]
     pub(super) fn collect(&mut self, plane: PlaneId) {
         let free = self.ftl.blocks.free(plane);
-        let gc = &self.plan.config.gc;
+        let gc = &self.core.plan.config.gc;
         let (start, stop) = (gc.start, gc.stop);
-        let relocation = &mut self.relocations[plane.0 as usize];
+        let relocation = &mut self.relocator.planes[plane.0 as usize];
         relocation.running = free < start || (relocation.running && free < stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
         if work && relocation.rests() {
@@ -118,7 +133,7 @@ impl<P: Probe> Device<P> {
         }
         self.relocation(plane).served = false;
         if running {
-            let victim = self.ftl.pick_victim(plane, &self.plan, false);
+            let victim = self.ftl.pick_victim(plane, &self.core.plan, false);
             self.relocation(plane).no_victim = victim.is_none();
             if let Some(block) = victim {
                 self.begin(plane, block, relocation_causes::COLLECTION);
@@ -129,7 +144,7 @@ impl<P: Probe> Device<P> {
     /// Starts to move the next block that shall move, if there is any. A block that failed gives no free one back: its
     /// data moves only while there are enough.
     fn begin_requested(&mut self, plane: PlaneId) -> bool {
-        let spare = self.ftl.blocks.free(plane) > self.plan.space.reserve + 1;
+        let spare = self.ftl.blocks.free(plane) > self.core.plan.space.reserve + 1;
         for _ in 0..self.relocation(plane).requests.len() {
             let Some((block, cause)) = self.relocation(plane).requests.pop_front() else { return false };
             if cause == relocation_causes::BAD_BLOCK {
@@ -145,8 +160,8 @@ impl<P: Probe> Device<P> {
                     let relocation = self.relocation(plane);
                     relocation.levelled_at = relocation.host_pages;
                 } else {
-                    let die = self.plan.layout.die_of(plane).0;
-                    self.dies[usize::from(die.0)].host_is_next = true;
+                    let die = self.core.plan.layout.die_of(plane).0;
+                    self.flash.dies[usize::from(die.0)].host_is_next = true;
                 }
                 self.begin(plane, block, cause);
                 return true;
@@ -161,18 +176,18 @@ impl<P: Probe> Device<P> {
     /// another without end.
     fn yields(&self, plane: PlaneId, cause: usize) -> bool {
         if cause == relocation_causes::WEAR_LEVELLING {
-            let relocation = &self.relocations[plane.0 as usize];
-            return relocation.host_pages < relocation.levelled_at + u64::from(self.plan.layout.pages);
+            let relocation = &self.relocator.planes[plane.0 as usize];
+            return relocation.host_pages < relocation.levelled_at + u64::from(self.core.plan.layout.pages);
         }
-        let state = &self.dies[usize::from(self.plan.layout.die_of(plane).0.0)];
+        let state = &self.flash.dies[usize::from(self.core.plan.layout.die_of(plane).0.0)];
         state.host_is_next && state.host_waits()
     }
 
     /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
     pub(super) fn host_was_next(&mut self, die: usize) {
-        if std::mem::take(&mut self.dies[die].host_is_next) {
-            for place in 0..self.plan.layout.planes_per_die as u8 {
-                self.collect(self.plan.layout.plane(DieId(die as u16), place));
+        if std::mem::take(&mut self.flash.dies[die].host_is_next) {
+            for place in 0..self.core.plan.layout.planes_per_die as u8 {
+                self.collect(self.core.plan.layout.plane(DieId(die as u16), place));
             }
         }
     }
@@ -182,11 +197,11 @@ impl<P: Probe> Device<P> {
         let blocks = &self.ftl.blocks;
         match cause {
             relocation_causes::REFRESH => {
-                let age = blocks.age(plane, block, self.now, &self.plan);
-                self.plan.config.refresh.period.is_some_and(|period| age > period)
+                let age = blocks.age(plane, block, self.core.now, &self.core.plan);
+                self.core.plan.config.refresh.period.is_some_and(|period| age > period)
             }
             relocation_causes::READ_RECLAIM => {
-                self.plan.config.refresh.reads.is_some_and(|limit| blocks.reads(plane, block) >= limit)
+                self.core.plan.config.refresh.reads.is_some_and(|limit| blocks.reads(plane, block) >= limit)
             }
             _ => true,
         }
@@ -194,31 +209,32 @@ impl<P: Probe> Device<P> {
 
     fn begin(&mut self, plane: PlaneId, block: u32, cause: usize) {
         let valid = self.ftl.valid(plane, block);
-        self.counters.blocks_relocated[cause] += 1;
+        self.core.counters.blocks_relocated[cause] += 1;
         if cause == relocation_causes::COLLECTION {
-            self.victims.add(valid, self.plan.layout.pages);
+            self.relocator.victims.add(valid, self.core.plan.layout.pages);
         }
         let relocation = self.relocation(plane);
         (relocation.victim, relocation.next_page, relocation.scanned) = (Some((block, cause)), 0, false);
         relocation.moved = 0;
-        if !self.plan.config.gc.preemptible {
-            let die = self.plan.layout.die_of(plane).0;
-            self.dies[usize::from(die.0)].exclusive += 1;
+        if !self.core.plan.config.gc.preemptible {
+            let die = self.core.plan.layout.die_of(plane).0;
+            self.flash.dies[usize::from(die.0)].exclusive += 1;
         }
         self.continue_relocation(plane);
-        self.mark_dirty(self.plan.layout.die_of(plane).0);
+        let die = self.core.plan.layout.die_of(plane).0;
+        self.flash().mark_dirty(die);
     }
 
     /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
     fn continue_relocation(&mut self, plane: PlaneId) {
         let Some((block, cause)) = self.relocation(plane).victim else { return };
         loop {
-            let relocation = &self.relocations[plane.0 as usize];
-            if relocation.scanned || relocation.reading + relocation.writing >= self.plan.config.gc.relocations {
+            let relocation = &self.relocator.planes[plane.0 as usize];
+            if relocation.scanned || relocation.reading + relocation.writing >= self.core.plan.config.gc.relocations {
                 break;
             }
             let from = relocation.next_page;
-            let next = self.ftl.next_valid(plane, block, from, &self.plan, |lpn| self.flash_version(lpn));
+            let next = self.ftl.next_valid(plane, block, from, &self.core.plan, |lpn| self.flash_version(lpn));
             match next {
                 Some((page, lpn, ppn)) => {
                     self.relocation(plane).next_page = page + 1;
@@ -227,25 +243,25 @@ impl<P: Probe> Device<P> {
                 None => self.relocation(plane).scanned = true,
             }
         }
-        let relocation = &self.relocations[plane.0 as usize];
+        let relocation = &self.relocator.planes[plane.0 as usize];
         if relocation.scanned && relocation.reading == 0 {
             if relocation.writing == 0 {
                 self.emptied(plane, block, cause);
             } else {
                 // No further page comes that could fill the last unit.
-                let (die, place) = self.plan.layout.die_of(plane);
-                self.force_plane(die, place, write_class::RELOCATED..write_class::MAP);
+                let (die, place) = self.core.plan.layout.die_of(plane);
+                self.flash().force_plane(die, place, write_class::RELOCATED..write_class::MAP);
             }
         }
     }
 
     fn relocate_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
-        let bytes = self.plan.layout.page_size.0 as u32;
-        if self.plan.config.gc.copyback {
+        let bytes = self.core.plan.layout.page_size.0 as u32;
+        if self.core.plan.config.gc.copyback {
             let op = self.relocation_op(plane, lpn, ppn);
             self.relocation(plane).writing += 1;
-            let op = self.ops.insert(op);
-            self.queue_program(op);
+            let op = self.flash.ops.insert(op);
+            self.flash().queue_program(op);
         } else {
             self.relocation(plane).reading += 1;
             self.queue_read(Class::InternalRead, Owner::Relocation(ppn), lpn, ppn, (bytes, 0));
@@ -254,7 +270,7 @@ impl<P: Probe> Device<P> {
 
     /// The program of a page that moves.
     fn relocation_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
-        let (die, place) = self.plan.layout.die_of(plane);
+        let (die, place) = self.core.plan.layout.die_of(plane);
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= write_class::RELOCATED);
         let write_class = if again { write_class::RELOCATED_AGAIN } else { write_class::RELOCATED };
         PageOp {
@@ -262,41 +278,41 @@ impl<P: Probe> Device<P> {
             owner: Owner::Relocation(source),
             lpn,
             ppn: source,
-            bus_bytes: self.plan.layout.page_size.0 as u32,
+            bus_bytes: self.core.plan.layout.page_size.0 as u32,
             host_bytes: 0,
             die,
             plane: place,
             class: Class::InternalProgram,
             write_class: write_class as u8,
-            seq: self.number(),
+            seq: self.flash.number(),
             sense: Sense::FIRST,
         }
     }
 
     /// A page that moves has been read.
     pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn) {
-        let lpn = self.ops[id].lpn;
-        let plane = self.plan.layout.plane_of(source);
+        let lpn = self.flash.ops[id].lpn;
+        let plane = self.core.plan.layout.plane_of(source);
         self.relocation(plane).reading -= 1;
         if self.flash_version(lpn) == Some(source) {
             self.relocation(plane).writing += 1;
             let op = self.relocation_op(plane, lpn, source);
-            self.ops[id] = op;
-            self.queue_program(id);
+            self.flash.ops[id] = op;
+            self.flash().queue_program(id);
         } else {
-            self.ops.release(id);
+            self.flash.ops.release(id);
         }
         self.continue_relocation(plane);
     }
 
     /// A page that moves has been programmed.
     pub(super) fn moved(&mut self, id: OpId, source: Ppn) {
-        let PageOp { lpn, ppn, .. } = self.ops[id];
-        self.ops.release(id);
-        let plane = self.plan.layout.plane_of(source);
+        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        self.flash.ops.release(id);
+        let plane = self.core.plan.layout.plane_of(source);
         let cause = self.relocation(plane).victim.map_or(relocation_causes::COLLECTION, |(_, cause)| cause);
-        self.counters.pages_relocated[cause] += 1;
-        self.probe.moved(self.now, lpn, source, ppn);
+        self.core.counters.pages_relocated[cause] += 1;
+        self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
             self.update_location(lpn, source, ppn);
             self.mark_stale(source);
@@ -314,11 +330,12 @@ impl<P: Probe> Device<P> {
     fn update_location(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         match self.ftl.locate(lpn) {
             Location::Buffer(mut slot) => {
-                while self.buffer[slot].flash_copy != Some(from) {
-                    slot =
-                        self.buffer[slot].prev_version.expect("Invariant: a version of the page has it under itself");
+                while self.writes.buffer[slot].flash_copy != Some(from) {
+                    slot = self.writes.buffer[slot]
+                        .prev_version
+                        .expect("Invariant: a version of the page has it under itself");
                 }
-                self.buffer[slot].flash_copy = Some(to);
+                self.writes.buffer[slot].flash_copy = Some(to);
             }
             Location::Flash(_) | Location::Unmapped => self.ftl.set(lpn, Location::Flash(to)),
         }
@@ -326,21 +343,21 @@ impl<P: Probe> Device<P> {
 
     /// Every page of a block has moved.
     fn emptied(&mut self, plane: PlaneId, block: u32, cause: usize) {
-        let (die, place) = self.plan.layout.die_of(plane);
+        let (die, place) = self.core.plan.layout.die_of(plane);
         self.relocation(plane).victim = None;
-        if !self.plan.config.gc.preemptible {
-            self.dies[usize::from(die.0)].exclusive -= 1;
+        if !self.core.plan.config.gc.preemptible {
+            self.flash.dies[usize::from(die.0)].exclusive -= 1;
         }
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(
-            self.plan.space.victim_valid_limit.saturating_sub(self.relocations[plane.0 as usize].moved),
+            self.core.plan.space.victim_valid_limit.saturating_sub(self.relocator.planes[plane.0 as usize].moved),
         );
         if cause == relocation_causes::BAD_BLOCK {
             self.retire(plane);
-        } else if self.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
+        } else if self.core.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
             self.relocation(plane).erasing = true;
-            let ppn = self.plan.layout.pack(Address { plane, block, page: 0 });
-            let seq = self.number();
+            let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
+            let seq = self.flash.number();
             let op = PageOp {
                 next: None,
                 owner: Owner::Erase,
@@ -355,10 +372,10 @@ impl<P: Probe> Device<P> {
                 seq,
                 sense: Sense::FIRST,
             };
-            let op = self.ops.insert(op);
-            self.queue_erase(op);
+            let op = self.flash.ops.insert(op);
+            self.flash().queue_erase(op);
         } else {
-            let barrier = self.number();
+            let barrier = self.flash.number();
             self.ftl.blocks.release(plane, block, barrier);
         }
         self.freed(plane);
@@ -366,7 +383,7 @@ impl<P: Probe> Device<P> {
 
     /// A block that was reclaimed has been erased.
     pub(super) fn block_erased(&mut self, ppn: Ppn) {
-        let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
+        let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         self.relocation(plane).erasing = false;
         if self.erase_fails(plane, block) {
             self.retire(plane);
@@ -389,23 +406,23 @@ impl<P: Probe> Device<P> {
 
     /// Counts an erase; whether it failed.
     fn erase_fails(&mut self, plane: PlaneId, block: u32) -> bool {
-        self.counters.blocks_erased += 1;
-        self.probe.erased(self.now, plane, block);
+        self.core.counters.blocks_erased += 1;
+        self.core.probe.erased(self.core.now, plane, block);
         let erases = self.ftl.blocks.count_erase(plane, block);
-        let wear = &self.plan.config.wear;
+        let wear = &self.core.plan.config.wear;
         if let Some(spread) = wear.static_spread
-            && erases > self.relocations[plane.0 as usize].least_erases.saturating_add(spread)
+            && erases > self.relocator.planes[plane.0 as usize].least_erases.saturating_add(spread)
         {
             self.level(plane, erases, spread);
         }
-        let wear = &self.plan.config.wear;
-        let exhausted =
-            self.plan.config.erase.retire && self.ftl.wear.as_ref().is_some_and(|lives| lives.exhausted(plane, block));
+        let wear = &self.core.plan.config.wear;
+        let exhausted = self.core.plan.config.erase.retire
+            && self.ftl.wear.as_ref().is_some_and(|lives| lives.exhausted(plane, block));
         let worn = exhausted
-            || wear.endurance.is_some_and(|limit| self.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
+            || wear.endurance.is_some_and(|limit| self.core.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
         worn || (wear.erase_fail.0 > 0.0 && {
-            self.failures.erases_drawn += 1;
-            self.failures.erases.uniform(self.failures.erases_drawn) < wear.erase_fail.0
+            self.flash.failures.erases_drawn += 1;
+            self.flash.failures.erases.uniform(self.flash.failures.erases_drawn) < wear.erase_fail.0
         })
     }
 
@@ -422,15 +439,15 @@ impl<P: Probe> Device<P> {
 
     /// A plane has a free block more, or one less in service.
     fn freed(&mut self, plane: PlaneId) {
-        let (die, place) = self.plan.layout.die_of(plane);
-        self.update_plane_eligibility(die, place);
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        self.flash().update_plane_eligibility(die, place);
         self.collect(plane);
     }
 
     /// A page of a plane has become stale: collection that found nothing to gain looks again.
     #[inline]
     pub(super) fn page_lost(&mut self, plane: PlaneId) {
-        let relocation = &mut self.relocations[plane.0 as usize];
+        let relocation = &mut self.relocator.planes[plane.0 as usize];
         relocation.no_background_victim = false;
         if relocation.no_victim {
             relocation.no_victim = false;
@@ -438,29 +455,18 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Whether a die that is idle should collect.
-    pub(super) fn wants_background(&self, die: DieId) -> bool {
-        let layout = &self.plan.layout;
-        (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
-            let relocation = &self.relocations[plane.0 as usize];
-            relocation.rests()
-                && !relocation.no_background_victim
-                && self.ftl.blocks.free(plane) < self.plan.config.gc.idle_stop
-        })
-    }
-
     /// The die has been idle: every plane of it that wants to reclaims one block.
     pub(super) fn collect_in_background(&mut self, die: DieId) {
-        for place in 0..self.plan.layout.planes_per_die as u8 {
-            let plane = self.plan.layout.plane(die, place);
+        for place in 0..self.core.plan.layout.planes_per_die as u8 {
+            let plane = self.core.plan.layout.plane(die, place);
             let free = self.ftl.blocks.free(plane);
             let relocation = self.relocation(plane);
-            if !relocation.rests() || free >= self.plan.config.gc.idle_stop {
+            if !relocation.rests() || free >= self.core.plan.config.gc.idle_stop {
                 continue;
             }
-            match self.ftl.pick_victim(plane, &self.plan, true) {
+            match self.ftl.pick_victim(plane, &self.core.plan, true) {
                 Some(block) => {
-                    self.counters.background_runs += 1;
+                    self.core.counters.background_runs += 1;
                     self.begin(plane, block, relocation_causes::COLLECTION);
                 }
                 None => self.relocation(plane).no_background_victim = true,
@@ -472,8 +478,8 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(super) fn count_read(&mut self, ppn: Ppn, owner: Owner) {
         let reads = self.ftl.blocks.count_read(ppn);
-        if self.plan.config.refresh.reads == Some(reads) && !matches!(owner, Owner::Relocation(_)) {
-            let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
+        if self.core.plan.config.refresh.reads == Some(reads) && !matches!(owner, Owner::Relocation(_)) {
+            let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
             self.request_move(plane, block, relocation_causes::READ_RECLAIM);
         }
     }
@@ -488,41 +494,27 @@ impl<P: Probe> Device<P> {
 
     /// Visits the next block, plane by plane: data that is too old is to move.
     pub(super) fn on_patrol(&mut self) {
-        let Some(period) = self.plan.config.refresh.period else { return };
-        let layout = self.plan.layout;
+        let Some(period) = self.core.plan.config.refresh.period else { return };
+        let layout = self.core.plan.layout;
         let (planes, blocks) = (u64::from(layout.planes), u64::from(layout.blocks));
-        let visit = self.visited % (planes * blocks);
-        self.visited += 1;
-        self.patrol = self.now + units::Span(period.0 / (planes * blocks));
+        let visit = self.relocator.visited % (planes * blocks);
+        self.relocator.visited += 1;
+        self.relocator.patrol = self.core.now + units::Span(period.0 / (planes * blocks));
         let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
-        if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, self.now, &self.plan) > period {
+        if self.ftl.blocks.is_full(plane, block)
+            && self.ftl.blocks.age(plane, block, self.core.now, &self.core.plan) > period
+        {
             self.request_move(plane, block, relocation_causes::REFRESH);
         }
         self.run_scheduler();
     }
 
-    /// The planes of a program command that failed.
-    pub(super) fn failed_programs(&mut self, set: u8) -> u8 {
-        let share = self.plan.config.wear.program_fail.0;
-        if share == 0.0 {
-            return 0;
-        }
-        let mut failed = 0;
-        for plane in planes(set) {
-            self.failures.programs_drawn += 1;
-            if self.failures.programs.uniform(self.failures.programs_drawn) < share {
-                failed |= 1 << plane;
-            }
-        }
-        failed
-    }
-
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
-        let PageOp { ppn, write_class, owner, die, plane: place, .. } = self.ops[id];
-        let Address { plane, block, .. } = self.plan.layout.unpack(ppn);
-        let stream = usize::from(self.plan.space.stream[usize::from(write_class)]);
-        self.counters.pages_failed += 1;
+        let PageOp { ppn, write_class, owner, die, plane: place, .. } = self.flash.ops[id];
+        let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
+        let stream = usize::from(self.core.plan.space.stream[usize::from(write_class)]);
+        self.core.counters.pages_failed += 1;
         if !self.relocation(plane).failed.contains(&block) {
             self.relocation(plane).failed.push(block);
             if self.ftl.blocks.open_block(plane, stream) == block {
@@ -531,14 +523,14 @@ impl<P: Probe> Device<P> {
         }
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
-        if self.ops[id].class == Class::UserProgram {
-            self.count_waiting(self.programs_waiting + 1);
+        if self.flash.ops[id].class == Class::UserProgram {
+            self.flash().one_more_waits();
         }
-        self.queue_program(id);
+        self.flash().queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),
-            Owner::MapRewrite(_) => self.force_plane(die, place, write_class::MAP..write_class::COUNT),
+            Owner::MapRewrite(_) => self.flash().force_plane(die, place, write_class::MAP..write_class::COUNT),
             _ => {}
         }
     }
@@ -546,47 +538,24 @@ impl<P: Probe> Device<P> {
     /// A block goes out of service.
     fn retire(&mut self, plane: PlaneId) {
         self.ftl.blocks.retire(plane);
-        self.counters.blocks_retired += 1;
-        let needed = u64::from(self.plan.space.needed);
+        self.core.counters.blocks_retired += 1;
+        let needed = u64::from(self.core.plan.space.needed);
         let in_service = |plane: u32| u64::from(self.ftl.blocks.in_service(PlaneId(plane)).0);
-        let planes = self.plan.layout.planes;
-        let over = match self.plan.config.ftl.placement {
+        let planes = self.core.plan.layout.planes;
+        let over = match self.core.plan.config.ftl.placement {
             Placement::Static => in_service(plane.0) < needed,
             Placement::Dynamic => (0..planes).map(in_service).sum::<u64>() < needed * u64::from(planes),
         };
         if over {
-            self.wear_out();
+            self.core.wear_out();
         }
-    }
-
-    /// The drive has too few good blocks to go on.
-    #[cold]
-    pub(super) fn wear_out(&mut self) {
-        if self.failure.is_some() || self.read_only.is_some() {
-            return;
-        }
-        match self.worn_out() {
-            Some(_) if self.plan.config.wear.end_of_life == EndOfLife::ReadOnly => {
-                (self.read_only, self.becomes_read_only) = (Some(self.now), true);
-            }
-            worn => {
-                self.failure = Some(worn.unwrap_or_else(|| RunError::Broken("relocated data finds no room".into())))
-            }
-        }
-    }
-
-    /// The end of life, if blocks have failed.
-    pub(crate) fn worn_out(&self) -> Option<RunError> {
-        let (time, written, retired) = (self.now, self.counters.write_bytes, self.counters.blocks_retired);
-        let failed = retired > 0 || self.counters.pages_failed > 0;
-        failed.then_some(RunError::EndOfLife { time, written, retired })
     }
 
     /// Checks that nothing is left over of what has moved, when everything is quiet.
     pub(super) fn check_relocations(&self) -> Result<(), String> {
-        for (plane, relocation) in self.relocations.iter().enumerate() {
+        for (plane, relocation) in self.relocator.planes.iter().enumerate() {
             let on_the_move = relocation.reading + relocation.writing;
-            if on_the_move > self.plan.config.gc.relocations || (relocation.victim.is_none() && on_the_move > 0) {
+            if on_the_move > self.core.plan.config.gc.relocations || (relocation.victim.is_none() && on_the_move > 0) {
                 return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));
             }
         }

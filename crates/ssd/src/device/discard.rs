@@ -14,19 +14,19 @@ use crate::observe::probe::Probe;
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_trim(&mut self, command: CommandId) {
-        let (id, request) = (self.commands[command].id, self.commands[command].request);
-        let page = self.plan.layout.page_size.0;
-        self.counters.trim_requests += 1;
+        let (id, request) = (self.host.commands[command].id, self.host.commands[command].request);
+        let page = self.core.plan.layout.page_size.0;
+        self.core.counters.trim_requests += 1;
         let first = request.offset.0.div_ceil(page);
         let end = (request.offset.0 + request.bytes.0) / page;
         for lpn in (first..end).map(|lpn| Lpn(lpn as u32)) {
             if self.trim(lpn) {
-                self.counters.pages_trimmed += 1;
+                self.core.counters.pages_trimmed += 1;
                 self.map_changed(lpn);
-                self.probe.trimmed(self.now, id, lpn);
+                self.core.probe.trimmed(self.core.now, id, lpn);
             }
         }
-        self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+        self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
         self.dispatch_pools();
         self.fetch_writes();
     }
@@ -39,8 +39,8 @@ impl<P: Probe> Device<P> {
             Location::Buffer(slot) => {
                 // Every version, also those that are programs under way.
                 self.invalidate_older(slot);
-                self.buffer[slot].outdated = true;
-                match self.buffer[slot].state {
+                self.writes.buffer[slot].outdated = true;
+                match self.writes.buffer[slot].state {
                     SlotState::Dirty => self.discard_slot(slot),
                     // Its read is under way; the slot goes when it has come.
                     SlotState::ReadModifyWrite | SlotState::Flushing => {}
@@ -53,18 +53,19 @@ impl<P: Probe> Device<P> {
 
     /// Frees a slot whose data nobody wants any more and that is not on its way to flash.
     pub(super) fn discard_slot(&mut self, slot: SlotId) {
-        self.buffer.forget(slot);
+        self.writes.buffer.forget(slot);
         self.release_slot(slot);
     }
 
     pub(super) fn start_flush(&mut self, command: CommandId) {
-        self.counters.flush_requests += 1;
-        let pending = self.buffer.pending();
+        self.core.counters.flush_requests += 1;
+        let pending = self.writes.buffer.pending();
         if pending.is_empty() {
-            return self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+            return self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
         }
-        self.commands[command].remaining = pending.len() as u32;
-        self.flushing += 1;
+        self.host.commands[command].remaining = pending.len() as u32;
+        self.writes.flushing += 1;
+        self.flash.flush_units = true;
         pending.into_iter().for_each(|slot| self.wait_for(slot, command));
         self.destage_all();
     }

@@ -18,14 +18,14 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
 use crate::config::Placement;
+use crate::flash::op::{Owner, PageOp, Sense};
 use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
 use crate::observe::probe::Probe;
-use crate::op::{Owner, PageOp, Sense};
 use crate::write_class;
 
 /// What the device keeps beside the cache.
-pub(super) struct MapTraffic {
+pub(super) struct TranslationPages {
     /// Groups being read, with what waits for them.
     fetches: Arena<FetchId, Fetch>,
     /// For each translation page the group that a read of it was begun for: further groups of it come with that read.
@@ -85,10 +85,10 @@ impl Linked<AwaitedId> for Awaited {
     }
 }
 
-impl MapTraffic {
+impl TranslationPages {
     /// `held`: the translation pages that each plane holds.
-    pub fn new(map_pages: u32, held: Vec<u32>) -> MapTraffic {
-        MapTraffic {
+    pub fn new(map_pages: u32, held: Vec<u32>) -> TranslationPages {
+        TranslationPages {
             fetches: Arena::new(),
             reading: vec![None; map_pages as usize],
             waiting: Arena::new(),
@@ -115,24 +115,24 @@ impl MapTraffic {
 impl<P: Probe> Device<P> {
     /// The page that holds a translation page.
     fn map_lpn(&self, page: u32) -> Lpn {
-        Lpn(self.plan.logical_pages + page)
+        Lpn(self.core.plan.logical_pages + page)
     }
 
     /// Whether a page's map entry is at hand; counts the lookup.
     #[inline]
     pub(super) fn map_ready(&mut self, lpn: Lpn) -> bool {
         let Some(cache) = &mut self.ftl.cmt else { return true };
-        self.counters.map_lookups += 1;
+        self.core.counters.map_lookups += 1;
         let group = cache.group_of(lpn);
         let hit = cache.look_up(group, false);
-        self.counters.map_hits += u64::from(hit);
+        self.core.counters.map_hits += u64::from(hit);
         hit
     }
 
     /// Something waits for its map entry.
     pub(super) fn await_map(&mut self, what: Waiting) {
         let id = self.map.waiting.insert(Awaited { what, next: None });
-        if self.map.rewrites >= self.plan.config.mapping.writes && self.read_only.is_none() {
+        if self.map.rewrites >= self.core.plan.config.mapping.writes && self.core.life.read_only.is_none() {
             self.map.stalled.push(&mut self.map.waiting, id);
         } else {
             self.fetch_for(id);
@@ -142,8 +142,10 @@ impl<P: Probe> Device<P> {
     /// The page whose entry is waited for, and the submission queue of the command that waits.
     fn awaited(&self, id: AwaitedId) -> (Lpn, Option<u16>) {
         match self.map.waiting[id].what {
-            Waiting::Part { command, lpn, .. } => (lpn, Some(self.queue_of(&self.commands[command].request) as u16)),
-            Waiting::Program(op) => (self.ops[op].lpn, None),
+            Waiting::Part { command, lpn, .. } => {
+                (lpn, Some(self.queue_of(&self.host.commands[command].request) as u16))
+            }
+            Waiting::Program(op) => (self.flash.ops[op].lpn, None),
         }
     }
 
@@ -181,15 +183,15 @@ impl<P: Probe> Device<P> {
         let page = self.cache().page_of(group);
         let lpn = self.map_lpn(page);
         let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
-        let bytes = self.read_transfer(0, self.plan.config.mapping.entry_group.0 as u32);
-        self.counters.map_reads += 1;
+        let bytes = self.read_transfer(0, self.core.plan.config.mapping.entry_group.0 as u32);
+        self.core.counters.map_reads += 1;
         self.queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
         true
     }
 
     /// A group has been read.
     pub(super) fn map_fetched(&mut self, id: OpId, first: Option<FetchId>) {
-        self.ops.release(id);
+        self.flash.ops.release(id);
         let Some(first) = first else {
             self.map.unawaited -= 1;
             return;
@@ -227,10 +229,10 @@ impl<P: Probe> Device<P> {
         self.map.waiting.release(id);
         match what {
             Waiting::Part { command, lpn, from, to } => {
-                self.read_part(command, self.commands[command].id, lpn, from, to);
+                self.read_part(command, self.host.commands[command].id, lpn, from, to);
             }
             Waiting::Program(op) => {
-                self.progress -= 1;
+                self.writes.progress -= 1;
                 self.place_program(op);
                 self.dispatch_pools();
             }
@@ -240,7 +242,7 @@ impl<P: Probe> Device<P> {
     /// The drive has changed a page's entry.
     #[inline]
     pub(super) fn map_changed(&mut self, lpn: Lpn) {
-        if self.ftl.cmt.is_some() && lpn.0 < self.plan.logical_pages {
+        if self.ftl.cmt.is_some() && lpn.0 < self.core.plan.logical_pages {
             self.change_entry(lpn);
         }
     }
@@ -262,7 +264,7 @@ impl<P: Probe> Device<P> {
     /// A page has moved.
     #[inline]
     pub(super) fn map_moved(&mut self, lpn: Lpn) {
-        if self.ftl.cmt.is_none() || lpn.0 >= self.plan.logical_pages {
+        if self.ftl.cmt.is_none() || lpn.0 >= self.core.plan.logical_pages {
             return;
         }
         let group = self.cache().group_of(lpn);
@@ -279,13 +281,13 @@ impl<P: Probe> Device<P> {
     /// translation pages that may be on their way to flash, these rewrites leave the last to them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
         // The fewer translation pages go to flash at once, the more of each program is padding.
-        let unit = self.plan.unit_pages;
-        let cost = unit.div_ceil(unit.min(self.plan.config.mapping.writes));
+        let unit = self.core.plan.unit_pages;
+        let cost = unit.div_ceil(unit.min(self.core.plan.config.mapping.writes));
         self.map.earned += gained / 2;
-        let most = self.plan.config.mapping.writes.max(2);
+        let most = self.core.plan.config.mapping.writes.max(2);
         // No more than the host writes: these rewrites would else make the next collection necessary, which would move the
         // next pages, without end.
-        let limit = self.counters.user_pages_programmed + u64::from(self.plan.layout.pages);
+        let limit = self.core.counters.user_pages_programmed + u64::from(self.core.plan.layout.pages);
         while self.map.earned >= cost && self.map.rewrites + 1 < most && self.map.spent < limit {
             let Some(page) = self.map.dirty.pop_front() else {
                 self.map.earned = 0;
@@ -315,9 +317,9 @@ impl<P: Probe> Device<P> {
 
     fn start_rewrite(&mut self, page: u32) {
         let lpn = self.map_lpn(page);
-        let bytes = self.plan.layout.page_size.0 as u32;
+        let bytes = self.core.plan.layout.page_size.0 as u32;
         if let Location::Flash(ppn) = self.ftl.locate(lpn) {
-            self.counters.map_reads += 1;
+            self.core.counters.map_reads += 1;
             self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
         } else {
             let op = PageOp {
@@ -334,39 +336,39 @@ impl<P: Probe> Device<P> {
                 seq: 0,
                 sense: Sense::FIRST,
             };
-            let id = self.ops.insert(op);
+            let id = self.flash.ops.insert(op);
             self.rewrite_map(id);
         }
     }
 
     /// A translation page has been read: it is programmed with its changes.
     pub(super) fn rewrite_map(&mut self, id: OpId) {
-        let unit = self.plan.unit_pages;
+        let unit = self.core.plan.unit_pages;
         if self.map.filled == 0 {
             self.map.plane = self.next_map_plane();
         }
         self.map.filled = (self.map.filled + 1) % unit;
         self.map.held[self.map.plane as usize] += 1;
-        let (die, plane) = self.plan.layout.die_of(nand::PlaneId(self.map.plane));
-        let seq = self.number();
-        let op = &mut self.ops[id];
+        let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
+        let seq = self.flash.number();
+        let op = &mut self.flash.ops[id];
         (op.die, op.plane, op.seq) = (die, plane, seq);
         (op.class, op.write_class) = (Class::InternalProgram, write_class::MAP as u8);
-        self.queue_program(id);
-        if self.map.rewrites >= self.plan.config.mapping.writes {
+        self.flash().queue_program(id);
+        if self.map.rewrites >= self.core.plan.config.mapping.writes {
             // Host requests wait for these: partly filled units go.
-            self.force_plane(die, plane, write_class::MAP..write_class::COUNT);
+            self.flash().force_plane(die, plane, write_class::MAP..write_class::COUNT);
             self.map.filled = 0;
         }
     }
 
-    /// Round robin over the planes that can take data and stay collectable (see [`x), those with room first.
+    /// Round robin over the planes that can take data and stay collectable (see `config::space`), those with room first.
     fn next_map_plane(&self) -> u32 {
-        let planes = self.plan.layout.planes;
+        let planes = self.core.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;
-        let stream = usize::from(self.plan.space.stream[write_class::MAP]);
-        let collectable = |plane: &u32| match self.plan.config.ftl.placement {
-            Placement::Static => self.map.held[*plane as usize] < self.plan.space.map_limit,
+        let stream = usize::from(self.core.plan.space.stream[write_class::MAP]);
+        let collectable = |plane: &u32| match self.core.plan.config.ftl.placement {
+            Placement::Static => self.map.held[*plane as usize] < self.core.plan.space.map_limit,
             Placement::Dynamic => self.stays_collectable(nand::PlaneId(*plane)),
         };
         let room = |plane: &u32| self.ftl.blocks.room(nand::PlaneId(*plane), stream, false);
@@ -377,12 +379,12 @@ impl<P: Probe> Device<P> {
 
     /// A translation page is on flash.
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
-        let PageOp { lpn, ppn, .. } = self.ops[id];
-        self.ops.release(id);
-        self.counters.map_programs += 1;
-        self.probe.mapped(self.now, lpn, ppn);
+        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        self.flash.ops.release(id);
+        self.core.counters.map_programs += 1;
+        self.core.probe.mapped(self.core.now, lpn, ppn);
         if let Location::Flash(old) = self.ftl.locate(lpn) {
-            self.map.held[self.plan.layout.plane_of(old).0 as usize] -= 1;
+            self.map.held[self.core.plan.layout.plane_of(old).0 as usize] -= 1;
             self.mark_stale(old);
         }
         self.ftl.set(lpn, Location::Flash(ppn));
@@ -399,7 +401,7 @@ impl<P: Probe> Device<P> {
 
     /// Lets go on what waited until fewer translation pages were on their way to flash.
     pub(super) fn resume_stalled(&mut self) {
-        let most = if self.read_only.is_some() { u32::MAX } else { self.plan.config.mapping.writes };
+        let most = if self.core.life.read_only.is_some() { u32::MAX } else { self.core.plan.config.mapping.writes };
         while self.map.rewrites < most
             && let Some(id) = self.map.stalled.pop(&mut self.map.waiting)
         {

@@ -19,38 +19,31 @@
 //! Invariant: who holds a register never waits for its own die. A sensed page leaves over the bus whatever
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
-mod bus;
 mod collect;
-mod die;
 mod discard;
-mod ecc;
+mod flow;
 mod host;
 mod mapping;
 mod write;
 
-use std::collections::{HashMap, VecDeque};
+pub(crate) use collect::Relocator;
 
-use nand::model::outcomes::Outcomes;
-use nand::{DieId, PlaneId};
-use units::{Bytes, Conditions, Lpn, Span, Stream, Time};
+use nand::PlaneId;
+use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
 
-use crate::agenda::{Agenda, FifoServer};
-use crate::arena::{Arena, CommandId};
-use crate::buffer::Buffer;
 use crate::config::{Config, Plan};
+use crate::core::Core;
 use crate::error::RunError;
+use crate::flash::Flash;
+use crate::flash::op::PageOp;
 use crate::ftl::{Ftl, Location};
-use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::{Counters, Steps, Usage, Victims, relocation_causes};
-use crate::op::{Ops, PageOp, Queue};
-use bus::Channel;
-use collect::{Failures, PlaneRelocation};
-use die::DieState;
-use host::{Command, HostQueue};
-use mapping::MapTraffic;
-use write::WriteArrival;
+use collect::PlaneRelocation;
+use host::HostSide;
+use mapping::TranslationPages;
+use write::Writes;
 
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,106 +69,15 @@ impl Completion {
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {
-    plan: Plan,
-    now: Time,
-    agenda: Agenda,
-    slots: Slots,
-    /// Number of the next page operation and of the next request.
-    next_seq: u64,
+    core: Core<P>,
+    /// Number of the next request.
     next_id: u64,
-    ops: Ops,
-
-    arrivals: VecDeque<(u64, Request)>,
-    last_arrival: Time,
-    commands: Arena<CommandId, Command>,
-    queues: Vec<HostQueue>,
-    /// Queues with commands to fetch.
-    waiting_queues: [u64; 4],
-    turn: usize,
-    burst: u16,
-    in_flight: u32,
-    /// Time without a request and with one.
-    host_meter: Meter<2>,
-    /// The queue that the next arrival waits for.
-    stalled: Option<usize>,
-    link_in: FifoServer,
-    link_out: FifoServer,
-    dram: FifoServer,
-    read_completions: VecDeque<(Time, CommandId)>,
-    write_completions: VecDeque<(Time, CommandId)>,
-    completions: Vec<Completion>,
-    /// What reads come to, where a virtual chip says it.
-    outcomes: Option<Outcomes>,
-    /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
-    tracked: HashMap<u64, u8>,
-    /// Retry steps of the pages read.
-    steps: Steps,
-    /// What decodings come to.
-    draws: Stream,
-
-    buffer: Buffer,
-    write_arrivals: VecDeque<WriteArrival>,
-    /// Commands whose data waits for room in the buffer, first come first served.
-    write_queue: VecDeque<CommandId>,
-    /// Pages that the write queue waits for.
-    pages_wanted: u32,
-    /// Pages to be programmed wherever a die is free (dynamic placement), by lane.
-    pools: [Queue; 2],
-    /// Dies in page allocation order, and those of them that take pages from the pool.
-    die_order: Vec<u16>,
-    pool_cursor: usize,
-    /// Partly filled program units are programmed, padded.
-    draining: bool,
-    /// Flushes that have not completed: as long as there are any, partly filled units go as well.
-    flushing: u32,
-    /// What brings pages of the buffer to flash without further ado: reads that fill them and fetch their map entries, whole
-    /// program units, programs.
-    progress: u32,
-
+    host: HostSide,
+    writes: Writes,
     ftl: Ftl,
-    map: MapTraffic,
-    relocations: Vec<PlaneRelocation>,
-    failures: Failures,
-    /// Valid pages of the blocks that were collected.
-    victims: Victims,
-    /// When the next block is visited for refresh, and how many have been.
-    patrol: Time,
-    visited: u64,
-    dies: Vec<DieState>,
-    /// The busy die of each chip, where dies of a chip do not overlap.
-    chip_owner: Vec<u16>,
-    channels: Vec<Channel>,
-    /// Dies that got work in the present event.
-    dirty: Vec<u16>,
-    /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
-    programs_waiting: u32,
-    write_queue_full: bool,
-    /// Rank of each class at present and, by rank, the queues of a die that have it.
-    ranks: [u8; schemes::Class::COUNT],
-    rank_masks: Vec<u64>,
-
-    counters: Counters,
-    /// Pages that went to the host.
-    parts_sent: u64,
-    /// When the host's progress is looked at next, and how far it had come when it was looked at last.
-    progress_due: Time,
-    progress_seen: u64,
-    failure: Option<RunError>,
-    /// When the drive became read-only, and whether that is still to be carried out.
-    read_only: Option<Time>,
-    becomes_read_only: bool,
-    probe: P,
-}
-
-/// The agenda's slots, by rank.
-#[derive(Clone, Copy)]
-struct Slots {
-    bus: usize,
-    die: usize,
-    write_arrivals: usize,
-    read_completions: usize,
-    write_completions: usize,
-    arrival: usize,
+    map: TranslationPages,
+    relocator: Relocator,
+    flash: Flash,
 }
 
 impl Device<Unwatched> {
@@ -199,137 +101,48 @@ impl<P: Probe> Device<P> {
     /// Builds a device that a probe watches.
     pub fn watched(config: &Config, seed: u64, probe: P) -> Result<Device<P>, units::ConfigError> {
         let plan = config.plan()?;
-        let layout = plan.layout;
-        let (channels, dies) = (layout.channels as usize, layout.dies as usize);
-        let slots = Slots {
-            bus: channels,
-            die: 2 * channels,
-            write_arrivals: 2 * channels + dies,
-            read_completions: 2 * channels + dies + 1,
-            write_completions: 2 * channels + dies + 2,
-            arrival: 2 * channels + dies + 3,
-        };
-        let outcomes = plan.cells.as_ref().map(|reading| {
-            let wordlines = layout.pages.div_ceil(layout.bits);
-            Outcomes::new(
-                reading.as_ref().clone(),
-                plan.faster.clone(),
-                layout.bits,
-                wordlines,
-                config.age.temperature.0,
-                seed,
-            )
-        });
-        let write_queue_full = config.schedule.write_queue == Some(0);
-        let ranks = die::ranks(config, write_queue_full);
-        let mut die_order = Vec::new();
-        for plane in config.ftl.page_order.planes(&layout) {
-            let die = (plane / layout.planes_per_die) as u16;
-            if plane % layout.planes_per_die == 0 {
-                die_order.push(die);
-            }
-        }
         let ftl = Ftl::new(&plan, seed)?;
         Ok(Device {
-            now: Time::ZERO,
-            agenda: Agenda::new(slots.arrival + 1),
-            slots,
-            next_seq: 0,
             next_id: 0,
-            ops: Arena::new(),
-            arrivals: VecDeque::new(),
-            last_arrival: Time::ZERO,
-            commands: Arena::new(),
-            queues: vec![HostQueue::default(); config.host.queues as usize],
-            waiting_queues: [0; 4],
-            turn: 0,
-            burst: 0,
-            in_flight: 0,
-            host_meter: Meter::new(),
-            stalled: None,
-            link_in: FifoServer::default(),
-            link_out: FifoServer::default(),
-            dram: FifoServer::default(),
-            read_completions: VecDeque::new(),
-            write_completions: VecDeque::new(),
-            completions: Vec::new(),
-            outcomes,
-            tracked: HashMap::new(),
-            steps: Steps::default(),
-            draws: Stream::new(seed, "decodings"),
-            buffer: Buffer::new(&plan),
-            write_arrivals: VecDeque::new(),
-            write_queue: VecDeque::new(),
-            pages_wanted: 0,
-            pools: [Queue::EMPTY; 2],
-            die_order,
-            pool_cursor: 0,
-            draining: config.buffer.mode == crate::config::BufferMode::WriteThrough,
-            flushing: 0,
-            progress: 0,
-            map: MapTraffic::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
+            host: HostSide::new(usize::from(config.host.queues)),
+            writes: Writes::new(&plan),
+            map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
             ftl,
-            relocations: (0..layout.planes).map(|_| PlaneRelocation::default()).collect(),
-            failures: Failures::new(seed),
-            victims: Victims::default(),
-            patrol: config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
-            visited: 0,
-            dies: (0..dies as u16)
-                .map(|die| {
-                    let channel = layout.channel_of(DieId(die));
-                    DieState::new(channel as u16, u32::from(die) - channel * layout.chips * layout.dies_per_chip)
-                })
-                .collect(),
-            chip_owner: vec![u16::MAX; (layout.channels * layout.chips) as usize],
-            channels: (0..layout.channels)
-                .map(|channel| Channel::new(channel * layout.chips * layout.dies_per_chip))
-                .collect(),
-            dirty: Vec::new(),
-            programs_waiting: 0,
-            write_queue_full,
-            ranks,
-            rank_masks: die::rank_masks(&ranks),
-            counters: Counters::default(),
-            parts_sent: 0,
-            progress_due: config.host.timeout.map_or(Time::NEVER, |span| Time::ZERO + span),
-            progress_seen: 0,
-            failure: None,
-            read_only: None,
-            becomes_read_only: false,
-            probe,
-            plan,
+            relocator: Relocator::new(&plan),
+            flash: Flash::new(&plan, seed),
+            core: Core::new(plan, probe),
         })
     }
 
     /// The worked-out configuration.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.core.plan
     }
 
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
-        self.plan.capacity()
+        self.core.plan.capacity()
     }
 
     /// The present simulated time.
     pub fn now(&self) -> Time {
-        self.now
+        self.core.now
     }
 
     /// Gives the probe back.
     pub fn into_probe(self) -> P {
-        self.probe
+        self.core.probe
     }
 
     /// The probe.
     pub fn probe(&self) -> &P {
-        &self.probe
+        &self.core.probe
     }
 
     /// Tells the probe that the workload begins: what was submitted before brought the drive into its state.
     pub fn workload_begins(&mut self) {
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Begins { first: self.next_id });
+            self.core.probe.explain(self.core.now, Event::Begins { first: self.next_id });
         }
     }
 
@@ -339,11 +152,15 @@ impl<P: Probe> Device<P> {
     /// within the capacity. Requests that the queues have no room for wait in the host, in order.
     pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
         // Behind an arrival that still waits in the host, a late one changes nothing.
-        let earliest = if self.arrivals.is_empty() { self.last_arrival.max(self.now) } else { self.last_arrival };
+        let earliest = if self.host.arrivals.is_empty() {
+            self.host.last_arrival.max(self.core.now)
+        } else {
+            self.host.last_arrival
+        };
         if request.time < earliest {
             return Err(RunError::BackInTime { time: request.time, earliest });
         }
-        let latest = Time(self.agenda.horizon().0 / 2);
+        let latest = Time(self.core.agenda.horizon().0 / 2);
         if request.time > latest {
             return Err(RunError::BeyondHorizon { time: request.time, latest });
         }
@@ -358,104 +175,107 @@ impl<P: Probe> Device<P> {
         }
         let id = self.next_id;
         self.next_id += 1;
-        self.last_arrival = request.time;
+        self.host.last_arrival = request.time;
         self.ftl.prefetch(self.lpn_of(request.offset.0));
-        if self.arrivals.is_empty() && self.stalled.is_none() {
-            self.agenda.set(self.slots.arrival, request.time + self.plan.config.host.t_submit);
+        if self.host.arrivals.is_empty() && self.host.stalled.is_none() {
+            self.core.agenda.set(self.core.slots.arrival, request.time + self.core.plan.config.host.t_submit);
         }
-        self.arrivals.push_back((id, request));
+        self.host.arrivals.push_back((id, request));
         Ok(id)
     }
 
     /// Plays everything that happens up to and including `time`.
     pub fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
-        self.now = self.now.max(time);
+        self.core.now = self.core.now.max(time);
         Ok(())
     }
 
     /// Plays until requests complete, or until nothing happens up to `limit`; returns whether any completed.
     pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
         self.play(limit, Stop::Completion)?;
-        Ok(!self.completions.is_empty())
+        Ok(!self.host.completions.is_empty())
     }
 
     /// Plays until fewer than `pending` arrivals wait, or until nothing happens up to `limit`; returns whether so few
     /// wait. Time does not go on from there: what is submitted next is not too late.
     pub fn advance_to_arrivals(&mut self, pending: usize, limit: Time) -> Result<bool, RunError> {
         self.play(limit, Stop::Arrivals(pending))?;
-        Ok(self.arrivals.len() < pending)
+        Ok(self.host.arrivals.len() < pending)
     }
 
     #[inline]
     fn stops(&self, stop: Stop) -> bool {
-        self.failure.is_some()
+        self.core.life.failure.is_some()
             || match stop {
                 Stop::Never => false,
-                Stop::Completion => !self.completions.is_empty(),
-                Stop::Arrivals(pending) => self.arrivals.len() < pending,
+                Stop::Completion => !self.host.completions.is_empty(),
+                Stop::Arrivals(pending) => self.host.arrivals.len() < pending,
             }
     }
 
     fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
         if self.stops(stop) {
-            return self.failure.clone().map_or(Ok(()), Err);
+            return self.core.life.failure.clone().map_or(Ok(()), Err);
         }
-        let horizon = self.agenda.horizon();
+        let horizon = self.core.agenda.horizon();
         while let Some((time, slot)) = self.next_event(limit).or_else(|| self.event_after_wear_out(limit))
             && time <= limit
         {
             if time == horizon {
                 // Work takes so long that time runs out.
-                self.failure = Some(RunError::BeyondHorizon { time, latest: horizon });
+                self.core.life.failure = Some(RunError::BeyondHorizon { time, latest: horizon });
                 break;
             }
-            self.now = time;
-            self.counters.events += 1;
-            if time >= self.progress_due && !self.progresses() {
+            self.core.now = time;
+            self.core.counters.events += 1;
+            if time >= self.core.life.progress_due && !self.progresses() {
                 break;
             }
-            if slot < self.slots.bus {
+            if slot < self.core.slots.bus {
                 self.on_decoded(slot);
-            } else if slot < self.slots.die {
-                self.on_bus(slot - self.slots.bus);
-            } else if slot < self.slots.write_arrivals {
-                self.on_die(slot - self.slots.die);
-            } else if slot == self.slots.arrival {
+            } else if slot < self.core.slots.die {
+                self.on_bus(slot - self.core.slots.bus);
+            } else if slot < self.core.slots.write_arrivals {
+                self.on_die(slot - self.core.slots.die);
+            } else if slot == self.core.slots.arrival {
                 self.on_arrival();
-            } else if slot == self.slots.write_arrivals {
+            } else if slot == self.core.slots.write_arrivals {
                 self.on_write_data();
-            } else if slot == self.slots.read_completions {
+            } else if slot == self.core.slots.read_completions {
                 self.on_read_completion();
-            } else if slot == self.slots.write_completions {
+            } else if slot == self.core.slots.write_completions {
                 self.on_write_completion();
             } else {
                 self.on_patrol();
             }
-            if std::mem::take(&mut self.becomes_read_only) {
+            if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
             }
             if P::EXPLAINS {
-                let (requests, buffered) = (self.commands.len() as u32, self.buffer.in_use());
-                self.probe.explain(time, Event::State { requests, buffered });
+                let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
+                self.core.probe.explain(time, Event::State { requests, buffered });
             }
             if self.stops(stop) {
                 break;
             }
         }
-        self.failure.clone().map_or(Ok(()), Err)
+        self.core.life.failure.clone().map_or(Ok(()), Err)
     }
 
     /// Nothing is going to happen. Where commands, or buffered pages that shall go, wait because of blocks that have failed, the
     /// drive's life has ended: the next event, if it goes on as a read-only one.
     #[cold]
     fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, usize)> {
-        let waits = self.commands.len() > 0 || (self.draining && self.buffer.in_use() > 0);
-        if !waits || self.worn_out().is_none() || self.end_of_life().is_some() {
+        let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
+        if !waits
+            || crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_none()
+            || self.end_of_life().is_some()
+        {
             return None;
         }
-        self.wear_out();
-        if std::mem::take(&mut self.becomes_read_only) {
+        self.core.wear_out();
+        if std::mem::take(&mut self.core.life.becomes_read_only) {
             self.refuse_writes();
         }
         self.next_event(limit)
@@ -464,14 +284,14 @@ impl<P: Probe> Device<P> {
     /// Whether commands have made progress since this was asked last, or there are none; otherwise the device has failed.
     #[cold]
     fn progresses(&mut self) -> bool {
-        let Some(span) = self.plan.config.host.timeout else { return true };
-        let counters = &self.counters;
-        let seen = counters.requests_completed + counters.user_pages_programmed + self.parts_sent;
-        let done = seen != self.progress_seen || self.commands.len() == 0;
-        (self.progress_seen, self.progress_due) = (seen, self.now + span);
+        let Some(span) = self.core.plan.config.host.timeout else { return true };
+        let counters = &self.core.counters;
+        let seen = counters.requests_completed + counters.user_pages_programmed + self.host.parts_sent;
+        let done = seen != self.core.life.progress_seen || self.host.commands.len() == 0;
+        (self.core.life.progress_seen, self.core.life.progress_due) = (seen, self.core.now + span);
         if !done {
-            let busy = format!("{} commands wait; {}", self.commands.len(), self.busy_with());
-            self.failure = Some(RunError::NoProgress { time: self.now, span, busy });
+            let busy = format!("{} commands wait; {}", self.host.commands.len(), self.busy_with());
+            self.core.life.failure = Some(RunError::NoProgress { time: self.core.now, span, busy });
         }
         done
     }
@@ -480,14 +300,14 @@ impl<P: Probe> Device<P> {
     fn busy_with(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (cause, (_, what)) in relocation_causes::CAUSES.iter().enumerate() {
-            let planes = self.relocations.iter().filter(|relocation| relocation.relocates_for(cause)).count();
-            let blocks = self.counters.blocks_relocated[cause];
+            let planes = self.relocator.planes.iter().filter(|relocation| relocation.relocates_for(cause)).count();
+            let blocks = self.core.counters.blocks_relocated[cause];
             if blocks > 0 {
                 parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
             }
         }
-        let busy = self.dies.iter().filter(|die| die.works()).count();
-        parts.push(format!("{busy} of {} dies work", self.dies.len()));
+        let busy = self.flash.dies.iter().filter(|die| die.works()).count();
+        parts.push(format!("{busy} of {} dies work", self.flash.dies.len()));
         parts.join(", ")
     }
 
@@ -495,55 +315,61 @@ impl<P: Probe> Device<P> {
     /// time that was asked for, or while something happens to requests.
     #[inline]
     fn next_event(&self, limit: Time) -> Option<(Time, usize)> {
-        let next = self.agenda.peek();
-        if self.patrol == Time::NEVER {
+        let next = self.core.agenda.peek();
+        if self.relocator.patrol == Time::NEVER {
             return next;
         }
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
-        if self.patrol < until && !endless { Some((self.patrol.max(self.now), usize::MAX)) } else { next }
+        if self.relocator.patrol < until && !endless {
+            Some((self.relocator.patrol.max(self.core.now), usize::MAX))
+        } else {
+            next
+        }
     }
 
     /// Takes the requests that have completed, in order of completion.
     pub fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
-        self.completions.drain(..)
+        self.host.completions.drain(..)
     }
 
     /// Requests that were submitted and have not completed, and arrivals among them that still wait in the host.
     pub fn outstanding(&self) -> (u64, u64) {
-        (self.commands.len() as u64 + self.arrivals.len() as u64, self.arrivals.len() as u64)
+        (self.host.commands.len() as u64 + self.host.arrivals.len() as u64, self.host.arrivals.len() as u64)
     }
 
     /// Submitted requests that have not arrived at the device yet: what a caller keeps small.
     pub fn pending_arrivals(&self) -> usize {
-        self.arrivals.len()
+        self.host.arrivals.len()
     }
 
     /// Whether nothing is going to happen until a request is submitted.
     pub fn idle(&self) -> bool {
-        self.agenda.peek().is_none()
+        self.core.agenda.peek().is_none()
     }
 
     /// When too few good blocks were left, if that has come.
     pub fn end_of_life(&self) -> Option<Time> {
-        match self.failure {
+        match self.core.life.failure {
             Some(RunError::EndOfLife { time, .. }) => Some(time),
-            _ => self.read_only,
+            _ => self.core.life.read_only,
         }
     }
 
     /// Pages in the write buffer.
     pub fn buffered_pages(&self) -> u32 {
-        self.buffer.in_use()
+        self.writes.buffer.in_use()
     }
 
     /// Writes everything buffered to flash and plays until all is idle.
     pub fn flush(&mut self) -> Result<(), RunError> {
         self.advance_all()?;
-        let before = std::mem::replace(&mut self.draining, true);
+        let before = std::mem::replace(&mut self.writes.draining, true);
+        self.flash.flush_units = true;
         self.destage_all();
         let played = self.advance_all();
-        self.draining = before;
+        self.writes.draining = before;
+        self.flash.flush_units = self.writes.draining();
         played
     }
 
@@ -553,19 +379,24 @@ impl<P: Probe> Device<P> {
 
     /// Counts of what has happened since the start.
     pub fn counters(&self) -> Counters {
-        let mut counters = self.counters;
+        let mut counters = self.core.counters;
         counters.pages_programmed = self.ftl.blocks.pages_programmed;
         counters
     }
 
     /// Retry steps of the pages read.
     pub fn steps(&self) -> &Steps {
-        &self.steps
+        &self.flash.steps
+    }
+
+    /// Bytes of the table of what last read similar pages: one for each entry that was made.
+    pub fn tracked_bytes(&self) -> usize {
+        self.flash.tracked_bytes()
     }
 
     /// Valid pages of the blocks that were collected.
     pub fn victims(&self) -> &Victims {
-        &self.victims
+        &self.relocator.victims
     }
 
     /// Erases in the run of every block that the factory found good.
@@ -575,29 +406,29 @@ impl<P: Probe> Device<P> {
 
     /// Free blocks: of all planes, and of the plane that has the fewest.
     pub fn free_blocks(&self) -> (u64, u32) {
-        let free = (0..self.plan.layout.planes).map(|plane| self.ftl.blocks.free(PlaneId(plane)));
+        let free = (0..self.core.plan.layout.planes).map(|plane| self.ftl.blocks.free(PlaneId(plane)));
         free.fold((0, u32::MAX), |(sum, least), free| (sum + u64::from(free), least.min(free)))
     }
 
     /// Of each plane, the pages programmed since the start, and those of host data among them.
     pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        let planes = self.relocations.iter().zip((0..).map(PlaneId));
+        let planes = self.relocator.planes.iter().zip((0..).map(PlaneId));
         planes.map(|(relocation, plane)| (self.ftl.blocks.all_taken(plane), relocation.host_pages)).collect()
     }
 
     /// Where the time of every resource has gone since the start.
     pub fn usage(&self) -> Usage {
-        let now = self.now;
-        let decoders = u64::from(self.plan.config.ecc.decoders);
+        let now = self.core.now;
+        let decoders = u64::from(self.core.plan.config.ecc.decoders);
         Usage {
             elapsed: now.since(Time::ZERO),
-            dies: self.dies.iter().map(|die| die.meter.at(now)).collect(),
-            channels: self.channels.iter().map(|channel| channel.meter.at(now)).collect(),
-            decoders: self.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
-            host: self.host_meter.at(now)[1],
-            link_in: self.link_in.busy_until(now),
-            link_out: self.link_out.busy_until(now),
-            dram: self.dram.busy_until(now),
+            dies: self.flash.dies.iter().map(|die| die.meter.at(now)).collect(),
+            channels: self.flash.channels.iter().map(|channel| channel.meter.at(now)).collect(),
+            decoders: self.flash.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
+            host: self.host.meter.at(now)[1],
+            link_in: self.host.link_in.busy_until(now),
+            link_out: self.host.link_out.busy_until(now),
+            dram: self.host.dram.busy_until(now),
         }
     }
 
@@ -608,14 +439,14 @@ impl<P: Probe> Device<P> {
             let (in_service, retired) = self.ftl.blocks.in_service(plane);
             (in_service + retired) as usize
         };
-        let planes = (0..self.plan.layout.planes).map(PlaneId);
+        let planes = (0..self.core.plan.layout.planes).map(PlaneId);
         let lives = self.ftl.wear.as_ref()?;
         Some(planes.flat_map(move |plane| lives.cycles(plane).take(usable(plane))))
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, self.now, &self.plan).0)
+        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, self.core.now, &self.core.plan).0)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.
@@ -625,7 +456,7 @@ impl<P: Probe> Device<P> {
 
     /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
     pub fn check(&self) -> Result<(), String> {
-        let now = self.now;
+        let now = self.core.now;
         let elapsed = now.since(Time::ZERO);
         let counters = self.counters();
         let (outstanding, _) = self.outstanding();
@@ -636,18 +467,18 @@ impl<P: Probe> Device<P> {
             ));
         }
         for (name, sums) in [
-            ("die", self.dies.iter().map(|d| d.meter.at(now).into_iter().sum()).collect::<Vec<Span>>()),
-            ("channel", self.channels.iter().map(|c| c.meter.at(now).into_iter().sum()).collect()),
+            ("die", self.flash.dies.iter().map(|d| d.meter.at(now).into_iter().sum()).collect::<Vec<Span>>()),
+            ("channel", self.flash.channels.iter().map(|c| c.meter.at(now).into_iter().sum()).collect()),
         ] {
             if let Some((index, sum)) = sums.iter().enumerate().find(|(_, sum)| **sum != elapsed) {
                 return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
             }
         }
-        let pooled: u32 = self.pools.iter().map(|pool| pool.len).sum();
-        if self.quiet() && self.ops.len() != pooled as usize {
-            return Err(format!("{} page operations are left over", self.ops.len()));
+        let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
+        if self.quiet() && self.flash.ops.len() != pooled as usize {
+            return Err(format!("{} page operations are left over", self.flash.ops.len()));
         }
-        if self.outstanding().0 == 0 && self.buffer.waiters.len() > 0 {
+        if self.outstanding().0 == 0 && self.writes.buffer.waiters.len() > 0 {
             return Err("commands that have completed still wait for slots".into());
         }
         let programmed = counters.pages_programmed;
@@ -670,10 +501,10 @@ impl<P: Probe> Device<P> {
             ));
         }
         self.check_relocations()?;
-        if self.failure.is_none() {
-            self.check_schedule()?;
+        if self.core.life.failure.is_none() {
+            self.view().check_schedule(pooled, self.idle())?;
         }
-        let codewords = counters.bytes_read % self.plan.config.ecc.codeword.0;
+        let codewords = counters.bytes_read % self.core.plan.config.ecc.codeword.0;
         if codewords != 0 {
             return Err(format!("{} bytes left the dies, not whole codewords", counters.bytes_read));
         }
@@ -684,15 +515,15 @@ impl<P: Probe> Device<P> {
     fn quiet(&self) -> bool {
         self.outstanding().0 == 0
             && self.idle()
-            && self.buffer.in_use() == self.buffer.dirty_pages
-            && self.progress == 0
-            && self.relocations.iter().all(PlaneRelocation::rests)
+            && self.writes.buffer.in_use() == self.writes.buffer.dirty_pages
+            && self.progress() == 0
+            && self.relocator.planes.iter().all(PlaneRelocation::rests)
             && self.map.quiet()
     }
 
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
-        self.ftl.check(&self.plan, |lpn| self.flash_version(lpn))
+        self.ftl.check(&self.core.plan, |lpn| self.flash_version(lpn))
     }
 
     fn flash_version(&self, lpn: Lpn) -> Option<units::Ppn> {
@@ -703,23 +534,14 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// What brings pages of the buffer to flash without further ado.
+    fn progress(&self) -> u32 {
+        self.writes.progress + self.flash.host_units
+    }
+
     #[inline]
     fn lpn_of(&self, offset: u64) -> Lpn {
-        Lpn((offset >> self.plan.layout.page_size.0.trailing_zeros()) as u32)
-    }
-
-    #[inline]
-    fn number(&mut self) -> u64 {
-        self.next_seq += 1;
-        self.next_seq
-    }
-
-    #[inline]
-    fn schedule(&mut self, slot: usize, time: Option<Time>) {
-        match time {
-            Some(time) => self.agenda.set(slot, time),
-            None => self.agenda.clear(slot),
-        }
+        Lpn((offset >> self.core.plan.layout.page_size.0.trailing_zeros()) as u32)
     }
 }
 

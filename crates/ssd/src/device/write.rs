@@ -8,6 +8,8 @@
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
 //! again meanwhile gets a new slot, and the map follows the newest, whichever program ends first.
 
+use std::collections::VecDeque;
+
 use schemes::Class;
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
@@ -15,11 +17,11 @@ use workload::Op;
 use super::mapping::Waiting;
 use super::{Device, part, parts};
 use crate::arena::{CommandId, OpId, SlotId};
-use crate::buffer::{SlotState, Waiter};
-use crate::config::{BufferMode, Placement};
+use crate::buffer::{Buffer, SlotState, Waiter};
+use crate::config::{BufferMode, Placement, Plan};
+use crate::flash::op::{Owner, PageOp, Queue, Sense};
 use crate::ftl::Location;
 use crate::observe::probe::{Event, Probe, Server};
-use crate::op::{Owner, PageOp, Sense};
 use crate::write_class;
 
 /// Parts of a write that are crossing the link.
@@ -30,79 +32,127 @@ pub(super) struct WriteArrival {
     count: u32,
 }
 
+/// Written data on its way into the buffer, and out of it.
+pub(super) struct Writes {
+    pub buffer: Buffer,
+    pub arrivals: VecDeque<WriteArrival>,
+    /// Commands whose data waits for room in the buffer, first come first served.
+    pub queue: VecDeque<CommandId>,
+    /// Pages that the write queue waits for.
+    pub pages_wanted: u32,
+    /// Pages to be programmed wherever a die is free (dynamic placement), by write class.
+    pub pools: [Queue; 2],
+    /// Dies in page allocation order, and those of them that take pages from the pool.
+    die_order: Vec<u16>,
+    pool_cursor: usize,
+    /// Partly filled program units are programmed, padded.
+    pub draining: bool,
+    /// Flushes that have not completed: as long as there are any, partly filled units go as well.
+    pub flushing: u32,
+    /// What brings pages of the buffer to flash without further ado: reads that fill them and fetch their map entries,
+    /// whole program units, programs.
+    pub progress: u32,
+}
+
+impl Writes {
+    /// Whether partly filled units of host data go as they are.
+    pub fn draining(&self) -> bool {
+        self.draining || self.flushing > 0
+    }
+
+    pub fn new(plan: &Plan) -> Writes {
+        let (layout, config) = (&plan.layout, &plan.config);
+        let planes = config.ftl.page_order.planes(layout);
+        let firsts = planes.into_iter().filter(|plane| plane % layout.planes_per_die == 0);
+        Writes {
+            buffer: Buffer::new(plan),
+            arrivals: VecDeque::new(),
+            queue: VecDeque::new(),
+            pages_wanted: 0,
+            pools: [Queue::EMPTY; 2],
+            die_order: firsts.map(|plane| (plane / layout.planes_per_die) as u16).collect(),
+            pool_cursor: 0,
+            draining: config.buffer.mode == BufferMode::WriteThrough,
+            flushing: 0,
+            progress: 0,
+        }
+    }
+}
+
 impl<P: Probe> Device<P> {
     pub(super) fn start_write(&mut self, command: CommandId) {
-        let request = self.commands[command].request;
-        self.counters.write_requests += 1;
-        self.counters.write_bytes += request.bytes.0;
-        self.pages_wanted += parts(&request, self.plan.layout.page_size.0);
-        self.write_queue.push_back(command);
+        let request = self.host.commands[command].request;
+        self.core.counters.write_requests += 1;
+        self.core.counters.write_bytes += request.bytes.0;
+        self.writes.pages_wanted += parts(&request, self.core.plan.layout.page_size.0);
+        self.writes.queue.push_back(command);
         self.fetch_writes();
     }
 
     /// Fetches waiting data from the host, as far as the buffer has room.
     pub(super) fn fetch_writes(&mut self) {
-        while let Some(&command) = self.write_queue.front() {
-            let room = self.buffer.available();
+        while let Some(&command) = self.writes.queue.front() {
+            let room = self.writes.buffer.available();
             if room == 0 {
                 self.destage();
                 return;
             }
-            let (request, first_part) = (self.commands[command].request, self.commands[command].next_part);
-            let page_size = self.plan.layout.page_size.0;
+            let (request, first_part) = (self.host.commands[command].request, self.host.commands[command].next_part);
+            let page_size = self.core.plan.layout.page_size.0;
             let left = parts(&request, page_size) - first_part;
             let count = left.min(room);
-            self.buffer.reserve(count);
-            self.pages_wanted -= count;
+            self.writes.buffer.reserve(count);
+            self.writes.pages_wanted -= count;
             let bytes: u64 = (first_part..first_part + count)
                 .map(|index| part(&request, page_size, index))
                 .map(|(_, from, to)| u64::from(to - from))
                 .sum();
-            let service = self.plan.link.time_for(Bytes(bytes));
-            let time = self.link_in.serve(self.now, service);
+            let service = self.core.plan.link.time_for(Bytes(bytes));
+            let time = self.host.link_in.serve(self.core.now, service);
             self.tell_service(Server::LinkIn, service, time);
             if P::EXPLAINS {
-                let id = self.commands[command].id;
-                self.probe.explain(self.now, Event::Received { request: id, from: self.now, to: time });
+                let id = self.host.commands[command].id;
+                self.core.probe.explain(self.core.now, Event::Received { request: id, from: self.core.now, to: time });
             }
-            if self.write_arrivals.is_empty() {
-                self.agenda.set(self.slots.write_arrivals, time);
+            if self.writes.arrivals.is_empty() {
+                self.core.agenda.set(self.core.slots.write_arrivals, time);
             }
-            self.write_arrivals.push_back(WriteArrival { time, command, first_part, count });
+            self.writes.arrivals.push_back(WriteArrival { time, command, first_part, count });
             if count == left {
-                self.write_queue.pop_front();
+                self.writes.queue.pop_front();
             } else {
-                self.commands[command].next_part += count;
+                self.host.commands[command].next_part += count;
             }
         }
     }
 
     /// Written data has crossed the link.
     pub(super) fn on_write_data(&mut self) {
-        let arrived = self.write_arrivals.pop_front().expect("Invariant: the event is data under way");
-        let next = self.write_arrivals.front().map(|arriving| arriving.time);
-        self.schedule(self.slots.write_arrivals, next);
-        let (id, request) = (self.commands[arrived.command].id, self.commands[arrived.command].request);
-        let page_size = self.plan.layout.page_size.0;
+        let arrived = self.writes.arrivals.pop_front().expect("Invariant: the event is data under way");
+        let next = self.writes.arrivals.front().map(|arriving| arriving.time);
+        self.core.schedule(self.core.slots.write_arrivals, next);
+        let (id, request) = (self.host.commands[arrived.command].id, self.host.commands[arrived.command].request);
+        let page_size = self.core.plan.layout.page_size.0;
         let mut bytes = 0;
-        let through = self.plan.config.buffer.mode == BufferMode::WriteThrough && self.read_only.is_none();
+        let through =
+            self.core.plan.config.buffer.mode == BufferMode::WriteThrough && self.core.life.read_only.is_none();
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);
-            let slot = self.insert(id, lpn, to - from, self.buffer.sectors(from, to));
+            let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to));
             if through {
                 self.wait_for(slot, arrived.command);
             }
         }
         let stored = self.through_dram(Bytes(bytes));
         if P::EXPLAINS {
-            self.probe.explain(self.now, Event::Stored { request: id, at: stored });
+            self.core.probe.explain(self.core.now, Event::Stored { request: id, at: stored });
         }
         if !through {
-            let entry = &mut self.commands[arrived.command];
+            let entry = &mut self.host.commands[arrived.command];
             entry.remaining -= arrived.count;
             if entry.remaining == 0 {
-                self.acknowledge(arrived.command, stored + self.plan.config.host.t_complete);
+                self.acknowledge(arrived.command, stored + self.core.plan.config.host.t_complete);
             }
         }
         self.destage();
@@ -113,44 +163,44 @@ impl<P: Probe> Device<P> {
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
     fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> SlotId {
         let (slot, over) = match self.ftl.locate(lpn) {
-            Location::Buffer(slot) if self.buffer[slot].state != SlotState::Flushing => {
-                self.buffer.merge(slot, sectors);
-                self.buffer.unreserve();
-                self.counters.merged_writes += 1;
+            Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
+                self.writes.buffer.merge(slot, sectors);
+                self.writes.buffer.unreserve();
+                self.core.counters.merged_writes += 1;
                 (slot, None)
             }
             // The older data is on its way to flash and all here: the new slot starts as a copy of it.
             Location::Buffer(frozen) => {
-                let slot = self.buffer.fill(lpn, sectors, self.buffer.full, None);
-                self.buffer[slot].prev_version = Some(frozen);
-                self.buffer[frozen].next_version = Some(slot);
+                let slot = self.writes.buffer.fill(lpn, sectors, self.writes.buffer.full, None);
+                self.writes.buffer[slot].prev_version = Some(frozen);
+                self.writes.buffer[frozen].next_version = Some(slot);
                 (slot, Some(frozen))
             }
-            Location::Flash(ppn) => (self.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
-            Location::Unmapped => (self.buffer.fill(lpn, sectors, self.buffer.full, None), None),
+            Location::Flash(ppn) => (self.writes.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
+            Location::Unmapped => (self.writes.buffer.fill(lpn, sectors, self.writes.buffer.full, None), None),
         };
-        self.buffer[slot].host_bytes += u64::from(bytes);
+        self.writes.buffer[slot].host_bytes += u64::from(bytes);
         self.ftl.set(lpn, Location::Buffer(slot));
-        self.probe.buffered(self.now, id, lpn, slot, over);
+        self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
     }
 
     /// Lets a command wait until a slot is on flash.
     pub(super) fn wait_for(&mut self, slot: SlotId, command: CommandId) {
-        let next = self.buffer[slot].waiters;
-        self.buffer[slot].waiters = Some(self.buffer.waiters.insert(Waiter { command, next }));
+        let next = self.writes.buffer[slot].waiters;
+        self.writes.buffer[slot].waiters = Some(self.writes.buffer.waiters.insert(Waiter { command, next }));
     }
 
     /// The program of a slot's page.
     fn program_op(&self, slot: SlotId) -> PageOp {
-        let lpn = self.buffer[slot].lpn;
-        let (die, plane) = self.plan.layout.die_of(self.ftl.plane_of(lpn));
+        let lpn = self.writes.buffer[slot].lpn;
+        let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
         PageOp {
             next: None,
             owner: Owner::Slot(slot),
             lpn,
             ppn: Ppn(0),
-            bus_bytes: self.plan.layout.page_size.0 as u32,
+            bus_bytes: self.core.plan.layout.page_size.0 as u32,
             host_bytes: 0,
             die,
             plane,
@@ -161,63 +211,58 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Whether partly filled units of host data go as they are.
-    pub(super) fn draining(&self) -> bool {
-        self.draining || self.flushing > 0
-    }
-
     /// Sends the oldest dirty pages to flash: those above the limit, and as many as waiting writes need.
     pub(super) fn destage(&mut self) {
-        while self.buffer.dirty_pages > 0
-            && (self.draining()
-                || self.buffer.dirty_pages > self.buffer.dirty_limit
-                || self.buffer.leaving() < self.pages_wanted)
+        while self.writes.buffer.dirty_pages > 0
+            && (self.writes.draining()
+                || self.writes.buffer.dirty_pages > self.writes.buffer.dirty_limit
+                || self.writes.buffer.leaving() < self.writes.pages_wanted)
         {
             self.destage_oldest();
         }
         self.dispatch_pools();
-        if self.pages_wanted > 0 && self.progress == 0 && self.write_arrivals.is_empty() {
+        if self.writes.pages_wanted > 0 && self.progress() == 0 && self.writes.arrivals.is_empty() {
             self.force_oldest();
         }
     }
 
     /// Sends everything dirty to flash, in partly filled units where need be.
     pub(super) fn destage_all(&mut self) {
-        while self.buffer.dirty_pages > 0 {
+        while self.writes.buffer.dirty_pages > 0 {
             self.destage_oldest();
         }
         self.dispatch_pools();
-        for die in 0..self.dies.len() {
+        for die in 0..self.flash.dies.len() {
             self.force_die_but_moves(die);
         }
         self.run_scheduler();
     }
 
     fn destage_oldest(&mut self) {
-        let slot = self.buffer.take_oldest().expect("Invariant: there is a dirty page");
-        let missing = self.buffer.full & !self.buffer[slot].valid;
+        let slot = self.writes.buffer.take_oldest().expect("Invariant: there is a dirty page");
+        let missing = self.writes.buffer.full & !self.writes.buffer[slot].valid;
         if missing == 0 {
             self.program_slot(slot);
             return;
         }
         // The old half of the page is read first.
-        self.buffer[slot].state = SlotState::ReadModifyWrite;
-        self.progress += 1;
-        let under = self.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
-        let sector = (self.plan.layout.page_size.0 / u64::from(self.buffer.full.count_ones())) as u32;
+        self.writes.buffer[slot].state = SlotState::ReadModifyWrite;
+        self.writes.progress += 1;
+        let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
+        let sector = (self.core.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
         let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
         let bus_bytes = self.read_transfer(from, to);
-        self.counters.fill_reads += 1;
-        self.queue_read(Class::InternalRead, Owner::Slot(slot), self.buffer[slot].lpn, under, (bus_bytes, 0));
+        self.core.counters.fill_reads += 1;
+        self.queue_read(Class::InternalRead, Owner::Slot(slot), self.writes.buffer[slot].lpn, under, (bus_bytes, 0));
     }
 
     /// The old half of a partly written page has been read.
     pub(super) fn filled(&mut self, slot: SlotId) {
-        self.progress -= 1;
-        if self.buffer[slot].outdated {
+        self.writes.progress -= 1;
+        if self.writes.buffer[slot].outdated {
             self.discard_slot(slot);
         } else {
-            self.buffer[slot].valid = self.buffer.full;
+            self.writes.buffer[slot].valid = self.writes.buffer.full;
             self.program_slot(slot);
         }
         self.destage();
@@ -225,74 +270,75 @@ impl<P: Probe> Device<P> {
 
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
-        self.buffer.start_flushing(slot);
+        self.writes.buffer.start_flushing(slot);
         let mut op = self.program_op(slot);
-        op.seq = self.number();
-        if self.plan.config.ftl.streams > 2 {
+        op.seq = self.flash.number();
+        if self.core.plan.config.ftl.streams > 2 {
             let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < write_class::RELOCATED);
-            let young = self.newest_flash_copy(slot).is_some_and(young) || self.buffer[slot].prev_version.is_some();
+            let young =
+                self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
             op.write_class = if young { write_class::HOST } else { write_class::HOST_COLD } as u8;
         }
-        let id = self.ops.insert(op);
+        let id = self.flash.ops.insert(op);
         if self.map_ready(op.lpn) {
             self.place_program(id);
         } else {
-            self.progress += 1;
+            self.writes.progress += 1;
             self.await_map(Waiting::Program(id));
         }
     }
 
     /// Queues the program of a slot's page.
     pub(super) fn place_program(&mut self, op: OpId) {
-        let pool = usize::from(self.ops[op].write_class);
-        self.count_waiting(self.programs_waiting + 1);
-        match self.plan.config.ftl.placement {
-            Placement::Static => self.queue_program(op),
-            Placement::Dynamic => self.pools[pool].push(&mut self.ops, op),
+        let pool = usize::from(self.flash.ops[op].write_class);
+        self.flash().one_more_waits();
+        match self.core.plan.config.ftl.placement {
+            Placement::Static => self.flash().queue_program(op),
+            Placement::Dynamic => self.writes.pools[pool].push(&mut self.flash.ops, op),
         }
     }
 
     /// Gives pages of the pools to dies that have no program, in page allocation order.
     pub(super) fn dispatch_pools(&mut self) {
         for write_class in [write_class::HOST, write_class::HOST_COLD] {
-            if !self.pools[write_class].is_empty() {
+            if !self.writes.pools[write_class].is_empty() {
                 self.dispatch_pool(write_class);
             }
         }
     }
 
     fn dispatch_pool(&mut self, write_class: usize) {
-        let layout = self.plan.layout;
-        let planes = match self.plan.config.chip.plane_programs {
+        let layout = self.core.plan.layout;
+        let planes = match self.core.plan.config.chip.plane_programs {
             nand::PlanePrograms::Single => 1,
             nand::PlanePrograms::Lockstep => layout.planes_per_die,
         };
-        let whole = planes * self.plan.unit_pages;
+        let whole = planes * self.core.plan.unit_pages;
         // Whole wordlines wait for a command's worth of pages; single pages go as soon as a die is free.
-        let enough = if self.plan.unit_pages == 1 || self.draining() { 1 } else { whole };
-        while self.pools[write_class].len >= enough
+        let enough = if self.core.plan.unit_pages == 1 || self.writes.draining() { 1 } else { whole };
+        while self.writes.pools[write_class].len >= enough
             && let Some(die) = self.next_pool_die(write_class)
         {
-            self.give_pages(die, write_class, whole.min(self.pools[write_class].len));
+            self.give_pages(die, write_class, whole.min(self.writes.pools[write_class].len));
         }
     }
 
     fn next_pool_die(&mut self, write_class: usize) -> Option<usize> {
-        let count = self.die_order.len();
+        let count = self.writes.die_order.len();
         let step = (0..count).find(|step| {
-            let die = usize::from(self.die_order[(self.pool_cursor + step) % count]);
-            self.takes_programs(die) && self.open_planes(die, write_class).next().is_some()
+            let die = usize::from(self.writes.die_order[(self.writes.pool_cursor + step) % count]);
+            self.view().takes_programs(die) && self.open_planes(die, write_class).next().is_some()
         })?;
-        let position = (self.pool_cursor + step) % count;
-        self.pool_cursor = (position + 1) % count;
-        Some(self.die_order[position].into())
+        let position = (self.writes.pool_cursor + step) % count;
+        self.writes.pool_cursor = (position + 1) % count;
+        Some(self.writes.die_order[position].into())
     }
 
     /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
     /// they can still be collected.
     fn open_planes(&self, die: usize, write_class: usize) -> impl Iterator<Item = u8> {
-        let layout = self.plan.layout;
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let layout = self.core.plan.layout;
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(nand::DieId(die as u16), *plane);
             self.ftl.blocks.room(plane, stream, false) && self.stays_collectable(plane)
@@ -302,15 +348,15 @@ impl<P: Probe> Device<P> {
     /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected.
     pub(super) fn stays_collectable(&self, plane: nand::PlaneId) -> bool {
         let retired = self.ftl.blocks.in_service(plane).1;
-        self.ftl.blocks.live(plane) + retired * self.plan.layout.pages < self.plan.space.live_limit
+        self.ftl.blocks.live(plane) + retired * self.core.plan.layout.pages < self.core.plan.space.live_limit
     }
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
     /// that lag behind catch up alone, so that afterwards all of them go together again.
     fn give_pages(&mut self, die: usize, write_class: usize, pages: u32) {
-        let layout = self.plan.layout;
+        let layout = self.core.plan.layout;
         let id = nand::DieId(die as u16);
-        let stream = usize::from(self.plan.space.stream[write_class]);
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
         let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(id, plane), stream);
         let most = self.open_planes(die, write_class).map(taken).max().unwrap_or(0);
         // Only the place in the block matters.
@@ -322,27 +368,29 @@ impl<P: Probe> Device<P> {
             lagging[count] = plane;
             count += 1;
         }
-        let pages = pages.min(count as u32 * self.plan.unit_pages);
+        let pages = pages.min(count as u32 * self.core.plan.unit_pages);
         for index in 0..pages {
-            let op = self.pools[write_class].pop(&mut self.ops).expect("Invariant: no more is taken than the pool has");
-            let plane = lagging[(index / self.plan.unit_pages) as usize];
-            (self.ops[op].die, self.ops[op].plane) = (id, plane);
-            self.queue_program(op);
+            let op = self.writes.pools[write_class]
+                .pop(&mut self.flash.ops)
+                .expect("Invariant: no more is taken than the pool has");
+            let plane = lagging[(index / self.core.plan.unit_pages) as usize];
+            (self.flash.ops[op].die, self.flash.ops[op].plane) = (id, plane);
+            self.flash().queue_program(op);
         }
     }
 
     /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
     fn force_oldest(&mut self) {
         for write_class in [write_class::HOST, write_class::HOST_COLD] {
-            if !self.pools[write_class].is_empty()
+            if !self.writes.pools[write_class].is_empty()
                 && let Some(die) = self.next_pool_die(write_class)
             {
-                let pages = self.pools[write_class].len;
+                let pages = self.writes.pools[write_class].len;
                 self.give_pages(die, write_class, pages);
-                return self.force_die(die, write_class..write_class + 1);
+                return self.flash().force_die(die, write_class..write_class + 1);
             }
         }
-        if let Some(die) = self.oldest_program_die() {
+        if let Some(die) = self.view().oldest_program_die() {
             self.force_die_but_moves(die);
         }
     }
@@ -350,15 +398,15 @@ impl<P: Probe> Device<P> {
     /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: usize) {
-        self.force_die(die, write_class::HOST..write_class::RELOCATED);
-        self.force_die(die, write_class::MAP..write_class::COUNT);
+        self.flash().force_die(die, write_class::HOST..write_class::RELOCATED);
+        self.flash().force_die(die, write_class::MAP..write_class::COUNT);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
     pub(super) fn prefetch_program_end(&self, op: OpId) {
-        self.ftl.prefetch(self.ops[op].lpn);
-        let older = match self.ops[op].owner {
-            Owner::Slot(slot) => self.buffer[slot].flash_copy,
+        self.ftl.prefetch(self.flash.ops[op].lpn);
+        let older = match self.flash.ops[op].owner {
+            Owner::Slot(slot) => self.writes.buffer[slot].flash_copy,
             Owner::Relocation(source) => Some(source),
             _ => None,
         };
@@ -369,16 +417,16 @@ impl<P: Probe> Device<P> {
 
     /// A slot's page is on flash.
     pub(super) fn programmed(&mut self, id: OpId, slot: SlotId) {
-        let PageOp { lpn, ppn, .. } = self.ops[id];
-        self.ops.release(id);
-        self.probe.programmed(self.now, lpn, slot, ppn);
-        self.counters.user_pages_programmed += 1;
-        if self.buffer[slot].outdated {
+        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        self.flash.ops.release(id);
+        self.core.probe.programmed(self.core.now, lpn, slot, ppn);
+        self.core.counters.user_pages_programmed += 1;
+        if self.writes.buffer[slot].outdated {
             self.mark_stale(ppn);
         } else {
             self.invalidate_older(slot);
-            if let Some(newer) = self.buffer[slot].next_version {
-                (self.buffer[newer].flash_copy, self.buffer[newer].prev_version) = (Some(ppn), None);
+            if let Some(newer) = self.writes.buffer[slot].next_version {
+                (self.writes.buffer[newer].flash_copy, self.writes.buffer[newer].prev_version) = (Some(ppn), None);
             } else {
                 debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
                 self.ftl.set(lpn, Location::Flash(ppn));
@@ -393,27 +441,28 @@ impl<P: Probe> Device<P> {
     pub(super) fn release_slot(&mut self, slot: SlotId) {
         self.settle(slot);
         self.end_waiting(slot, false);
-        self.buffer.release(slot);
+        self.writes.buffer.release(slot);
     }
 
     /// Counts what the host wrote into a slot as having left the buffer, once.
     #[inline]
     pub(super) fn settle(&mut self, slot: SlotId) {
-        self.counters.bytes_settled += std::mem::take(&mut self.buffer[slot].host_bytes);
+        self.core.counters.bytes_settled += std::mem::take(&mut self.writes.buffer[slot].host_bytes);
     }
 
     /// Commands need not wait for a slot any more: its data is on flash, or they are refused.
     fn end_waiting(&mut self, slot: SlotId, refused: bool) {
-        let mut waiters = self.buffer[slot].waiters.take();
+        let mut waiters = self.writes.buffer[slot].waiters.take();
         while let Some(waiter) = waiters {
-            let Waiter { command, next } = self.buffer.waiters[waiter];
-            self.buffer.waiters.release(waiter);
-            let entry = &mut self.commands[command];
+            let Waiter { command, next } = self.writes.buffer.waiters[waiter];
+            self.writes.buffer.waiters.release(waiter);
+            let entry = &mut self.host.commands[command];
             entry.remaining -= 1;
             entry.refused |= refused;
             if entry.remaining == 0 {
-                self.flushing -= u32::from(entry.request.op == Op::Flush);
-                self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+                self.writes.flushing -= u32::from(entry.request.op == Op::Flush);
+                self.flash.flush_units = self.writes.draining();
+                self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
             }
             waiters = next;
         }
@@ -421,36 +470,36 @@ impl<P: Probe> Device<P> {
 
     /// A command is refused.
     pub(super) fn refuse(&mut self, command: CommandId) {
-        self.commands[command].refused = true;
-        self.acknowledge(command, self.now + self.plan.config.host.t_complete);
+        self.host.commands[command].refused = true;
+        self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
     }
 
     /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;
     /// what cannot be programmed stays in the buffer, where it is read.
     #[cold]
     pub(super) fn refuse_writes(&mut self) {
-        self.pages_wanted = 0;
-        let page_size = self.plan.layout.page_size.0;
-        for command in std::mem::take(&mut self.write_queue) {
-            let entry = &mut self.commands[command];
+        self.writes.pages_wanted = 0;
+        let page_size = self.core.plan.layout.page_size.0;
+        for command in std::mem::take(&mut self.writes.queue) {
+            let entry = &mut self.host.commands[command];
             let left = parts(&entry.request, page_size) - entry.next_part;
             (entry.remaining, entry.refused) = (entry.remaining - left, true);
             if entry.remaining == 0 {
                 self.refuse(command);
             }
         }
-        for slot in self.buffer.slots_in_use().collect::<Vec<_>>() {
+        for slot in self.writes.buffer.slots_in_use().collect::<Vec<_>>() {
             self.end_waiting(slot, true);
         }
         self.resume_stalled();
-        (0..self.dies.len() as u16).for_each(|die| self.mark_dirty(nand::DieId(die)));
+        (0..self.flash.dies.len() as u16).for_each(|die| self.flash().mark_dirty(nand::DieId(die)));
         self.run_scheduler();
     }
 
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
         self.ftl.blocks.invalidate(ppn);
-        let plane = self.plan.layout.plane_of(ppn);
+        let plane = self.core.plan.layout.plane_of(ppn);
         self.page_lost(plane);
     }
 
@@ -458,11 +507,11 @@ impl<P: Probe> Device<P> {
     pub(super) fn invalidate_older(&mut self, slot: SlotId) {
         let mut versions = Some(slot);
         while let Some(version) = versions {
-            if let Some(old) = self.buffer[version].flash_copy.take() {
+            if let Some(old) = self.writes.buffer[version].flash_copy.take() {
                 self.mark_stale(old);
             }
-            self.buffer[version].outdated = version != slot;
-            versions = self.buffer[version].prev_version;
+            self.writes.buffer[version].outdated = version != slot;
+            versions = self.writes.buffer[version].prev_version;
         }
     }
 
@@ -470,10 +519,10 @@ impl<P: Probe> Device<P> {
     pub(super) fn newest_flash_copy(&self, slot: SlotId) -> Option<Ppn> {
         let mut versions = Some(slot);
         while let Some(version) = versions {
-            if self.buffer[version].flash_copy.is_some() {
-                return self.buffer[version].flash_copy;
+            if self.writes.buffer[version].flash_copy.is_some() {
+                return self.writes.buffer[version].flash_copy;
             }
-            versions = self.buffer[version].prev_version;
+            versions = self.writes.buffer[version].prev_version;
         }
         None
     }

@@ -294,12 +294,12 @@ impl Probe for Explainer {
                 let tracked = Tracked { queue, op: Some(op), bytes, arrival, started: now, ..Tracked::default() };
                 self.requests.insert(request, tracked);
             }
-            Event::Waits { request, part, attempt, spent } => {
-                if attempt == 0
-                    && let Some(tracked) = self.requests.get_mut(&request)
-                {
+            Event::Reads { request, part } => {
+                if let Some(tracked) = self.requests.get_mut(&request) {
                     tracked.parts.push(part);
                 }
+            }
+            Event::Waits { part, attempt, spent } => {
                 let step = Step { queued: now, queued_die: spent, ..Step::default() };
                 let steps = self.parts.entry(part).or_default();
                 steps.truncate(attempt.into());

@@ -37,8 +37,10 @@ pub enum Server {
 pub enum Event {
     /// The device works on a request that the host sent at `arrival`.
     Started { request: u64, op: Op, bytes: u64, arrival: Time, queue: u16 },
+    /// A page of a host's read is read from flash: the part that the die is asked for next.
+    Reads { request: u64, part: u64 },
     /// A part waits for its die; where that one's time has gone so far, and what it has waited for.
-    Waits { request: u64, part: u64, attempt: u16, spent: Spent },
+    Waits { part: u64, attempt: u16, spent: Spent },
     /// The die takes it. `what` says what the page is read for, where that is not a host's read.
     Senses { part: u64, attempt: u16, begins: Time, ends: Time, spent: Spent, ppn: Ppn, what: &'static str },
     /// The die has predicted a failure and senses it again.

@@ -5,8 +5,9 @@
 //! Columns are parted by any blanks.
 
 use super::columns::{absent, decimal, request, whole};
+use super::entry::{Column, Entry, Reader};
+use super::line::{Fault, LineReader, Separator, Why};
 use super::unit::{SizeUnit, TimeUnit, Units};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static MQSIM: Entry = Entry {
@@ -18,7 +19,7 @@ pub(super) static MQSIM: Entry = Entry {
     columns: COLUMNS,
     time_column: TIME,
     looks_like: |lines| time_like(lines) == Some(false),
-    read: Read::Own(read_as),
+    read: Reader::Own(read_as),
 };
 
 pub(super) static DISKSIM: Entry = Entry {
@@ -30,7 +31,7 @@ pub(super) static DISKSIM: Entry = Entry {
     columns: COLUMNS,
     time_column: TIME,
     looks_like: |lines| time_like(lines) == Some(true),
-    read: Read::Own(read_as),
+    read: Reader::Own(read_as),
 };
 
 const SECTORS: Units = Units { time: TimeUnit::Ms, offset: SizeUnit::SECTOR, size: SizeUnit::SECTOR };
@@ -49,7 +50,7 @@ const OFFSET: usize = 2;
 const SIZE: usize = 3;
 const OP: usize = 4;
 
-fn read_as(units: Option<Units>) -> Box<dyn Lines> {
+fn read_as(units: Option<Units>) -> Box<dyn LineReader> {
     let units = units.expect("Invariant: these formats have units");
     Box::new(Ascii { decimals: units.time.decimals(), offset: units.offset.bytes(), size: units.size.bytes() })
 }
@@ -63,7 +64,7 @@ struct Ascii {
     size: u64,
 }
 
-impl Lines for Ascii {
+impl LineReader for Ascii {
     #[inline]
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
         let mut at = 0;
@@ -79,7 +80,7 @@ impl Lines for Ascii {
         let op = match whole(line, &mut at, OP)? {
             0 => Op::Write,
             1 => Op::Read,
-            _ => return Err(Fault { column: OP, why: Why::Bad }),
+            _ => return Err(Fault { column: OP, why: Why::Malformed }),
         };
         if at < line.len() {
             end(line, at)?;
@@ -105,13 +106,13 @@ fn gap(line: &[u8], at: &mut usize, column: usize) -> Result<(), Fault> {
     if *at == line.len() {
         return Err(absent(line, *at, column + 1));
     }
-    if *at == start { Err(Fault { column, why: Why::Bad }) } else { Ok(()) }
+    if *at == start { Err(Fault { column, why: Why::Malformed }) } else { Ok(()) }
 }
 
 #[cold]
 fn end(line: &[u8], mut at: usize) -> Result<(), Fault> {
     if !line[at].is_ascii_whitespace() {
-        return Err(Fault { column: OP, why: Why::Bad });
+        return Err(Fault { column: OP, why: Why::Malformed });
     }
     skip_blanks(line, &mut at);
     if at == line.len() { Ok(()) } else { Err(Fault { column: OP + 1, why: Why::Extra }) }

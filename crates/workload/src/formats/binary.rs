@@ -3,7 +3,8 @@
 use units::{Bytes, Time};
 
 use super::columns::request;
-use super::{Column, Entry, Fault, Lines, Read, Separator};
+use super::entry::{Column, Entry, Reader};
+use super::line::{Fault, LineReader, Separator, Why};
 use crate::request::{Op, Request};
 
 /// The CloudPhysics traces: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC Construction with SHARDS",
@@ -22,7 +23,7 @@ pub(super) static VSCSI: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |_| false,
-    read: Read::Own(|_| Box::new(Vscsi)),
+    read: Reader::Own(|_| Box::new(Vscsi)),
 };
 
 const VSCSI_RECORD: usize = 32;
@@ -44,7 +45,7 @@ pub(super) static ORACLE: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |_| false,
-    read: Read::Own(|_| Box::new(Oracle)),
+    read: Reader::Own(|_| Box::new(Oracle)),
 };
 
 const ORACLE_RECORD: usize = 24;
@@ -56,9 +57,9 @@ fn field<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
 
 struct Vscsi;
 
-impl Lines for Vscsi {
+impl LineReader for Vscsi {
     fn read(&mut self, record: &[u8]) -> Result<Option<Request>, Fault> {
-        let overflow = |column| Fault { column, why: super::Why::Overflow };
+        let overflow = |column| Fault { column, why: Why::Overflow };
         // SCSI block commands (SBC-4): READ and WRITE of 6, 10, 12 and 16 bytes.
         let op = match u16::from_le_bytes(field(record, 12)) {
             0x08 | 0x28 | 0xA8 | 0x88 => Op::Read,
@@ -74,7 +75,7 @@ impl Lines for Vscsi {
 
 struct Oracle;
 
-impl Lines for Oracle {
+impl LineReader for Oracle {
     fn read(&mut self, record: &[u8]) -> Result<Option<Request>, Fault> {
         let time = u64::from(u32::from_le_bytes(field(record, 0))) * 1_000_000_000;
         let object = u64::from_le_bytes(field(record, 4));

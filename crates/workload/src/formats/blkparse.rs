@@ -4,7 +4,8 @@
 //! [s], process, action, RWBS, and for requests `sector + sectors [process]`.
 
 use super::columns::{decimal, request, whole};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
+use super::entry::{Column, Entry, Reader};
+use super::line::{Fault, LineReader, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static BLKPARSE: Entry = Entry {
@@ -27,7 +28,7 @@ pub(super) static BLKPARSE: Entry = Entry {
     ],
     time_column: TIME,
     looks_like: |lines| lines.iter().any(|line| words(line).is_some_and(|words| is_event(&words))),
-    read: Read::Own(|_| Box::new(Blkparse)),
+    read: Reader::Own(|_| Box::new(Blkparse)),
 };
 
 const TIME: usize = 3;
@@ -63,14 +64,14 @@ fn is_event(words: &Words) -> bool {
         && words[ACTION].iter().all(u8::is_ascii_uppercase)
 }
 
-impl Lines for Blkparse {
+impl LineReader for Blkparse {
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
         let Some(words) = words(line).filter(is_event) else { return Ok(None) };
         if words[ACTION] != b"Q" {
             return Ok(None);
         }
         let ends = |column: usize, at: usize, value: u64| {
-            if at == words[column].len() { Ok(value) } else { Err(Fault { column, why: Why::Bad }) }
+            if at == words[column].len() { Ok(value) } else { Err(Fault { column, why: Why::Malformed }) }
         };
         let mut at = 0;
         let time = decimal(words[TIME], &mut at, 9, TIME)?;
@@ -87,7 +88,7 @@ impl Lines for Blkparse {
                 return Ok(Some(Request { time, offset: none, bytes: none, op: Op::Flush, queue: 0 }));
             }
             () if has(b'N') => return Ok(None),
-            () => return Err(Fault { column: RWBS, why: Why::Bad }),
+            () => return Err(Fault { column: RWBS, why: Why::Malformed }),
         };
         let sectors = |column: usize| {
             if words[column].is_empty() {

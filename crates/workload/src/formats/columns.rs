@@ -2,9 +2,8 @@
 
 use units::{Bytes, Time};
 
-use super::{Fault, Separator, Why};
-use crate::request::{Op, Request};
-use crate::trace::LARGEST_REQUEST;
+use super::line::{Fault, Separator, Why};
+use crate::request::{LARGEST_REQUEST, Op, Request};
 
 /// The whole number at `at`, which moves behind it. At least one digit; no sign.
 #[inline]
@@ -61,7 +60,7 @@ fn digit(line: &[u8], at: usize) -> Option<u64> {
 pub(crate) fn absent(line: &[u8], at: usize, column: usize) -> Fault {
     // A comma format may have an empty column in the middle of the line: that is bad, not missing.
     let missing = at >= line.len() && !line.ends_with(b",");
-    Fault { column, why: if missing { Why::Missing } else { Why::Bad } }
+    Fault { column, why: if missing { Why::Missing } else { Why::Malformed } }
 }
 
 /// The request of these columns, if its extent is one that a host can mean.
@@ -74,7 +73,7 @@ pub(crate) fn request(
     device: u64,
 ) -> Result<Option<Request>, Fault> {
     if bytes.wrapping_sub(1) >= LARGEST_REQUEST.0 {
-        let why = if bytes == 0 { Why::Zero } else { Why::Absurd };
+        let why = if bytes == 0 { Why::Zero } else { Why::TooLarge };
         return Err(Fault { column: size_column, why });
     }
     if offset.checked_add(bytes).is_none() {
@@ -130,7 +129,7 @@ mod tests {
         assert_eq!(read("18446744073.709551615", 9), Ok(u64::MAX));
         assert_eq!(read("18446744073.709551616", 9), Err(Why::Overflow));
         assert_eq!(read("18446744074", 9), Err(Why::Overflow));
-        assert_eq!(read("-1", 0), Err(Why::Bad));
-        assert_eq!(read(".5", 0), Err(Why::Bad));
+        assert_eq!(read("-1", 0), Err(Why::Malformed));
+        assert_eq!(read(".5", 0), Err(Why::Malformed));
     }
 }

@@ -1,233 +1,15 @@
-//! Lines cut into columns by commas or blanks, each column with a declared meaning and unit: most public formats are rows
-//! of this, and `csv:…` and `blanks:…` let users declare their own.
+//! Formats that are layouts: each column has one meaning and one unit.
 
-use super::columns::{decimal, request, whole};
-use super::unit::{SizeUnit, TimeUnit, advice, unit};
-use super::{Column, Entry, Fault, Lines, Read, Scales, Separator, Why};
-use crate::request::{Op, Request};
+use super::entry::{Column, Entry, Reader};
+use super::layout::{ColumnMeaning, Layout, OpWords};
+use super::line::Separator;
+use super::unit::{SizeUnit, TimeUnit};
+use crate::request::Op;
 
 macro_rules! column {
     ($name:literal, $expects:literal) => {
         Column { name: $name, expects: $expects }
     };
-}
-
-/// What the words of an operation column mean. Capitals do not matter.
-#[derive(Clone, Copy)]
-pub(super) enum OpWords {
-    /// The words of reads and of writes.
-    Words(&'static [(&'static str, Op)]),
-    /// Whole numbers whose lowest bit is set for writes.
-    LowBit,
-}
-
-/// A column's meaning.
-#[derive(Clone, Copy)]
-pub(super) enum Holds {
-    Time(TimeUnit),
-    Offset(SizeUnit),
-    Size(SizeUnit),
-    Op(OpWords),
-    /// A volume or device number.
-    Device,
-    /// Anything.
-    Other,
-}
-
-/// A format's columns.
-#[derive(Clone, Copy)]
-pub(super) struct Layout {
-    pub separator: Separator,
-    pub holds: &'static [Holds],
-    /// Further columns may follow.
-    pub open_ended: bool,
-    /// Lines that begin with this word, in any case, only describe.
-    pub header: Option<&'static str>,
-}
-
-impl Layout {
-    /// Bytes in the units of offsets and sizes.
-    pub(super) fn scales(&self) -> Scales {
-        let mut scales = Scales { offset: 1, size: 1 };
-        for holds in self.holds {
-            match holds {
-                Holds::Offset(unit) => scales.offset = unit.bytes(),
-                Holds::Size(unit) => scales.size = unit.bytes(),
-                _ => {}
-            }
-        }
-        scales
-    }
-}
-
-/// The reader of a layout.
-pub(super) fn reader(layout: &Layout) -> Box<dyn Lines> {
-    Box::new(Delimited(*layout))
-}
-
-struct Delimited(Layout);
-
-impl Lines for Delimited {
-    #[inline]
-    fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
-        let layout = &self.0;
-        if let Some(word) = layout.header
-            && line.len() >= word.len()
-            && line[..word.len()].eq_ignore_ascii_case(word.as_bytes())
-        {
-            return Ok(None);
-        }
-        let (mut time, mut offset, mut bytes, mut device, mut op) = (0, (0, 0), (0, 0), 0, Op::Read);
-        let mut rest = Some(line);
-        for (column, holds) in layout.holds.iter().enumerate() {
-            let Some(text) = next(&mut rest, layout.separator) else {
-                return Err(Fault { column, why: Why::Missing });
-            };
-            match holds {
-                Holds::Time(unit) => time = all(text, column, |text, at| decimal(text, at, unit.decimals(), column))?,
-                Holds::Offset(unit) => offset = (scaled(text, *unit, column)?, column),
-                Holds::Size(unit) => bytes = (scaled(text, *unit, column)?, column),
-                Holds::Device => device = all(text, column, |text, at| whole(text, at, column))?,
-                Holds::Op(words) => op = words.op(text).ok_or(Fault { column, why: Why::Bad })?,
-                Holds::Other => {}
-            }
-        }
-        if !layout.open_ended && next(&mut rest, layout.separator).is_some() {
-            return Err(Fault { column: layout.holds.len(), why: Why::Extra });
-        }
-        request(time, offset, bytes, op, device)
-    }
-}
-
-impl OpWords {
-    fn op(self, text: &[u8]) -> Option<Op> {
-        match self {
-            OpWords::Words(words) => {
-                words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes())).map(|(_, op)| *op)
-            }
-            OpWords::LowBit => {
-                let mut at = 0;
-                let code = whole(text, &mut at, 0).ok().filter(|_| at == text.len())?;
-                Some(if code % 2 == 1 { Op::Write } else { Op::Read })
-            }
-        }
-    }
-}
-
-/// The next column's text, without blanks around it; nothing at the end of the line.
-#[inline]
-fn next<'a>(rest: &mut Option<&'a [u8]>, separator: Separator) -> Option<&'a [u8]> {
-    match separator {
-        Separator::Comma => {
-            let line = (*rest)?;
-            match memchr::memchr(b',', line) {
-                Some(comma) => {
-                    *rest = Some(&line[comma + 1..]);
-                    Some(line[..comma].trim_ascii())
-                }
-                None => {
-                    *rest = None;
-                    Some(line.trim_ascii())
-                }
-            }
-        }
-        Separator::Blanks => {
-            let line = (*rest)?.trim_ascii_start();
-            if line.is_empty() {
-                return None;
-            }
-            let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
-            *rest = Some(&line[end..]);
-            Some(&line[..end])
-        }
-        Separator::Record(_) => None,
-    }
-}
-
-/// What a reader makes of a whole column: nothing may follow it.
-#[inline]
-fn all(text: &[u8], column: usize, read: impl Fn(&[u8], &mut usize) -> Result<u64, Fault>) -> Result<u64, Fault> {
-    let mut at = 0;
-    let value = read(text, &mut at).map_err(|fault| match fault.why {
-        // The column is there: what is missing is a number in it.
-        Why::Missing => Fault { column, why: Why::Bad },
-        _ => fault,
-    })?;
-    if at == text.len() { Ok(value) } else { Err(Fault { column, why: Why::Bad }) }
-}
-
-#[inline]
-fn scaled(text: &[u8], unit: SizeUnit, column: usize) -> Result<u64, Fault> {
-    let value = all(text, column, |text, at| whole(text, at, column))?;
-    value.checked_mul(unit.bytes()).ok_or(Fault { column, why: Why::Overflow })
-}
-
-/// Read and write as words, as letters, and as numbers.
-const LETTERS: OpWords = OpWords::Words(&[("R", Op::Read), ("W", Op::Write), ("Read", Op::Read), ("Write", Op::Write)]);
-
-/// A format as users declare it: `csv:` or `blanks:`, then what each column holds, in order.
-pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Result<&'static Entry, (String, String)> {
-    let (mut holds, mut names) = (Vec::new(), Vec::new());
-    let mut seen = [0; 5];
-    for option in columns.split(',') {
-        let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
-        let (place, hold, name, expects) = match key {
-            "time" => (0, Holds::Time(unit(value.unwrap_or("s"), TimeUnit::ALL)?), "time", "a number"),
-            "offset" => (1, Holds::Offset(SizeUnit::parse(value.unwrap_or("B"))?), "offset", "a whole number"),
-            "size" => (2, Holds::Size(SizeUnit::parse(value.unwrap_or("B"))?), "size", "a whole number"),
-            "op" => (3, Holds::Op(op_words(value)?), "op", "one of the declared words for reads and writes"),
-            "device" => (4, Holds::Device, "device", "a whole number"),
-            "skip" => {
-                holds.push(Holds::Other);
-                names.push(column!("column", "anything"));
-                continue;
-            }
-            _ => {
-                let keys = ["time", "offset", "size", "op", "device", "skip"];
-                return Err((format!("`{option}` is not a column"), advice(key, &keys)));
-            }
-        };
-        seen[place] += 1;
-        holds.push(hold);
-        names.push(Column { name, expects });
-    }
-    let words = ["time", "offset", "size", "op", "device"];
-    if let Some(twice) = seen.iter().position(|count| *count > 1) {
-        return Err((format!("`{}` is given twice", words[twice]), "give it once".into()));
-    }
-    if let Some(absent) = seen[..4].iter().position(|count| *count == 0) {
-        let example = "write such as csv:time=us,op=R/W,offset=B,size=sector,device,skip";
-        return Err((format!("no column holds `{}`", words[absent]), example.into()));
-    }
-    let time_column = holds.iter().position(|hold| matches!(hold, Holds::Time(_))).unwrap_or(0);
-    // A declared format lives as long as the program: there is one a command line.
-    let layout = Layout { separator, holds: Box::leak(holds.into()), open_ended: true, header: None };
-    Ok(Box::leak(Box::new(Entry {
-        name: Box::leak(word.into()),
-        title: "declared columns",
-        layout: "as declared",
-        units: None,
-        separator,
-        columns: Box::leak(names.into()),
-        time_column,
-        looks_like: |_| false,
-        read: Read::Columns(Box::leak(Box::new(layout))),
-    })))
-}
-
-/// `R/W`: the word of reads, then that of writes.
-fn op_words(words: Option<&str>) -> Result<OpWords, (String, String)> {
-    let Some(words) = words else { return Ok(LETTERS) };
-    match words.split_once('/') {
-        Some((read, write)) if !read.is_empty() && !write.is_empty() && !read.eq_ignore_ascii_case(write) => {
-            let of = |word: &str| -> &'static str { Box::leak(word.into()) };
-            Ok(OpWords::Words(Box::leak(vec![(of(read), Op::Read), (of(write), Op::Write)].into())))
-        }
-        _ => Err((
-            format!("`op={words}` is not two words"),
-            "write the word of reads, then that of writes: op=R/W or op=0/1".into(),
-        )),
-    }
 }
 
 /// Columns of a line parted by commas.
@@ -274,11 +56,11 @@ layout!(
     false,
     Some("device_id,"),
     [
-        Holds::Device,
-        Holds::Op(LETTERS),
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Time(TimeUnit::Us),
+        ColumnMeaning::Device,
+        ColumnMeaning::Op(OpWords::LETTERS),
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Time(TimeUnit::Us),
     ]
 );
 
@@ -303,7 +85,7 @@ pub(super) static ALIBABA: Entry = Entry {
             columns.len() == 5 && is_letter(columns[1]) && [0, 2, 3, 4].iter().all(|at| is_number(columns[*at]))
         })
     },
-    read: Read::Columns(&ALIBABA_LAYOUT),
+    read: Reader::Columns(&ALIBABA_LAYOUT),
 };
 
 layout!(
@@ -311,12 +93,12 @@ layout!(
     false,
     Some("Timestamp,"),
     [
-        Holds::Time(TimeUnit::S),
-        Holds::Other,
-        Holds::Op(LETTERS),
-        Holds::Device,
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Size(SizeUnit::BYTE),
+        ColumnMeaning::Time(TimeUnit::S),
+        ColumnMeaning::Other,
+        ColumnMeaning::Op(OpWords::LETTERS),
+        ColumnMeaning::Device,
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Size(SizeUnit::BYTE),
     ]
 );
 
@@ -342,7 +124,7 @@ pub(super) static SYSTOR: Entry = Entry {
             columns.len() == 6 && is_letter(columns[2]) && [0, 3, 4, 5].iter().all(|at| is_number(columns[*at]))
         })
     },
-    read: Read::Columns(&SYSTOR_LAYOUT),
+    read: Reader::Columns(&SYSTOR_LAYOUT),
 };
 
 layout!(
@@ -350,11 +132,11 @@ layout!(
     true,
     None,
     [
-        Holds::Device,
-        Holds::Offset(SizeUnit::SECTOR),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Op(LETTERS),
-        Holds::Time(TimeUnit::S),
+        ColumnMeaning::Device,
+        ColumnMeaning::Offset(SizeUnit::SECTOR),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Op(OpWords::LETTERS),
+        ColumnMeaning::Time(TimeUnit::S),
     ]
 );
 
@@ -378,7 +160,7 @@ pub(super) static SPC: Entry = Entry {
             columns.len() >= 5 && is_letter(columns[3]) && [0, 1, 2, 4].iter().all(|at| is_number(columns[*at]))
         })
     },
-    read: Read::Columns(&SPC_LAYOUT),
+    read: Reader::Columns(&SPC_LAYOUT),
 };
 
 layout!(
@@ -386,11 +168,11 @@ layout!(
     false,
     Some("Timestamp,"),
     [
-        Holds::Time(TimeUnit::S),
-        Holds::Offset(SizeUnit::SECTOR),
-        Holds::Size(SizeUnit::SECTOR),
-        Holds::Op(OpWords::Words(&[("0", Op::Read), ("1", Op::Write)])),
-        Holds::Device,
+        ColumnMeaning::Time(TimeUnit::S),
+        ColumnMeaning::Offset(SizeUnit::SECTOR),
+        ColumnMeaning::Size(SizeUnit::SECTOR),
+        ColumnMeaning::Op(OpWords::Words(&[("0", Op::Read), ("1", Op::Write)])),
+        ColumnMeaning::Device,
     ]
 );
 
@@ -415,7 +197,7 @@ pub(super) static TENCENT: Entry = Entry {
             columns.len() == 5 && columns.iter().all(|column| is_number(column)) && matches!(columns[3], b"0" | b"1")
         })
     },
-    read: Read::Columns(&TENCENT_LAYOUT),
+    read: Reader::Columns(&TENCENT_LAYOUT),
 };
 
 /// Reads are 1 and writes 0, as in MQSim's traces.
@@ -426,11 +208,11 @@ layout!(
     false,
     None,
     [
-        Holds::Time(TimeUnit::Ms),
-        Holds::Device,
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Op(ONE_READS),
+        ColumnMeaning::Time(TimeUnit::Ms),
+        ColumnMeaning::Device,
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Op(ONE_READS),
     ]
 );
 
@@ -454,7 +236,7 @@ pub(super) static FLASHNET: Entry = Entry {
             columns.len() == 5 && columns.iter().all(|column| is_number(column)) && matches!(columns[4], b"0" | b"1")
         })
     },
-    read: Read::Columns(&FLASHNET_LAYOUT),
+    read: Reader::Columns(&FLASHNET_LAYOUT),
 };
 
 layout!(
@@ -462,13 +244,13 @@ layout!(
     false,
     None,
     [
-        Holds::Time(TimeUnit::Ms),
-        Holds::Other,
-        Holds::Op(ONE_READS),
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Offset(SizeUnit::BYTE),
-        Holds::Other,
-        Holds::Other,
+        ColumnMeaning::Time(TimeUnit::Ms),
+        ColumnMeaning::Other,
+        ColumnMeaning::Op(ONE_READS),
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Offset(SizeUnit::BYTE),
+        ColumnMeaning::Other,
+        ColumnMeaning::Other,
     ]
 );
 
@@ -495,7 +277,7 @@ pub(super) static FLASHNET_LOG: Entry = Entry {
             columns.len() == 7 && columns.iter().all(|column| is_number(column)) && matches!(columns[2], b"0" | b"1")
         })
     },
-    read: Read::Columns(&FLASHNET_LOG_LAYOUT),
+    read: Reader::Columns(&FLASHNET_LOG_LAYOUT),
 };
 
 layout!(
@@ -503,11 +285,11 @@ layout!(
     true,
     None,
     [
-        Holds::Offset(SizeUnit::SECTOR),
-        Holds::Other,
-        Holds::Size(SizeUnit::BYTE),
-        Holds::Op(OpWords::LowBit),
-        Holds::Time(TimeUnit::S),
+        ColumnMeaning::Offset(SizeUnit::SECTOR),
+        ColumnMeaning::Other,
+        ColumnMeaning::Size(SizeUnit::BYTE),
+        ColumnMeaning::Op(OpWords::LowBit),
+        ColumnMeaning::Time(TimeUnit::S),
     ]
 );
 
@@ -533,5 +315,5 @@ pub(super) static BIOTRACER: Entry = Entry {
             columns.len() >= 7 && columns.iter().all(|column| is_number(column)) && columns[4].contains(&b'.')
         })
     },
-    read: Read::Columns(&BIOTRACER_LAYOUT),
+    read: Reader::Columns(&BIOTRACER_LAYOUT),
 };

@@ -7,7 +7,8 @@
 use units::{Bytes, Time};
 
 use super::columns::{request, whole};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Units, Why};
+use super::entry::{Column, Entry, Reader};
+use super::line::{Fault, LineReader, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static FIO2: Entry = Entry {
@@ -24,7 +25,7 @@ pub(super) static FIO2: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |lines| lines[0] == b"fio version 2 iolog",
-    read: Read::Own(|_: Option<Units>| Box::new(Iolog { timed: false, now: 0, files: Vec::new() })),
+    read: Reader::Own(|_| Box::new(Iolog { timed: false, now: 0, files: Vec::new() })),
 };
 
 pub(super) static FIO3: Entry = Entry {
@@ -42,7 +43,7 @@ pub(super) static FIO3: Entry = Entry {
     ],
     time_column: 0,
     looks_like: |lines| lines[0] == b"fio version 3 iolog",
-    read: Read::Own(|_: Option<Units>| Box::new(Iolog { timed: true, now: 0, files: Vec::new() })),
+    read: Reader::Own(|_| Box::new(Iolog { timed: true, now: 0, files: Vec::new() })),
 };
 
 /// Files are told apart by name; more than these share the last number.
@@ -67,7 +68,7 @@ impl Iolog {
     }
 }
 
-impl Lines for Iolog {
+impl LineReader for Iolog {
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
         if line.starts_with(b"fio version ") {
             return Ok(None);
@@ -96,7 +97,7 @@ impl Lines for Iolog {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
-            _ => return Err(Fault { column: action, why: Why::Bad }),
+            _ => return Err(Fault { column: action, why: Why::Malformed }),
         };
         let (from, bytes) = (number(word(offset)?, offset)?, number(word(length)?, length)?);
         if words.next().is_some() {
@@ -110,5 +111,5 @@ impl Lines for Iolog {
 fn number(text: &[u8], column: usize) -> Result<u64, Fault> {
     let mut at = 0;
     let value = whole(text, &mut at, column)?;
-    if at == text.len() { Ok(value) } else { Err(Fault { column, why: Why::Bad }) }
+    if at == text.len() { Ok(value) } else { Err(Fault { column, why: Why::Malformed }) }
 }

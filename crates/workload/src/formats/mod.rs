@@ -4,8 +4,12 @@ mod ascii;
 mod binary;
 mod blkparse;
 mod columns;
+mod declared;
 mod delimited;
+mod entry;
 mod fio;
+mod layout;
+mod line;
 mod msr;
 mod unit;
 
@@ -14,10 +18,14 @@ use std::fmt;
 use units::ConfigError;
 use units::value::nearest;
 
-use crate::request::Request;
+use entry::{Column, Entry, Reader};
+use line::Separator;
 use unit::Units;
 
-/// Every format. When the content would do for several, the first is taken.
+pub(crate) use layout::Scales;
+pub(crate) use line::{Fault, LineReader, Why, is_blank};
+
+/// Every format. When the content fits several, the first is taken.
 const ALL: &[&Entry] = &[
     &msr::MSR,
     &ascii::MQSIM,
@@ -36,95 +44,12 @@ const ALL: &[&Entry] = &[
     &binary::ORACLE,
 ];
 
-/// What a format is: everything that naming, detecting, reading and explaining it needs.
-pub(crate) struct Entry {
-    /// Its word on the command line.
-    name: &'static str,
-    /// Its name for people.
-    title: &'static str,
-    /// A line of it, in words.
-    layout: &'static str,
-    /// Its units, where they may be chosen.
-    units: Option<Units>,
-    separator: Separator,
-    columns: &'static [Column],
-    time_column: usize,
-    /// Whether lines like these, none of them blank and at least one, are of this format.
-    looks_like: fn(&[&[u8]]) -> bool,
-    read: Read,
-}
-
-/// How a format's lines are read.
-enum Read {
-    /// By a reader of its own.
-    Own(fn(Option<Units>) -> Box<dyn Lines>),
-    /// By its columns.
-    Columns(&'static delimited::Layout),
-}
-
-/// A column, for error messages.
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    /// Completes "expected …".
-    pub(crate) expects: &'static str,
-}
-
-#[derive(Clone, Copy)]
-enum Separator {
-    Comma,
-    Blanks,
-    /// No text: records of so many bytes.
-    Record(usize),
-}
-
-/// The reader of one format.
-pub(crate) trait Lines: Send {
-    /// The request on a line, with its time as the trace counts it; nothing for a line that is no request.
-    fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault>;
-}
-
-/// Why a line is refused. Small: the message is composed only when it is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) column: usize,
-    pub(crate) why: Why,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// Not what the column holds.
-    Bad,
-    /// The line ends before this column.
-    Missing,
-    /// The line goes on behind its last column.
-    Extra,
-    /// The number does not fit 64 bits, in ns or bytes.
-    Overflow,
-    /// A request of no bytes.
-    Zero,
-    /// A request larger than any host sends.
-    Absurd,
-    /// Offset and size together do not fit 64 bits.
-    PastEnd,
-}
-
-/// White space only, or the end-of-file character that old programs leave at the end.
-pub(crate) fn is_blank(line: &[u8]) -> bool {
-    matches!(line.trim_ascii(), b"" | b"\x1a")
-}
-
-/// Bytes in the units of the offset and size columns.
-pub(crate) struct Scales {
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
-
 /// A format, and how it was chosen.
 pub(crate) struct Detected {
     pub(crate) format: Format,
-    /// Formats that the content would do as too.
+    /// Other formats that the content fits.
     pub(crate) others: Vec<&'static str>,
-    /// The content was asked, not the user.
+    /// It was detected by the content, not chosen by the user.
     by_content: bool,
 }
 
@@ -140,16 +65,16 @@ impl Detected {
         Some(Detected { format, others: fitting.map(|entry| entry.name).collect(), by_content: true })
     }
 
-    /// A line that tells the user of a choice by content.
+    /// A note for the user on a format that was detected.
     pub(crate) fn note(&self) -> Option<String> {
         if !self.by_content {
             return None;
         }
         let (taken, name) = (self.format.describe(), self.format.name());
         Some(match self.others.as_slice() {
-            [] => format!("taken as {taken}; say --format to choose"),
+            [] => format!("read as {taken}; use --format to choose another"),
             others => {
-                format!("taken as {taken}, and it would do as {}; say --format {name} or another", others.join(" and "))
+                format!("read as {taken}; it also fits {}: use --format {name} or another", others.join(" and "))
             }
         })
     }
@@ -174,7 +99,7 @@ impl Format {
         };
         for (start, separator) in [("csv:", Separator::Comma), ("blanks:", Separator::Blanks)] {
             if let Some(columns) = word.strip_prefix(start) {
-                let declared = delimited::declared(word, separator, columns);
+                let declared = declared::declared(word, separator, columns);
                 let entry = declared.map_err(|(problem, remedy)| fail(problem, remedy))?;
                 return Ok(Format { entry, units: None });
             }
@@ -246,7 +171,7 @@ impl Format {
     pub(crate) fn describe_columns(self) -> String {
         match (self.units, &self.entry.read) {
             (Some(_), _) => self.describe(),
-            (None, Read::Columns(_)) if self.entry.name.contains(':') => self.entry.name.to_owned(),
+            (None, Reader::Columns(_)) if self.entry.name.contains(':') => self.entry.name.to_owned(),
             (None, _) => format!("{} ({})", self.entry.title, self.entry.layout),
         }
     }
@@ -255,8 +180,8 @@ impl Format {
     pub(crate) fn scales(self) -> Option<Scales> {
         match (self.units, &self.entry.read) {
             (Some(units), _) => Some(Scales { offset: units.offset.bytes(), size: units.size.bytes() }),
-            (None, Read::Columns(layout)) => Some(layout.scales()),
-            (None, Read::Own(_)) => None,
+            (None, Reader::Columns(layout)) => Some(layout.scales()),
+            (None, Reader::Own(_)) => None,
         }
     }
 
@@ -286,10 +211,10 @@ impl Format {
         columns::field(line, column, self.entry.columns.len(), &self.entry.separator)
     }
 
-    pub(crate) fn lines(self) -> Box<dyn Lines> {
+    pub(crate) fn lines(self) -> Box<dyn LineReader> {
         match self.entry.read {
-            Read::Own(lines) => lines(self.units),
-            Read::Columns(layout) => delimited::reader(layout),
+            Reader::Own(lines) => lines(self.units),
+            Reader::Columns(layout) => layout::reader(layout),
         }
     }
 }
@@ -377,6 +302,6 @@ mod tests {
         assert_eq!(detect(&["hello"]), None);
         assert_eq!(detect(&["", "  "]), None);
         let note = Format::detect(&["0.5\t4 264719034 16 0"]).unwrap().note().unwrap();
-        assert_eq!(note, "taken as DiskSim ASCII (time in ms, sectors of 512 B); say --format to choose");
+        assert_eq!(note, "read as DiskSim ASCII (time in ms, sectors of 512 B); use --format to choose another");
     }
 }

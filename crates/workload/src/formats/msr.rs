@@ -4,7 +4,8 @@
 //! FAST'08. A header line that begins with `Timestamp,` is skipped wherever it stands.
 
 use super::columns::{absent, request, whole};
-use super::{Column, Entry, Fault, Lines, Read, Separator, Why};
+use super::entry::{Column, Entry, Reader};
+use super::line::{Fault, LineReader, Separator, Why};
 use crate::request::{Op, Request};
 
 pub(super) static MSR: Entry = Entry {
@@ -24,7 +25,7 @@ pub(super) static MSR: Entry = Entry {
     ],
     time_column: TIME,
     looks_like: |lines| has_type(lines[0]),
-    read: Read::Own(|_| Box::new(Msr)),
+    read: Reader::Own(|_| Box::new(Msr)),
 };
 
 const TIME: usize = 0;
@@ -40,7 +41,7 @@ const TICK: u64 = 100;
 
 struct Msr;
 
-impl Lines for Msr {
+impl LineReader for Msr {
     #[inline]
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
         let mut at = 0;
@@ -76,7 +77,7 @@ fn comma(line: &[u8], at: &mut usize, column: usize) -> Result<(), Fault> {
             *at += 1;
             Ok(())
         }
-        Some(_) => Err(Fault { column, why: Why::Bad }),
+        Some(_) => Err(Fault { column, why: Why::Malformed }),
         None => Err(Fault { column: column + 1, why: Why::Missing }),
     }
 }
@@ -105,7 +106,7 @@ fn response(line: &[u8], start: usize) -> Result<(), Fault> {
     let why = match text {
         b"" => absent(line, start, RESPONSE).why,
         _ if text.contains(&b',') => return Err(Fault { column: RESPONSE + 1, why: Why::Extra }),
-        _ => Why::Bad,
+        _ => Why::Malformed,
     };
     Err(Fault { column: RESPONSE, why })
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use units::Bytes;
 use units::value::{Scalar, Value, nearest};
 
-use crate::trace::LARGEST_REQUEST;
+use crate::request::LARGEST_REQUEST;
 
 /// The units of time, offset and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

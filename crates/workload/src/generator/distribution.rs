@@ -69,31 +69,32 @@ impl Value for Distribution {
     }
 }
 
-/// Draws places from 0..slots.
-pub(super) struct Places {
+/// Draws slots, numbered from 0: where requests may begin.
+pub(super) struct SlotSampler {
     slots: u64,
-    law: Law,
+    sampling: Sampling,
 }
 
-enum Law {
+/// How a slot is drawn.
+enum Sampling {
     Random,
     Zipf(Zipf, Scatter),
     /// The exponent ln h / ln (1 - h).
     Pareto(f64, Scatter),
     Normal(f64),
-    /// For each zone the upper end of its accesses, its first place and its number of places.
+    /// For each zone the upper end of its accesses, its first slot and its number of slots.
     Zoned(Vec<(f64, u64, u64)>),
 }
 
-impl Places {
+impl SlotSampler {
     /// Invariant: 0 < `slots` <= 2^63.
-    pub fn new(distribution: &Distribution, slots: u64, scatter: Stream) -> Places {
+    pub fn new(distribution: &Distribution, slots: u64, scatter: Stream) -> SlotSampler {
         let scatter = || Scatter::new(slots, scatter);
-        let law = match distribution {
-            Distribution::Random => Law::Random,
-            Distribution::Zipf(theta) => Law::Zipf(Zipf::new(slots, *theta), scatter()),
-            Distribution::Pareto(h) => Law::Pareto(libm::log(*h) / libm::log(1.0 - h), scatter()),
-            Distribution::Normal(deviation) => Law::Normal(deviation / 100.0),
+        let sampling = match distribution {
+            Distribution::Random => Sampling::Random,
+            Distribution::Zipf(theta) => Sampling::Zipf(Zipf::new(slots, *theta), scatter()),
+            Distribution::Pareto(h) => Sampling::Pareto(libm::log(*h) / libm::log(1.0 - h), scatter()),
+            Distribution::Normal(deviation) => Sampling::Normal(deviation / 100.0),
             Distribution::Zoned(zones) => {
                 let (mut accesses, mut range) = (0.0, 0.0);
                 let zone = |(share, part): &(f64, f64)| {
@@ -104,28 +105,28 @@ impl Places {
                     let first = first.min(slots - 1);
                     (accesses, first, end.saturating_sub(first).max(1))
                 };
-                Law::Zoned(zones.iter().map(zone).collect())
+                Sampling::Zoned(zones.iter().map(zone).collect())
             }
         };
-        Places { slots, law }
+        SlotSampler { slots, sampling }
     }
 
-    /// The place of draw number `counter`.
+    /// The slot of draw number `counter`.
     #[inline]
     pub fn draw(&self, stream: Stream, counter: u64) -> u64 {
-        match &self.law {
-            Law::Random => stream.below(counter, self.slots),
-            Law::Zipf(zipf, scatter) => scatter.place(zipf.rank(stream, counter) - 1),
-            Law::Pareto(power, scatter) => {
+        match &self.sampling {
+            Sampling::Random => stream.below(counter, self.slots),
+            Sampling::Zipf(zipf, scatter) => scatter.permuted(zipf.rank(stream, counter) - 1),
+            Sampling::Pareto(power, scatter) => {
                 let rank = libm::pow(stream.uniform(counter), *power) * self.slots as f64;
-                scatter.place((rank as u64).min(self.slots - 1))
+                scatter.permuted((rank as u64).min(self.slots - 1))
             }
-            Law::Normal(deviation) => self.normal(*deviation, stream, counter),
-            Law::Zoned(zones) => {
+            Sampling::Normal(deviation) => self.normal(*deviation, stream, counter),
+            Sampling::Zoned(zones) => {
                 let u = stream.uniform(counter);
                 let zone = zones.iter().find(|(end, _, _)| u < *end).or(zones.last());
-                let (_, first, places) = *zone.unwrap_or(&(1.0, 0, self.slots));
-                first + stream.entity(1).below(counter, places)
+                let (_, first, count) = *zone.unwrap_or(&(1.0, 0, self.slots));
+                first + stream.entity(1).below(counter, count)
             }
         }
     }

@@ -8,9 +8,10 @@ use units::section::Section;
 use units::value::nearest;
 use units::{Bytes, ConfigError, Document, Stream, Time};
 
+use super::aliases::WithAliases;
+use super::job::Job;
+use super::options::Generator;
 use super::phases::{PARTS, Phases, SHARED};
-use super::words::InWords;
-use super::{Generator, Job};
 use crate::error::TraceError;
 use crate::request::{ClosedLoop, Request, Source};
 
@@ -39,22 +40,22 @@ impl Workload {
         let mut common = Generator::default();
         let twins = twin.map(|_| "twin");
         let beside: Vec<&str> = ["about", "job"].into_iter().chain(PARTS).chain(twins).collect();
-        document.apply(&mut [&mut InWords(&mut common)], &beside)?;
+        document.apply(&mut [&mut WithAliases(&mut common)], &beside)?;
         let mut about = document.text("about")?.unwrap_or_default();
         if let Some(name) = twin {
-            document.apply_part("twin", name, &mut InWords(&mut common), &["about"])?;
+            document.apply_part("twin", name, &mut WithAliases(&mut common), &["about"])?;
             about = document.part_text("twin", name, "about").unwrap_or(about);
         }
         let (for_one, for_all): (Vec<&str>, Vec<&str>) =
             words.iter().partition(|word| word.trim_start().starts_with("job."));
         for word in &for_all {
-            apply_word(word, &mut [&mut InWords(&mut common)])?;
+            apply_word(word, &mut [&mut WithAliases(&mut common)])?;
         }
         let names = document.parts("job")?;
         let mut jobs = Vec::new();
         for name in &names {
             let mut job = common.clone();
-            document.apply_part("job", name, &mut InWords(&mut job), &[])?;
+            document.apply_part("job", name, &mut WithAliases(&mut job), &[])?;
             jobs.push((name.clone(), job));
         }
         for word in for_one {
@@ -69,7 +70,7 @@ impl Workload {
                 };
                 return Err(fail(word, format!("the workload has no job `{name}`"), remedy));
             };
-            apply_word(&format!("workload.{rest}"), &mut [&mut InWords(job)])
+            apply_word(&format!("workload.{rest}"), &mut [&mut WithAliases(job)])
                 .map_err(|error| ConfigError { origin: format!("--set {word}"), ..error })?;
         }
         if jobs.is_empty() {

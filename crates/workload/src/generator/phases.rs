@@ -1,97 +1,29 @@
 //! Requests by phases: a hidden Markov model of a workload.
 //!
-//! A Markov chain of phases says what requests are like for a while. A stay in a phase draws requests (a kind, a class of
-//! gaps and a place) and bursts of such, once or as often as it lasts; then the chain takes a step. After P. G. Harrison, S. K. Harrison,
+//! Requests follow one phase of a Markov chain for a dwell time. In it the phase draws requests (a class of requests, a class
+//! of gaps and an access pattern) and bursts of such; then the chain takes a step. After P. G. Harrison, S. K. Harrison,
 //! N. M. Patel, S. Zertal, "Storage workload modelling by hidden Markov models: application to flash memory",
 //! Performance Evaluation 69(1), 2012, for block traces: bursts, runs of reads and of writes, and lulls at all time
 //! scales come from phases that are seldom left.
 
 use units::section::Section;
 use units::value::{Scalar, Value};
-use units::{Bytes, ConfigError, Document, Span, Stream};
+use units::{Bytes, ConfigError, Document, Span};
 
-use super::Generator;
-use super::sizes::{SizeOf, Sizes};
-use crate::request::Op;
+use super::options::{Generator, refuse};
+use super::shares::{Item, Quantiles, Shares};
+use super::sizes::Sizes;
 
 /// Streams of each operation that are remembered.
-const HEADS: usize = 32;
+pub(super) const HEADS: usize = 32;
 /// Requests that are remembered.
-const REMEMBERED: usize = 1 << 16;
+pub(super) const REMEMBERED: usize = 1 << 16;
 /// A burst has at most so many requests.
 const LONGEST_BURST: u64 = 1 << 24;
-/// From here on that many requests are searched for one of the operation that is meant.
-const SEARCHED: usize = 64;
-
-/// Something that has a share, as a word.
-pub trait Word: Clone + std::fmt::Debug + PartialEq {
-    /// What is accepted, such as `"0/60:1/40" (…)`.
-    const EXPECTS: &'static str;
-    /// Reads the word.
-    fn parse(word: &str) -> Option<Self>;
-    /// Writes it.
-    fn show(&self) -> String;
-}
-
-/// Words with their weights, `WORD/WEIGHT:…`; "none" is empty.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shares<T>(pub Vec<(T, f64)>);
-
-impl<T: Word> Value for Shares<T> {
-    fn expects() -> String {
-        format!("{}, or \"none\"", T::EXPECTS)
-    }
-
-    fn read(scalar: &Scalar) -> Option<Shares<T>> {
-        let Scalar::Text(text) = scalar else { return None };
-        if text == "none" {
-            return Some(Shares(Vec::new()));
-        }
-        let entry = |part: &str| {
-            let (word, share) = part.rsplit_once('/')?;
-            let share: f64 = share.trim().parse().ok()?;
-            (share > 0.0 && share.is_finite()).then_some((T::parse(word.trim())?, share))
-        };
-        text.split(':').map(entry).collect::<Option<Vec<_>>>().map(Shares)
-    }
-
-    fn write(&self) -> Scalar {
-        let words: Vec<String> = self.0.iter().map(|(word, share)| format!("{}/{share}", word.show())).collect();
-        Scalar::Text(if words.is_empty() { "none".into() } else { words.join(":") })
-    }
-}
-
-/// Quantities in ascending order, `A:B:…`: equal shares lie between each and the next.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Quantiles<T>(pub Vec<T>);
-
-impl<T: Value + Ord + Copy> Value for Quantiles<T> {
-    fn expects() -> String {
-        format!(
-            "quantities in ascending order joined by \":\", each {}; equal shares lie between neighbours",
-            T::expects()
-        )
-    }
-
-    fn read(scalar: &Scalar) -> Option<Quantiles<T>> {
-        let Scalar::Text(text) = scalar else { return None };
-        let all: Vec<T> =
-            text.split(':').map(|word| T::read(&Scalar::Text(word.trim().into()))).collect::<Option<_>>()?;
-        all.is_sorted().then_some(Quantiles(all))
-    }
-
-    fn write(&self) -> Scalar {
-        let word = |quantity: &T| match quantity.write() {
-            Scalar::Text(text) => text,
-            other => other.to_string(),
-        };
-        Scalar::Text(self.0.iter().map(word).collect::<Vec<_>>().join(":"))
-    }
-}
 
 units::choices! {
     /// What a kind of request does.
-    pub enum Does {
+    pub enum Action {
         /// It reads.
         Read = "read",
         /// It writes.
@@ -103,22 +35,22 @@ units::choices! {
 
 units::choices! {
     /// Where a request goes.
-    pub enum Place {
+    pub enum AccessPattern {
         /// To an address of the kind's zones.
         New = "new",
         /// To where one of the last streams of its operation ended, which goes on by it.
         Next = "next",
         /// To somewhere near the end of one of these streams.
         Skip = "skip",
-        /// To where a request began not long ago, by the law `recent`.
+        /// To where a request began not long ago, as `recent` has it.
         Recent = "recent",
-        /// To where a request began long ago, by the law `earlier`.
+        /// To where a request began long ago, as `earlier` has it.
         Earlier = "earlier",
     }
 }
 
 /// How many streams of the operation were in use since the one that goes on.
-impl Word for u32 {
+impl Item for u32 {
     const EXPECTS: &'static str = "how many streams have gone on since (0 to 31) with shares, such as \"0/60:1/40\"";
     fn parse(word: &str) -> Option<u32> {
         word.parse().ok().filter(|depth| *depth < HEADS as u32)
@@ -130,14 +62,14 @@ impl Word for u32 {
 
 /// From the end of a stream to a request near it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step(pub i64);
+pub struct StreamOffset(pub i64);
 
-impl Word for Step {
+impl Item for StreamOffset {
     const EXPECTS: &'static str = "steps from a stream's end with shares, such as \"8KiB/60:-4KiB/40\"";
-    fn parse(word: &str) -> Option<Step> {
+    fn parse(word: &str) -> Option<StreamOffset> {
         let (sign, size) = word.strip_prefix('-').map_or((1, word), |size| (-1, size));
         let bytes = Bytes::read(&Scalar::Text(size.into()))?;
-        (bytes.0 <= 1 << 40).then_some(Step(sign * bytes.0 as i64))
+        (bytes.0 <= 1 << 40).then_some(StreamOffset(sign * bytes.0 as i64))
     }
     fn show(&self) -> String {
         let sign = if self.0 < 0 { "-" } else { "" };
@@ -150,92 +82,92 @@ impl Word for Step {
 
 /// A request before: what it did, and at least how many requests ago it came; at most twice as many less one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ago(pub Does, pub u32);
+pub struct PastRequest(pub Action, pub u32);
 
-impl Word for Ago {
+impl Item for PastRequest {
     const EXPECTS: &'static str = "what was done how many requests ago (N stands for N to 2N-1, up to 32768) with shares, such as \"write@1/60:read@64/40\"";
-    fn parse(word: &str) -> Option<Ago> {
-        let (does, least) = word.split_once('@')?;
+    fn parse(word: &str) -> Option<PastRequest> {
+        let (action, least) = word.split_once('@')?;
         let least = least.parse().ok().filter(|least: &u32| (1..=REMEMBERED as u32 / 2).contains(least))?;
-        Some(Ago(Does::read(&Scalar::Text(does.into()))?, least))
+        Some(PastRequest(Action::read(&Scalar::Text(action.into()))?, least))
     }
     fn show(&self) -> String {
         format!("{}@{}", self.0.word(), self.1)
     }
 }
 
-/// A request as phases and bursts name it: its kind, the class of the gap behind it, and its place.
+/// A request as phases and bursts name it: its kind, the class of the gap behind it, and its access pattern.
 #[derive(Clone, Debug, PartialEq)]
-pub struct One {
+pub struct RequestTemplate {
     /// The kind's name.
     pub kind: String,
     /// The name of the class of gaps.
     pub gap: String,
     /// Where it goes.
-    pub place: Place,
+    pub pattern: AccessPattern,
 }
 
-impl One {
-    fn parse(word: &str) -> Option<One> {
-        let [kind, gap, place] = word.split('.').collect::<Vec<_>>().try_into().ok()?;
-        let place = Place::read(&Scalar::Text(place.to_owned()))?;
-        Some(One { kind: kind.to_owned(), gap: gap.to_owned(), place })
+impl RequestTemplate {
+    fn parse(word: &str) -> Option<RequestTemplate> {
+        let [kind, gap, pattern] = word.split('.').collect::<Vec<_>>().try_into().ok()?;
+        let pattern = AccessPattern::read(&Scalar::Text(pattern.to_owned()))?;
+        Some(RequestTemplate { kind: kind.to_owned(), gap: gap.to_owned(), pattern })
     }
 
     fn show(&self) -> String {
-        format!("{}.{}.{}", self.kind, self.gap, self.place.word())
+        format!("{}.{}.{}", self.kind, self.gap, self.pattern.word())
     }
 }
 
 /// What a phase draws.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Drawn {
+pub enum MixItem {
     /// A request.
-    One(One),
+    Request(RequestTemplate),
     /// A burst of this name, and the name of the class of the gap behind it.
     Burst(String, String),
 }
 
-impl Word for Drawn {
+impl Item for MixItem {
     const EXPECTS: &'static str = "KIND.GAP.PLACE or BURST.GAP with shares, such as \
                                    \"small.long.new/60:small.short.next/30:flush.long/10\" (places are new, next, skip, \
                                    recent, earlier)";
-    fn parse(word: &str) -> Option<Drawn> {
+    fn parse(word: &str) -> Option<MixItem> {
         match word.split_once('.') {
-            Some((burst, gap)) if !gap.contains('.') => Some(Drawn::Burst(burst.to_owned(), gap.to_owned())),
-            _ => One::parse(word).map(Drawn::One),
+            Some((burst, gap)) if !gap.contains('.') => Some(MixItem::Burst(burst.to_owned(), gap.to_owned())),
+            _ => RequestTemplate::parse(word).map(MixItem::Request),
         }
     }
     fn show(&self) -> String {
         match self {
-            Drawn::One(one) => one.show(),
-            Drawn::Burst(burst, gap) => format!("{burst}.{gap}"),
+            MixItem::Request(one) => one.show(),
+            MixItem::Burst(burst, gap) => format!("{burst}.{gap}"),
         }
     }
 }
 
 /// Requests one after the other, each with how often it stands there in a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row(pub Vec<(One, u32)>);
+pub struct RequestSequence(pub Vec<(RequestTemplate, u32)>);
 
-impl Value for Row {
+impl Value for RequestSequence {
     fn expects() -> String {
         "KIND.GAP.PLACE, each with *TIMES where it is repeated, such as \"log.short.new log.short.next*7\" (places are new, \
          next, skip, recent, earlier)"
             .to_owned()
     }
 
-    fn read(scalar: &Scalar) -> Option<Row> {
+    fn read(scalar: &Scalar) -> Option<RequestSequence> {
         let Scalar::Text(text) = scalar else { return None };
         let entry = |word: &str| match word.split_once('*') {
-            Some((one, times)) => Some((One::parse(one)?, times.parse().ok().filter(|times| *times > 0)?)),
-            None => Some((One::parse(word)?, 1)),
+            Some((one, times)) => Some((RequestTemplate::parse(one)?, times.parse().ok().filter(|times| *times > 0)?)),
+            None => Some((RequestTemplate::parse(word)?, 1)),
         };
-        text.split_whitespace().map(entry).collect::<Option<Vec<_>>>().map(Row)
+        text.split_whitespace().map(entry).collect::<Option<Vec<_>>>().map(RequestSequence)
     }
 
     fn write(&self) -> Scalar {
-        let word = |(one, times): &(One, u32)| match times {
+        let word = |(one, times): &(RequestTemplate, u32)| match times {
             1 => one.show(),
             times => format!("{}*{times}", one.show()),
         };
@@ -247,7 +179,7 @@ impl Value for Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count(pub u32);
 
-impl Word for Count {
+impl Item for Count {
     const EXPECTS: &'static str = "numbers (1 or more) with shares, such as \"1/60:8/40\"";
     fn parse(word: &str) -> Option<Count> {
         word.parse().ok().filter(|count| *count > 0).map(Count)
@@ -259,12 +191,12 @@ impl Word for Count {
 
 /// A phase's name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Name(pub String);
+pub struct PhaseName(pub String);
 
-impl Word for Name {
+impl Item for PhaseName {
     const EXPECTS: &'static str = "names of phases with shares, such as \"calm/99:burst/1\"";
-    fn parse(word: &str) -> Option<Name> {
-        (!word.is_empty()).then(|| Name(word.to_owned()))
+    fn parse(word: &str) -> Option<PhaseName> {
+        (!word.is_empty()).then(|| PhaseName(word.to_owned()))
     }
     fn show(&self) -> String {
         self.0.clone()
@@ -283,7 +215,7 @@ units::section! {
     /// A kind of request in a workload of phases: [kind.NAME].
     pub struct Kind in "kind" {
         /// What it does.
-        rw: Does = Does::Read,
+        rw: Action = Action::Read,
         /// Size of requests.
         bs: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
         /// Addresses of new requests: quantiles, between which they are spread evenly.
@@ -295,13 +227,13 @@ units::section! {
         /// The same, where requests go to `skip`.
         skip_streams: Shares<u32> = Shares(vec![(0, 1.0)]),
         /// How far from the end of that stream they start.
-        skips: Shares<Step> = Shares(Vec::new()),
+        skips: Shares<StreamOffset> = Shares(Vec::new()),
         /// What these start at multiples of: the nearest one.
         skip_align: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
         /// Which requests' addresses are met again, where requests go to `recent`.
-        recent: Shares<Ago> = Shares(Vec::new()),
+        recent: Shares<PastRequest> = Shares(Vec::new()),
         /// The same, where they go to `earlier`.
-        earlier: Shares<Ago> = Shares(Vec::new()),
+        earlier: Shares<PastRequest> = Shares(Vec::new()),
     }
 }
 
@@ -309,7 +241,7 @@ units::section! {
     /// Requests that come together, in this order, in a workload of phases: [burst.NAME].
     pub struct Burst in "burst" {
         /// Its requests, each with the class of the gap to the next; the phase that draws the burst says the last gap.
-        requests: Row = Row::default(),
+        requests: RequestSequence = RequestSequence::default(),
     }
 }
 
@@ -317,11 +249,11 @@ units::section! {
     /// A phase: [phase.NAME]. With such sections requests come by phases; the first one listed comes first.
     pub struct Phase in "phase" {
         /// What it draws: requests (kind, class of the gap to the next, and place) and bursts.
-        mix: Shares<Drawn> = Shares(Vec::new()),
+        mix: Shares<MixItem> = Shares(Vec::new()),
         /// How often it draws until it is left.
         stay: Shares<Count> = Shares(vec![(Count(1), 1.0)]),
         /// To which phase a stay leads.
-        next: Shares<Name> = Shares(Vec::new()),
+        next: Shares<PhaseName> = Shares(Vec::new()),
         /// So many stays draw from shuffled decks: together they have the shares of stay, next and mix as exactly as their
         /// number allows. 1 draws every time anew.
         deck: u32 = 1,
@@ -390,16 +322,6 @@ impl Phases {
 
     /// What of it cannot be met, with the keys of [workload] that say nothing beside it.
     pub(super) fn check(&self, generator: &Generator) -> Result<(), ConfigError> {
-        let refuse = |wrong: bool, key: String, problem: String, remedy: &str| {
-            let error = || ConfigError {
-                origin: "configuration".into(),
-                line: None,
-                key: Some(key),
-                problem,
-                remedy: remedy.to_owned(),
-            };
-            if wrong { Err(error()) } else { Ok(()) }
-        };
         let usual = Generator::default();
         for key in generator.keys().iter().filter(|key| !SHARED.contains(&key.name)) {
             let set = generator.get(key.name) != usual.get(key.name);
@@ -412,412 +334,84 @@ impl Phases {
             let wrong = longest > 366 * 86_400_000_000_000;
             refuse(wrong, format!("gap.{name}.quantiles"), problem, "choose from 0ns to a year")?;
         }
-        for (name, kind) in &self.kinds {
-            let key = |key: &str| format!("kind.{name}.{key}");
-            if let Some((problem, remedy)) = kind.bs.refusal(generator.align) {
-                refuse(true, key("bs"), problem, remedy)?;
-            }
-            for (word, align) in [("align", &kind.align), ("skip_align", &kind.skip_align)] {
-                let one = generator.align;
-                let wrong = matches!(align, Sizes::Mean(_)) || align.refusal(one).is_some();
-                refuse(wrong, key(word), "is no alignment".into(), "choose from 1B to 1GiB, or such with shares")?;
-            }
-            let zones = &kind.zones.0;
-            let wrong = zones.len() < 2 || zones[zones.len() - 1].0 > 1 << 60 || zones[0] == zones[zones.len() - 1];
-            refuse(wrong, key("zones"), "hold no address".into(), "give two different addresses or more, up to 1EiB")?;
-        }
-        let missing = |what: &str, word: &str| format!("there is no [{what}.{word}]");
-        let gap = |key: &str, gap: &str| {
-            let known = self.gaps.iter().any(|(known, _)| known == gap);
-            refuse(!known, key.to_owned(), missing("gap", gap), "write one, or name another gap")
-        };
-        let request = |key: &str, one: &One| {
-            let kind = self.kinds.iter().find(|(known, _)| *known == one.kind);
-            refuse(kind.is_none(), key.to_owned(), missing("kind", &one.kind), "write one, or name another kind")?;
-            gap(key, &one.gap)?;
-            let law = kind.and_then(|(_, kind)| match one.place {
-                Place::New => None,
-                Place::Next => kind.streams.0.is_empty().then_some("streams"),
-                Place::Skip if kind.skips.0.is_empty() => Some("skips"),
-                Place::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
-                Place::Recent => kind.recent.0.is_empty().then_some("recent"),
-                Place::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
-            });
-            let problem = format!("{} needs kind.{}.{}", one.show(), one.kind, law.unwrap_or_default());
-            refuse(law.is_some(), key.to_owned(), problem, "write it, or choose another place")
-        };
-        for (name, burst) in &self.bursts {
-            let key = format!("burst.{name}.requests");
-            let none = burst.requests.0.is_empty();
-            refuse(none, key.clone(), "has no request".into(), "write KIND.GAP.PLACE*TIMES KIND.GAP.PLACE ...")?;
-            let length: u64 = burst.requests.0.iter().map(|(_, times)| u64::from(*times)).sum();
-            let problem = format!("has {length} requests");
-            refuse(length > LONGEST_BURST, key.clone(), problem, "write 16,777,216 or fewer")?;
-            burst.requests.0.iter().try_for_each(|(one, _)| request(&key, one))?;
-        }
-        for (name, phase) in &self.phases {
-            let key = |key: &str| format!("phase.{name}.{key}");
-            refuse(phase.mix.0.is_empty(), key("mix"), "draws nothing".into(), "write KIND.GAP.PLACE/SHARE:...")?;
-            for (drawn, _) in &phase.mix.0 {
-                match drawn {
-                    Drawn::One(one) => request(&key("mix"), one)?,
-                    Drawn::Burst(burst, behind) => {
-                        let known = self.bursts.iter().any(|(known, _)| known == burst);
-                        refuse(!known, key("mix"), missing("burst", burst), "write one, or name another burst")?;
-                        gap(&key("mix"), behind)?;
-                    }
+        self.kinds.iter().try_for_each(|(name, kind)| kind.check(name, generator.align))?;
+        self.bursts.iter().try_for_each(|(name, burst)| self.check_burst(name, burst))?;
+        self.phases.iter().try_for_each(|(name, phase)| self.check_phase(name, phase))
+    }
+
+    fn check_burst(&self, name: &str, burst: &Burst) -> Result<(), ConfigError> {
+        let key = format!("burst.{name}.requests");
+        let none = burst.requests.0.is_empty();
+        refuse(none, key.clone(), "has no request".into(), "write KIND.GAP.PLACE*TIMES KIND.GAP.PLACE ...")?;
+        let length: u64 = burst.requests.0.iter().map(|(_, times)| u64::from(*times)).sum();
+        let problem = format!("has {length} requests");
+        refuse(length > LONGEST_BURST, key.clone(), problem, "write 16,777,216 or fewer")?;
+        burst.requests.0.iter().try_for_each(|(one, _)| self.check_request(&key, one))
+    }
+
+    fn check_phase(&self, name: &str, phase: &Phase) -> Result<(), ConfigError> {
+        let key = |key: &str| format!("phase.{name}.{key}");
+        refuse(phase.mix.0.is_empty(), key("mix"), "draws nothing".into(), "write KIND.GAP.PLACE/SHARE:...")?;
+        for (drawn, _) in &phase.mix.0 {
+            match drawn {
+                MixItem::Request(one) => self.check_request(&key("mix"), one)?,
+                MixItem::Burst(burst, behind) => {
+                    let known = self.bursts.iter().any(|(known, _)| known == burst);
+                    refuse(!known, key("mix"), missing("burst", burst), "write one, or name another burst")?;
+                    self.check_gap(&key("mix"), behind)?;
                 }
             }
-            refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many stays a deck serves")?;
-            refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write TIMES/SHARE:...")?;
-            refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
-            for (Name(next), _) in &phase.next.0 {
-                let known = self.phases.iter().any(|(known, _)| known == next);
-                refuse(!known, key("next"), format!("there is no [phase.{next}]"), "write one, or name another phase")?;
-            }
+        }
+        refuse(phase.deck == 0, key("deck"), "is 0".into(), "write 1, or how many stays a deck serves")?;
+        refuse(phase.stay.0.is_empty(), key("stay"), "lasts no request".into(), "write TIMES/SHARE:...")?;
+        refuse(phase.next.0.is_empty(), key("next"), "leads nowhere".into(), "write PHASE/SHARE:...")?;
+        for (PhaseName(next), _) in &phase.next.0 {
+            let known = self.phases.iter().any(|(known, _)| known == next);
+            refuse(!known, key("next"), missing("phase", next), "write one, or name another phase")?;
         }
         Ok(())
     }
-}
 
-/// Items by the upper ends of their shares.
-struct Table<T>(Vec<(f64, T)>);
-
-impl<T: Copy> Table<T> {
-    fn new(shares: impl Iterator<Item = (T, f64)> + Clone) -> Table<T> {
-        let total: f64 = shares.clone().map(|(_, share)| share).sum();
-        let mut sum = 0.0;
-        let ends = shares.map(|(item, share)| {
-            sum += share / total;
-            (sum, item)
+    /// Whether there is what a request names; `key` names it.
+    fn check_request(&self, key: &str, one: &RequestTemplate) -> Result<(), ConfigError> {
+        let kind = self.kinds.iter().find(|(known, _)| *known == one.kind);
+        refuse(kind.is_none(), key.to_owned(), missing("kind", &one.kind), "write one, or name another kind")?;
+        self.check_gap(key, &one.gap)?;
+        let needed = kind.and_then(|(_, kind)| match one.pattern {
+            AccessPattern::New => None,
+            AccessPattern::Next => kind.streams.0.is_empty().then_some("streams"),
+            AccessPattern::Skip if kind.skips.0.is_empty() => Some("skips"),
+            AccessPattern::Skip => kind.skip_streams.0.is_empty().then_some("skip_streams"),
+            AccessPattern::Recent => kind.recent.0.is_empty().then_some("recent"),
+            AccessPattern::Earlier => kind.earlier.0.is_empty().then_some("earlier"),
         });
-        Table(ends.collect())
+        let problem = format!("{} needs kind.{}.{}", one.show(), one.kind, needed.unwrap_or_default());
+        refuse(needed.is_some(), key.to_owned(), problem, "write it, or choose another place")
     }
 
-    /// The item of a uniform draw. Invariant: there are items.
-    #[inline]
-    fn at(&self, u: f64) -> T {
-        let index = self.0.partition_point(|(end, _)| *end <= u);
-        self.0[index.min(self.0.len() - 1)].1
+    fn check_gap(&self, key: &str, gap: &str) -> Result<(), ConfigError> {
+        let known = self.gaps.iter().any(|(known, _)| known == gap);
+        refuse(!known, key.to_owned(), missing("gap", gap), "write one, or name another gap")
     }
 }
 
-/// A kind, ready to draw from.
-struct Ready {
-    op: Op,
-    size: SizeOf,
-    zones: Vec<u64>,
-    /// For each zone how many new requests it has had, from a start of its own.
-    visits: Vec<u64>,
-    align: SizeOf,
-    streams: Table<u32>,
-    skip_streams: Table<u32>,
-    skips: Table<i64>,
-    skip_align: SizeOf,
-    recent: Table<(Op, u32)>,
-    earlier: Table<(Op, u32)>,
+fn missing(section: &str, name: &str) -> String {
+    format!("there is no [{section}.{name}]")
 }
 
-/// The point on the circle of 2^64 of a visit, such that the visits one after the other spread evenly over it at every scale
-/// and in no pattern: a van der Corput sequence with its digits scrambled, each by those before it (S. Laine, T. Karras,
-/// "Stratified sampling for stochastic transparency", Computer Graphics Forum 30(4), 2011; the constants are any even ones).
-fn scattered(visit: u64) -> u64 {
-    // A digit depends on those below it only, so that turned around it depends on those before it.
-    let scramble = |x: u64, even: u64| x ^ x.wrapping_mul(even);
-    [0x9E37_79B9_7F4A_7C14, 0xBF58_476D_1CE4_E5B8, 0x94D0_49BB_1331_11EA, 0xD6E8_FEB8_6659_FD92]
-        .into_iter()
-        .fold(visit, scramble)
-        .reverse_bits()
-}
-
-impl Ready {
-    fn new(kind: &Kind, generator: &Generator, starts: Stream) -> Ready {
-        let ago = |shares: &Shares<Ago>| {
-            let table: Vec<((Op, u32), f64)> =
-                shares.0.iter().map(|(Ago(does, least), share)| ((op_of(*does), *least), *share)).collect();
-            Table::new(table.into_iter())
-        };
-        let zones: Vec<u64> = kind.zones.0.iter().map(|edge| edge.0).collect();
-        Ready {
-            op: op_of(kind.rw),
-            size: SizeOf::new(&kind.bs, generator.align),
-            visits: (0..zones.len() as u64 - 1).map(|zone| starts.bits(zone)).collect(),
-            zones,
-            align: SizeOf::new(&kind.align, generator.align),
-            streams: Table::new(kind.streams.0.iter().copied()),
-            skip_streams: Table::new(kind.skip_streams.0.iter().copied()),
-            skips: Table::new(kind.skips.0.iter().map(|(Step(bytes), share)| (*bytes, *share))),
-            skip_align: SizeOf::new(&kind.skip_align, generator.align),
-            recent: ago(&kind.recent),
-            earlier: ago(&kind.earlier),
+impl Kind {
+    /// What of the kind `name` cannot be met, in a workload whose requests start at multiples of `align`.
+    fn check(&self, name: &str, align: Bytes) -> Result<(), ConfigError> {
+        let key = |key: &str| format!("kind.{name}.{key}");
+        if let Some((problem, remedy)) = self.bs.refusal(align) {
+            refuse(true, key("bs"), problem, remedy)?;
         }
-    }
-}
-
-fn op_of(does: Does) -> Op {
-    match does {
-        Does::Read => Op::Read,
-        Does::Write => Op::Write,
-        Does::Trim => Op::Trim,
-    }
-}
-
-/// A request to come: the kind's number, the gap's and the place.
-type Next = (u32, u32, Place);
-
-/// What a phase draws: a request, or a burst's number and the number of the gap behind it.
-#[derive(Clone, Copy)]
-enum Draw {
-    One(Next),
-    Burst(u32, u32),
-}
-
-/// A phase, ready to draw from.
-struct Drawing {
-    mix: Table<Draw>,
-    stay: Table<u32>,
-    next: Table<u32>,
-    /// Stays, and draws, that one deck serves.
-    stays_deck: u64,
-    draws_deck: u64,
-    stays: u64,
-    draws: u64,
-}
-
-impl Drawing {
-    /// A new stay: how many draws it lasts, and the phase after it.
-    fn stay(&mut self, stays: Stream, phases: Stream) -> (u32, u32) {
-        let stay = self.stays;
-        self.stays += 1;
-        (self.stay.at(dealt(stays, stay, self.stays_deck)), self.next.at(dealt(phases, stay, self.stays_deck)))
-    }
-
-    /// What the phase draws next.
-    fn draw(&mut self, kinds: Stream) -> Draw {
-        let draw = self.draws;
-        self.draws += 1;
-        self.mix.at(dealt(kinds, draw, self.draws_deck))
-    }
-}
-
-/// The uniform draw of a visit. The interval is cut into as many parts as a deck has cards; the visits that one deck serves
-/// meet each part once, in an order that is as good as any (a Feistel network, walked until it stays within the deck).
-fn dealt(stream: Stream, visit: u64, deck: u64) -> f64 {
-    let fresh = stream.uniform(visit);
-    if deck <= 1 {
-        return fresh;
-    }
-    let order = stream.entity(1 + visit / deck);
-    let half = (u64::BITS - (deck - 1).leading_zeros()).div_ceil(2);
-    let mask = (1 << half) - 1;
-    let mut card = visit % deck;
-    loop {
-        let (mut left, mut right) = (card >> half, card & mask);
-        for round in 0..4 {
-            (left, right) = (right, left ^ order.bits(round << 32 | right) & mask);
+        for (word, sizes) in [("align", &self.align), ("skip_align", &self.skip_align)] {
+            let wrong = matches!(sizes, Sizes::Mean(_)) || sizes.refusal(align).is_some();
+            refuse(wrong, key(word), "is no alignment".into(), "choose from 1B to 1GiB, or such with shares")?;
         }
-        card = left << half | right;
-        if card < deck {
-            return (card as f64 + fresh) / deck as f64;
-        }
-    }
-}
-
-/// The requests of a workload of phases.
-pub(super) struct Chain {
-    gaps: Vec<Vec<f64>>,
-    kinds: Vec<Ready>,
-    bursts: Vec<Vec<Next>>,
-    phases: Vec<Drawing>,
-    /// The burst that is under way, how many of its requests have come, and the gap behind it.
-    burst: (u32, u32, u32),
-    /// The phase, how many draws of its stay are still to come, the phase after it, and what the request to come is.
-    phase: u32,
-    left: u32,
-    after: u32,
-    coming: Next,
-    offset: u64,
-    /// Where the last streams of reads, writes and trims ended, the one that went on last in front.
-    heads: [Vec<u64>; 3],
-    /// Where the last requests began, and what they did.
-    began: Vec<(u64, Op)>,
-    streams: Streams,
-}
-
-struct Streams {
-    phases: Stream,
-    stays: Stream,
-    kinds: Stream,
-    arrivals: Stream,
-    sizes: Stream,
-    places: Stream,
-    addresses: Stream,
-}
-
-impl Chain {
-    /// Invariant: the phases have been checked.
-    pub fn new(phases: &Phases, generator: &Generator, stream: impl Fn(&str) -> Stream) -> Chain {
-        fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
-            parts.iter().position(|(known, _)| known == name).unwrap_or(0) as u32
-        }
-        let one = |one: &One| (number(&phases.kinds, &one.kind), number(&phases.gaps, &one.gap), one.place);
-        let drawn = |drawn: &Drawn| match drawn {
-            Drawn::One(request) => Draw::One(one(request)),
-            Drawn::Burst(burst, gap) => Draw::Burst(number(&phases.bursts, burst), number(&phases.gaps, gap)),
-        };
-        let burst = |(_, burst): &(String, Burst)| -> Vec<Next> {
-            burst
-                .requests
-                .0
-                .iter()
-                .flat_map(|(request, times)| std::iter::repeat_n(one(request), *times as usize))
-                .collect()
-        };
-        let phase = |(_, phase): &(String, Phase)| {
-            let mix: Vec<(Draw, f64)> = phase.mix.0.iter().map(|(word, share)| (drawn(word), *share)).collect();
-            let step = |(Name(name), share): &(Name, f64)| (number(&phases.phases, name), *share);
-            let next: Vec<(u32, f64)> = phase.next.0.iter().map(step).collect();
-            let stay: Vec<(u32, f64)> =
-                phase.stay.0.iter().map(|(Count(requests), share)| (*requests, *share)).collect();
-            let (total, weight) = stay
-                .iter()
-                .fold((0.0, 0.0), |(sum, all), (requests, share)| (sum + f64::from(*requests) * share, all + share));
-            let stays_deck = u64::from(phase.deck);
-            Drawing {
-                mix: Table::new(mix.into_iter()),
-                stay: Table::new(stay.into_iter()),
-                next: Table::new(next.into_iter()),
-                stays_deck,
-                draws_deck: if stays_deck > 1 { (phase.deck as f64 * total / weight).round() as u64 } else { 1 },
-                stays: 0,
-                draws: 0,
-            }
-        };
-        let starts = stream("scatter");
-        let gap = |(_, gap): &(String, Gap)| gap.quantiles.0.iter().map(|gap| gap.0 as f64).collect();
-        let mut chain = Chain {
-            gaps: phases.gaps.iter().map(gap).collect(),
-            kinds: (0..)
-                .zip(&phases.kinds)
-                .map(|(i, (_, kind))| Ready::new(kind, generator, starts.entity(i)))
-                .collect(),
-            bursts: phases.bursts.iter().map(burst).collect(),
-            phases: phases.phases.iter().map(phase).collect(),
-            burst: (0, u32::MAX, 0),
-            phase: 0,
-            left: 0,
-            after: 0,
-            coming: (0, 0, Place::New),
-            offset: generator.offset.0,
-            heads: [const { Vec::new() }; 3],
-            began: Vec::new(),
-            streams: Streams {
-                phases: stream("phases"),
-                stays: stream("stays"),
-                kinds: stream("kinds"),
-                arrivals: stream("arrivals"),
-                sizes: stream("sizes"),
-                places: stream("places"),
-                addresses: stream("addresses"),
-            },
-        };
-        chain.visit();
-        chain
-    }
-
-    /// Steps to request number `i`, above 0, and gives the gap before it [ns], which the request before has drawn.
-    pub fn step(&mut self, i: u64) -> f64 {
-        let gap = self.gap(self.coming.1 as usize, self.streams.arrivals.uniform(i));
-        self.visit();
-        gap
-    }
-
-    /// Goes on in the burst, in the phase, or to the next one.
-    fn visit(&mut self) {
-        let (burst, come, behind) = self.burst;
-        if let Some(&(kind, gap, place)) = self.bursts.get(burst as usize).and_then(|row| row.get(come as usize)) {
-            let last = come as usize + 1 == self.bursts[burst as usize].len();
-            self.burst.1 += 1;
-            self.coming = (kind, if last { behind } else { gap }, place);
-            return;
-        }
-        let draws = &self.streams;
-        if self.left == 0 {
-            self.phase = self.after;
-            let own = u64::from(self.phase);
-            (self.left, self.after) =
-                self.phases[self.phase as usize].stay(draws.stays.entity(own), draws.phases.entity(own));
-        }
-        self.left -= 1;
-        match self.phases[self.phase as usize].draw(draws.kinds.entity(u64::from(self.phase))) {
-            Draw::One(next) => self.coming = next,
-            Draw::Burst(burst, behind) => {
-                self.burst = (burst, 0, behind);
-                self.visit();
-            }
-        }
-    }
-
-    /// The gap at the share `u` of a class.
-    fn gap(&self, class: usize, u: f64) -> f64 {
-        let quantiles = &self.gaps[class];
-        let at = u * (quantiles.len() - 1) as f64;
-        let part = (at as usize).min(quantiles.len().saturating_sub(2));
-        let low = quantiles[part];
-        let Some(high) = quantiles.get(part + 1) else { return low };
-        let at = at - part as f64;
-        if low > 0.0 { low * libm::pow(high / low, at) } else { high * at }
-    }
-
-    /// Request number `i`: what it does, where it begins and its size.
-    pub fn request(&mut self, i: u64) -> (Op, u64, u64) {
-        let (number, _, place) = self.coming;
-        let kind = &mut self.kinds[number as usize];
-        let draws = &self.streams;
-        let bytes = kind.size.draw(draws.sizes, i);
-        let heads = &mut self.heads[kind.op as usize];
-        let known = match place {
-            Place::New => None,
-            Place::Next | Place::Skip if heads.is_empty() => None,
-            Place::Next => {
-                let depth = kind.streams.at(draws.places.uniform(i)) as usize;
-                Some(heads.remove(depth.min(heads.len() - 1)))
-            }
-            Place::Skip => {
-                let depth = kind.skip_streams.at(draws.places.uniform(i)) as usize;
-                let end = heads.remove(depth.min(heads.len() - 1));
-                let step = kind.skips.at(draws.places.entity(1).uniform(i));
-                let align = kind.skip_align.draw(draws.places.entity(2), i);
-                let at = end.saturating_add_signed(step).saturating_sub(self.offset);
-                Some(self.offset + (at + align / 2) / align * align)
-            }
-            Place::Recent | Place::Earlier => {
-                let law = if place == Place::Recent { &kind.recent } else { &kind.earlier };
-                let (op, least) = law.at(draws.places.uniform(i));
-                let least = u64::from(least);
-                // Log-uniform between `least` and twice as many.
-                let ago = (least as f64 * libm::exp2(draws.places.entity(1).uniform(i))) as u64;
-                let reach = (ago + SEARCHED as u64).min(i + 1).min(REMEMBERED as u64);
-                let then = (ago..reach).map(|ago| self.began[((i - ago) % REMEMBERED as u64) as usize]);
-                then.into_iter().find(|(_, did)| *did == op).map(|(began, _)| began)
-            }
-        };
-        let began = known.filter(|at| *at < 1 << 62).unwrap_or_else(|| {
-            let zone = draws.addresses.below(i, kind.visits.len() as u64) as usize;
-            let point = scattered(kind.visits[zone]);
-            kind.visits[zone] = kind.visits[zone].wrapping_add(1);
-            let (start, end) = (kind.zones[zone], kind.zones[zone + 1]);
-            let at = start + ((u128::from(point) * u128::from(end - start)) >> 64) as u64;
-            let align = kind.align.draw(draws.addresses.entity(1), i);
-            self.offset + at / align * align
-        });
-        heads.insert(0, began + bytes);
-        heads.truncate(HEADS);
-        let did = (began, kind.op);
-        match self.began.get_mut((i % REMEMBERED as u64) as usize) {
-            Some(slot) => *slot = did,
-            None => self.began.push(did),
-        }
-        (kind.op, began, bytes)
+        let zones = &self.zones.0;
+        let wrong = zones.len() < 2 || zones[zones.len() - 1].0 > 1 << 60 || zones[0] == zones[zones.len() - 1];
+        refuse(wrong, key("zones"), "hold no address".into(), "give two different addresses or more, up to 1EiB")
     }
 }

@@ -28,7 +28,7 @@ impl Scatter {
 
     /// Where `x`, below n, goes.
     #[inline]
-    pub(crate) fn place(&self, mut x: u64) -> u64 {
+    pub(crate) fn permuted(&self, mut x: u64) -> u64 {
         loop {
             for (add, multiply) in self.rounds {
                 x = x.wrapping_add(add).wrapping_mul(multiply) & self.mask;
@@ -49,7 +49,7 @@ mod tests {
     fn every_place_is_taken_once() {
         for n in (1..70).chain([255, 256, 257, 1000, 65_537]) {
             let scatter = Scatter::new(n, Stream::new(n, "test"));
-            let mut places: Vec<u64> = (0..n).map(|x| scatter.place(x)).collect();
+            let mut places: Vec<u64> = (0..n).map(|x| scatter.permuted(x)).collect();
             places.sort_unstable();
             assert!(places.into_iter().eq(0..n), "{n}");
         }
@@ -61,7 +61,7 @@ mod tests {
         let scatter = Scatter::new(N, Stream::new(3, "test"));
         let mut tenths = [0u32; 10];
         for x in 0..10_000 {
-            tenths[(scatter.place(x) * 10 / N) as usize] += 1;
+            tenths[(scatter.permuted(x) * 10 / N) as usize] += 1;
         }
         assert!(tenths.iter().all(|count| (850..1150).contains(count)), "{tenths:?}");
     }

@@ -3,7 +3,7 @@
 use units::value::{Scalar, Value};
 use units::{Bytes, Stream};
 
-use crate::trace::LARGEST_REQUEST;
+use crate::request::LARGEST_REQUEST;
 
 /// Sizes of requests.
 #[derive(Clone, Debug, PartialEq)]

@@ -303,7 +303,7 @@ fn an_inspection_says_what_a_trace_is_read_as_and_what_looks_wrong() {
     assert_eq!(found, "the clock jumps ahead by 3600 s at line 101\nthe clock goes back by 3.000 s at line 151");
     // What fits several formats says so.
     let (read_as, _) = doubts(&lines(&|n| format!("{n},0,4096,1,1\n")), None);
-    assert!(read_as.contains("Tencent") && read_as.contains("it would do as flashnet too"), "{read_as}");
+    assert!(read_as.contains("Tencent") && read_as.contains("it also fits flashnet"), "{read_as}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Timeline {
 
     /// Whether nothing that is still to come is shown.
     pub fn done(&self) -> bool {
-        self.out.began() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
+        self.out.has_begun() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
     }
 
     /// Ends the file; returns its size [B].
@@ -330,7 +330,7 @@ impl Probe for Timeline {
                 self.arrived = arrival;
                 self.outstanding += u64::from(self.since(arrival) < self.out.end());
             }
-            Event::Waits { request, part, .. } => {
+            Event::Reads { request, part } => {
                 self.parts.entry(part).or_insert((request, 0));
             }
             Event::Senses { .. }
@@ -345,7 +345,11 @@ impl Probe for Timeline {
             | Event::Programs { .. }
             | Event::Phase { .. }
             | Event::State { .. } => self.resource(now, event),
-            Event::Started { .. } | Event::Received { .. } | Event::Stored { .. } | Event::Completed { .. } => {}
+            Event::Started { .. }
+            | Event::Waits { .. }
+            | Event::Received { .. }
+            | Event::Stored { .. }
+            | Event::Completed { .. } => {}
         }
     }
 

@@ -78,7 +78,7 @@ impl Writer {
     }
 
     /// Whether it has begun.
-    pub fn began(&self) -> bool {
+    pub fn has_begun(&self) -> bool {
         self.origin.is_some()
     }
 

@@ -7,23 +7,23 @@ use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Span, Time};
 
-use super::super::Device;
-use super::{Active, Pick};
+use super::die::{Active, Pick};
+use super::{FlashAt, FlashView};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::phases::Phases;
 
 /// The user reads among a die's queues.
-pub(super) const USER_READS: u64 = 0xFF;
+pub const USER_READS: u64 = 0xFF;
 
 /// The most phases of an operation that a probe is told.
-const MOST_TOLD: usize = 1000;
+pub(super) const MOST_TOLD: usize = 1000;
 
 /// How far the active or suspended operation of a die has come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::device) struct Work {
+pub struct Work {
     /// When it began, in the array.
-    pub reads_in_progress: Time,
+    pub began: Time,
     /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
     pub runs_from: Time,
     /// Where in its phases [ns].
@@ -34,73 +34,99 @@ pub(in crate::device) struct Work {
     pub suspensions: u32,
 }
 
-impl<P: Probe> Device<P> {
+impl FlashView<'_> {
+    /// Whether the suspended operation of a die can go on.
+    pub(super) fn may_resume(&self, die: usize) -> bool {
+        let state = &self.flash.dies[die];
+        let registers =
+            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
+        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.flash.write_queue_full;
+        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
+    }
+
+    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
+    pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
+        let state = &self.flash.dies[die];
+        let mut reads = self.eligible(die, state.ready) & USER_READS;
+        if self.flash.write_queue_full {
+            // What has begun is brought to its end.
+            reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
+        }
+        match state.first(reads & eligible, &self.flash.rank_masks) {
+            Some((_, queue)) => Pick::Read(queue),
+            None if self.may_resume(die) => Pick::Resume,
+            None => Pick::Nothing,
+        }
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P> {
     /// The phases of what a die does, where they are known.
-    fn phases_of(&self, die: usize, active: Active) -> Option<&Phases> {
+    pub(super) fn phases_of(&self, die: usize, active: Active) -> Option<&Phases> {
         let planned = match active {
-            Active::Program(_) => self.plan.program_phases.as_ref(),
-            Active::Erase(_) | Active::EraseOpened(..) => self.plan.erase_phases.as_ref(),
+            Active::Program(_) => self.core.plan.program_phases.as_ref(),
+            Active::Erase(_) | Active::EraseOpened(..) => self.core.plan.erase_phases.as_ref(),
         };
-        self.dies[die].phases.as_ref().or(planned)
+        self.flash.dies[die].phases.as_ref().or(planned)
     }
 
     /// The phases of what a die does, and its class; none where it is not to be suspended.
-    fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
+    pub(super) fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
         let class = match active {
-            Active::Program(program) => self.ops[program.ops].class,
+            Active::Program(program) => self.flash.ops[program.ops].class,
             Active::Erase(_) | Active::EraseOpened(..) => Class::Erase,
         };
         Some((self.phases_of(die, active)?, class))
     }
 
     /// Lets a user read go before the operation under way, if there is one to.
-    pub(super) fn consider_suspension(&mut self, die: usize) {
-        let state = &self.dies[die];
+    pub fn consider_suspension(&mut self, die: usize) {
+        let state = &self.flash.dies[die];
         let Some((active, end)) = state.active else { return };
-        let room = state.loaded.is_none() || self.plan.config.chip.shadow_buffer;
+        let room = state.loaded.is_none() || self.core.plan.config.chip.shadow_buffer;
         let free = state.suspend_pending.is_none() && room && state.exclusive == 0;
-        if !self.plan.suspends || !free || state.ready & USER_READS == 0 {
+        if !self.core.plan.suspends || !free || state.ready & USER_READS == 0 {
             return;
         }
         let Some((phases, class)) = self.suspendable(die, active) else { return };
-        if self.ranks[Class::UserRead as usize] >= self.ranks[class as usize] {
+        if self.flash.ranks[Class::UserRead as usize] >= self.flash.ranks[class as usize] {
             return;
         }
         let (work, total, verify) = (state.work, phases.total().0, phases.verify);
-        if self.plan.config.schedule.suspensions.is_some_and(|most| work.suspensions >= most) {
+        if self.core.plan.config.schedule.suspensions.is_some_and(|most| work.suspensions >= most) {
             return;
         }
-        let reset = self.plan.config.chip.t_voltage_reset;
-        let (after, position, before) = if self.now < work.runs_from {
+        let reset = self.core.plan.config.chip.t_voltage_reset;
+        let (after, position, before) = if self.core.now < work.runs_from {
             if work.suspensions == 0 {
                 // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
-                self.dies[die].pulses_begin = Some(work.runs_from);
+                self.flash.dies[die].pulses_begin = Some(work.runs_from);
                 return;
             }
             // Suspended again before it has got on.
             (reset, work.position, work.before)
         } else {
-            let position = work.position + self.now.since(work.runs_from).0;
-            let (pulse, reads_in_progress, ends, _) = phases.phase(position);
+            let position = work.position + self.core.now.since(work.runs_from).0;
+            let (pulse, began, ends, _) = phases.phase(position);
             let at = InPhase { pulse, left: Span(ends - position), reset };
             let Some((after, goes)) = self.suspend_point(class, at) else { return };
             match goes {
                 ResumeMode::NextPhase => (after, ends, Span::ZERO),
-                ResumeMode::RepeatPhase => (after, reads_in_progress, Span::ZERO),
-                ResumeMode::VerifyThenRepeat => (after, reads_in_progress, verify),
+                ResumeMode::RepeatPhase => (after, began, Span::ZERO),
+                ResumeMode::VerifyThenRepeat => (after, began, verify),
                 ResumeMode::RestOfPhase => (after, position, reset),
             }
         };
-        if self.now + after >= end || position >= total {
+        if self.core.now + after >= end || position >= total {
             return; // It ends before it could be suspended.
         }
-        let state = &mut self.dies[die];
-        state.suspend_pending = Some(self.now + after);
+        let state = &mut self.flash.dies[die];
+        state.suspend_pending = Some(self.core.now + after);
         (state.work.position, state.work.before) = (position, before);
     }
 
-    fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
-        let schedule = &self.plan.config.schedule;
+    pub(super) fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
+        let schedule = &self.core.plan.config.schedule;
         if class == Class::Erase {
             schedule.suspend_erase.suspend_point(at)
         } else {
@@ -109,37 +135,28 @@ impl<P: Probe> Device<P> {
     }
 
     /// The array is free for reads.
-    pub(super) fn suspended(&mut self, die: usize) {
-        let state = &mut self.dies[die];
+    pub fn suspended(&mut self, die: usize) {
+        let state = &mut self.flash.dies[die];
         state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
         state.suspended = Some(active);
         state.work.suspensions += 1;
         let first = state.work.suspensions == 1;
         match active {
-            Active::Program(_) => self.counters.program_suspensions += 1,
-            Active::Erase(_) | Active::EraseOpened(..) => self.counters.erase_suspensions += 1,
+            Active::Program(_) => self.core.counters.program_suspensions += 1,
+            Active::Erase(_) | Active::EraseOpened(..) => self.core.counters.erase_suspensions += 1,
         }
-        self.counters.operations_suspended += u64::from(first);
-        self.probe.suspend(self.now, DieId(die as u16));
-    }
-
-    /// Whether the suspended operation of a die can go on.
-    fn may_resume(&self, die: usize) -> bool {
-        let state = &self.dies[die];
-        let registers =
-            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.write_queue_full;
-        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
+        self.core.counters.operations_suspended += u64::from(first);
+        self.core.probe.suspend(self.core.now, DieId(die as u16));
     }
 
     /// Lets the suspended operation of a die go on, if it can without the bus.
-    pub(super) fn try_resume(&mut self, die: usize) {
-        if !self.may_resume(die) {
+    pub fn try_resume(&mut self, die: usize) {
+        if !self.view().may_resume(die) {
             return;
         }
-        let chip = &self.plan.config.chip;
-        let setup = match self.dies[die].suspended {
+        let chip = &self.core.plan.config.chip;
+        let setup = match self.flash.dies[die].suspended {
             Some(Active::Program(_)) if chip.shadow_buffer => chip.t_buffer,
             Some(Active::Program(_)) | None => return,
             Some(Active::Erase(_) | Active::EraseOpened(..)) => Span::ZERO,
@@ -147,12 +164,12 @@ impl<P: Probe> Device<P> {
         self.go_on(die, setup);
     }
 
-    fn go_on(&mut self, die: usize, setup: Span) {
-        let Some(active) = self.dies[die].suspended.take() else { return };
+    pub(super) fn go_on(&mut self, die: usize, setup: Span) {
+        let Some(active) = self.flash.dies[die].suspended.take() else { return };
         let Some((phases, _)) = self.suspendable(die, active) else { return };
         let total = phases.total();
-        let state = &mut self.dies[die];
-        state.work.runs_from = self.now + setup + state.work.before;
+        let state = &mut self.flash.dies[die];
+        state.work.runs_from = self.core.now + setup + state.work.before;
         let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
         let cause = if matches!(active, Active::Program(_)) {
@@ -161,14 +178,14 @@ impl<P: Probe> Device<P> {
             crate::observe::stats::die::ERASE
         };
         self.die_enters(die, cause, None);
-        self.probe.resume(self.now, end, DieId(die as u16));
+        self.core.probe.resume(self.core.now, end, DieId(die as u16));
         self.tell_phases(die);
     }
 
     /// Tells the probe which phases the active operation of a die has ahead.
     #[inline]
-    pub(super) fn tell_phases(&mut self, die: usize) {
-        let state = &self.dies[die];
+    pub fn tell_phases(&mut self, die: usize) {
+        let state = &self.flash.dies[die];
         if !P::EXPLAINS {
             return;
         }
@@ -183,51 +200,36 @@ impl<P: Probe> Device<P> {
             }
             let (pulse, _, ends, number) = phases.phase(position);
             let (from, to) = (origin + Span(position), origin + Span(ends));
-            self.probe.explain(self.now, Event::Phase { die, pulse, number, from, to });
+            self.core.probe.explain(self.core.now, Event::Phase { die, pulse, number, from, to });
             position = ends;
         }
     }
 
-    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
-    pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
-        let state = &self.dies[die];
-        let mut reads = self.eligible(die, state.ready) & USER_READS;
-        if self.write_queue_full {
-            // What has begun is brought to its end.
-            reads &= if self.retries_user_read(die) { self.retries(die) } else { 0 };
-        }
-        match state.first(reads & eligible, &self.rank_masks) {
-            Some((_, queue)) => Pick::Read(queue),
-            None if self.may_resume(die) => Pick::Resume,
-            None => Pick::Nothing,
-        }
-    }
-
     /// Sends the data of a suspended program again. The bus is free.
-    pub(super) fn send_again(&mut self, die: usize) {
-        let Some(Active::Program(program)) = self.dies[die].suspended else { return };
-        let pages = u64::from(program.planes.count_ones()) * u64::from(self.plan.unit_pages);
-        let channel = usize::from(self.dies[die].channel);
-        let page = self.plan.layout.page_size.0 as u32;
-        let time =
-            self.plan.config.bus.t_command * u64::from(program.planes.count_ones()) + self.plan.t_dma(page) * pages;
+    pub fn send_again(&mut self, die: usize) {
+        let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
+        let pages = u64::from(program.planes.count_ones()) * u64::from(self.core.plan.unit_pages);
+        let channel = usize::from(self.flash.dies[die].channel);
+        let page = self.core.plan.layout.page_size.0 as u32;
+        let time = self.core.plan.config.bus.t_command * u64::from(program.planes.count_ones())
+            + self.core.plan.t_dma(page) * pages;
         let ready = self.occupy(channel, time, channel::WRITE_DATA);
-        self.go_on(die, ready.since(self.now));
+        self.go_on(die, ready.since(self.core.now));
         self.reschedule(die);
     }
 
     /// Counts what suspensions have added to an operation that ends now.
     pub(super) fn count_suspended(&mut self, die: usize, active: Active) {
-        let work = self.dies[die].work;
+        let work = self.flash.dies[die].work;
         if work.suspensions == 0 {
             return;
         }
-        let nominal = match (&self.dies[die].phases, active) {
+        let nominal = match (&self.flash.dies[die].phases, active) {
             (Some(phases), _) => phases.total(),
-            (None, Active::Program(_)) => self.plan.timings.program,
-            (None, Active::Erase(_) | Active::EraseOpened(..)) => self.plan.timings.erase,
+            (None, Active::Program(_)) => self.core.plan.timings.program,
+            (None, Active::Erase(_) | Active::EraseOpened(..)) => self.core.plan.timings.erase,
         };
-        self.counters.suspended_nominal_ns += nominal.0;
-        self.counters.suspended_ns += self.now.since(work.reads_in_progress).0;
+        self.core.counters.suspended_nominal_ns += nominal.0;
+        self.core.counters.suspended_ns += self.core.now.since(work.began).0;
     }
 }

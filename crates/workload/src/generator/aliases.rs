@@ -1,16 +1,18 @@
-//! Other words for the generator's keys: fio's and those of the papers' tables, where they are not the same already.
+//! Other names of the generator's keys: fio's and those of the papers' tables, where they are not the same already.
 
 use units::section::{Key, KeyError, Section};
 use units::value::{Scalar, Value};
 use units::{Bytes, Fraction, Span};
 
-use super::Generator;
+use super::arrivals::Arrivals;
+use super::options::Generator;
+use super::sizes::Sizes;
 
-/// A word, the key that it sets, and what it means.
-pub type Word = (&'static str, &'static str, &'static str);
+/// A name, the key that it sets, and what it means.
+pub type Alias = (&'static str, &'static str, &'static str);
 
-/// Every other word.
-pub const WORDS: &[Word] = &[
+/// Every other name.
+pub const ALIASES: &[Alias] = &[
     ("rwmixread", "read_ratio", "the share of reads as a whole number of % (fio)"),
     ("rwmixwrite", "read_ratio", "the share of writes as a whole number of % (fio)"),
     ("bssplit", "bs", "sizes with their shares (fio)"),
@@ -25,10 +27,10 @@ pub const WORDS: &[Word] = &[
     ),
 ];
 
-/// A generator's section that also understands the other words.
-pub(crate) struct InWords<'a>(pub &'a mut Generator);
+/// A generator's section that also knows the other names of its keys.
+pub(crate) struct WithAliases<'a>(pub &'a mut Generator);
 
-impl Section for InWords<'_> {
+impl Section for WithAliases<'_> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -46,10 +48,10 @@ impl Section for InWords<'_> {
     }
 
     fn set(&mut self, key: &str, value: &Scalar) -> Result<(), KeyError> {
-        let Some((_, same, _)) = WORDS.iter().find(|(word, _, _)| *word == key) else {
+        let Some((_, same, _)) = ALIASES.iter().find(|(word, _, _)| *word == key) else {
             return self.0.set(key, value).map_err(|error| match error {
                 KeyError::Unknown { known, .. } => {
-                    KeyError::unknown(key, known.into_iter().chain(WORDS.iter().map(|(word, _, _)| *word)).collect())
+                    KeyError::unknown(key, known.into_iter().chain(ALIASES.iter().map(|(word, _, _)| *word)).collect())
                 }
                 other => other,
             });
@@ -60,17 +62,17 @@ impl Section for InWords<'_> {
             ("rwmixwrite", Scalar::Int(share @ 0..=100)) => self.0.read_ratio = Fraction((100 - share) as f64 / 100.0),
             ("rwmixread" | "rwmixwrite", _) => return Err(refused("a whole number of % from 0 to 100".into())),
             ("mean_size", value) => match Bytes::read(value) {
-                Some(mean) => self.0.bs = super::Sizes::Mean(mean),
+                Some(mean) => self.0.bs = Sizes::Mean(mean),
                 None => return Err(refused(Bytes::expects())),
             },
             ("interarrival", value) => match Span::read(value).filter(|gap| gap.0 > 0) {
                 Some(gap) => self.0.rate_iops = Some(1e9 / gap.0 as f64),
                 None => return Err(refused(Span::expects())),
             },
-            ("burstiness", Scalar::Int(0)) => self.0.arrivals = super::Arrivals::Fixed,
-            ("burstiness", Scalar::Int(1)) => self.0.arrivals = super::Arrivals::Poisson,
+            ("burstiness", Scalar::Int(0)) => self.0.arrivals = Arrivals::Fixed,
+            ("burstiness", Scalar::Int(1)) => self.0.arrivals = Arrivals::Poisson,
             ("burstiness", value) => match f64::read(value).filter(|c2| *c2 > 1.0 && *c2 <= 1e6) {
-                Some(c2) => self.0.arrivals = super::Arrivals::Bursty(c2),
+                Some(c2) => self.0.arrivals = Arrivals::Bursty(c2),
                 None => return Err(refused("0 (equal gaps), 1 (a Poisson process) or more".into())),
             },
             _ => return self.0.set(same, value),

@@ -19,42 +19,38 @@ use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Failed, Predictor, ReadReference, Sensing};
 use units::Span;
 
-use super::super::Device;
-use super::{INTERNAL, PLANES, READS, planes};
+use super::die::{INTERNAL, PLANES, READS, planes};
+use super::op::{Fate, Ops, PageOp, Queue, Sense};
+use super::{FlashAt, FlashView};
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
-use crate::op::{Fate, Ops, PageOp, Queue, Sense};
 
 /// The reads that a die is held for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::device) struct Reservation {
+pub struct Reservation {
     /// Planes with such a read, and those of them where it is a host's.
     pub planes: u8,
-    user: u8,
+    pub(super) user: u8,
     /// The read of each plane, by its age.
-    by: [u64; PLANES],
+    pub(super) by: [u64; PLANES],
     /// By how much tPRE is shorter than by default [ns].
-    shorter: u32,
+    pub(super) shorter: u32,
 }
 
-impl<P: Probe> Device<P> {
-    /// The class and queue of an operation that reads.
-    fn read_queue(op: &PageOp) -> usize {
-        op.class as usize * PLANES + usize::from(op.plane)
-    }
-
+impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is held for retries.
     #[inline]
-    pub(super) fn eligible(&self, die: usize, ready: u64) -> u64 {
-        if self.dies[die].reserved.planes == 0 { ready } else { self.eligible_while_reserved(die, ready) }
+    pub fn eligible(&self, die: usize, ready: u64) -> u64 {
+        if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_while_reserved(die, ready) }
     }
 
     #[cold]
-    fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
-        let state = &self.dies[die];
-        let rank = self.ranks[if state.reserved.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
-        let mut allowed: u64 = self.rank_masks[..usize::from(rank)].iter().sum();
+    pub(super) fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
+        let state = &self.flash.dies[die];
+        let rank =
+            self.flash.ranks[if state.reserved.user != 0 { Class::UserRead } else { Class::InternalRead } as usize];
+        let mut allowed: u64 = self.flash.rank_masks[..usize::from(rank)].iter().sum();
         if self.plan.config.chip.plane_reads == PlaneReads::Independent
             && self.plan.config.read.sensing == Sensing::Default
         {
@@ -65,14 +61,14 @@ impl<P: Probe> Device<P> {
     }
 
     /// The queues of a die in which a retry is next.
-    pub(super) fn retries(&self, die: usize) -> u64 {
-        let state = &self.dies[die];
+    pub fn retries(&self, die: usize) -> u64 {
+        let state = &self.flash.dies[die];
         let mut found = 0;
         let mut queues = state.ready & READS;
         while queues != 0 {
             let queue = queues.trailing_zeros() as usize;
             queues &= queues - 1;
-            if self.ops[state.queues[queue].first()].sense.is_retry() {
+            if self.flash.ops[state.queues[queue].first()].sense.is_retry() {
                 found |= 1 << queue;
             }
         }
@@ -80,86 +76,103 @@ impl<P: Probe> Device<P> {
     }
 
     /// Whether a host's read is being retried on a die.
-    pub(super) fn retries_user_read(&self, die: usize) -> bool {
-        self.dies[die].reserved.user != 0
+    pub fn retries_user_read(&self, die: usize) -> bool {
+        self.flash.dies[die].reserved.user != 0
+    }
+
+    /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
+    pub fn exclusive(&self, die: usize, ready: u64) -> u64 {
+        let state = &self.flash.dies[die];
+        let held = state.reserved.planes;
+        let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
+        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & reads_in_progress }
+    }
+
+    /// The oldest read of a plane that has been begun and may have to sense its page again.
+    pub fn oldest_read_in_progress(&self, die: usize, plane: usize) -> u64 {
+        let reads_in_progress =
+            self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| usize::from(*on) == plane);
+        reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P> {
+    /// The class and queue of an operation that reads.
+    pub(super) fn read_queue(op: &PageOp) -> usize {
+        op.class as usize * PLANES + usize::from(op.plane)
     }
 
     /// What a die senses for first: the reference where the read begins.
-    pub(super) fn first_sense(&mut self, id: OpId) -> Sense {
-        if !self.plan.config.read.start.tracks() {
+    pub fn first_sense(&mut self, id: OpId) -> Sense {
+        if !self.core.plan.config.read.start.tracks() {
             return Sense::FIRST;
         }
         let Some(place) = self.similar(id) else { return Sense::FIRST };
-        let last = self.tracked.get(&place).copied();
-        let read = &self.plan.config.read;
+        let last = self.flash.tracked.get(&place).copied();
+        let read = &self.core.plan.config.read;
         let step = read.start.step(last, read.next.walks());
         Sense { v_ref: ReadReference::Step(step), start: step, ..Sense::FIRST }
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
-    fn similar(&mut self, id: OpId) -> Option<u64> {
-        let PageOp { ppn, die, .. } = self.ops[id];
+    pub(super) fn similar(&mut self, id: OpId) -> Option<u64> {
+        let PageOp { ppn, die, .. } = self.flash.ops[id];
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
-        let outcomes = self.outcomes.as_ref()?;
+        let outcomes = self.flash.outcomes.as_ref()?;
         let (layer, layers) = outcomes.layer(page);
-        let group = match self.plan.config.read.tracking {
+        let group = match self.core.plan.config.read.tracking {
             Tracking::Age => u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0),
             Tracking::Block => block,
         };
-        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.plan.layout.page_type(ppn)))
-    }
-
-    /// Bytes of the table of what last read similar pages: one for each entry that was made.
-    pub fn tracked_bytes(&self) -> usize {
-        self.tracked.len()
+        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn)))
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
-    pub(super) fn sense_time(&mut self, id: OpId) -> (Span, u32) {
-        let sense = self.ops[id].sense;
+    pub fn sense_time(&mut self, id: OpId) -> (Span, u32) {
+        let sense = self.flash.ops[id].sense;
         let (once, less) = self.sense_once(id);
-        let read = &self.plan.config.read;
+        let read = &self.core.plan.config.read;
         let all = once * u64::from(read.next.senses(sense.v_ref, sense.on_die_retry));
         (if read.predictor.looks_on_die(sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
-    fn sense_once(&mut self, id: OpId) -> (Span, u32) {
-        let PageOp { ppn, sense, .. } = self.ops[id];
-        let layout = self.plan.layout;
-        let full = self.plan.timings.read(&layout, ppn);
+    pub(super) fn sense_once(&mut self, id: OpId) -> (Span, u32) {
+        let PageOp { ppn, sense, .. } = self.flash.ops[id];
+        let layout = self.core.plan.layout;
+        let full = self.core.plan.timings.read(&layout, ppn);
         let kind = layout.page_type(ppn);
         if sense.v_ref == ReadReference::Sentinel {
             // One boundary.
             let senses =
-                self.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
+                self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
         }
-        if !self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
+        if !self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
             return (full, 0);
         }
         let conditions = self.conditions_of(id);
-        let t_pre = self.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec, conditions.retention));
-        let (Some(t_pre), senses) = (t_pre, self.plan.config.chip.senses.as_deref()) else { return (full, 0) };
-        let less = (self.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
-        (self.plan.timings.shorter(kind, senses, Span(less.into())), less)
+        let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec, conditions.retention));
+        let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
+        let less = (self.core.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
+        (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
-    pub(super) fn set_timing(&mut self, die: usize, shorter: u32) -> Span {
-        let held = &mut self.dies[die].reserved;
+    pub fn set_timing(&mut self, die: usize, shorter: u32) -> Span {
+        let held = &mut self.flash.dies[die].reserved;
         if held.shorter == shorter {
             return Span::ZERO;
         }
         held.shorter = shorter;
-        self.counters.set_features += 1;
-        self.plan.config.chip.t_set
+        self.core.counters.set_features += 1;
+        self.core.plan.config.chip.t_set
     }
 
     /// A retry is sensed: its die is held.
-    pub(super) fn hold(&mut self, id: OpId) {
-        let PageOp { die, plane, class, seq, .. } = self.ops[id];
-        let held = &mut self.dies[usize::from(die.0)].reserved;
+    pub fn hold(&mut self, id: OpId) {
+        let PageOp { die, plane, class, seq, .. } = self.flash.ops[id];
+        let held = &mut self.flash.dies[usize::from(die.0)].reserved;
         let bit = 1 << plane;
         held.planes |= bit;
         held.user = if class == Class::UserRead { held.user | bit } else { held.user & !bit };
@@ -167,24 +180,24 @@ impl<P: Probe> Device<P> {
     }
 
     /// Ends the hold of a plane.
-    pub(super) fn release_plane(&mut self, die: usize, plane: usize) {
-        let held = &mut self.dies[die].reserved;
+    pub fn release_plane(&mut self, die: usize, plane: usize) {
+        let held = &mut self.flash.dies[die].reserved;
         held.planes &= !(1 << plane);
         held.user &= !(1 << plane);
     }
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
-    fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
-        let PageOp { ppn, sense, .. } = self.ops[id];
-        let outcomes = self.outcomes.as_ref()?;
-        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.plan.layout.unpack(ppn).page));
+    pub(super) fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
+        let PageOp { ppn, sense, .. } = self.flash.ops[id];
+        let outcomes = self.flash.outcomes.as_ref()?;
+        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn).page));
         let next = |v_ref: ReadReference| {
-            self.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
+            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
         match next(sense.v_ref) {
             Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
-            None if self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) => {
+            None if self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) => {
                 next(ReadReference::Step(sense.start)).map(|v_ref| (v_ref, true))
             }
             None => None,
@@ -192,8 +205,8 @@ impl<P: Probe> Device<P> {
     }
 
     /// Queues the next step of a read, as old as it is.
-    fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
-        let op = &mut self.ops[id];
+    pub(super) fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
+        let op = &mut self.flash.ops[id];
         let sense = op.sense;
         op.sense = Sense {
             v_ref,
@@ -206,80 +219,82 @@ impl<P: Probe> Device<P> {
         };
         let (die, queue) = (op.die, Self::read_queue(op));
         self.waits(id);
-        let state = &mut self.dies[usize::from(die.0)];
-        state.queues[queue].insert(&mut self.ops, id);
+        let state = &mut self.flash.dies[usize::from(die.0)];
+        state.queues[queue].insert(&mut self.flash.ops, id);
         state.ready |= 1 << queue;
         self.mark_dirty(die);
     }
 
     /// A page stands in a register: with CACHE READ the next step follows at once.
-    pub(super) fn issue_speculative(&mut self, id: OpId) {
-        let op = self.ops[id];
+    pub fn issue_speculative(&mut self, id: OpId) {
+        let op = self.flash.ops[id];
         // What the sentinel's cells say is not known before they are in the controller.
         let known = op.sense.v_ref != ReadReference::Sentinel;
-        if self.plan.config.read.pipeline.speculates(op.sense.is_retry())
+        if self.core.plan.config.read.pipeline.speculates(op.sense.is_retry())
             && known
             && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
         {
-            self.ops[id].sense.speculated = true;
-            let ahead = self.ops.insert(op);
+            self.flash.ops[id].sense.speculated = true;
+            let ahead = self.flash.ops.insert(op);
             self.queue_step(ahead, v_ref, t_pre_fallback);
         }
     }
 
     /// The conditions under which an operation reads its page.
-    fn conditions_of(&self, id: OpId) -> PageState {
-        let PageOp { ppn, lpn, .. } = self.ops[id];
-        let (conditions, cold, extra) = self.ftl.conditions(ppn, self.now, &self.plan);
-        let map = cold && lpn.0 >= self.plan.logical_pages;
-        let retention = if map { self.plan.config.age.map_retention } else { conditions.retention };
+    pub(super) fn conditions_of(&self, id: OpId) -> PageState {
+        let PageOp { ppn, lpn, .. } = self.flash.ops[id];
+        let (conditions, cold, extra) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
+        let map = cold && lpn.0 >= self.core.plan.logical_pages;
+        let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         PageState { pec: conditions.pec.0, retention, extra }
     }
 
     /// Finds out what reading a page comes to.
-    fn look_up(&mut self, id: OpId) {
+    pub(super) fn look_up(&mut self, id: OpId) {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
-        if let Some(outcomes) = &mut self.outcomes {
-            self.ops[id].sense.read = outcomes.read(block, page, conditions);
+        if let Some(outcomes) = &mut self.flash.outcomes {
+            self.flash.ops[id].sense.read = outcomes.read(block, page, conditions);
         }
     }
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
     /// and senses the page again by itself.
-    pub(super) fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
-        let sense = self.ops[id].sense;
+    pub fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
+        let sense = self.flash.ops[id].sense;
         if sense.v_ref == ReadReference::Sentinel {
-            self.ops[id].sense.fate = Fate::Uncorrectable;
+            self.flash.ops[id].sense.fate = Fate::Uncorrectable;
             return None;
         }
         if !sense.is_repeat() {
             self.look_up(id);
         }
         let (corrected, predicted, decoding) = self.decoding_of(id);
-        let read = &self.plan.config.read;
+        let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor != Predictor::None && !sense.is_repeat() {
-            self.counters.predictions += 1;
-            self.counters.predicted_failures += u64::from(predicted);
-            self.counters.predictions_right += u64::from(predicted != corrected);
+            self.core.counters.predictions += 1;
+            self.core.counters.predicted_failures += u64::from(predicted);
+            self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, sense.is_repeat())
             && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
         {
-            self.ops[id].sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..self.ops[id].sense };
+            self.flash.ops[id].sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..self.flash.ops[id].sense };
             let (took, _) = self.sense_time(id);
-            self.ops[id].sense.took += took.0 as u32;
-            let PageOp { ppn, die, seq, sense, .. } = self.ops[id];
-            let end = self.now + took;
-            self.probe.sense(self.now, end, die, ppn);
+            self.flash.ops[id].sense.took += took.0 as u32;
+            let PageOp { ppn, die, seq, sense, .. } = self.flash.ops[id];
+            let end = self.core.now + took;
+            self.core.probe.sense(self.core.now, end, die, ppn);
             if P::EXPLAINS {
-                self.probe.explain(self.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn });
+                self.core
+                    .probe
+                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn });
             }
             return Some(took);
         }
         let ends = predictor.ends_decoding(predicted, sense.is_repeat()) && decoding > t_pred;
-        let sense = &mut self.ops[id].sense;
+        let sense = &mut self.flash.ops[id].sense;
         // A decoding that the controller ends has corrected nothing, whatever it would have come to.
         sense.fate = if corrected && !ends { Fate::Corrected } else { Fate::Uncorrectable };
         sense.decoding = if ends { t_pred } else { decoding }.0 as u32;
@@ -287,14 +302,14 @@ impl<P: Probe> Device<P> {
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
-    fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
-        let PageOp { seq, sense, bus_bytes, .. } = self.ops[id];
-        let reduced = self.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback);
+    pub(super) fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
+        let PageOp { seq, sense, bus_bytes, .. } = self.flash.ops[id];
+        let reduced = self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback);
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
-        let ecc = &self.plan.config.ecc;
+        let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
         let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| sense.is_repeat()));
-        let (corrected, mut predicted, usual) = match self.plan.code.clone() {
+        let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
                 let read = sense.read;
                 let corrected = match sense.v_ref {
@@ -312,15 +327,15 @@ impl<P: Probe> Device<P> {
                 };
                 let rber = self.rber(id, sensed, reduced).map_or(0.0, |(rber, _)| rber);
                 let (block, page) = self.place_of(id);
-                let (outcomes, kib) = (self.outcomes.as_ref(), codeword as f64 / 1024.0);
+                let (outcomes, kib) = (self.flash.outcomes.as_ref(), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
-                let page = code.page(rbers, self.draws.entity(seq).entity(attempt));
+                let page = code.page(rbers, self.flash.draws.entity(seq).entity(attempt));
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
-        if let Some(accuracy) = self.plan.config.read.prediction_accuracy {
-            let wrong = self.draws.entity(seq).uniform(attempt) >= accuracy.0;
+        if let Some(accuracy) = self.core.plan.config.read.prediction_accuracy {
+            let wrong = self.flash.draws.entity(seq).uniform(attempt) >= accuracy.0;
             predicted = !corrected ^ wrong;
         }
         let decoding = if corrected { t_retried.unwrap_or(usual) } else { t_failed.unwrap_or(usual) };
@@ -328,43 +343,43 @@ impl<P: Probe> Device<P> {
     }
 
     /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.
-    fn rber(&mut self, id: OpId, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
+    pub(super) fn rber(&mut self, id: OpId, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(id);
         let (block, page) = self.place_of(id);
-        self.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
+        self.flash.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
     }
 
     /// An operation's block and page as the outcomes name them.
-    fn place_of(&self, id: OpId) -> (u64, u32) {
-        let Address { plane, block, page } = self.plan.layout.unpack(self.ops[id].ppn);
+    pub(super) fn place_of(&self, id: OpId) -> (u64, u32) {
+        let Address { plane, block, page } = self.core.plan.layout.unpack(self.flash.ops[id].ppn);
         (Archetypes::name(plane.0, block), page)
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.
     #[inline]
-    pub(in crate::device) fn corrected(&mut self, id: OpId) -> Option<bool> {
-        if self.outcomes.is_none() { Some(true) } else { self.on_decode_result(id) }
+    pub fn corrected(&mut self, id: OpId) -> Option<bool> {
+        if self.flash.outcomes.is_none() { Some(true) } else { self.on_decode_result(id) }
     }
 
-    fn on_decode_result(&mut self, id: OpId) -> Option<bool> {
-        if self.ops[id].sense.fate == Fate::Cancelled {
-            self.ops.release(id);
+    pub(super) fn on_decode_result(&mut self, id: OpId) -> Option<bool> {
+        if self.flash.ops[id].sense.fate == Fate::Cancelled {
+            self.flash.ops.release(id);
             return None;
         }
-        let sense = self.ops[id].sense;
+        let sense = self.flash.ops[id].sense;
         if sense.fate == Fate::Corrected {
-            self.counters.retry_steps += u64::from(sense.attempt);
-            self.counters.pages_retried += u64::from(sense.is_retry());
-            self.counters.reads_repeated += u64::from(sense.t_pre_fallback);
-            self.steps.record(sense.attempt.into());
-            if self.plan.config.read.start.tracks() {
+            self.core.counters.retry_steps += u64::from(sense.attempt);
+            self.core.counters.pages_retried += u64::from(sense.is_retry());
+            self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
+            self.flash.steps.record(sense.attempt.into());
+            if self.core.plan.config.read.start.tracks() {
                 self.track(id);
             }
             self.read_ended(id);
             return Some(true);
         }
         if sense.speculated {
-            self.ops.release(id);
+            self.flash.ops.release(id);
             return None;
         }
         if let Some((v_ref, t_pre_fallback)) = self.next_step(id) {
@@ -372,38 +387,38 @@ impl<P: Probe> Device<P> {
             return None;
         }
         // Decodings differ in length: an earlier step may still be decoded. The read ends with the last of them.
-        let channel = usize::from(self.dies[usize::from(self.ops[id].die.0)].channel);
+        let channel = usize::from(self.flash.dies[usize::from(self.flash.ops[id].die.0)].channel);
         if sense.is_retry()
-            && let Some(earlier) = self.channels[channel].ecc.succeed(&self.ops, id)
+            && let Some(earlier) = self.flash.channels[channel].ecc.succeed(&self.flash.ops, id)
         {
-            let ended = if self.ops[earlier].sense.fate == Fate::Corrected { id } else { earlier };
-            self.ops.release(ended);
+            let ended = if self.flash.ops[earlier].sense.fate == Fate::Corrected { id } else { earlier };
+            self.flash.ops.release(ended);
             return None;
         }
-        self.counters.retry_steps += u64::from(sense.attempt);
-        self.counters.pages_retried += u64::from(sense.is_retry());
-        self.counters.pages_unreadable += 1;
-        self.steps.record(sense.attempt.into());
+        self.core.counters.retry_steps += u64::from(sense.attempt);
+        self.core.counters.pages_retried += u64::from(sense.is_retry());
+        self.core.counters.pages_unreadable += 1;
+        self.flash.steps.record(sense.attempt.into());
         self.read_ended(id);
         Some(false)
     }
 
     /// Keeps the step that has read a page, or the one next to the reference that have.
-    fn track(&mut self, id: OpId) {
+    pub(super) fn track(&mut self, id: OpId) {
         let Some(place) = self.similar(id) else { return };
-        let sense = self.ops[id].sense;
+        let sense = self.flash.ops[id].sense;
         let step = match sense.v_ref {
             ReadReference::Step(step) => step,
             _ => self.rber(id, Sensed::NearOptimal, false).map_or(sense.read.first, |(_, best)| best),
         };
-        self.tracked.insert(place, step);
+        self.flash.tracked.insert(place, step);
     }
 
     /// A read needs its plane no more: what follows it is void.
-    fn read_ended(&mut self, id: OpId) {
-        let PageOp { die, plane, seq, sense, .. } = self.ops[id];
+    pub(super) fn read_ended(&mut self, id: OpId) {
+        let PageOp { die, plane, seq, sense, .. } = self.flash.ops[id];
         let (die, plane) = (usize::from(die.0), usize::from(plane));
-        let reads_in_progress = &mut self.dies[die].reads_in_progress;
+        let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
         if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {
             reads_in_progress.swap_remove(place);
         }
@@ -412,54 +427,54 @@ impl<P: Probe> Device<P> {
             return;
         }
         // An earlier step may be decoded longer.
-        let channel = usize::from(self.dies[die].channel);
-        for op in self.channels[channel].ecc.pages() {
-            let earlier = &mut self.ops[op];
+        let channel = usize::from(self.flash.dies[die].channel);
+        for op in self.flash.channels[channel].ecc.pages() {
+            let earlier = &mut self.flash.ops[op];
             if (earlier.seq, usize::from(earlier.die.0)) == (seq, die) && earlier.sense.attempt < sense.attempt {
                 earlier.sense.fate = Fate::Cancelled;
             }
         }
         let reset = if sense.speculated { self.cancel_speculation(id) } else { Span::ZERO };
-        let held = self.dies[die].reserved;
+        let held = self.flash.dies[die].reserved;
         if held.planes >> plane & 1 == 0 || held.by[plane] != seq {
             return;
         }
         // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
         // ranks better has the array, or another die the chip.
         let last = held.planes == 1 << plane;
-        let state = &self.dies[die];
-        let taken = state.active.is_some() || self.chip_taken(die);
+        let state = &self.flash.dies[die];
+        let taken = state.active.is_some() || self.view().chip_taken(die);
         let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
         let set = if last && held.shorter != 0 && !busy { self.set_timing(die, 0) } else { Span::ZERO };
         if reset + set == Span::ZERO || busy {
             return self.release_plane(die, plane);
         }
-        let state = &mut self.dies[die];
+        let state = &mut self.flash.dies[die];
         state.sensing |= 1 << plane;
         state.page_op[plane] = None;
-        state.sensed_at[plane] = self.now + reset + set;
-        let now = self.now;
+        state.sensed_at[plane] = self.core.now + reset + set;
+        let now = self.core.now;
         self.die_enters(die, crate::observe::stats::die::READ, None);
         self.take_chip(die);
         let end = now + reset + set;
-        self.probe.reset(now, end, DieId(die as u16));
+        self.core.probe.reset(now, end, DieId(die as u16));
         if P::EXPLAINS {
             let (die, plane) = (DieId(die as u16), plane as u8);
-            self.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
+            self.core.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
         }
     }
 
     /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
-    fn cancel_speculation(&mut self, id: OpId) -> Span {
-        let PageOp { die, plane, seq, .. } = self.ops[id];
+    pub(super) fn cancel_speculation(&mut self, id: OpId) -> Span {
+        let PageOp { die, plane, seq, .. } = self.flash.ops[id];
         let (place, bit) = (usize::from(plane), 1u8 << plane);
-        let queue = Self::read_queue(&self.ops[id]);
+        let queue = Self::read_queue(&self.flash.ops[id]);
         let of_read = |op: &PageOp| op.seq == seq && op.die == die;
         let mut wasted = Span::ZERO;
-        let state = &mut self.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[usize::from(die.0)];
         let channel = usize::from(state.channel);
-        if let Some(waiting) = state.queues[queue].remove(&mut self.ops, seq) {
-            self.ops.release(waiting);
+        if let Some(waiting) = state.queues[queue].remove(&mut self.flash.ops, seq) {
+            self.flash.ops.release(waiting);
             if state.queues[queue].is_empty() {
                 state.ready &= !(1 << queue);
             }
@@ -467,75 +482,56 @@ impl<P: Probe> Device<P> {
         let mut reset = Span::ZERO;
         // The page register's operation: one that is being sensed, or that waits for the cache register.
         let in_register = (state.sensing | state.page_full & state.cache_full) & bit != 0;
-        let following = state.page_op[place].filter(|op| in_register && of_read(&self.ops[*op]));
+        let following = state.page_op[place].filter(|op| in_register && of_read(&self.flash.ops[*op]));
         if state.sensing & bit != 0
             && let Some(op) = following
         {
-            self.counters.speculative_senses += 1;
-            let took = Span(self.ops[op].sense.took.into());
+            self.core.counters.speculative_senses += 1;
+            let took = Span(self.flash.ops[op].sense.took.into());
             let ends = state.sensed_at[place];
-            let t_rst = self.plan.config.chip.t_rst;
-            if state.sensing == bit && self.now + t_rst < ends {
+            let t_rst = self.core.plan.config.chip.t_rst;
+            if state.sensing == bit && self.core.now + t_rst < ends {
                 reset = t_rst;
                 // It has run since its beginning, or is about to begin.
-                wasted += Span((self.now.0 + took.0).saturating_sub(ends.0)) + t_rst;
-                self.ops.release(op);
+                wasted += Span((self.core.now.0 + took.0).saturating_sub(ends.0)) + t_rst;
+                self.flash.ops.release(op);
                 state.page_op[place] = None;
             } else {
                 wasted += took;
-                self.ops[op].sense.fate = Fate::Cancelled;
+                self.flash.ops[op].sense.fate = Fate::Cancelled;
             }
         } else if let Some(op) = following {
-            self.counters.speculative_senses += 1;
-            wasted += Span(self.ops[op].sense.took.into());
-            self.ops.release(op);
+            self.core.counters.speculative_senses += 1;
+            wasted += Span(self.flash.ops[op].sense.took.into());
+            self.flash.ops.release(op);
             state.page_full &= !bit;
         }
-        let mut out = std::mem::replace(&mut self.channels[channel].out, Queue::EMPTY);
+        let mut out = std::mem::replace(&mut self.flash.channels[channel].out, Queue::EMPTY);
         let mut gone = 0;
-        out.take(&mut self.ops, of_read, |ops, op| {
+        out.take(&mut self.flash.ops, of_read, |ops, op| {
             gone += 1;
             wasted += Span(ops[op].sense.took.into());
             ops.release(op);
         });
-        self.channels[channel].out = out;
-        self.counters.speculative_senses += u64::from(gone > 0);
+        self.flash.channels[channel].out = out;
+        self.core.counters.speculative_senses += u64::from(gone > 0);
         if gone > 0 {
             self.register_freed(die, plane);
         }
         let mut void = |ops: &mut Ops, op: OpId| {
             if op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Cancelled {
                 ops[op].sense.fate = Fate::Cancelled;
-                self.counters.speculative_senses += 1;
+                self.core.counters.speculative_senses += 1;
                 wasted += Span(ops[op].sense.took.into());
             }
         };
-        if let Some(leaving) = self.channels[channel].leaving() {
-            void(&mut self.ops, leaving);
+        if let Some(leaving) = self.flash.channels[channel].leaving() {
+            void(&mut self.flash.ops, leaving);
         }
-        for op in self.channels[channel].ecc.pages() {
-            void(&mut self.ops, op);
+        for op in self.flash.channels[channel].ecc.pages() {
+            void(&mut self.flash.ops, op);
         }
-        self.counters.speculative_ns += wasted.0;
+        self.core.counters.speculative_ns += wasted.0;
         reset
-    }
-
-    /// The oldest read of a plane that has been begun and may have to sense its page again.
-    pub(super) fn oldest_read_in_progress(&self, die: usize, plane: usize) -> u64 {
-        let reads_in_progress = self.dies[die].reads_in_progress.iter().filter(|(_, on)| usize::from(*on) == plane);
-        reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
-    }
-
-    /// The planes of a die that are held, where nothing could ever end it.
-    pub(super) fn reserved_for_ever(&self, die: usize) -> bool {
-        self.dies[die].reserved.planes != 0 && self.idle()
-    }
-
-    /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
-    pub(super) fn exclusive(&self, die: usize, ready: u64) -> u64 {
-        let state = &self.dies[die];
-        let held = state.reserved.planes;
-        let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
-        ready & INTERNAL | if held == 0 { 0 } else { self.retries(die) & reads_in_progress }
     }
 }

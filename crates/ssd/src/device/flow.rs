@@ -1,0 +1,226 @@
+//! The life of a read, a write and a relocation: what follows when something below the FTL has happened.
+//!
+//! Each event changes its own resource first; what depends on it follows in a fixed order: the owner of what has ended, waiting
+//! writes, the dies that may do more, their buses.
+
+use nand::DieId;
+use schemes::Class;
+use units::{Lpn, Ppn};
+
+use super::Device;
+use crate::arena::OpId;
+use crate::flash::op::{Owner, PageOp};
+use crate::flash::{Ended, FlashAt, FlashView, Grant, Started, planes, write_class_of};
+use crate::observe::probe::{Event, Probe};
+
+impl<P: Probe> Device<P> {
+    /// The flash as it stands now.
+    #[inline]
+    pub(super) fn flash(&mut self) -> FlashAt<'_, P> {
+        FlashAt { flash: &mut self.flash, core: &mut self.core, ftl: &mut self.ftl, relocator: &self.relocator }
+    }
+
+    /// What is decided from.
+    #[inline]
+    pub(super) fn view(&self) -> FlashView<'_> {
+        let read_only = self.core.life.read_only.is_some();
+        FlashView { flash: &self.flash, plan: &self.core.plan, ftl: &self.ftl, read_only }
+    }
+
+    /// Queues a page to be sensed.
+    #[inline]
+    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
+        if P::EXPLAINS
+            && let Owner::Host(command) = owner
+        {
+            let (request, part) = (self.host.commands[command].id, self.flash.next_number());
+            self.core.probe.explain(self.core.now, Event::Reads { request, part });
+        }
+        self.flash().queue_read(class, owner, lpn, ppn, bytes);
+    }
+
+    /// Something in the array of a die has ended, or the die has been idle for long.
+    pub(super) fn on_die(&mut self, die: usize) {
+        if let Some(ended) = self.flash().array_event(die) {
+            match ended {
+                Ended::Program { first, planes } => self.program_ended(die, first, planes),
+                Ended::Erase(first) => self.erase_ended(first),
+                Ended::EraseOpened { write_class, planes } => self.opened_erased(die, write_class, planes),
+            }
+            self.flash().start_loaded(die);
+        }
+        self.flash().senses_ended(die);
+        if self.flash().idle_elapsed(die) {
+            self.collect_in_background(DieId(die as u16));
+        }
+        self.flash().mark_dirty(DieId(die as u16));
+        self.dispatch_pools();
+        self.fetch_writes();
+        self.run_scheduler();
+    }
+
+    /// The bus of a channel is free again, or a page has left a die.
+    pub(super) fn on_bus(&mut self, channel: usize) {
+        self.flash().bus_event(channel);
+        self.arbitrate(channel);
+        // A program that has just started makes its die take further pages from the pool.
+        self.run_scheduler();
+    }
+
+    /// A page is decoded.
+    pub(super) fn on_decoded(&mut self, channel: usize) {
+        if let Some((op, corrected)) = self.flash().decoded(channel) {
+            self.read_ended(op, corrected);
+        }
+        // It may have been the last thing under way that waiting writes could hope for.
+        self.fetch_writes();
+        // A completed page may have given its die a program: dies say what they want before the bus is granted.
+        self.run_scheduler();
+        if self.flash.waits_for_bus(channel) {
+            self.arbitrate(channel);
+            self.run_scheduler();
+        }
+    }
+
+    /// Brings every die up to date that may do more, then grants their buses.
+    pub(super) fn run_scheduler(&mut self) {
+        let mut from = 0;
+        while from < self.flash.dirty_dies() {
+            let to = self.flash().reschedule_dirty(from);
+            for index in from..to {
+                self.arbitrate(self.flash.dirty_channel(index));
+            }
+            from = to;
+        }
+        self.flash.all_clean();
+    }
+
+    /// Grants the bus of a channel for as long as it is free and somebody can use it.
+    pub(super) fn arbitrate(&mut self, channel: usize) {
+        while let Some(grant) = self.flash().next_grant(channel) {
+            match grant {
+                Grant::Command(die) => self.start_command(die),
+                Grant::Program(die) => self.start_program(die),
+            }
+        }
+    }
+
+    /// Starts the read or erase that a die picks.
+    fn start_command(&mut self, die: usize) {
+        match self.flash().start_command(die) {
+            Started::Sense { of_host: true } => self.host_was_next(die),
+            Started::Sense { .. } | Started::Erase => {}
+            Started::OpensBlocks { lead } => {
+                let set = self.view().plane_group(die, lead, true);
+                self.make_room(die, set, write_class_of(lead));
+                self.flash().start_erase_opened(die, write_class_of(lead), set);
+            }
+        }
+        self.flash().has_started(die);
+    }
+
+    /// Starts to move the data of the program that a die picks.
+    fn start_program(&mut self, die: usize) {
+        let Some(lead) = self.view().program_lead(die) else { return self.flash().send_again(die) };
+        let set = self.view().plane_group(die, lead, false);
+        self.make_room(die, set, write_class_of(lead));
+        let (first, of_host) = self.flash().load_program(die, lead, set);
+        self.pages_leave_buffer(first);
+        self.flash().has_started(die);
+        if of_host {
+            self.host_was_next(die);
+        }
+        self.dispatch_pools();
+    }
+
+    /// Opens blocks where the stream's present ones are full.
+    fn make_room(&mut self, die: usize, set: u8, write_class: usize) {
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
+        for place in planes(set) {
+            let (die, place) = (DieId(die as u16), place as u8);
+            let plane = self.core.plan.layout.plane(die, place);
+            if self.ftl.blocks.make_room(plane, stream) {
+                // Other streams that could have opened that block may have to wait now.
+                self.flash().update_plane_eligibility(die, place);
+                self.collect(plane);
+            }
+        }
+    }
+
+    /// The pages of a program have been given their places on flash.
+    fn pages_leave_buffer(&mut self, first: OpId) {
+        let mut next = Some(first);
+        while let Some(op) = next {
+            next = self.flash.ops[op].next;
+            self.prefetch_program_end(op);
+            let PageOp { owner, ppn, .. } = self.flash.ops[op];
+            if let Owner::Slot(slot) = owner {
+                let plane = self.core.plan.layout.plane_of(ppn);
+                self.relocator.planes[plane.0 as usize].host_pages += 1;
+                self.settle(slot);
+            }
+        }
+    }
+
+    fn program_ended(&mut self, die: usize, first: OpId, set: u8) {
+        let failed = self.flash().failed_programs(set);
+        let mut next = Some(first);
+        while let Some(op) = next {
+            next = self.flash.ops[op].next;
+            if failed >> self.flash.ops[op].plane & 1 != 0 {
+                self.program_failed(op);
+                continue;
+            }
+            match self.flash.ops[op].owner {
+                Owner::Slot(slot) => self.programmed(op, slot),
+                Owner::Relocation(source) => self.moved(op, source),
+                Owner::MapRewrite(page) => self.map_rewritten(op, page),
+                Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase => {
+                    unreachable!("Invariant: nothing else is programmed")
+                }
+            }
+        }
+        for plane in planes(set) {
+            self.collect(self.core.plan.layout.plane(DieId(die as u16), plane as u8));
+        }
+    }
+
+    fn erase_ended(&mut self, first: OpId) {
+        let mut next = Some(first);
+        while let Some(op) = next {
+            let ppn = self.flash.ops[op].ppn;
+            next = self.flash.ops[op].next;
+            self.flash.ops.release(op);
+            self.block_erased(ppn);
+        }
+    }
+
+    fn opened_erased(&mut self, die: usize, write_class: usize, set: u8) {
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
+        for plane in planes(set) {
+            self.open_block_erased(self.core.plan.layout.plane(DieId(die as u16), plane as u8), stream);
+        }
+    }
+
+    /// A page's data is in the controller, or is known to be lost.
+    fn read_ended(&mut self, id: OpId, corrected: bool) {
+        let PageOp { owner, ppn, .. } = self.flash.ops[id];
+        self.core.counters.pages_read += 1;
+        let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
+        self.core.counters.cold_reads += u64::from(cold);
+        self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
+        self.core.counters.read_pec += u64::from(conditions.pec.0);
+        self.count_read(ppn, owner);
+        match owner {
+            Owner::Host(command) => self.send_part(id, command, corrected),
+            Owner::Slot(slot) => {
+                self.flash.ops.release(id);
+                self.filled(slot);
+            }
+            Owner::Relocation(source) => self.relocation_read(id, source),
+            Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
+            Owner::MapRewrite(_) => self.rewrite_map(id),
+            Owner::Erase => unreachable!("Invariant: erases read nothing"),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Erases: of blocks that were reclaimed or that a stream opens, on all planes of a die that go together. Where the chip says
+//! how each block is erased (`erase.pulse`), planes go on with the next pulse together: each lasts until the longest has ended.
+
+use nand::{Address, DieId, PlaneId, PlanePrograms};
+
+use super::FlashAt;
+use super::die::{Active, ERASE_ROW, PLANES, planes};
+use super::suspend::Work;
+use crate::observe::probe::Probe;
+use crate::observe::stats::{channel, die};
+use crate::phases::Phases;
+
+impl<P: Probe> FlashAt<'_, P> {
+    /// Erases blocks that were reclaimed.
+    pub fn start_erase(&mut self, die: usize, lead: usize) {
+        let mut ops = None;
+        let mut set = 0;
+        let row = ERASE_ROW * PLANES;
+        for plane in 0..self.core.plan.layout.planes_per_die as usize {
+            let queue = row + plane;
+            let along = self.core.plan.config.chip.plane_programs == PlanePrograms::Lockstep
+                && self.flash.dies[die].ready >> queue & 1 != 0
+                && self.view().may_erase(die, queue);
+            if queue == lead || along {
+                let op = self.flash.dies[die].queues[queue]
+                    .pop(&mut self.flash.ops)
+                    .expect("Invariant: ready queues are not empty");
+                if self.flash.dies[die].queues[queue].is_empty() {
+                    self.flash.dies[die].ready &= !(1 << queue);
+                }
+                self.flash.ops[op].next = ops;
+                ops = Some(op);
+                set |= 1 << plane;
+            }
+        }
+        self.run_erase(die, Active::Erase(ops.expect("Invariant: a command has a block to erase")), set);
+    }
+
+    pub(super) fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
+        let channel = usize::from(self.flash.dies[die].channel);
+        let start =
+            self.occupy(channel, self.core.plan.config.bus.t_command * u64::from(set.count_ones()), channel::COMMAND);
+        let phases = self.erase_phases(die, erase);
+        let end = start + phases.as_ref().map_or(self.core.plan.timings.erase, Phases::total);
+        let state = &mut self.flash.dies[die];
+        state.phases = phases;
+        state.active = Some((erase, end));
+        state.work = Work { began: start, runs_from: start, ..Work::default() };
+        self.die_enters(die, die::ERASE, None);
+        self.core.probe.erase(start, end, DieId(die as u16), set);
+        self.tell_phases(die);
+    }
+
+    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own.
+    pub(super) fn erase_phases(&mut self, die: usize, erase: Active) -> Option<Phases> {
+        let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
+        let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
+        let mut all: Option<Phases> = None;
+        let mut blocks = [(0, 0); PLANES];
+        let mut count = 0;
+        match erase {
+            Active::Erase(first) => {
+                let mut next = Some(first);
+                while let Some(op) = next {
+                    let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn);
+                    (blocks[count], next, count) = ((plane.0, block), self.flash.ops[op].next, count + 1);
+                }
+            }
+            Active::EraseOpened(write_class, set) => {
+                let stream = usize::from(self.core.plan.space.stream[write_class]);
+                for plane in planes(set) {
+                    let plane = self.core.plan.layout.plane(DieId(die as u16), plane as u8);
+                    (blocks[count], count) = ((plane.0, self.ftl.blocks.open_block(plane, stream)), count + 1);
+                }
+            }
+            Active::Program(_) => {}
+        }
+        for (plane, block) in &blocks[..count] {
+            let erase = self.ftl.erase(PlaneId(*plane), *block, &self.core.plan)?;
+            let counters = &mut self.core.counters;
+            counters.pulsed_erases += 1;
+            counters.erase_loops += u64::from(erase.loops);
+            counters.erases_exhausted += u64::from(erase.exhausted);
+            counters.erases_mispredicted += u64::from(erase.mispredicted);
+            counters.erases_incomplete += u64::from(!erase.exhausted && erase.left > 0.0);
+            let pulses = erase.pulses.iter().map(|pulse| t_grain * u64::from(pulse.grains));
+            let phases = Phases::each(pulses, t_verify);
+            counters.erase_ns += phases.total().0;
+            match &mut all {
+                Some(joined) => joined.join(&phases),
+                None => all = Some(phases),
+            }
+        }
+        all
+    }
+
+    /// Erases the blocks that a write class has opened on a set of planes.
+    pub fn start_erase_opened(&mut self, die: usize, write_class: usize, set: u8) {
+        self.run_erase(die, Active::EraseOpened(write_class, set), set);
+    }
+}

@@ -1,0 +1,168 @@
+//! Lines cut into columns by commas or blanks, each column with a declared meaning and unit.
+
+use super::columns::{decimal, request, whole};
+use super::line::{Fault, LineReader, Separator, Why};
+use super::unit::{SizeUnit, TimeUnit};
+use crate::request::{Op, Request};
+
+/// What the words of an operation column mean. Capitals do not matter.
+#[derive(Clone, Copy)]
+pub(super) enum OpWords {
+    /// The words of reads and of writes.
+    Words(&'static [(&'static str, Op)]),
+    /// Whole numbers whose lowest bit is set for writes.
+    LowBit,
+}
+
+/// A column's meaning.
+#[derive(Clone, Copy)]
+pub(super) enum ColumnMeaning {
+    Time(TimeUnit),
+    Offset(SizeUnit),
+    Size(SizeUnit),
+    Op(OpWords),
+    /// A volume or device number.
+    Device,
+    /// Anything.
+    Other,
+}
+
+/// A format's columns.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    pub separator: Separator,
+    pub holds: &'static [ColumnMeaning],
+    /// Further columns may follow.
+    pub open_ended: bool,
+    /// Lines that begin with this word, in any case, only describe.
+    pub header: Option<&'static str>,
+}
+
+/// Bytes in the units of the offset and size columns.
+pub(crate) struct Scales {
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+impl Layout {
+    /// Bytes in the units of offsets and sizes.
+    pub(super) fn scales(&self) -> Scales {
+        let mut scales = Scales { offset: 1, size: 1 };
+        for holds in self.holds {
+            match holds {
+                ColumnMeaning::Offset(unit) => scales.offset = unit.bytes(),
+                ColumnMeaning::Size(unit) => scales.size = unit.bytes(),
+                _ => {}
+            }
+        }
+        scales
+    }
+}
+
+/// The reader of a layout.
+pub(super) fn reader(layout: &Layout) -> Box<dyn LineReader> {
+    Box::new(Delimited(*layout))
+}
+
+struct Delimited(Layout);
+
+impl LineReader for Delimited {
+    #[inline]
+    fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
+        let layout = &self.0;
+        if let Some(word) = layout.header
+            && line.len() >= word.len()
+            && line[..word.len()].eq_ignore_ascii_case(word.as_bytes())
+        {
+            return Ok(None);
+        }
+        let (mut time, mut offset, mut bytes, mut device, mut op) = (0, (0, 0), (0, 0), 0, Op::Read);
+        let mut rest = Some(line);
+        for (column, holds) in layout.holds.iter().enumerate() {
+            let Some(text) = next(&mut rest, layout.separator) else {
+                return Err(Fault { column, why: Why::Missing });
+            };
+            match holds {
+                ColumnMeaning::Time(unit) => {
+                    time = all(text, column, |text, at| decimal(text, at, unit.decimals(), column))?
+                }
+                ColumnMeaning::Offset(unit) => offset = (scaled(text, *unit, column)?, column),
+                ColumnMeaning::Size(unit) => bytes = (scaled(text, *unit, column)?, column),
+                ColumnMeaning::Device => device = all(text, column, |text, at| whole(text, at, column))?,
+                ColumnMeaning::Op(words) => op = words.op(text).ok_or(Fault { column, why: Why::Malformed })?,
+                ColumnMeaning::Other => {}
+            }
+        }
+        if !layout.open_ended && next(&mut rest, layout.separator).is_some() {
+            return Err(Fault { column: layout.holds.len(), why: Why::Extra });
+        }
+        request(time, offset, bytes, op, device)
+    }
+}
+
+impl OpWords {
+    /// Read and write as words and as letters.
+    pub(super) const LETTERS: OpWords =
+        OpWords::Words(&[("R", Op::Read), ("W", Op::Write), ("Read", Op::Read), ("Write", Op::Write)]);
+
+    fn op(self, text: &[u8]) -> Option<Op> {
+        match self {
+            OpWords::Words(words) => {
+                words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes())).map(|(_, op)| *op)
+            }
+            OpWords::LowBit => {
+                let mut at = 0;
+                let code = whole(text, &mut at, 0).ok().filter(|_| at == text.len())?;
+                Some(if code % 2 == 1 { Op::Write } else { Op::Read })
+            }
+        }
+    }
+}
+
+/// The next column's text, without blanks around it; nothing at the end of the line.
+#[inline]
+fn next<'a>(rest: &mut Option<&'a [u8]>, separator: Separator) -> Option<&'a [u8]> {
+    match separator {
+        Separator::Comma => {
+            let line = (*rest)?;
+            match memchr::memchr(b',', line) {
+                Some(comma) => {
+                    *rest = Some(&line[comma + 1..]);
+                    Some(line[..comma].trim_ascii())
+                }
+                None => {
+                    *rest = None;
+                    Some(line.trim_ascii())
+                }
+            }
+        }
+        Separator::Blanks => {
+            let line = (*rest)?.trim_ascii_start();
+            if line.is_empty() {
+                return None;
+            }
+            let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+            *rest = Some(&line[end..]);
+            Some(&line[..end])
+        }
+        Separator::Record(_) => None,
+    }
+}
+
+/// What a reader makes of a whole column: nothing may follow it.
+#[inline]
+fn all(text: &[u8], column: usize, read: impl Fn(&[u8], &mut usize) -> Result<u64, Fault>) -> Result<u64, Fault> {
+    let mut at = 0;
+    let value = read(text, &mut at).map_err(|fault| match fault.why {
+        // The column is there: what is missing is a number in it.
+        Why::Missing => Fault { column, why: Why::Malformed },
+        _ => fault,
+    })?;
+    if at == text.len() { Ok(value) } else { Err(Fault { column, why: Why::Malformed }) }
+}
+
+#[inline]
+fn scaled(text: &[u8], unit: SizeUnit, column: usize) -> Result<u64, Fault> {
+    let value = all(text, column, |text, at| whole(text, at, column))?;
+    value.checked_mul(unit.bytes()).ok_or(Fault { column, why: Why::Overflow })
+}

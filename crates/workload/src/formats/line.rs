@@ -1,0 +1,48 @@
+//! What every format's reader has in common: the reader of a line, and why a line is refused.
+
+use crate::request::Request;
+
+/// The reader of one format.
+pub(crate) trait LineReader: Send {
+    /// The request on a line, with its time as the trace counts it; nothing for a line that is no request.
+    fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault>;
+}
+
+/// Why a line is refused. Small: the message is composed only when it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) column: usize,
+    pub(crate) why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Not what the column holds.
+    Malformed,
+    /// The line ends before this column.
+    Missing,
+    /// The line goes on behind its last column.
+    Extra,
+    /// The number does not fit 64 bits, in ns or bytes.
+    Overflow,
+    /// A request of no bytes.
+    Zero,
+    /// A request larger than any host sends.
+    TooLarge,
+    /// Offset and size together do not fit 64 bits.
+    PastEnd,
+}
+
+/// White space only, or the end-of-file character that old programs leave at the end.
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    matches!(line.trim_ascii(), b"" | b"\x1a")
+}
+
+/// What parts the columns of a line.
+#[derive(Clone, Copy)]
+pub(super) enum Separator {
+    Comma,
+    Blanks,
+    /// No text: records of so many bytes.
+    Record(usize),
+}

@@ -1,0 +1,186 @@
+//! The requests of one job.
+
+use units::{Bytes, Stream, Time};
+
+use super::arrivals::Clock;
+use super::chain::Chain;
+use super::distribution::SlotSampler;
+use super::options::{Generator, Rw};
+use super::phases::Phases;
+use super::sizes::SizeOf;
+use crate::request::{Op, Request};
+
+/// A part of the addresses, and which of it are accessed.
+struct AddressRange {
+    /// First byte.
+    start: u64,
+    length: u64,
+    slots: SlotSampler,
+}
+
+impl AddressRange {
+    fn new(start: u64, length: u64, generator: &Generator, scatter: Stream) -> AddressRange {
+        let least = generator.bs.bounds(generator.align).0.0;
+        let count = length.saturating_sub(least) / generator.align.0 + 1;
+        AddressRange { start, length, slots: SlotSampler::new(&generator.random_distribution, count, scatter) }
+    }
+
+    /// Where draw number `counter` of `bytes` begins. Larger requests than the smallest are moved to fit.
+    #[inline]
+    fn draw(&self, stream: Stream, counter: u64, align: u64, bytes: u64) -> u64 {
+        let offset = self.slots.draw(stream, counter) * align;
+        if offset + bytes <= self.length {
+            return self.start + offset;
+        }
+        self.start + (self.length - bytes) / align * align
+    }
+}
+
+/// Where the requests go.
+enum Addresses {
+    /// One part for reads and writes.
+    Random(AddressRange),
+    /// A written part and one that is only read; the share of reads that go there.
+    Cold(AddressRange, AddressRange, f64),
+    /// In sequence: the range and where the next request begins in it.
+    Sequential(u64, u64, u64),
+}
+
+/// The requests of one job.
+pub(super) struct Job {
+    pub(super) requests: u64,
+    pub(super) next: u64,
+    op: Op,
+    /// Share of reads; below 0 where `op` says it all.
+    reads: f64,
+    writes: u64,
+    targets: Addresses,
+    align: u64,
+    size: SizeOf,
+    pub(super) first_queue: u16,
+    queues: u16,
+    /// The queue of the next request.
+    queue: u16,
+    clock: Clock,
+    arrivals: Stream,
+    addresses: Stream,
+    kinds: Stream,
+    sizes: Stream,
+    temperatures: Stream,
+    history: Stream,
+    /// Requests by phases, instead of all that.
+    chain: Option<Box<Chain>>,
+}
+
+impl Job {
+    /// Copy number `copy` of a job. Invariant: the generator has been checked.
+    pub(super) fn new(
+        generator: &Generator,
+        phases: Option<&Phases>,
+        capacity: Bytes,
+        copy: u16,
+        first_queue: u16,
+        stream: impl Fn(&str) -> Stream,
+    ) -> Job {
+        let range = generator.range(capacity);
+        let start = generator.offset.0 + u64::from(copy) * range.0;
+        let targets = match generator.cold_read_ratio {
+            _ if generator.rw.is_sequential() || phases.is_some() => Addresses::Sequential(start, range.0, 0),
+            None => Addresses::Random(AddressRange::new(start, range.0, generator, stream("scatter"))),
+            Some(cold) => {
+                let written = generator.written_bytes(range).0;
+                Addresses::Cold(
+                    AddressRange::new(start, written, generator, stream("scatter")),
+                    AddressRange::new(start + written, range.0 - written, generator, stream("scatter").entity(1)),
+                    cold.0,
+                )
+            }
+        };
+        let (op, reads) = match generator.rw {
+            Rw::Trim | Rw::RandTrim => (Op::Trim, -1.0),
+            _ => (Op::Write, generator.reads()),
+        };
+        Job {
+            requests: generator.requests,
+            next: 0,
+            op,
+            reads,
+            writes: 0,
+            targets,
+            align: generator.align.0,
+            size: SizeOf::new(&generator.bs, generator.align),
+            first_queue,
+            queues: generator.queues,
+            queue: 0,
+            clock: Clock::new(generator.rate_iops, generator.arrivals),
+            chain: phases.map(|phases| Box::new(Chain::new(phases, generator, &stream))),
+            arrivals: stream("arrivals"),
+            addresses: stream("addresses"),
+            kinds: stream("kinds"),
+            sizes: stream("sizes"),
+            temperatures: stream("temperatures"),
+            history: stream("history"),
+        }
+    }
+
+    /// When the next request arrives, if there is one.
+    #[inline]
+    pub(super) fn next_time(&self) -> Option<Time> {
+        (self.next < self.requests).then_some(Time(self.clock.now))
+    }
+
+    /// The next request. Invariant: there is one.
+    #[inline]
+    pub(super) fn request(&mut self) -> Request {
+        let i = self.next;
+        if self.chain.is_some() {
+            return self.chained(i);
+        }
+        let op = if self.reads >= 0.0 && self.kinds.uniform(i) < self.reads { Op::Read } else { self.op };
+        let bytes = self.size.draw(self.sizes, i);
+        let offset = self.offset(i, op, bytes);
+        let queue = self.queue;
+        self.queue = if queue + 1 == self.queues { 0 } else { queue + 1 };
+        let time = Time(self.clock.now);
+        // The first request is at time 0; the gap before request i is draw i.
+        self.next = i + 1;
+        self.clock.advance(self.arrivals, i + 1);
+        Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue: self.first_queue.wrapping_add(queue) }
+    }
+
+    /// Request number `i` of a chain of phases. Invariant: there is one.
+    fn chained(&mut self, i: u64) -> Request {
+        let Some(chain) = &mut self.chain else { unreachable!("Invariant: the caller has seen it") };
+        let (op, offset, bytes) = chain.request(i);
+        let queue = self.queue;
+        self.queue = if queue + 1 == self.queues { 0 } else { queue + 1 };
+        let time = Time(self.clock.now);
+        self.next = i + 1;
+        self.clock.pass(chain.step(i + 1));
+        Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue: self.first_queue.wrapping_add(queue) }
+    }
+
+    #[inline]
+    fn offset(&mut self, i: u64, op: Op, bytes: u64) -> u64 {
+        match &mut self.targets {
+            Addresses::Random(part) => part.draw(self.addresses, i, self.align, bytes),
+            Addresses::Sequential(start, length, next) => {
+                let at = if *next + bytes <= *length { *next } else { 0 };
+                *next = (at + bytes).next_multiple_of(self.align);
+                *start + at
+            }
+            Addresses::Cold(written, read, cold) => match op {
+                // The address of write number w is draw w, so that a read can go where one before it went.
+                Op::Read if self.temperatures.uniform(i) >= *cold => {
+                    let write = if self.writes == 0 { 0 } else { self.history.below(i, self.writes) };
+                    written.draw(self.addresses, write, self.align, bytes)
+                }
+                Op::Read => read.draw(self.addresses.entity(1), i, self.align, bytes),
+                _ => {
+                    self.writes += 1;
+                    written.draw(self.addresses, self.writes - 1, self.align, bytes)
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The options of one job, in fio's words, and what of them cannot be met.
+
+use units::{Bytes, ConfigError, Fraction, Span};
+
+use super::arrivals::Arrivals;
+use super::distribution::Distribution;
+use super::sizes::Sizes;
+use crate::request::LARGEST_REQUEST;
+
+units::section! {
+    /// The requests of a generator. What stands in [workload] holds for every job; [job.NAME] sections hold what differs.
+    pub struct Generator in "workload" {
+        /// How many requests.
+        requests: u64 = 200_000,
+        /// What is done: reads, writes, trims, or reads and writes mixed (rw, randrw), in sequence or at random.
+        rw: Rw = Rw::RandRw,
+        /// Share of reads among the requests of rw and randrw; the others are writes.
+        read_ratio: Fraction = Fraction(0.7),
+        /// Share of the reads that go to data which the workload never writes; "none" lets reads and writes go to the same addresses.
+        cold_read_ratio: Option<Fraction> = None,
+        /// With a cold-read ratio: the share of the footprint, from its start, that is written.
+        written: Fraction = Fraction(0.5),
+        /// How random accesses are distributed over the footprint; uniform ("random") as in fio if nothing is said.
+        random_distribution: Distribution = Distribution::Random,
+        /// Size of requests.
+        bs: Sizes = Sizes::Fixed(Bytes::from_kib(16)),
+        /// Requests start at multiples of this; "1B" gives requests that are unaligned to everything.
+        align: Bytes = Bytes::from_kib(4),
+        /// Where on the device the addresses begin.
+        offset: Bytes = Bytes(0),
+        /// The requests stay within this much behind the offset; "none" is the rest of the device.
+        footprint: Option<Bytes> = None,
+        /// Mean arrivals a second; "none" puts all at time 0, which suits a closed loop only.
+        rate_iops: Option<f64> = Some(40_000.0),
+        /// How arrivals are spaced at that rate.
+        arrivals: Arrivals = Arrivals::Poisson,
+        /// At most so many requests are under way: a further one waits until another completes; "none" has no bound.
+        iodepth: Option<u32> = None,
+        /// With an iodepth: the time between a completion and the request that takes its place.
+        thinktime: Span = Span(0),
+        /// Submission queues, to which requests are dealt in turn.
+        queues: u16 = 1,
+        /// So many copies, each with queues, addresses (one behind the other) and random numbers of its own.
+        numjobs: u16 = 1,
+    }
+}
+
+units::choices! {
+    /// What is done, in fio's words.
+    pub enum Rw {
+        /// Reads of one address after another, again from the start at the end of the footprint.
+        Read = "read",
+        /// Writes, likewise.
+        Write = "write",
+        /// Reads and writes in one sequence.
+        Rw = "rw",
+        /// Trims of one address after another.
+        Trim = "trim",
+        /// Reads at random addresses.
+        RandRead = "randread",
+        /// Writes at random addresses.
+        RandWrite = "randwrite",
+        /// Reads and writes at random addresses.
+        RandRw = "randrw",
+        /// Trims of random addresses.
+        RandTrim = "randtrim",
+    }
+}
+
+impl Rw {
+    pub(super) fn is_sequential(self) -> bool {
+        matches!(self, Rw::Read | Rw::Write | Rw::Rw | Rw::Trim)
+    }
+}
+
+impl Generator {
+    /// Share of reads.
+    pub(super) fn reads(&self) -> f64 {
+        match self.rw {
+            Rw::Read | Rw::RandRead => 1.0,
+            Rw::Write | Rw::RandWrite | Rw::Trim | Rw::RandTrim => 0.0,
+            Rw::Rw | Rw::RandRw => self.read_ratio.0,
+        }
+    }
+
+    /// The bytes that one copy of this job covers on a device of `capacity`.
+    pub(super) fn range(&self, capacity: Bytes) -> Bytes {
+        let rest = capacity.0.saturating_sub(self.offset.0) / u64::from(self.numjobs.max(1));
+        self.footprint.unwrap_or(Bytes(if self.numjobs > 1 { rest / self.align.0.max(1) * self.align.0 } else { rest }))
+    }
+
+    /// Which parameter of the job whose keys stand in `section` cannot be met.
+    pub(super) fn check(&self, capacity: Bytes, section: &str) -> Result<(), ConfigError> {
+        let refuse = |wrong: bool, key: &str, problem: String, remedy: &str| {
+            refuse(wrong, format!("{section}.{key}"), problem, remedy)
+        };
+        let range = self.range(capacity);
+        refuse(self.requests == 0, "requests", "makes no requests".into(), "ask for at least 1")?;
+        let share = |key, share: f64| {
+            refuse(!(0.0..=1.0).contains(&share), key, format!("{share} is not a share"), "choose from 0 to 1")
+        };
+        share("read_ratio", self.read_ratio.0)?;
+        share("cold_read_ratio", self.cold_read_ratio.map_or(0.0, |cold| cold.0))?;
+        refuse(
+            self.align.0 == 0 || self.align > LARGEST_REQUEST,
+            "align",
+            format!("{} is no alignment", self.align),
+            "choose from 1B to 1GiB; \"1B\" lets requests start at any byte",
+        )?;
+        if let Some((problem, remedy)) = self.bs.refusal(self.align) {
+            refuse(true, "bs", problem, remedy)?;
+        }
+        refuse(self.numjobs == 0, "numjobs", "is no job".into(), "choose at least 1")?;
+        let wanted = range.0.checked_mul(u64::from(self.numjobs)).and_then(|all| all.checked_add(self.offset.0));
+        refuse(
+            wanted.is_none_or(|wanted| wanted > capacity.0 || wanted > 1 << 63),
+            if self.footprint.is_some() { "footprint" } else { "offset" },
+            match (self.footprint, self.numjobs) {
+                (None, _) => format!("{} lies beyond the device's {capacity}", self.offset),
+                (Some(_), 1) if self.offset.0 == 0 => format!("{range} is more than the device's {capacity}"),
+                (Some(_), jobs) => {
+                    format!("{jobs} times {range} behind {} is more than the device's {capacity}", self.offset)
+                }
+            },
+            "choose a smaller footprint, or \"none\" for the whole device",
+        )?;
+        let most = self.bs.bounds(self.align).1;
+        refuse(
+            most > range,
+            "bs",
+            format!("{most} is more than the footprint of {range}"),
+            "choose smaller requests or a larger footprint",
+        )?;
+        self.check_cold(range, most, refuse)?;
+        self.check_rate(refuse)?;
+        refuse(
+            self.iodepth.is_some_and(|depth| depth == 0 || depth > 1 << 20),
+            "iodepth",
+            "cannot be kept".into(),
+            "choose from 1 to 1048576, or \"none\"",
+        )?;
+        refuse(
+            self.iodepth.is_none() && self.thinktime.0 > 0,
+            "thinktime",
+            "is the time behind a completion, and nothing waits for completions".into(),
+            "set iodepth too",
+        )?;
+        refuse(self.queues == 0, "queues", "has no queue for the requests".into(), "choose at least 1")
+    }
+
+    fn check_rate(
+        &self,
+        refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Some(rate) = self.rate_iops else { return Ok(()) };
+        refuse(
+            !(rate > 0.0 && rate <= 1e9),
+            "rate_iops",
+            format!("{rate} requests/s cannot be spaced"),
+            "choose above 0 and at most 1e9, or \"none\" for a closed loop",
+        )?;
+        let within = if let Arrivals::Batches(_, gap) = self.arrivals { gap.0 as f64 / 1e9 } else { 0.0 };
+        refuse(
+            within > 0.0 && within >= 1.0 / rate,
+            "arrivals",
+            format!("has batches with gaps of {within} s, and requests come every {} s on average", 1.0 / rate),
+            "make the gap within batches shorter than the mean one",
+        )?;
+        refuse(
+            self.requests as f64 / rate > LONGEST_RUN_S,
+            "rate_iops",
+            format!("{} requests at {rate}/s take more than ten years", self.requests),
+            "raise rate_iops or lower requests",
+        )
+    }
+
+    fn check_cold(
+        &self,
+        range: Bytes,
+        most: Bytes,
+        refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Some(cold) = self.cold_read_ratio else { return Ok(()) };
+        refuse(
+            self.rw.is_sequential(),
+            "cold_read_ratio",
+            format!("is set, and \"{}\" reads what it writes", self.rw.word()),
+            "set rw = \"randrw\", or cold_read_ratio = \"none\"",
+        )?;
+        refuse(
+            self.reads() == 1.0 && cold.0 < 1.0,
+            "cold_read_ratio",
+            "asks for reads of data that is written, and nothing is".into(),
+            "set it to 1 or \"none\", or lower read_ratio",
+        )?;
+        let written = self.written_bytes(range).0;
+        let needed = |share: f64, room: u64| share > 0.0 && room < most.0;
+        refuse(
+            needed(1.0 - self.reads(), written) || needed(self.reads() * cold.0, range.0 - written.min(range.0)),
+            "written",
+            format!("{} of {range} leaves one of its parts less than a request of {most}", self.written.0),
+            "choose between 0 and 1, with room for requests on both sides",
+        )
+    }
+
+    /// What is written of a range, under a cold-read ratio.
+    pub(super) fn written_bytes(&self, range: Bytes) -> Bytes {
+        Bytes((range.0 as f64 * self.written.0) as u64 / self.align.0 * self.align.0)
+    }
+}
+
+/// Ten years: even with the longest gaps that can be drawn, times stay far below 64 bits of ns.
+const LONGEST_RUN_S: f64 = 10.0 * 365.0 * 86_400.0;
+
+/// The error that `key` cannot be met, where something is wrong with it.
+pub(super) fn refuse(wrong: bool, key: String, problem: String, remedy: &str) -> Result<(), ConfigError> {
+    if !wrong {
+        return Ok(());
+    }
+    let (origin, remedy) = ("configuration".into(), remedy.to_owned());
+    Err(ConfigError { origin, line: None, key: Some(key), problem, remedy })
+}
