@@ -178,9 +178,9 @@ impl Chip {
         last: u32,
     ) -> PyResult<Vec<BlockWear>> {
         let scheme = EraseScheme {
-            pulses: crate::simulation::parse("pulse", pulses).map_err(refuse)?,
-            margin: crate::simulation::parse("margin", margin).map_err(refuse)?,
-            voltage: crate::simulation::parse("voltage", voltage).map_err(refuse)?,
+            pulses: ssd::run::parse("pulse", pulses).map_err(refuse)?,
+            margin: ssd::run::parse("margin", margin).map_err(refuse)?,
+            voltage: ssd::run::parse("voltage", voltage).map_err(refuse)?,
             mispredictions,
         };
         let Population { chips, blocks, seed } = self.population;

@@ -4,10 +4,10 @@ use ::ecc::prediction::{self, Syndromes};
 use ::ecc::simulation::{Errors, Simulation};
 use ::ecc::{Code, Schedule};
 use pyo3::prelude::*;
+use ssd::run::refused;
 use units::ConfigError;
 
 use crate::refuse;
-use crate::simulation::fail;
 
 /// Words, failures, those of them decoded to another codeword; words by iterations; words by pruned syndrome weight and by
 /// the weight of all syndromes, each as (decoded, failed).
@@ -18,14 +18,15 @@ fn choice<T: Copy>(name: &str, word: &str, choices: [(&str, T); 2]) -> PyResult<
     let [(first, _), (second, _)] = choices;
     let found = choices.into_iter().find(|(known, _)| *known == word).map(|(_, choice)| choice);
     let remedy = || format!("write {first} or {second}");
-    found.ok_or_else(|| refuse(fail(name, &format!("{word} is not accepted"), &remedy())))
+    found.ok_or_else(|| refuse(refused(name, &format!("{word} is not accepted"), &remedy())))
 }
 
 /// An error in 27,000 words: nothing is to be seen below.
 const LEAST_RBER: f64 = 1e-9;
 
 fn rate(rber: f64) -> PyResult<f64> {
-    let wrong = || -> ConfigError { fail("rber", &format!("{rber} is not accepted"), "give rates from 1e-9 to 0.5") };
+    let wrong =
+        || -> ConfigError { refused("rber", &format!("{rber} is not accepted"), "give rates from 1e-9 to 0.5") };
     if (LEAST_RBER..=0.5).contains(&rber) { Ok(rber) } else { Err(refuse(wrong())) }
 }
 

@@ -8,11 +8,11 @@ use logs::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ssd::RunError;
+use ssd::run::{parse, refused};
 use units::{Bytes, Span};
 use workload::convert::{Cut, Target, Writer};
 use workload::{Format, Merged, Reading, Source};
 
-use crate::simulation::{fail, parse};
 use crate::{raise, refuse};
 
 /// Counts of a conversion: requests written, then what was left out or changed, by name.
@@ -52,7 +52,7 @@ pub fn convert<'py>(
     if let Some((from, to)) = range {
         let bounds: (Bytes, Bytes) = (parse("--range", from).map_err(refuse)?, parse("--range", to).map_err(refuse)?);
         if bounds.0 >= bounds.1 {
-            return Err(refuse(fail("--range", "is empty", "give the first byte and the one behind the last")));
+            return Err(refuse(refused("--range", "is empty", "give the first byte and the one behind the last")));
         }
         cut.range = Some(bounds);
     }

@@ -140,7 +140,7 @@ fn play(case: &Case, folder: &Path, requests: Option<u64>) {
     while !run.step(100_000).expect("the run goes on") {}
     let outcome = run.finish().expect("the laws hold");
     let seconds = cpu_seconds() - before;
-    let counters = &outcome.counters;
+    let counters = &outcome.measured.totals.counters;
     let requests = counters.requests_completed as f64;
     let pages = (counters.pages_read + counters.pages_programmed) as f64;
     let us = seconds * 1e6 / requests;

@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use soak::{Case, Verdict};
 use ssd::RunError;
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::stats::report::report;
 use units::Time;
 use workload::presets;
 
@@ -90,7 +89,7 @@ fn digest(case: &Case) -> Result<String, RunError> {
     let mut run = Run::new(&config, source, plan, None)?;
     while !run.step(1 + case.requests / 5)? && run.device().now() < Time(100_000_000_000) {}
     let outcome = run.finish()?;
-    let values = report(&outcome).0.into_iter().map(|statistic| statistic.value.to_string());
+    let values = outcome.report().0.into_iter().map(|statistic| statistic.value.to_string());
     let sum = values.fold(0, |sum: u64, value| sum.wrapping_add(hash(value.as_bytes())));
     let (events, now) = (outcome.device.counters().events, outcome.device.now().0);
     Ok(format!("{events} events, {now} ns, {sum:016x}"))

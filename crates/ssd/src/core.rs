@@ -5,8 +5,8 @@ use units::Time;
 use crate::agenda::Agenda;
 use crate::config::{EndOfLife, Plan};
 use crate::error::RunError;
-use crate::probe::Probe;
-use crate::stats::Counters;
+use crate::observe::probe::Probe;
+use crate::observe::stats::Counters;
 
 /// What every component of the device may use.
 pub(crate) struct Core<P: Probe> {

@@ -16,19 +16,15 @@ pub mod config;
 mod core;
 pub mod device;
 mod error;
-pub mod explain;
 mod flash;
 mod ftl;
 pub mod lifetime;
 mod meter;
+mod observe;
+mod phases;
 pub mod presets;
-pub mod probe;
-mod request_log;
 pub mod run;
-mod sections;
-mod space;
-pub mod stats;
-pub mod timeline;
+mod write_class;
 
 /// The version of what runs compute: raised when a change to the model changes results, and only then. Results that are
 /// kept carry it, and those of another version are computed again. `tests/golden` holds results that must not change
@@ -39,9 +35,9 @@ pub use arena::SlotId;
 pub use config::{Config, Plan};
 pub use device::{Completion, Device};
 pub use error::RunError;
-pub use explain::{Explainer, Explanation, Stage};
+pub use observe::explain::{Explainer, Explanation, Stage};
+pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
+pub use observe::timeline::Timeline;
+pub use observe::{explain, probe, stats, timeline};
 pub use presets::DeviceSpec;
-pub use probe::{DataFrom, Event, Probe, Server, Unwatched};
-pub use request_log::RequestLog;
-pub use run::{Outcome, Replay, Run};
-pub use timeline::Timeline;
+pub use run::{Outcome, Replay, RequestLog, Run};

@@ -16,9 +16,9 @@ use crate::arena::OpId;
 use crate::config::{EraseWhen, Placement, Plan};
 use crate::flash::op::{Owner, PageOp, Sense};
 use crate::ftl::{Ftl, Location};
-use crate::probe::Probe;
-use crate::space::write_class;
-use crate::stats::{Victims, relocation_causes};
+use crate::observe::probe::Probe;
+use crate::observe::stats::{Victims, relocation_causes};
+use crate::write_class;
 
 /// What is going on in a plane.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use super::Device;
 use crate::arena::{CommandId, SlotId};
 use crate::buffer::SlotState;
 use crate::ftl::Location;
-use crate::probe::Probe;
+use crate::observe::probe::Probe;
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_trim(&mut self, command: CommandId) {

@@ -11,7 +11,7 @@ use super::Device;
 use crate::arena::OpId;
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{Ended, FlashAt, FlashView, Grant, Started, planes, write_class_of};
-use crate::probe::{Event, Probe};
+use crate::observe::probe::{Event, Probe};
 
 impl<P: Probe> Device<P> {
     /// The flash as it stands now.

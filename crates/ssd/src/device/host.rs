@@ -13,7 +13,7 @@ use crate::config::Transfer;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::meter::Meter;
-use crate::probe::{DataFrom, Event, Probe, Server};
+use crate::observe::probe::{DataFrom, Event, Probe, Server};
 
 /// A request that the device has taken from the host.
 pub(super) struct Command {

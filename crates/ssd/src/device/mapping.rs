@@ -21,8 +21,8 @@ use crate::config::Placement;
 use crate::flash::op::{Owner, PageOp, Sense};
 use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
-use crate::probe::Probe;
-use crate::space::write_class;
+use crate::observe::probe::Probe;
+use crate::write_class;
 
 /// What the device keeps beside the cache.
 pub(super) struct TranslationPages {
@@ -362,7 +362,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Round robin over the planes that can take data and stay collectable (see [`crate::space`]), those with room first.
+    /// Round robin over the planes that can take data and stay collectable (see `config::space`), those with room first.
     fn next_map_plane(&self) -> u32 {
         let planes = self.core.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;

@@ -21,8 +21,8 @@ use crate::buffer::{Buffer, SlotState, Waiter};
 use crate::config::{BufferMode, Placement, Plan};
 use crate::flash::op::{Owner, PageOp, Queue, Sense};
 use crate::ftl::Location;
-use crate::probe::{Event, Probe, Server};
-use crate::space::write_class;
+use crate::observe::probe::{Event, Probe, Server};
+use crate::write_class;
 
 /// Parts of a write that are crossing the link.
 pub(super) struct WriteArrival {
@@ -309,7 +309,7 @@ impl<P: Probe> Device<P> {
 
     fn dispatch_pool(&mut self, write_class: usize) {
         let layout = self.core.plan.layout;
-        let planes = match self.core.plan.programs {
+        let planes = match self.core.plan.config.chip.plane_programs {
             nand::PlanePrograms::Single => 1,
             nand::PlanePrograms::Lockstep => layout.planes_per_die,
         };

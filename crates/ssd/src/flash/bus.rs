@@ -13,8 +13,8 @@ use super::die::BusRequest;
 use super::op::{Fate, Queue};
 use crate::arena::OpId;
 use crate::meter::Meter;
-use crate::probe::{Event, Probe};
-use crate::stats::channel;
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::channel;
 
 /// What the bus is given to.
 #[derive(Clone, Copy, Debug)]

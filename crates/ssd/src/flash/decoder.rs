@@ -8,7 +8,7 @@ use units::{Span, Time};
 use super::FlashAt;
 use super::op::{Fate, Ops, PageOp};
 use crate::arena::OpId;
-use crate::probe::{Event, Probe};
+use crate::observe::probe::{Event, Probe};
 
 #[derive(Default)]
 pub struct EccState {

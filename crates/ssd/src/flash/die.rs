@@ -13,14 +13,15 @@ use units::{Lpn, Ppn, Span, Time};
 
 use super::op::{Fate, Ops, Owner, PageOp, Queue, Sense};
 use super::retry::Reservation;
-use super::suspend::{self, Phases, Work};
+use super::suspend::{self, Work};
 use super::{FlashAt, FlashView};
 use crate::arena::{List, OpId};
 use crate::config::Config;
 use crate::meter::Meter;
-use crate::probe::{Event, Probe};
-use crate::space::write_class;
-use crate::stats::{channel, die};
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::{channel, die};
+use crate::phases::{Phases, slower};
+use crate::write_class;
 
 /// Queues are numbered row x 8 + plane, so that a set of queues is one word. Rows: host reads, the drive's own
 /// reads, programs by lane, erases.
@@ -505,7 +506,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let mut joined = [usize::MAX; PLANES];
         let mut count = 1;
         joined[0] = lead;
-        if self.core.plan.reads == PlaneReads::Lockstep {
+        if self.core.plan.config.chip.plane_reads == PlaneReads::Lockstep {
             let first = self.flash.ops[state.queues[lead].first()].sense;
             // A suspended die senses for users alone.
             let queues = if state.suspended.is_some() { suspend::USER_READS } else { READS };
@@ -523,7 +524,7 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         let channel = usize::from(state.channel);
-        let mut start = self.occupy(channel, self.core.plan.t_command * count as u64, channel::COMMAND);
+        let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
         for queue in &joined[..count] {
@@ -630,7 +631,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn run_program(&mut self, die: usize, program: Program) {
         let start = program.ready.max(self.core.now);
         let factor = self.program_factor(program);
-        let t_prog = suspend::slower(self.core.plan.timings.program, factor);
+        let t_prog = slower(self.core.plan.timings.program, factor);
         let phases =
             self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
@@ -820,7 +821,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn load_program(&mut self, die: usize, lead: usize, set: u8) -> (OpId, bool) {
         let copyback = self.view().copies_back(lead);
         let (ops, pages, sensing) = self.gather(die, set, write_class_of(lead), copyback);
-        let commands = self.core.plan.t_command * u64::from(set.count_ones());
+        let commands = self.core.plan.config.bus.t_command * u64::from(set.count_ones());
         let channel = usize::from(self.flash.dies[die].channel);
         let ready = if copyback {
             self.core.counters.pages_copied_back += pages;

@@ -5,9 +5,10 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 
 use super::FlashAt;
 use super::die::{Active, ERASE_ROW, PLANES, planes};
-use super::suspend::{Phases, Work};
-use crate::probe::Probe;
-use crate::stats::{channel, die};
+use super::suspend::Work;
+use crate::observe::probe::Probe;
+use crate::observe::stats::{channel, die};
+use crate::phases::Phases;
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Erases blocks that were reclaimed.
@@ -17,7 +18,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let row = ERASE_ROW * PLANES;
         for plane in 0..self.core.plan.layout.planes_per_die as usize {
             let queue = row + plane;
-            let along = self.core.plan.programs == PlanePrograms::Lockstep
+            let along = self.core.plan.config.chip.plane_programs == PlanePrograms::Lockstep
                 && self.flash.dies[die].ready >> queue & 1 != 0
                 && self.view().may_erase(die, queue);
             if queue == lead || along {
@@ -37,7 +38,8 @@ impl<P: Probe> FlashAt<'_, P> {
 
     pub(super) fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
         let channel = usize::from(self.flash.dies[die].channel);
-        let start = self.occupy(channel, self.core.plan.t_command * u64::from(set.count_ones()), channel::COMMAND);
+        let start =
+            self.occupy(channel, self.core.plan.config.bus.t_command * u64::from(set.count_ones()), channel::COMMAND);
         let phases = self.erase_phases(die, erase);
         let end = start + phases.as_ref().map_or(self.core.plan.timings.erase, Phases::total);
         let state = &mut self.flash.dies[die];

@@ -25,7 +25,6 @@ mod suspend;
 
 pub(crate) use bus::Grant;
 pub(crate) use die::{Ended, Started, planes, write_class_of};
-pub(crate) use suspend::Phases;
 
 use std::collections::HashMap;
 
@@ -38,8 +37,8 @@ use crate::config::{BufferMode, Plan};
 use crate::core::Core;
 use crate::device::Relocator;
 use crate::ftl::Ftl;
-use crate::probe::Probe;
-use crate::stats::Steps;
+use crate::observe::probe::Probe;
+use crate::observe::stats::Steps;
 use bus::Channel;
 use die::{DieState, Ranks};
 use op::Ops;

@@ -43,7 +43,7 @@ pub(crate) struct PageOp {
     /// Place of the plane in its die.
     pub plane: u8,
     pub class: Class,
-    /// Where the data goes (see [`crate::space::write_class`]).
+    /// Where the data goes (see [`crate::write_class`]).
     pub write_class: u8,
     /// Age: operations are numbered as they enter their die's queues.
     pub seq: u64,

@@ -24,7 +24,7 @@ use super::op::{Fate, Ops, PageOp, Queue, Sense};
 use super::{FlashAt, FlashView};
 use crate::arena::OpId;
 use crate::config::Tracking;
-use crate::probe::{Event, Probe};
+use crate::observe::probe::{Event, Probe};
 
 /// The reads that a die is held for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +48,9 @@ impl FlashView<'_> {
     pub(super) fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
         let state = &self.flash.dies[die];
         let mut allowed = self.flash.ranks.above_reads(state.reserved.user != 0);
-        if self.plan.reads == PlaneReads::Independent && self.plan.config.read.sensing == Sensing::Default {
+        if self.plan.config.chip.plane_reads == PlaneReads::Independent
+            && self.plan.config.read.sensing == Sensing::Default
+        {
             let others = u64::from(!state.reserved.planes);
             allowed |= others | others << PLANES;
         }
@@ -434,7 +436,7 @@ impl<P: Probe> FlashAt<'_, P> {
         state.page_op[plane] = None;
         state.sensed_at[plane] = self.core.now + reset + set;
         let now = self.core.now;
-        self.die_enters(die, crate::stats::die::READ, None);
+        self.die_enters(die, crate::observe::stats::die::READ, None);
         self.take_chip(die);
         let end = now + reset + set;
         self.core.probe.reset(now, end, DieId(die as u16));

@@ -7,8 +7,8 @@ use super::die::{
     write_class_of,
 };
 use super::{FlashAt, FlashView};
-use crate::probe::Probe;
-use crate::space::write_class;
+use crate::observe::probe::Probe;
+use crate::write_class;
 
 impl FlashView<'_> {
     /// What the die would start now.
@@ -30,7 +30,7 @@ impl FlashView<'_> {
             let may_sense = self.may_sense(state);
             return self.pick_suspended(die, u64::from(may_sense));
         }
-        let one_at_a_time = state.sensing != 0 && self.plan.reads != PlaneReads::Independent;
+        let one_at_a_time = state.sensing != 0 && self.plan.config.chip.plane_reads != PlaneReads::Independent;
         if ready == 0 || one_at_a_time && state.active.is_none() {
             return Pick::Nothing;
         }
@@ -82,7 +82,7 @@ impl FlashView<'_> {
 
     /// The planes that may begin to sense.
     pub(super) fn may_sense(&self, state: &DieState) -> u8 {
-        match self.plan.reads {
+        match self.plan.config.chip.plane_reads {
             PlaneReads::Independent => !(state.sensing | state.page_full),
             PlaneReads::Single | PlaneReads::Lockstep if state.sensing == 0 => !state.page_full,
             PlaneReads::Single | PlaneReads::Lockstep => 0,
@@ -132,7 +132,7 @@ impl FlashView<'_> {
     /// The planes of the die whose programs go along with the leading queue's, as a set.
     pub fn plane_group(&self, die: usize, lead: usize, erase: bool) -> u8 {
         let mut set = 1u8 << (lead % PLANES);
-        if self.plan.programs == PlanePrograms::Single {
+        if self.plan.config.chip.plane_programs == PlanePrograms::Single {
             return set;
         }
         let place = |queue: usize| {

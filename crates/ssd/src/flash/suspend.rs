@@ -9,80 +9,15 @@ use units::{Span, Time};
 
 use super::die::{Active, Pick};
 use super::{FlashAt, FlashView};
-use crate::probe::{Event, Probe};
-use crate::stats::channel;
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::channel;
+use crate::phases::Phases;
 
 /// The user reads among a die's queues.
 pub const USER_READS: u64 = 0xFF;
 
 /// The most phases of an operation that a probe is told.
 pub(super) const MOST_TOLD: usize = 1000;
-
-/// The phases of an operation: pulses, each followed by a verify.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Phases {
-    /// Pulses, and how many of each follow one another.
-    pub(super) pulses: Vec<(Span, u32)>,
-    pub(super) verify: Span,
-}
-
-impl Phases {
-    /// `loops` equal pulses.
-    pub fn even(loops: u32, pulse: Span, verify: Span) -> Phases {
-        Phases { pulses: vec![(pulse, loops)], verify }
-    }
-
-    /// Pulses of lengths of their own.
-    pub fn each(pulses: impl Iterator<Item = Span>, verify: Span) -> Phases {
-        Phases { pulses: pulses.map(|pulse| (pulse, 1)).collect(), verify }
-    }
-
-    /// All of them.
-    pub fn total(&self) -> Span {
-        self.pulses.iter().fold(Span::ZERO, |sum, (pulse, loops)| sum + (*pulse + self.verify) * u64::from(*loops))
-    }
-
-    /// The same on a plane beside, both made by [`Phases::each`]: a pulse lasts until both planes' have ended, and planes that
-    /// are done wait.
-    pub fn join(&mut self, other: &Phases) {
-        let most = self.pulses.len().max(other.pulses.len());
-        self.pulses.resize(most, (Span::ZERO, 1));
-        for (pulse, beside) in self.pulses.iter_mut().zip(&other.pulses) {
-            pulse.0 = pulse.0.max(beside.0);
-        }
-    }
-
-    /// Phases that take `factor` as long.
-    pub fn slower(&self, factor: f64) -> Phases {
-        let pulses = self.pulses.iter().map(|(pulse, loops)| (slower(*pulse, factor), *loops)).collect();
-        Phases { pulses, verify: slower(self.verify, factor) }
-    }
-
-    /// Whether `position` is in a pulse, where its phase began and where it ends, and the number of the pulse.
-    pub(super) fn phase(&self, position: u64) -> (bool, u64, u64, u64) {
-        let (mut began, mut number) = (0, 1);
-        for (pulse, loops) in &self.pulses {
-            let cycle = pulse.0 + self.verify.0;
-            let all = cycle * u64::from(*loops);
-            if position < began + all {
-                number += (position - began) / cycle;
-                began += (position - began) / cycle * cycle;
-                let verify = began + pulse.0;
-                let pulses = position < verify;
-                let (from, to) = if pulses { (began, verify) } else { (verify, began + cycle) };
-                return (pulses, from, to, number);
-            }
-            began += all;
-            number += u64::from(*loops);
-        }
-        (false, began, began, number)
-    }
-}
-
-/// A time that is `factor` as long.
-pub fn slower(span: Span, factor: f64) -> Span {
-    Span((span.0 as f64 * factor).round() as u64)
-}
 
 /// How far the active or suspended operation of a die has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -237,8 +172,11 @@ impl<P: Probe> FlashAt<'_, P> {
         state.work.runs_from = self.core.now + setup + state.work.before;
         let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
-        let cause =
-            if matches!(active, Active::Program(_)) { crate::stats::die::PROGRAM } else { crate::stats::die::ERASE };
+        let cause = if matches!(active, Active::Program(_)) {
+            crate::observe::stats::die::PROGRAM
+        } else {
+            crate::observe::stats::die::ERASE
+        };
         self.die_enters(die, cause, None);
         self.core.probe.resume(self.core.now, end, DieId(die as u16));
         self.tell_phases(die);
@@ -273,8 +211,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let pages = u64::from(program.planes.count_ones()) * u64::from(self.core.plan.unit_pages);
         let channel = usize::from(self.flash.dies[die].channel);
         let page = self.core.plan.layout.page_size.0 as u32;
-        let time =
-            self.core.plan.t_command * u64::from(program.planes.count_ones()) + self.core.plan.t_dma(page) * pages;
+        let time = self.core.plan.config.bus.t_command * u64::from(program.planes.count_ones())
+            + self.core.plan.t_dma(page) * pages;
         let ready = self.occupy(channel, time, channel::WRITE_DATA);
         self.go_on(die, ready.since(self.core.now));
         self.reschedule(die);

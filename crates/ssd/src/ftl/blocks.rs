@@ -9,7 +9,7 @@ use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 use super::aged::Aged;
 use super::candidates::FullBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan};
-use crate::space::write_class;
+use crate::write_class;
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
 const TICK_BITS: u32 = 24;

@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use units::{Id, Lpn};
 
 use crate::arena::FetchId;
-use crate::config::{Plan, Sharing, Table};
+use crate::config::{MapTable, Plan, Sharing};
 
 const NONE: u32 = u32::MAX;
 
@@ -79,7 +79,7 @@ pub(crate) struct CachedMap {
 impl CachedMap {
     pub fn new(plan: &Plan) -> Option<CachedMap> {
         let mapping = &plan.config.mapping;
-        if mapping.table == Table::Ideal {
+        if mapping.table == MapTable::Ideal {
             return None;
         }
         let entries_per_group = (mapping.entry_group.0 / mapping.entry.0) as u32;

@@ -36,9 +36,13 @@ fn the_result_up_to_the_end_of_life_is_kept() {
     while !run.step(1000).unwrap() {}
     assert!(matches!(run.end_of_life(), Some(RunError::EndOfLife { .. })));
     let outcome = run.finish().unwrap();
-    let [_, writes, ..] = outcome.latencies.total();
+    let [_, writes, ..] = outcome.measured.latencies.total();
     assert!(writes.count() > 100 && writes.count() < 20_000, "{}", writes.count());
-    assert_eq!(writes.count(), outcome.counters.requests_completed, "nothing is lost of what had completed");
+    assert_eq!(
+        writes.count(),
+        outcome.measured.totals.counters.requests_completed,
+        "nothing is lost of what had completed"
+    );
     assert!(outcome.device.end_of_life().is_some_and(|time| time > Time::ZERO));
 }
 
@@ -57,8 +61,8 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
             while !run.step(1000).unwrap() {}
             assert!(run.end_of_life().is_none(), "the workload is played to its end");
             let outcome = run.finish().unwrap();
-            let [_, writes, ..] = outcome.latencies.total();
-            let refused = outcome.counters.requests_refused;
+            let [_, writes, ..] = outcome.measured.latencies.total();
+            let refused = outcome.measured.totals.counters.requests_refused;
             assert!(refused > 0 && writes.count() > 100);
             assert_eq!(writes.count() + refused, 20_000);
 

@@ -203,7 +203,7 @@ proptest! {
         let mut run = ssd::run::Run::new(&config, Box::new(List(requests, 0)), plan, None).unwrap();
         while !run.step(7).unwrap() {}
         let outcome = run.finish().unwrap();
-        let [reads, writes, ..] = outcome.latencies.total();
+        let [reads, writes, ..] = outcome.measured.latencies.total();
         let sum = |part: &ssd::stats::latency::Latencies| part.mean().unwrap_or(0.0) * part.count() as f64;
         let little = sum(&reads) + sum(&writes);
         prop_assert!((little - at_once).abs() < 1e-6 * at_once.max(1.0), "{little} ns instead of {at_once}");

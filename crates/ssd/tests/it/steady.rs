@@ -1,8 +1,8 @@
 //! Steady states: when rounds end, and what they report.
 
 use ssd::Config;
+use ssd::run::Round;
 use ssd::run::{Outcome, Replay, Run, RunOptions};
-use ssd::stats::steady::Round;
 use units::Span;
 
 fn config(settings: &[&str]) -> Config {
@@ -37,11 +37,11 @@ fn until_steady(config: &Config, round: Round, words: &[&str], depth: u32) -> Ou
 fn short_rounds_find_the_write_amplification_of_long_ones() {
     let waf = |round| {
         let outcome = until_steady(&config(&[]), round, &["workload.rw=randwrite"], 16);
-        let steady = outcome.steady.unwrap();
+        let steady = outcome.measured.steady.unwrap();
         assert!(steady.reached);
-        let pages = outcome.counters.pages_programmed as f64;
+        let pages = outcome.measured.totals.counters.pages_programmed as f64;
         assert!(pages >= 5.0 * 3.0 * 48.0 * 4.0, "five rounds of three blocks on each of four planes: {pages}");
-        pages * 16_384.0 / outcome.counters.bytes_settled as f64
+        pages * 16_384.0 / outcome.measured.totals.counters.bytes_settled as f64
     };
     let (short, long) = (waf(Round::Of(Span::from_us(100))), waf(Round::Of(Span::from_ms(3000))));
     assert!((short / long - 1.0).abs() < 0.1, "{short:.2} and {long:.2}");
@@ -53,8 +53,8 @@ fn short_rounds_find_the_write_amplification_of_long_ones() {
 fn a_round_without_a_request_is_none() {
     // A read takes 45 us and more.
     let outcome = until_steady(&config(&[]), Round::Of(Span(1_000)), &["workload.rw=randread"], 1);
-    let steady = outcome.steady.unwrap();
-    let [reads, ..] = outcome.latencies.total();
+    let steady = outcome.measured.steady.unwrap();
+    let [reads, ..] = outcome.measured.latencies.total();
     assert!(steady.reached && reads.count() >= 5);
 }
 
@@ -71,6 +71,9 @@ fn write_amplification_never_counts_data_that_is_not_on_flash() {
         let mut run = Run::new(&config, source, plan, None).unwrap();
         while !run.step(1000).unwrap() {}
         let outcome = run.finish().unwrap();
-        assert_eq!(outcome.counters.pages_programmed * 16_384, outcome.counters.bytes_settled);
+        assert_eq!(
+            outcome.measured.totals.counters.pages_programmed * 16_384,
+            outcome.measured.totals.counters.bytes_settled
+        );
     }
 }

@@ -14,11 +14,11 @@ use std::collections::VecDeque;
 use units::value::{Scalar, Value};
 use units::{Span, Time};
 
-use super::latency::ByQueue;
-use super::{Counters, Steps, Usage, Victims};
 use crate::config::Plan;
 use crate::device::Device;
-use crate::probe::Probe;
+use crate::observe::probe::Probe;
+use crate::observe::stats::latency::ByQueue;
+use crate::observe::stats::{SteadyState, Totals};
 
 /// Rounds of the measurement window.
 pub const WINDOW: usize = 5;
@@ -65,7 +65,7 @@ impl Round {
             Round::Of(span) => span,
             Round::Auto => {
                 let layout = &plan.layout;
-                let alone = match plan.programs {
+                let alone = match plan.config.chip.plane_programs {
                     nand::PlanePrograms::Single => u64::from(layout.planes_per_die),
                     nand::PlanePrograms::Lockstep => 1,
                 };
@@ -76,40 +76,19 @@ impl Round {
     }
 }
 
-/// The state of a device's statistics at one moment.
-#[derive(Clone, Default)]
-pub(crate) struct Snapshot {
-    pub counters: Counters,
-    pub usage: Usage,
-    pub victims: Victims,
-    pub steps: Steps,
-}
-
-impl Snapshot {
-    pub fn of<P: Probe>(device: &Device<P>) -> Snapshot {
-        Snapshot {
-            counters: device.counters(),
-            usage: device.usage(),
-            victims: device.victims().clone(),
-            steps: device.steps().clone(),
-        }
+/// What a device has counted up to now.
+pub(super) fn totals<P: Probe>(device: &Device<P>) -> Totals {
+    Totals {
+        counters: device.counters(),
+        usage: device.usage(),
+        victims: device.victims().clone(),
+        steps: device.steps().clone(),
     }
 }
 
-/// What became of the search for a steady state.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SteadyState {
-    /// Whether one was reached; the result is then that of its last five rounds.
-    pub reached: bool,
-    /// Rounds played.
-    pub rounds: u64,
-    /// Mean length of the last five rounds, or of all where there were fewer.
-    pub round: Span,
-}
-
 struct Played {
-    start: Snapshot,
-    reads_in_progress: Time,
+    start: Totals,
+    began: Time,
     /// Pages programmed on each plane until the round's beginning, and pages of host data among them.
     pages: Vec<(u64, u64)>,
     latencies: ByQueue,
@@ -119,14 +98,14 @@ struct Played {
 }
 
 /// Looks for a steady state.
-pub(crate) struct Steady {
+pub(super) struct Steady {
     round: Span,
     turnovers: u64,
     queues: usize,
     end: Time,
     rounds: VecDeque<Played>,
     played: u64,
-    reached: Option<Snapshot>,
+    reached: Option<Totals>,
 }
 
 impl Steady {
@@ -141,7 +120,7 @@ impl Steady {
             played: 0,
             reached: None,
         };
-        steady.begin(Snapshot::default(), device);
+        steady.begin(Totals::default(), device);
         steady
     }
 
@@ -149,13 +128,13 @@ impl Steady {
     pub fn start<P: Probe>(&mut self, device: &Device<P>) {
         self.rounds.clear();
         self.end = device.now() + self.round;
-        self.begin(Snapshot::of(device), device);
+        self.begin(totals(device), device);
     }
 
-    fn begin<P: Probe>(&mut self, start: Snapshot, device: &Device<P>) {
+    fn begin<P: Probe>(&mut self, start: Totals, device: &Device<P>) {
         self.rounds.push_back(Played {
             start,
-            reads_in_progress: device.now(),
+            began: device.now(),
             pages: device.pages_of_planes(),
             latencies: ByQueue::new(self.queues),
             took: Span::ZERO,
@@ -194,10 +173,10 @@ impl Steady {
             self.end = self.end + Span((self.round.0 / AGAIN).max(1));
             return false;
         }
-        let now = Snapshot::of(device);
+        let now = totals(device);
         let round = self.rounds.back_mut().expect("Invariant: there is a present round");
         let done = now.counters.since(&round.start.counters);
-        round.took = device.now().since(round.reads_in_progress);
+        round.took = device.now().since(round.began);
         round.iops = done.requests_completed as f64 / round.took.as_s();
         let pages = done.bytes_settled as f64 / device.plan().layout.page_size.0 as f64;
         round.waf = if pages > 0.0 { done.pages_programmed as f64 / pages } else { 0.0 };
@@ -207,7 +186,7 @@ impl Steady {
         if self.rounds.len() == WINDOW && is_steady(&of(|round| round.iops)) && is_steady(&of(|round| round.waf)) {
             self.reached = Some(now);
             // What still completes belongs to nothing.
-            self.begin(Snapshot::default(), device);
+            self.begin(Totals::default(), device);
             return true;
         }
         if self.rounds.len() == WINDOW {
@@ -223,7 +202,7 @@ impl Steady {
     }
 
     /// What was found, and where it was: start and end of the window, and its latencies.
-    pub fn finish(mut self) -> (SteadyState, Option<(Snapshot, Snapshot, ByQueue)>) {
+    pub fn finish(mut self) -> (SteadyState, Option<(Totals, Totals, ByQueue)>) {
         let lengths: Vec<u64> = self.rounds.iter().map(|round| round.took.0).filter(|took| *took > 0).collect();
         let round = lengths.iter().sum::<u64>().checked_div(lengths.len() as u64).map_or(self.round, Span);
         let state = SteadyState { reached: self.reached.is_some(), rounds: self.played, round };

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use units::{Span, Time};
 use workload::Op;
 
-use crate::probe::{Event, Probe};
-use crate::stats::die;
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::die;
 
 /// A stretch of a request's time.
 #[derive(Clone, Debug, PartialEq, Eq)]

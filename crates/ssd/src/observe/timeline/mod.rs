@@ -2,176 +2,26 @@
 //!
 //! A track a resource. Those of dies, channels, decoders, link and DRAM are what the usage statistics sum up, to the nanosecond;
 //! planes show each sense, retry, program and erase by itself, with its pulses and suspensions; host queues show each request with
-//! the stages of its time ([`crate::explain`]). Arrows lead from a request to the operations on its pages.
+//! the stages of its time ([`crate::observe::explain`]). Arrows lead from a request to the operations on its pages.
 
 pub mod perfetto;
+mod tracks;
 mod writer;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
 
 use nand::{DieId, Layout};
-use units::{Lpn, Ppn, Span, Time};
+use units::{Lpn, Ppn, Time};
 use workload::Op;
 
 use crate::arena::SlotId;
 use crate::config::Plan;
-use crate::explain::Explainer;
-use crate::probe::{Event, Probe, Server};
-use crate::stats::{channel, die};
+use crate::observe::explain::Explainer;
+use crate::observe::probe::{Event, Probe, Server};
+use crate::observe::stats::{channel, die};
+use tracks::{Counter, DECODED, Die, DieOperation, Lanes, Open, Plane, Track};
 use writer::{Slice, Writer};
-
-/// The causes by which a resource's time is told, as a meter keeps it, and what it does now.
-struct Track {
-    id: u64,
-    causes: &'static [(&'static str, &'static str)],
-    /// Slices of the same cause that follow one another are one.
-    joins: bool,
-    state: usize,
-    since: Time,
-    until: Option<(Time, usize)>,
-    /// What more is known of the present state.
-    detail: Option<Slice>,
-    last: Option<Slice>,
-}
-
-impl Track {
-    fn new(id: u64, causes: &'static [(&'static str, &'static str)], joins: bool) -> Track {
-        Track { id, causes, joins, state: 0, since: Time::ZERO, until: None, detail: None, last: None }
-    }
-
-    fn enter(&mut self, now: Time, state: usize, until: Option<(Time, usize)>, out: &mut Writer) {
-        if self.state != state || self.until.is_some() || until.is_some() {
-            self.settle(now, out);
-            (self.state, self.until) = (state, until);
-        }
-    }
-
-    fn settle(&mut self, now: Time, out: &mut Writer) {
-        if let Some((end, next)) = self.until
-            && now >= end
-        {
-            self.book(end, out);
-            (self.state, self.until) = (next, None);
-        }
-        self.book(now, out);
-    }
-
-    /// The present state has lasted until `to`.
-    fn book(&mut self, to: Time, out: &mut Writer) {
-        let from = std::mem::replace(&mut self.since, to);
-        let detail = self.detail.take();
-        if self.state == 0 || from == to {
-            return;
-        }
-        let name = self.causes[self.state].0;
-        if self.joins
-            && let Some(last) = &mut self.last
-            && last.to == from
-            && last.name == name
-        {
-            last.to = to;
-            return;
-        }
-        self.flush(out);
-        self.last = Some(Slice { from, to, name: name.into(), ..detail.unwrap_or_default() });
-    }
-
-    fn flush(&mut self, out: &mut Writer) {
-        if let Some(last) = self.last.take() {
-            out.slice(self.id, &last);
-        }
-    }
-}
-
-/// What stands in a plane, or is on its way into it.
-struct Open {
-    slice: Slice,
-    /// The part that it senses, and its senses before.
-    part: Option<(u64, u16)>,
-}
-
-struct Plane {
-    track: u64,
-    open: Option<Open>,
-    /// The latest pages of the plane to be decoded: part, senses before, and when they are; the latest last.
-    decoded: VecDeque<(u64, u16, Time)>,
-}
-
-/// How many of these are kept: more than reads of a plane that go on at once.
-const DECODED: usize = 16;
-
-impl Plane {
-    /// Begins a slice; the one before has ended.
-    fn begin(&mut self, slice: Slice, part: Option<(u64, u16)>, out: &mut Writer) {
-        self.end(slice.from, out);
-        self.open = Some(Open { slice, part });
-    }
-
-    /// Ends what is open, at `at` at the latest.
-    fn end(&mut self, at: Time, out: &mut Writer) {
-        if let Some(Open { mut slice, .. }) = self.open.take() {
-            slice.to = slice.to.min(at);
-            if slice.from < slice.to {
-                out.slice(self.track, &slice);
-            }
-        }
-    }
-}
-
-/// The program or erase of a die.
-#[derive(Default)]
-struct Work {
-    planes: Vec<usize>,
-    name: String,
-    suspended: Option<Time>,
-}
-
-struct Die {
-    track: Track,
-    suspensions: u64,
-    work: Work,
-}
-
-/// Tracks beside each other for slices that overlap.
-struct Lanes {
-    parent: u64,
-    name: &'static str,
-    /// Each with the end of its last slice.
-    lanes: Vec<(u64, Time)>,
-}
-
-impl Lanes {
-    fn slice(&mut self, slice: &Slice, out: &mut Writer) {
-        if !out.shows(slice.from, slice.to) {
-            return;
-        }
-        let free = self.lanes.iter().position(|(_, end)| *end <= slice.from);
-        let lane = free.unwrap_or_else(|| {
-            self.lanes.push((out.track(Some(self.parent), self.name), Time::ZERO));
-            self.lanes.len() - 1
-        });
-        self.lanes[lane].1 = slice.to;
-        out.slice(self.lanes[lane].0, slice);
-    }
-}
-
-/// A number over time.
-struct Counter {
-    track: u64,
-    value: u32,
-    shown: bool,
-}
-
-impl Counter {
-    fn set(&mut self, now: Time, value: u32, out: &mut Writer) {
-        let shows = out.shows(now, now + Span(1));
-        if shows && (value != self.value || !self.shown) {
-            out.count(self.track, now, value);
-        }
-        (self.value, self.shown) = (value, shows);
-    }
-}
 
 /// A probe that writes a timeline.
 pub struct Timeline {
@@ -222,7 +72,11 @@ impl Timeline {
             for die in channel * per_channel..(channel + 1) * per_channel {
                 let track = out.track(Some(id), &format!("die {die}"));
                 let suspensions = out.track(Some(track), "suspended");
-                dies.push(Die { track: Track::new(track, &die::CAUSES, true), suspensions, work: Work::default() });
+                dies.push(Die {
+                    track: Track::new(track, &die::CAUSES, true),
+                    suspensions,
+                    operation: DieOperation::default(),
+                });
                 for plane in 0..layout.planes_per_die {
                     planes.push(Plane {
                         track: out.track(Some(track), &format!("plane {plane}")),
@@ -265,8 +119,8 @@ impl Timeline {
         }
         self.planes.iter_mut().for_each(|plane| plane.end(Time::NEVER, &mut self.out));
         for die in &mut self.dies {
-            if let Some(since) = die.work.suspended {
-                self.out.slice(die.suspensions, &Slice::new(since, now, format!("{} suspended", die.work.name)));
+            if let Some(since) = die.operation.suspended {
+                self.out.slice(die.suspensions, &Slice::new(since, now, format!("{} suspended", die.operation.name)));
             }
         }
         self.out.finish()
@@ -307,20 +161,114 @@ impl Timeline {
     }
 
     /// A program or erase of planes begins, or goes on.
-    fn works(&mut self, start: Time, end: Time, die: usize, name: &str, pages: Option<u64>) {
-        for plane in &self.dies[die].work.planes {
+    fn operates(&mut self, start: Time, end: Time, die: usize, name: &str, pages: Option<u64>) {
+        for plane in &self.dies[die].operation.planes {
             let slice = Slice::new(start, end, name);
             let slice = pages.map_or(slice.clone(), |pages| slice.note("pages", pages));
             self.planes[*plane].begin(slice, None, &mut self.out);
         }
     }
 
-    fn new_work(&mut self, die: DieId, planes: u8, name: String) -> usize {
+    fn new_operation(&mut self, die: DieId, planes: u8, name: String) -> usize {
         let index = usize::from(die.0);
         let places = (0..self.layout.planes_per_die as u8).filter(|plane| planes >> plane & 1 != 0);
         let planes = places.map(|plane| self.layout.plane(die, plane).0 as usize).collect();
-        self.dies[index].work = Work { planes, name, suspended: None };
+        self.dies[index].operation = DieOperation { planes, name, suspended: None };
         index
+    }
+
+    /// What happens to a page that is read.
+    fn page(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Senses { part, attempt, begins, ends, ppn, what, .. } => {
+                let before = |of: &&(u64, u16, Time)| of.0 == part && of.1 + 1 == attempt;
+                let known = self.planes[self.place(ppn)].decoded.iter().find(before).is_some_and(|of| of.2 <= begins);
+                let name = match attempt {
+                    0 => "sense".to_owned(),
+                    _ if known => format!("retry {attempt}"),
+                    _ => format!("speculative retry {attempt}"),
+                };
+                let slice = Slice { from: begins, to: ends, name: suffixed(name, what), ..self.of_part(part, attempt) };
+                self.senses(slice, part, attempt, ppn);
+            }
+            Event::OnDieRetry { part, attempt, ends, ppn } => {
+                let slice = Slice { from: now, to: ends, name: "retry in flash".into(), ..self.of_part(part, attempt) };
+                self.senses(slice, part, attempt, ppn);
+            }
+            Event::Sent { part: Some((part, attempt)), .. } => {
+                let plane = self.parts.get(&part).map(|(_, plane)| *plane);
+                if let Some(Open { slice, part: Some((other, after)) }) =
+                    plane.and_then(|plane| self.planes[plane].open.as_mut())
+                    && *other == part
+                    && *after > attempt
+                {
+                    slice.name += ", in vain";
+                }
+            }
+            Event::Resets { die, plane, reset, end } => {
+                let plane = &mut self.planes[self.layout.plane(die, plane).0 as usize];
+                if let Some(Open { slice, part: Some(_) }) = &mut plane.open
+                    && slice.to > now
+                {
+                    slice.name += ", in vain";
+                }
+                plane.end(now, &mut self.out);
+                if now < reset {
+                    plane.begin(Slice::new(now, reset, "RESET"), None, &mut self.out);
+                }
+                if reset < end {
+                    plane.begin(Slice::new(reset, end, "SET FEATURE"), None, &mut self.out);
+                }
+            }
+            Event::Leaves { part, attempt, channel, .. } => {
+                self.buses[usize::from(channel)].detail = Some(self.of_part(part, attempt));
+            }
+            Event::Decodes { part, attempt, end, channel, ppn } => {
+                let place = self.place(ppn);
+                let decoded = &mut self.planes[place].decoded;
+                if decoded.len() == DECODED {
+                    decoded.pop_front();
+                }
+                decoded.push_back((part, attempt, end));
+                let slice = Slice { from: now, to: end, name: "decode".into(), ..self.of_part(part, attempt) };
+                self.decoders[usize::from(channel)].slice(&slice, &mut self.out);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a resource does.
+    fn resource(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Die { die, cause, until } => {
+                self.dies[usize::from(die.0)].track.enter(now, cause, until, &mut self.out);
+            }
+            Event::Bus { channel, cause, until } => {
+                self.buses[usize::from(channel)].enter(now, cause, until, &mut self.out);
+            }
+            Event::Serves { server, from, to } => {
+                let track = self.servers[match server {
+                    Server::LinkIn => 0,
+                    Server::LinkOut => 1,
+                    Server::Dram => 2,
+                }];
+                self.out.slice(track, &Slice::new(from, to, "transfer"));
+            }
+            Event::Programs { pages, what } => self.programs = (pages, what),
+            Event::Phase { die, pulse, number, from, to } => {
+                let what = if pulse { "pulse" } else { "verify" };
+                for plane in &self.dies[usize::from(die.0)].operation.planes {
+                    if let Some(Open { slice, .. }) = &mut self.planes[*plane].open {
+                        slice.inner.push(Slice::new(from, to, format!("{what} {number}")));
+                    }
+                }
+            }
+            Event::State { requests, buffered } => {
+                self.requests.set(now, requests, &mut self.out);
+                self.buffered.set(now, buffered, &mut self.out);
+            }
+            _ => {}
+        }
     }
 
     fn completed(&mut self, now: Time, request: u64) {
@@ -385,88 +333,19 @@ impl Probe for Timeline {
             Event::Reads { request, part } => {
                 self.parts.entry(part).or_insert((request, 0));
             }
-            Event::Senses { part, attempt, begins, ends, ppn, what, .. } => {
-                let before = |of: &&(u64, u16, Time)| of.0 == part && of.1 + 1 == attempt;
-                let known = self.planes[self.place(ppn)].decoded.iter().find(before).is_some_and(|of| of.2 <= begins);
-                let name = match attempt {
-                    0 => "sense".to_owned(),
-                    _ if known => format!("retry {attempt}"),
-                    _ => format!("speculative retry {attempt}"),
-                };
-                let slice = Slice { from: begins, to: ends, name: suffixed(name, what), ..self.of_part(part, attempt) };
-                self.senses(slice, part, attempt, ppn);
-            }
-            Event::OnDieRetry { part, attempt, ends, ppn } => {
-                let slice = Slice { from: now, to: ends, name: "retry in flash".into(), ..self.of_part(part, attempt) };
-                self.senses(slice, part, attempt, ppn);
-            }
-            Event::Sent { part: Some((part, attempt)), .. } => {
-                let plane = self.parts.get(&part).map(|(_, plane)| *plane);
-                if let Some(Open { slice, part: Some((other, after)) }) =
-                    plane.and_then(|plane| self.planes[plane].open.as_mut())
-                    && *other == part
-                    && *after > attempt
-                {
-                    slice.name += ", in vain";
-                }
-            }
-            Event::Resets { die, plane, reset, end } => {
-                let plane = &mut self.planes[self.layout.plane(die, plane).0 as usize];
-                if let Some(Open { slice, part: Some(_) }) = &mut plane.open
-                    && slice.to > now
-                {
-                    slice.name += ", in vain";
-                }
-                plane.end(now, &mut self.out);
-                if now < reset {
-                    plane.begin(Slice::new(now, reset, "RESET"), None, &mut self.out);
-                }
-                if reset < end {
-                    plane.begin(Slice::new(reset, end, "SET FEATURE"), None, &mut self.out);
-                }
-            }
-            Event::Die { die, cause, until } => {
-                self.dies[usize::from(die.0)].track.enter(now, cause, until, &mut self.out);
-            }
-            Event::Bus { channel, cause, until } => {
-                self.buses[usize::from(channel)].enter(now, cause, until, &mut self.out);
-            }
-            Event::Leaves { part, attempt, channel, .. } => {
-                self.buses[usize::from(channel)].detail = Some(self.of_part(part, attempt));
-            }
-            Event::Decodes { part, attempt, end, channel, ppn } => {
-                let place = self.place(ppn);
-                let decoded = &mut self.planes[place].decoded;
-                if decoded.len() == DECODED {
-                    decoded.pop_front();
-                }
-                decoded.push_back((part, attempt, end));
-                let slice = Slice { from: now, to: end, name: "decode".into(), ..self.of_part(part, attempt) };
-                self.decoders[usize::from(channel)].slice(&slice, &mut self.out);
-            }
-            Event::Serves { server, from, to } => {
-                let track = self.servers[match server {
-                    Server::LinkIn => 0,
-                    Server::LinkOut => 1,
-                    Server::Dram => 2,
-                }];
-                self.out.slice(track, &Slice::new(from, to, "transfer"));
-            }
-            Event::Programs { pages, what } => self.programs = (pages, what),
-            Event::Phase { die, pulse, number, from, to } => {
-                let what = if pulse { "pulse" } else { "verify" };
-                for plane in &self.dies[usize::from(die.0)].work.planes {
-                    if let Some(Open { slice, .. }) = &mut self.planes[*plane].open {
-                        slice.inner.push(Slice::new(from, to, format!("{what} {number}")));
-                    }
-                }
-            }
-            Event::State { requests, buffered } => {
-                self.requests.set(now, requests, &mut self.out);
-                self.buffered.set(now, buffered, &mut self.out);
-            }
-            Event::Started { .. }
+            Event::Senses { .. }
+            | Event::OnDieRetry { .. }
             | Event::Sent { .. }
+            | Event::Resets { .. }
+            | Event::Leaves { .. }
+            | Event::Decodes { .. } => self.page(now, event),
+            Event::Die { .. }
+            | Event::Bus { .. }
+            | Event::Serves { .. }
+            | Event::Programs { .. }
+            | Event::Phase { .. }
+            | Event::State { .. } => self.resource(now, event),
+            Event::Started { .. }
             | Event::Waits { .. }
             | Event::Received { .. }
             | Event::Stored { .. }
@@ -491,30 +370,30 @@ impl Probe for Timeline {
     fn program(&mut self, start: Time, end: Time, die: DieId, planes: u8) {
         let (pages, what) = self.programs;
         let name = suffixed("program".into(), what);
-        let die = self.new_work(die, planes, name.clone());
-        self.works(start, end, die, &name, Some(pages.into()));
+        let die = self.new_operation(die, planes, name.clone());
+        self.operates(start, end, die, &name, Some(pages.into()));
     }
 
     fn erase(&mut self, start: Time, end: Time, die: DieId, planes: u8) {
-        let die = self.new_work(die, planes, "erase".into());
-        self.works(start, end, die, "erase", None);
+        let die = self.new_operation(die, planes, "erase".into());
+        self.operates(start, end, die, "erase", None);
     }
 
     fn suspend(&mut self, now: Time, die: DieId) {
-        let work = &mut self.dies[usize::from(die.0)].work;
-        work.suspended = Some(now);
-        for plane in &work.planes {
+        let operation = &mut self.dies[usize::from(die.0)].operation;
+        operation.suspended = Some(now);
+        for plane in &operation.planes {
             self.planes[*plane].end(now, &mut self.out);
         }
     }
 
     fn resume(&mut self, now: Time, end: Time, die: DieId) {
         let die = usize::from(die.0);
-        let Die { suspensions, work, .. } = &mut self.dies[die];
-        let name = work.name.clone();
-        if let Some(since) = work.suspended.take() {
+        let Die { suspensions, operation, .. } = &mut self.dies[die];
+        let name = operation.name.clone();
+        if let Some(since) = operation.suspended.take() {
             self.out.slice(*suspensions, &Slice::new(since, now, format!("{name} suspended")));
         }
-        self.works(now, end, die, &format!("{name}, resumed"), None);
+        self.operates(now, end, die, &format!("{name}, resumed"), None);
     }
 }

@@ -1,149 +1,51 @@
-//! A run: a loop over the device that replays a workload and collects statistics.
+//! The replay of a workload: its requests handed to the device as they fall due, and what completes booked.
 
-use units::value::{Scalar, Value};
-use units::{Bytes, ConfigError, Span, Stream, Time};
-use workload::{Beyond, Op, ReadCounts, Request, Source};
+use units::{Bytes, ConfigError, Span, Time};
+use workload::{Beyond, Op, Request, Source};
 
-use crate::config::{Config, Precondition};
+use super::options::{Replay, RunOptions};
+use super::precondition::Overwriting;
+use super::request_log::RequestLog;
+use super::steady::{Steady, totals};
+use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
-use crate::probe::{Probe, Unwatched};
-use crate::request_log::RequestLog;
-use crate::stats::latency::ByQueue;
-use crate::stats::series::Series;
-use crate::stats::steady::{Round, Snapshot, Steady, SteadyState};
-use crate::stats::{Counters, Steps, Usage, Victims};
-
-/// How requests are paced.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Replay {
-    /// At their times, so many times faster.
-    Timed(f64),
-    /// As soon as another completes, so many at once, whatever their times.
-    Closed(u32),
-}
-
-impl Value for Replay {
-    fn expects() -> String {
-        "\"timed\", \"timed:xN\" (N times faster) or \"closed:QD\" (QD requests at once)".into()
-    }
-    fn read(scalar: &Scalar) -> Option<Replay> {
-        let Scalar::Text(text) = scalar else { return None };
-        match text.split_once(':') {
-            None if text == "timed" => Some(Replay::Timed(1.0)),
-            Some(("timed", speed)) => {
-                let speed: f64 = speed.strip_prefix('x')?.parse().ok()?;
-                (speed.is_finite() && (1e-6..=1e9).contains(&speed)).then_some(Replay::Timed(speed))
-            }
-            Some(("closed", depth)) => {
-                depth.parse().ok().filter(|depth| (1..=1 << 20).contains(depth)).map(Replay::Closed)
-            }
-            _ => None,
-        }
-    }
-    fn write(&self) -> Scalar {
-        Scalar::Text(match self {
-            Replay::Timed(1.0) => "timed".into(),
-            Replay::Timed(speed) => format!("timed:x{speed}"),
-            Replay::Closed(depth) => format!("closed:{depth}"),
-        })
-    }
-}
-
-/// What to run, beside device and workload.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunOptions {
-    /// How requests are paced.
-    pub replay: Replay,
-    /// Stop after so many requests.
-    pub requests: Option<u64>,
-    /// Submit nothing after this simulated time.
-    pub duration: Option<Span>,
-    /// Requests at the start that are played but left out of the statistics.
-    pub warmup: u64,
-    /// Seed of the device's random streams.
-    pub seed: u64,
-    /// What becomes of requests beyond the drive.
-    pub beyond: Beyond,
-    /// Play until the drive is in a steady state by rounds of at least so long; the last rounds are the result.
-    pub until_steady: Option<Round>,
-}
-
-impl Default for RunOptions {
-    fn default() -> RunOptions {
-        RunOptions {
-            replay: Replay::Timed(1.0),
-            requests: None,
-            duration: None,
-            warmup: 0,
-            seed: 1,
-            until_steady: None,
-            beyond: Beyond::Wrap,
-        }
-    }
-}
+use crate::observe::probe::{Probe, Unwatched};
+use crate::observe::stats::Totals;
+use crate::observe::stats::latency::ByQueue;
+use crate::observe::stats::series::Series;
 
 /// Most arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
 const WINDOW: usize = 64;
 
 /// A run in progress.
 pub struct Run<P: Probe = Unwatched> {
-    device: Device<P>,
-    source: Box<dyn Source>,
+    pub(super) device: Device<P>,
+    pub(super) source: Box<dyn Source>,
     options: RunOptions,
     /// Requests read ahead, in reverse order.
     batch: Vec<Request>,
     ended: bool,
     submitted: u64,
     first_time: Option<Time>,
-    latencies: ByQueue,
-    series: Series,
-    log: Option<Box<dyn RequestLog>>,
-    baseline: Option<Snapshot>,
+    pub(super) latencies: ByQueue,
+    pub(super) series: Series,
+    pub(super) log: Option<Box<dyn RequestLog>>,
+    pub(super) baseline: Option<Totals>,
     preconditioning: Option<Overwriting>,
     /// When the device began with the workload, and the number of its first request.
     origin: Time,
     first_id: u64,
-    steady: Option<Steady>,
+    pub(super) steady: Option<Steady>,
     last_completion: Time,
-    wrapped: u64,
+    pub(super) wrapped: u64,
     queues: u16,
     /// Requests of the source wait for completions.
     closed_loop: bool,
     /// The drive's life has ended, and the run with it.
     end_of_life: Option<RunError>,
     /// Requests asked for that the source no longer had.
-    missing: Option<u64>,
-}
-
-/// What a run has found out.
-pub struct Outcome {
-    /// Latencies by queue, without the warm-up.
-    pub latencies: ByQueue,
-    /// Over time, warm-up included.
-    pub series: Series,
-    /// Counts, without the warm-up.
-    pub counters: Counters,
-    /// Time by cause, without the warm-up.
-    pub usage: Usage,
-    /// Valid pages of the blocks collected, without the warm-up.
-    pub victims: Victims,
-    /// Retry steps of the pages read, without the warm-up.
-    pub steps: Steps,
-    /// Bytes that the host wrote since the start of the device.
-    pub written: u64,
-    /// Requests whose addresses lay beyond the device and were wrapped around.
-    pub wrapped: u64,
-    /// Requests asked for that the workload no longer had, where it ended before.
-    pub missing: Option<u64>,
-    /// What reading the workload left out or put in order.
-    pub read: ReadCounts,
-    /// Whether and when a steady state was reached, if one was asked for.
-    pub steady: Option<SteadyState>,
-    /// The device in its final state.
-    pub device: Device,
-    /// The per-request log, if one was kept.
-    pub log: Option<Box<dyn RequestLog>>,
+    pub(super) missing: Option<u64>,
 }
 
 impl Run {
@@ -358,7 +260,7 @@ impl<P: Probe> Run<P> {
             if self.options.warmup > 0 {
                 self.advance(time)?;
             }
-            self.baseline = Some(Snapshot::of(&self.device));
+            self.baseline = Some(totals(&self.device));
         }
         self.device.submit(request)?;
         self.submitted += 1;
@@ -368,22 +270,12 @@ impl<P: Probe> Run<P> {
     /// Overwrites the drive before the workload, some requests at a time.
     fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
         let Some(mut writes) = self.preconditioning.take() else { return Ok(()) };
-        let target = writes.next + requests;
-        while writes.next < target.min(writes.total) {
-            while writes.next < writes.total && self.device.outstanding().0 < writes.depth {
-                self.device.submit(writes.request(self.device.now()))?;
-            }
-            self.device.advance_to_completion(Time::NEVER)?;
-            self.device.take_completions();
-        }
-        if writes.next < writes.total {
+        if !writes.play(&mut self.device, requests)? {
             self.preconditioning = Some(writes);
             return Ok(());
         }
-        self.device.flush()?;
-        self.device.take_completions();
         self.origin = self.device.now();
-        self.first_id = writes.next;
+        self.first_id = writes.written();
         self.device.workload_begins();
         self.last_completion = self.origin;
         self.series.start(self.origin, &self.device.usage());
@@ -455,7 +347,7 @@ impl<P: Probe> Run<P> {
         }
     }
 
-    fn close_interval(&mut self) {
+    pub(super) fn close_interval(&mut self) {
         let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
         let usage = self.device.usage();
         let free = self.device.free_blocks();
@@ -496,70 +388,5 @@ impl<P: Probe> Run<P> {
             }
         }
         Ok(())
-    }
-}
-
-impl Run {
-    /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
-    /// valid also where the workload was not played to its end.
-    pub fn finish(mut self) -> Result<Outcome, RunError> {
-        self.close_interval();
-        self.device.check().map_err(RunError::Broken)?;
-        let (mut before, mut after) = (self.baseline.take().unwrap_or_default(), Snapshot::of(&self.device));
-        let steady = self.steady.take().map(|steady| {
-            let (state, window) = steady.finish();
-            if let Some((from, to, latencies)) = window {
-                (before, after, self.latencies) = (from, to, latencies);
-            }
-            state
-        });
-        Ok(Outcome {
-            latencies: self.latencies,
-            series: self.series,
-            victims: after.victims.since(&before.victims),
-            steps: after.steps.since(&before.steps),
-            counters: after.counters.since(&before.counters),
-            usage: after.usage.since(&before.usage),
-            written: self.device.counters().write_bytes,
-            wrapped: self.wrapped + self.source.counts().wrapped,
-            missing: self.missing,
-            read: self.source.counts(),
-            steady,
-            device: self.device,
-            log: self.log,
-        })
-    }
-}
-
-/// Random writes of whole pages before the workload (`age.precondition = "write:N"`).
-struct Overwriting {
-    next: u64,
-    total: u64,
-    pages: u64,
-    page: Bytes,
-    depth: u64,
-    random: Stream,
-}
-
-impl Overwriting {
-    fn new(plan: &crate::config::Plan, seed: u64) -> Option<Overwriting> {
-        let Precondition::Write(times) = plan.config.age.precondition else { return None };
-        let pages = ((f64::from(plan.logical_pages) * plan.config.age.fill.0) as u64).max(1);
-        let layout = &plan.layout;
-        Some(Overwriting {
-            next: 0,
-            total: (pages as f64 * times).ceil() as u64,
-            pages,
-            page: layout.page_size,
-            // Two programs' worth of pages for each plane.
-            depth: 2 * u64::from(layout.planes) * u64::from(plan.unit_pages),
-            random: Stream::new(seed, "precondition"),
-        })
-    }
-
-    fn request(&mut self, time: Time) -> Request {
-        let offset = Bytes(self.random.below(self.next, self.pages) * self.page.0);
-        self.next += 1;
-        Request { time, offset, bytes: self.page, op: Op::Write, queue: 0 }
     }
 }

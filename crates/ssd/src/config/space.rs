@@ -10,23 +10,9 @@
 
 use nand::Layout;
 
-use crate::config::{Config, Placement, Precondition, Table};
-
-/// Where an operation's data goes, by what it is: a plane has a queue of programs for each lane.
-pub(crate) mod write_class {
-    /// Host data; under three streams and more, host data whose last version was young.
-    pub const HOST: usize = 0;
-    /// Other host data.
-    pub const HOST_COLD: usize = 1;
-    /// Relocated data.
-    pub const RELOCATED: usize = 2;
-    /// Data that had been moved before.
-    pub const RELOCATED_AGAIN: usize = 3;
-    /// The map.
-    pub const MAP: usize = 4;
-    /// How many there are.
-    pub const COUNT: usize = 5;
-}
+use super::refusal::{Refusal, refuse};
+use super::{Config, MapTable, Placement, Precondition};
+use crate::write_class;
 
 /// What the pages and blocks of a plane are for.
 #[derive(Clone, Debug)]
@@ -51,80 +37,82 @@ pub(crate) struct Space {
     pub map_limit: u32,
 }
 
-type Refusal = (&'static str, String, String);
+/// What relocation needs beside the blocks that it fills.
+struct Relocation {
+    /// Streams of relocated data.
+    streams: u32,
+    /// Free blocks that only relocated data may open.
+    reserve: u32,
+    /// Pages that collecting a block may program for nothing.
+    padding: u32,
+}
+
+impl Relocation {
+    fn new(config: &Config, unit_pages: u32) -> Relocation {
+        let streams = if config.ftl.streams == 4 { 2 } else { 1 };
+        // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
+        let wear = &config.wear;
+        let failing = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0 || wear.endurance.is_some();
+        let failing = failing || config.erase.retire;
+        let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(failing);
+        Relocation { streams, reserve, padding: streams * (unit_pages - 1) }
+    }
+
+    fn check(&self, config: &Config, layout: &Layout, unit_pages: u32) -> Result<(), Refusal> {
+        let Relocation { streams, reserve, padding } = *self;
+        let gc = &config.gc;
+        if gc.start <= reserve {
+            let problem = format!("is {}, and {reserve} free blocks of a plane are for relocated data alone", gc.start);
+            return refuse("gc.start", problem, format!("write at least {}", reserve + 1));
+        }
+        let fewest = streams * unit_pages;
+        if gc.relocations < fewest {
+            let problem = format!("is {}, and one program takes {unit_pages} pages", gc.relocations);
+            let remedy = format!("write at least {fewest}: a program's worth for each stream of relocated data");
+            return refuse("gc.relocations", problem, remedy);
+        }
+        if layout.pages <= padding {
+            let problem =
+                format!("is {}, and collecting a block may program {padding} pages for nothing", layout.pages);
+            return refuse("geometry.pages", problem, "write more, or set chip.program_unit to \"page\"");
+        }
+        Ok(())
+    }
+}
 
 impl Space {
     pub fn new(config: &Config, layout: &Layout, logical_pages: u32, unit_pages: u32) -> Result<Space, Refusal> {
-        let refuse = |key: &'static str, problem: String, remedy: String| Err((key, problem, remedy));
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
         let streams = config.ftl.streams;
         let stream = match streams {
             1 => [0, 0, 0, 0, 4],
             2 => [0, 0, 2, 2, 4],
             3 => [0, 1, 2, 2, 4],
-            4 => [0, 1, 2, 3, 4],
-            _ => return refuse("ftl.streams", format!("is {streams}"), "write 1, 2, 3 or 4".into()),
+            _ => [0, 1, 2, 3, 4],
         };
         let open = streams + u32::from(map_pages > 0);
-        let moved = if streams == 4 { 2 } else { 1 };
-        // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
-        let wear = &config.wear;
-        let failing = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0 || wear.endurance.is_some();
-        let failing = failing || config.erase.retire;
-        let reserve = moved + u32::from(moved > 1 && unit_pages > 1) + u32::from(failing);
-        let gc = &config.gc;
-        if gc.start <= reserve {
-            let problem = format!("is {}, and {reserve} free blocks of a plane are for relocated data alone", gc.start);
-            return refuse("gc.start", problem, format!("write at least {}", reserve + 1));
-        }
-        if gc.stop < gc.start {
-            let problem = format!("is {}, less than gc.start = {}", gc.stop, gc.start);
-            return refuse("gc.stop", problem, format!("write at least {}", gc.start));
-        }
-        if gc.idle.is_some() && gc.idle_stop < gc.stop {
-            let problem = format!("is {}, less than gc.stop = {}", gc.idle_stop, gc.stop);
-            return refuse("gc.idle_stop", problem, format!("write at least {}", gc.stop));
-        }
-        if gc.relocations < moved * unit_pages {
-            let problem = format!("is {}, and one program takes {unit_pages} pages", gc.relocations);
-            let remedy =
-                format!("write at least {}: a program's worth for each stream of relocated data", moved * unit_pages);
-            return refuse("gc.relocations", problem, remedy);
-        }
-        if gc.choices == 0 {
-            return refuse("gc.choices", "is 0".into(), "write a positive number of blocks".into());
-        }
-        let data = u64::from(logical_pages + map_pages).div_ceil(u64::from(layout.planes));
-        // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static placement
-        // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
-        let share = map_pages.div_ceil(layout.planes);
-        let filling = unit_pages - 1;
-        let crowded = config.ftl.placement == Placement::Static && share > 0 && share < unit_pages;
-        let data = data + u64::from(share + if crowded { filling } else { 0 });
-        let map_limit = 2 * share - if crowded { 0 } else { filling.min(share) };
+        let relocation = Relocation::new(config, unit_pages);
+        relocation.check(config, layout, unit_pages)?;
+        let Relocation { reserve, padding, .. } = relocation;
+        let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, map_pages, unit_pages);
         let pages = u64::from(layout.pages);
-        let padding = moved * (unit_pages - 1);
-        if layout.pages <= padding {
-            let problem =
-                format!("is {}, and collecting a block may program {padding} pages for nothing", layout.pages);
-            return refuse("geometry.pages", problem, "write more, or set chip.program_unit to \"page\"".into());
-        }
+        let padded = u64::from(padding) * u64::from(layout.blocks);
+        let stop = config.gc.stop;
         // Stale pages enough that some block has more of them than its collection pads.
-        let gain = 1 + (u64::from(padding) * u64::from(layout.blocks)).div_ceil(pages) as u32;
-        let needed = data.div_ceil(pages) as u32 + gain + gc.stop + open;
+        let gain = 1 + padded.div_ceil(pages) as u32;
+        let filled = data.div_ceil(pages);
+        let needed = filled as u32 + gain + stop + open;
         if needed > layout.blocks {
             let problem = format!(
-                "leaves a plane {} blocks: {} for its share of the data, {gain} to gain from, gc.stop = {} to keep free and {open} open ones are {needed}",
-                layout.blocks,
-                data.div_ceil(pages),
-                gc.stop
+                "leaves a plane {} blocks: {filled} for its share of the data, {gain} to gain from, gc.stop = {stop} to keep free and {open} open ones are {needed}",
+                layout.blocks
             );
             let remedy = "raise it, lower gc.stop or ftl.streams, or give a plane more and smaller blocks";
-            return refuse("ftl.over_provisioning", problem, remedy.into());
+            return refuse("ftl.over_provisioning", problem, remedy);
         }
-        let room = u64::from(layout.blocks - gc.stop - open) * pages;
+        let room = u64::from(layout.blocks - stop - open) * pages;
         // A host's program and one of the map may have been on their way when the limit was reached.
-        let stale = u64::from(padding) * u64::from(layout.blocks) + 2 * u64::from(unit_pages);
+        let stale = padded + 2 * u64::from(unit_pages);
         let live_limit = ((data + room) / 2).min(room.saturating_sub(stale)).max(data + 1);
         let space = Space {
             map_pages,
@@ -166,10 +154,6 @@ impl Space {
 
     fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u32) -> Result<(), Refusal> {
         let age = &config.age;
-        if age.precondition == Precondition::ClosedForm && age.invalid.0 > 0.0 {
-            let problem = "is set, and age.precondition = \"closed-form\" says where stale pages are".to_owned();
-            return Err(("age.invalid", problem, "leave it at 0, or set age.precondition to \"none\"".into()));
-        }
         let data = (f64::from(logical_pages) * age.fill.0) as u64 + u64::from(self.map_pages);
         let per_plane = data.div_ceil(u64::from(layout.planes));
         let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
@@ -182,45 +166,40 @@ impl Space {
                 layout.blocks - self.initial_blocks(config, layout.blocks)
             );
             let remedy = "lower age.fill or age.invalid, or raise ftl.over_provisioning";
-            return Err(("age.fill", problem, remedy.into()));
+            return refuse("age.fill", problem, remedy);
         }
         Ok(())
     }
 }
 
+/// Live pages of a plane's share of the data, and the most pages of the map that it takes under static placement.
+fn data_of_a_plane(
+    config: &Config,
+    layout: &Layout,
+    logical_pages: u32,
+    map_pages: u32,
+    unit_pages: u32,
+) -> (u64, u32) {
+    let data = u64::from(logical_pages + map_pages).div_ceil(u64::from(layout.planes));
+    // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static placement
+    // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
+    let share = map_pages.div_ceil(layout.planes);
+    let filling = unit_pages - 1;
+    let crowded = config.ftl.placement == Placement::Static && share > 0 && share < unit_pages;
+    let data = data + u64::from(share + if crowded { filling } else { 0 });
+    (data, 2 * share - if crowded { 0 } else { filling.min(share) })
+}
+
 /// Pages that the map takes on flash, and entries of each.
 fn map(config: &Config, layout: &Layout, logical_pages: u32) -> Result<(u32, u32), Refusal> {
-    let mapping = &config.mapping;
-    if mapping.table == Table::Ideal {
+    if config.mapping.table == MapTable::Ideal {
         return Ok((0, 0));
     }
-    let (page, group, entry) = (layout.page_size.0, mapping.entry_group.0, mapping.entry.0);
-    let refuse = |key: &'static str, problem: String, remedy: &str| Err((key, problem, remedy.to_owned()));
-    if !entry.is_power_of_two() || !(4..=64).contains(&entry) {
-        return refuse("mapping.entry", format!("is {entry} B"), "write 4B, 8B, 16B, 32B or 64B");
-    }
-    if !group.is_power_of_two() || group < entry || group > page {
-        let remedy = "write a power of two from mapping.entry up to the page size";
-        return refuse("mapping.entry_group", format!("is {}", mapping.entry_group), remedy);
-    }
-    if mapping.writes == 0 {
-        return refuse("mapping.writes", "is 0".into(), "write a positive number of pages");
-    }
-    let parts = match mapping.sharing {
-        crate::config::Sharing::Shared => 1,
-        crate::config::Sharing::Partitioned => u64::from(config.host.queues) + 1,
-    };
-    if mapping.cache.0 < group * parts {
-        let problem = format!(
-            "is {}, and there are {parts} parts of at least one line of {}",
-            mapping.cache, mapping.entry_group
-        );
-        return refuse("mapping.cache", problem, "make it larger, or mapping.entry_group smaller");
-    }
-    let entries = (page / entry) as u32;
+    let entries = (layout.page_size.0 / config.mapping.entry.0) as u32;
     let pages = logical_pages.div_ceil(entries);
     if u64::from(logical_pages) + u64::from(pages) >= 1 << 31 {
-        return refuse("mapping.table", format!("needs {pages} pages of map"), "use a smaller device, or \"ideal\"");
+        let problem = format!("needs {pages} pages of map");
+        return refuse("mapping.table", problem, "use a smaller device, or \"ideal\"");
     }
     Ok((pages, entries))
 }

@@ -6,7 +6,7 @@ use units::{Lpn, Ppn, Time};
 use workload::Op;
 
 use crate::arena::SlotId;
-use crate::stats::die::Spent;
+use crate::observe::stats::die::Spent;
 
 /// Where the data of a page read came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub enum Event {
     Completed { request: u64 },
     /// A request reaches the device, in the order of arrivals.
     Arrives { arrival: Time },
-    /// A die's time goes into a cause of [`crate::stats::die::CAUSES`] from now on; from `until.0` on into `until.1`.
+    /// A die's time goes into a cause of [`crate::observe::stats::die::CAUSES`] from now on; from `until.0` on into `until.1`.
     Die { die: DieId, cause: usize, until: Option<(Time, usize)> },
     /// The same of a channel's bus and its causes.
     Bus { channel: u16, cause: usize, until: Option<(Time, usize)> },

@@ -1,0 +1,122 @@
+//! What depends on the chip model: which errors reads meet, how blocks are erased, how retries are sensed faster, and what the
+//! code's decoder makes of pages.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ecc::Profile;
+use nand::Layout;
+use nand::VirtualChip;
+use nand::chip::AUTO;
+use nand::model::measured::MeasuredSteps;
+use nand::model::outcomes::{Reading, ReducedTpre};
+use nand::rpt::Rpt;
+use schemes::{Next, Predictor, Sensing};
+use units::{ConfigError, Retention, Span};
+
+use super::Config;
+use super::refusal::{dotted, refuse};
+use crate::lifetime::{EraseScheme, Eraser};
+
+impl Config {
+    /// Whether no read can fail, and nothing but reads asks the chip: on every chip of `auto` data reads without a retry that is
+    /// a week old at 30 C, after some hundred P/E cycles. A drive that begins fresh need not ask its chip.
+    pub(super) fn meets_no_errors(&self) -> bool {
+        self.chip.model.as_deref() == Some(AUTO)
+            && self.age.pec.0 == 0
+            && self.age.retention == Retention::Fixed(Span::ZERO)
+            && self.age.map_retention == Span::ZERO
+            && self.age.temperature.0 <= 30.0
+            && self.ecc.code.is_none()
+            && self.read.predictor == Predictor::None
+            && self.erase.pulse.is_none()
+    }
+
+    /// The virtual chip or the measured steps, if there are any.
+    pub(super) fn chip_model(&self, layout: &Layout) -> Result<Option<Arc<Reading>>, ConfigError> {
+        let Some(name) = self.chip.model_for(layout.bits) else { return Ok(None) };
+        let read = || read_file("chip.model", name, "give the path of a chip file or of measured steps");
+        if name.ends_with(".csv") {
+            return Ok(Some(Arc::new(Reading::Measured(MeasuredSteps::parse(&read()?, name)?))));
+        }
+        let chip =
+            if name.ends_with(".toml") { VirtualChip::parse(&read()?, name)? } else { VirtualChip::preset(name)? };
+        if chip.cells.bits != layout.bits {
+            let problem =
+                format!("is a chip of {} bits a cell, and geometry.cell has {}", chip.cells.bits, layout.bits);
+            return refuse("chip.model", problem, "choose a chip of the same cells").map_err(dotted);
+        }
+        Ok(Some(Arc::new(Reading::Virtual(Box::new(chip)))))
+    }
+
+    /// How blocks are erased, where it goes pulse by pulse.
+    pub(super) fn eraser(&self, model: Option<&Reading>) -> Result<Option<Eraser>, ConfigError> {
+        let Some(pulses) = self.erase.pulse else { return Ok(None) };
+        let Some(Reading::Virtual(chip)) = model else {
+            let remedy = "set chip.model to a virtual chip such as \"tlc48-reo\", or this to \"none\"";
+            return refuse("erase.pulse", "is set, and chip.model says nothing about erasing", remedy).map_err(dotted);
+        };
+        let (margin, voltage, mispredictions) = (self.erase.margin, self.erase.voltage, self.erase.mispredictions.0);
+        let scheme = EraseScheme { pulses, margin, voltage, mispredictions };
+        let requirement = self.erase.requirement.unwrap_or(chip.erasing.requirement);
+        Ok(Some(Eraser::new(&chip.erasing, scheme, requirement)))
+    }
+
+    /// How retries are sensed faster, where they are and where any read can fail.
+    pub(super) fn reduced_t_pre(&self, model: Option<&Reading>) -> Result<Option<ReducedTpre>, ConfigError> {
+        let (Some(model), Sensing::Adaptive) = (model, self.read.sensing) else { return Ok(None) };
+        if self.chip.t_pre == Span::ZERO {
+            let remedy = "give chip.t_pre (the part of tR that is precharge), or chip.senses and the phases of a sense, or set read.sensing to \"default\"";
+            return refuse("read.sensing", "is adaptive, and tPRE is not known", remedy).map_err(dotted);
+        }
+        let rpt = match (&self.read.rpt, model) {
+            (Some(name), _) => {
+                let remedy = "give the path of a CSV file with the columns pec, months, cut";
+                Arc::new(Rpt::parse(&read_file("read.rpt", name, remedy)?, name)?)
+            }
+            (None, Reading::Virtual(chip)) => Rpt::of(chip),
+            (None, Reading::Measured(_)) => {
+                let problem = "is \"none\", and measured steps give no RPT";
+                return refuse("read.rpt", problem, "give a table in read.rpt").map_err(dotted);
+            }
+        };
+        let (error, age_error) = (self.read.rpt_error, self.read.age_error);
+        Ok(Some(ReducedTpre { rpt, t_pre: self.chip.t_pre.0 as u32, error, age_error }))
+    }
+
+    /// The profile of the ECC's code, where any read can fail.
+    pub(super) fn code(&self, model: Option<&Reading>) -> Result<Option<Arc<Profile>>, ConfigError> {
+        let Some(model) = model else { return Ok(None) };
+        let read = &self.read;
+        if read.predictor != Predictor::None && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
+            let problem = format!("is {}, and nothing says how good predictions are", read.predictor.word());
+            return refuse("read.predictor", problem, "give ecc.code, or read.prediction_accuracy").map_err(dotted);
+        }
+        if read.predictor == Predictor::OnDie && read.next == Next::Sentinel {
+            let problem = "is on-die, and the sentinel's cells are evaluated in the controller";
+            return refuse("read.predictor", problem, "set read.next to swift, table or oracle").map_err(dotted);
+        }
+        let Some(name) = &self.ecc.code else { return Ok(None) };
+        if matches!(model, Reading::Measured(_)) {
+            let problem = "is given, and measured steps give no RBER";
+            let remedy = "set it to \"none\", or chip.model to a virtual chip";
+            return refuse("ecc.code", problem, remedy).map_err(dotted);
+        }
+        if name == "qc-ldpc" {
+            return Ok(Some(Arc::new(Profile::preset())));
+        }
+        if !name.ends_with(".csv") {
+            let remedy = "write qc-ldpc, \"none\", or the path of a .csv file of `ssdlab ecc simulate`";
+            return refuse("ecc.code", format!("there is no code `{name}`"), remedy).map_err(dotted);
+        }
+        let text = read_file("ecc.code", name, "give a file of `ssdlab ecc simulate`")?;
+        Ok(Some(Arc::new(Profile::parse(&text, name)?)))
+    }
+}
+
+/// The text of a file that a key names.
+fn read_file(key: &'static str, name: &str, remedy: &str) -> Result<String, ConfigError> {
+    units::file::read_text(Path::new(name))
+        .or_else(|problem| refuse(key, format!("{name} {problem}"), remedy))
+        .map_err(dotted)
+}

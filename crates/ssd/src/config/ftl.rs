@@ -1,0 +1,109 @@
+//! The flash translation layer: where written pages go.
+
+use nand::Layout;
+use units::value::{Scalar, Value};
+
+use super::refusal::{Check, Refusal, refuse};
+
+units::choices! {
+    /// How a written page finds its plane.
+    pub enum Placement {
+        /// By its address, in the page allocation order.
+        Static = "static",
+        /// The next die without a program takes the oldest waiting pages.
+        Dynamic = "dynamic",
+    }
+}
+
+units::choices! {
+    /// When a free block is erased.
+    pub enum EraseWhen {
+        /// When it is reclaimed: free blocks are kept erased.
+        Reclaimed = "reclaimed",
+        /// Just before its first page is programmed.
+        Opened = "opened",
+    }
+}
+
+/// The order in which consecutive pages are dealt to channels, chips (ways), dies and planes: the first
+/// letter changes fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageOrder(pub [u8; 4]);
+
+impl Value for PageOrder {
+    fn expects() -> String {
+        "the letters C (channel), W (chip), D (die), P (plane), each once, fastest first, such as \"CWDP\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<PageOrder> {
+        let Scalar::Text(text) = scalar else { return None };
+        let letters: [u8; 4] = text.as_bytes().try_into().ok()?;
+        b"CWDP".iter().all(|letter| letters.contains(letter)).then_some(PageOrder(letters))
+    }
+    fn write(&self) -> Scalar {
+        Scalar::Text(self.0.iter().map(|b| char::from(*b)).collect())
+    }
+}
+
+impl PageOrder {
+    /// The plane of each position: entry `i` is the plane of pages `i`, `i + planes`, ...
+    pub fn planes(self, layout: &Layout) -> Vec<u32> {
+        let sizes = |letter: u8| match letter {
+            b'C' => layout.channels,
+            b'W' => layout.chips,
+            b'D' => layout.dies_per_chip,
+            _ => layout.planes_per_die,
+        };
+        (0..layout.planes)
+            .map(|position| {
+                let (mut rest, mut at) = (position, [0; 4]);
+                for letter in self.0 {
+                    let place = b"CWDP".iter().position(|l| *l == letter).expect("Invariant: only these four letters");
+                    at[place] = rest % sizes(letter);
+                    rest /= sizes(letter);
+                }
+                ((at[0] * layout.chips + at[1]) * layout.dies_per_chip + at[2]) * layout.planes_per_die + at[3]
+            })
+            .collect()
+    }
+}
+
+units::section! {
+    /// The flash translation layer: where written pages go.
+    pub struct FtlConfig in "ftl" {
+        /// Raw capacity over logical capacity, minus 1.
+        over_provisioning: f64 = 0.07,
+        /// How a written page finds its plane: static or dynamic.
+        placement: Placement = Placement::Dynamic,
+        /// Page allocation order, fastest first: C channel, W chip, D die, P plane.
+        page_order: PageOrder = PageOrder(*b"PCWD"),
+        /// When a free block is erased: reclaimed or opened.
+        erase_when: EraseWhen = EraseWhen::Opened,
+        /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3: host
+        /// data whose last version was young, other host data, relocated data; 4: also data moved more than once.
+        streams: u32 = 2,
+    }
+}
+
+impl FtlConfig {
+    /// Pages that the host may address.
+    pub(super) fn logical_pages(&self, layout: &Layout) -> u32 {
+        (layout.raw_pages() as f64 / (1.0 + self.over_provisioning)) as u32
+    }
+}
+
+impl Check for FtlConfig {
+    fn check(&self, layout: &Layout) -> Result<(), Refusal> {
+        let spare = self.over_provisioning;
+        if !(0.0..=10.0).contains(&spare) {
+            return refuse("over_provisioning", format!("is {spare}"), "write a number from 0 to 10, such as 0.07");
+        }
+        if self.logical_pages(layout) == 0 {
+            let problem = format!("is {spare}, which leaves no page to the host");
+            return refuse("over_provisioning", problem, "lower it, or give the device more pages");
+        }
+        if !(1..=4).contains(&self.streams) {
+            return refuse("streams", format!("is {}", self.streams), "write 1, 2, 3 or 4");
+        }
+        Ok(())
+    }
+}

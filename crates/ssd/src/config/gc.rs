@@ -1,0 +1,48 @@
+//! Garbage collection.
+
+use nand::Layout;
+use schemes::Victim;
+use units::Span;
+
+use super::refusal::{Check, Refusal, refuse};
+
+units::section! {
+    /// Garbage collection, plane by plane.
+    pub struct GcConfig in "gc" {
+        /// Which block is reclaimed next: greedy, fifo, cost-benefit or d-choices.
+        victim: Victim = Victim::Greedy,
+        /// Blocks that d-choices looks at.
+        choices: u32 = 10,
+        /// Collection starts when a plane has fewer free blocks.
+        start: u32 = 4,
+        /// It goes on until the plane has so many.
+        stop: u32 = 5,
+        /// Pages of a plane that may be in relocation at once.
+        relocations: u32 = 12,
+        /// Pages move inside their plane, without bus and ECC; otherwise through the controller.
+        copyback: bool = false,
+        /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block is reclaimed.
+        preemptible: bool = true,
+        /// A die idle for so long collects in the background; "none" never does.
+        idle: Option<Span> = None,
+        /// Background collection keeps so many blocks of a plane free.
+        idle_stop: u32 = 8,
+    }
+}
+
+impl Check for GcConfig {
+    fn check(&self, _: &Layout) -> Result<(), Refusal> {
+        if self.stop < self.start {
+            let problem = format!("is {}, less than gc.start = {}", self.stop, self.start);
+            return refuse("stop", problem, format!("write at least {}", self.start));
+        }
+        if self.idle.is_some() && self.idle_stop < self.stop {
+            let problem = format!("is {}, less than gc.stop = {}", self.idle_stop, self.stop);
+            return refuse("idle_stop", problem, format!("write at least {}", self.stop));
+        }
+        if self.choices == 0 {
+            return refuse("choices", "is 0", "write a positive number of blocks");
+        }
+        Ok(())
+    }
+}

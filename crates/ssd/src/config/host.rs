@@ -1,0 +1,55 @@
+//! The host interface.
+
+use nand::Layout;
+use units::{Bandwidth, Bytes, Rate, Span};
+
+use super::refusal::{Check, Refusal, not_too_long, positive, refuse};
+
+units::section! {
+    /// The host interface: NVMe-style submission queues and a full-duplex link.
+    pub struct HostConfig in "host" {
+        /// Submission queues; a request's queue number is taken modulo this.
+        queues: u16 = 8,
+        /// Requests that a queue may have outstanding; further ones wait in the host.
+        queue_depth: u32 = 1024,
+        /// Commands that the device works on at once; the others wait in their queues.
+        commands: u32 = 1024,
+        /// Commands taken from one queue before the next one's turn (NVMe arbitration burst, round robin).
+        arbitration_burst: u16 = 1,
+        /// Bandwidth of the link, in each direction.
+        link_bandwidth: Bandwidth = Bandwidth(7_000_000_000),
+        /// From the host's doorbell to a fetched command.
+        t_submit: Span = Span(1_000),
+        /// From the last byte to the host's completion.
+        t_complete: Span = Span(1_000),
+        /// Simulated time in which no command makes progress, after which the run ends with an error, as a host gives its drive
+        /// up (Linux's nvme_core.io_timeout: 30 s); "none" waits for ever.
+        timeout: Option<Span> = Some(Span(30_000_000_000)),
+    }
+}
+
+impl Check for HostConfig {
+    fn check(&self, layout: &Layout) -> Result<(), Refusal> {
+        positive(&[
+            ("queues", self.queues.into()),
+            ("queue_depth", self.queue_depth.into()),
+            ("commands", self.commands.into()),
+            ("arbitration_burst", self.arbitration_burst.into()),
+            ("link_bandwidth", self.link_bandwidth.0),
+        ])?;
+        if self.queues > 256 {
+            return refuse("queues", format!("is {}", self.queues), "write at most 256");
+        }
+        let entries = u64::from(self.queues) * u64::from(self.queue_depth);
+        if entries > 1 << 24 {
+            let problem = format!("makes {entries} queue entries, {} of memory", Bytes(entries * 64));
+            return refuse("queue_depth", problem, "keep queues x depth within 16 million");
+        }
+        let page = layout.page_size;
+        not_too_long(&[
+            ("t_submit", self.t_submit),
+            ("t_complete", self.t_complete),
+            ("link_bandwidth", Rate::new(self.link_bandwidth, page).time_for(page)),
+        ])
+    }
+}

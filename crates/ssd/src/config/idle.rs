@@ -1,0 +1,38 @@
+//! Settings that have no effect.
+
+use units::section::Section;
+
+use super::Config;
+
+impl Config {
+    /// Settings of the present configuration that have no effect, each with the reason.
+    pub fn idle_settings(&self) -> Vec<String> {
+        let default = Config::default();
+        let mut idle = Vec::new();
+        let changed = |section: &dyn Section, base: &dyn Section, keys: &[&str]| -> Vec<String> {
+            let differ = keys.iter().filter(|key| section.get(key) != base.get(key));
+            differ.map(|key| format!("{}.{key}", section.name())).collect()
+        };
+        if self.geometry.layout().is_ok_and(|layout| self.chip.model_for(layout.bits).is_none()) {
+            let mut keys = changed(&self.read, &default.read, &["start", "next", "pipeline", "sensing", "predictor"]);
+            let wears = self.wear.endurance.is_some();
+            keys.extend(changed(&self.age, &default.age, if wears { &[] } else { &["pec"] }));
+            let ages = self.refresh.period.is_some();
+            keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
+            if !keys.is_empty() {
+                idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));
+            }
+        }
+        if self.erase.pulse.is_none() {
+            let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
+            keys.extend(changed(&self.age, &default.age, &["worn_under"]));
+            if !keys.is_empty() {
+                idle.push(format!(
+                    "{} without erase.pulse, by which blocks are erased pulse by pulse",
+                    keys.join(", ")
+                ));
+            }
+        }
+        idle
+    }
+}

@@ -1,0 +1,60 @@
+//! Reading.
+
+use nand::Layout;
+use schemes::{Next, Pipeline, Predictor, Sensing, Start};
+use units::{Fraction, Span};
+
+use super::refusal::{Check, Refusal, not_too_long, refuse};
+
+units::choices! {
+    /// Which pages are taken to be similar where references are tracked.
+    pub enum Tracking {
+        /// Those of one die, layer, kind and age: few tables, learnt by any read.
+        Age = "age",
+        /// Those of one block, layer and kind: no block's age need be known, and every block must be learnt.
+        Block = "block",
+    }
+}
+
+units::section! {
+    /// How a page is read whose data is not corrected at once (chip.model): the references, the order and the timing of senses.
+    pub struct ReadConfig in "read" {
+        /// The references of the first sense: default, or tracked (those that last read a similar page).
+        start: Start = Start::Default,
+        /// Which pages share tracked references: those of a die, layer, kind and age, or those of a block, layer and kind.
+        tracking: Tracking = Tracking::Age,
+        /// What follows a failure: table (the vendor's retry table, step by step), sentinel, swift, or oracle (ideal: the
+        /// second sense is right).
+        next: Next = Next::Table,
+        /// Whether retry steps overlap: off, or cache-read (PR2).
+        pipeline: Pipeline = Pipeline::Off,
+        /// The timing of senses: default, or adaptive (AR2: retries with the tPRE of the RPT).
+        sensing: Sensing = Sensing::Default,
+        /// Who predicts that a page cannot be corrected: none, controller (RPSSD) or on-die (RiF).
+        predictor: Predictor = Predictor::None,
+        /// tPRED: time that a prediction takes (hpca24 Table I).
+        t_pred: Span = Span(2_500),
+        /// Share of the predictions that are right, whatever the page; "none" takes ecc.code's, by RBER.
+        prediction_accuracy: Option<Fraction> = None,
+        /// A read-timing parameter table of one's own: a CSV file with the columns pec, months, cut; "none" profiles chip.model.
+        rpt: Option<String> = None,
+        /// What is added to the RPT's tPRE [ns]: a table that is wrong.
+        rpt_error: f64 = 0.0,
+        /// The retention age that the controller has recorded, by which it asks the RPT, over the true one.
+        age_error: f64 = 1.0,
+    }
+}
+
+impl Check for ReadConfig {
+    fn check(&self, _: &Layout) -> Result<(), Refusal> {
+        for (key, value, expected) in [
+            ("rpt_error", self.rpt_error.abs(), "write nanoseconds, such as -2000"),
+            ("age_error", self.age_error, "write a positive number: 2 for twice the true age"),
+        ] {
+            if !(0.0..=1e9).contains(&value) {
+                return refuse(key, format!("is {value}"), expected);
+            }
+        }
+        not_too_long(&[("t_pred", self.t_pred)])
+    }
+}

@@ -1,0 +1,30 @@
+//! Refresh and read reclaim.
+
+use nand::Layout;
+use units::Span;
+
+use super::refusal::{Check, Refusal, refuse};
+
+units::section! {
+    /// Moving data before it is lost: old data, and blocks that were read often.
+    pub struct RefreshConfig in "refresh" {
+        /// Every block is visited once in so long, and data older than that (at 30 C) is moved; "none" never is.
+        period: Option<Span> = None,
+        /// Reads of a block after which its data is moved (read reclaim); "none" never is.
+        reads: Option<u32> = None,
+    }
+}
+
+impl Check for RefreshConfig {
+    fn check(&self, layout: &Layout) -> Result<(), Refusal> {
+        // Moving a block changes the map, and may read as many translation pages as the block has pages.
+        let fewest = 4 * layout.pages;
+        match self.reads {
+            Some(reads) if reads < fewest => {
+                let problem = format!("is {reads}, and moving a block may cause {} reads", layout.pages);
+                refuse("reads", problem, format!("write at least {fewest}, or \"none\""))
+            }
+            _ => Ok(()),
+        }
+    }
+}

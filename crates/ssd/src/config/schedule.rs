@@ -1,0 +1,33 @@
+//! Scheduling.
+
+use nand::Layout;
+use schemes::{Order, SuspendErase, SuspendProgram};
+
+use super::refusal::{Check, Refusal, refuse};
+
+units::section! {
+    /// The order in which dies and buses serve waiting operations.
+    pub struct ScheduleConfig in "schedule" {
+        /// Which waiting operation goes first: fifo, read-first or user-first.
+        order: Order = Order::ReadFirst,
+        /// Whether and where programs are suspended for user reads: none, inter-phase or intra-phase.
+        suspend_program: SuspendProgram = SuspendProgram::None,
+        /// Whether and where erases are suspended for user reads: none, reset-and-resume or pulse-boundary.
+        suspend_erase: SuspendErase = SuspendErase::None,
+        /// How often one operation may be suspended at most, so that none starves; "none" has no bound.
+        suspensions: Option<u32> = None,
+        /// Pages of host data that may wait to be programmed before everything goes first come, first served; "none" has
+        /// no bound (fast12 section 5.3).
+        write_queue: Option<u32> = None,
+    }
+}
+
+impl Check for ScheduleConfig {
+    fn check(&self, _: &Layout) -> Result<(), Refusal> {
+        if self.suspensions == Some(0) {
+            let remedy = "write a positive number, or set suspend_program and suspend_erase to \"none\"";
+            return refuse("suspensions", "is 0", remedy);
+        }
+        Ok(())
+    }
+}

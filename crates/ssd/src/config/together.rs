@@ -1,0 +1,129 @@
+//! What sections must not say together.
+
+use nand::{Layout, ProgramUnit, Timings};
+use schemes::{SuspendErase, SuspendProgram};
+use units::{Bytes, Span};
+
+use super::Config;
+use super::mapping::{MapTable, Sharing};
+use super::refusal::{Refusal, refuse};
+use crate::phases::Phases;
+
+/// Checks sections that are each possible against one another.
+pub(super) fn check(
+    config: &Config,
+    layout: &Layout,
+    timings: &Timings,
+    phases: &[Option<Phases>; 2],
+) -> Result<(), Refusal> {
+    programs_fill_blocks(config, layout)?;
+    buffer_holds_a_program(config, layout)?;
+    refresh_keeps_up(config, layout, timings)?;
+    map_cache_has_room(config)?;
+    suspended_phases_are_known(config, phases)?;
+    cycles_before_the_run_are_played(config)
+}
+
+/// Checks what only matters to a drive whose reads can fail.
+pub(super) fn check_modelled(config: &Config, timings: &Timings) -> Result<(), Refusal> {
+    // Of reads that can fail each sense and each decoding is kept in 32 bits of nanoseconds.
+    for (key, span) in [
+        ("chip.t_read", timings.slowest_read()),
+        ("ecc.t_decode", config.ecc.t_decode),
+        ("ecc.t_failed", config.ecc.t_failed.unwrap_or_default()),
+        ("ecc.t_retried", config.ecc.t_retried.unwrap_or_default()),
+        ("read.t_pred", config.read.t_pred),
+    ] {
+        if span > Span::from_us(200_000) {
+            let problem = format!("makes {:.3} s", span.as_s());
+            return refuse(key, problem, "with chip.model it may be 0.2 s at most");
+        }
+    }
+    Ok(())
+}
+
+fn programs_fill_blocks(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    if config.chip.program_unit == ProgramUnit::Wordline && !layout.pages.is_multiple_of(layout.bits) {
+        let problem = format!("is {}, not a multiple of the {} pages of a wordline", layout.pages, layout.bits);
+        return refuse("geometry.pages", problem, "change it, or set chip.program_unit to \"page\"");
+    }
+    Ok(())
+}
+
+fn buffer_holds_a_program(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    let unit_pages = u64::from(config.unit_pages(layout));
+    if config.buffer.slots(layout) < unit_pages {
+        let need = Bytes(layout.page_size.0 * unit_pages);
+        let remedy = format!("it must hold one program unit: at least {need}");
+        return refuse("buffer.size", format!("is {}", config.buffer.size), remedy);
+    }
+    Ok(())
+}
+
+/// A chip must be able to rewrite itself in half a period, one plane after another.
+fn refresh_keeps_up(config: &Config, layout: &Layout, timings: &Timings) -> Result<(), Refusal> {
+    let programs = u64::from(layout.pages / config.unit_pages(layout));
+    let reads = u64::from(layout.pages);
+    let block = timings.program * programs + timings.slowest_read() * reads + timings.erase;
+    let blocks = u64::from(layout.blocks) * u64::from(layout.planes_per_die * layout.dies_per_chip);
+    let shortest = Span::from_us(100_000).max(block * (2 * blocks));
+    match config.refresh.period {
+        Some(period) if period < shortest => {
+            let (period, shortest) = (period.as_s(), shortest.as_s());
+            let problem =
+                format!("is {period:.3} s, and refreshing every block of a chip takes half of {shortest:.3} s");
+            refuse("refresh.period", problem, "write a longer period, or \"none\"")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn map_cache_has_room(config: &Config) -> Result<(), Refusal> {
+    let mapping = &config.mapping;
+    let parts = match mapping.sharing {
+        Sharing::Shared => 1,
+        Sharing::Partitioned => u64::from(config.host.queues) + 1,
+    };
+    if mapping.table == MapTable::Cached && mapping.cache.0 < mapping.entry_group.0 * parts {
+        let problem = format!(
+            "is {}, and there are {parts} parts of at least one line of {}",
+            mapping.cache, mapping.entry_group
+        );
+        return refuse("mapping.cache", problem, "make it larger, or mapping.entry_group smaller");
+    }
+    Ok(())
+}
+
+fn suspended_phases_are_known(config: &Config, [programs, erases]: &[Option<Phases>; 2]) -> Result<(), Refusal> {
+    let known = |phases: &Option<Phases>| phases.as_ref().is_some_and(|phases| phases.total() > Span::ZERO);
+    let schedule = &config.schedule;
+    for (key, suspends, known, parts) in [
+        (
+            "schedule.suspend_program",
+            schedule.suspend_program != SuspendProgram::None,
+            known(programs),
+            "chip.program_loops",
+        ),
+        (
+            "schedule.suspend_erase",
+            schedule.suspend_erase != SuspendErase::None,
+            known(erases) || config.erase.pulse.is_some(),
+            "chip.erase_loops",
+        ),
+    ] {
+        if suspends && !known {
+            let remedy = format!("give {parts} and its pulse and verify, or set it to \"none\"");
+            return refuse(key, "is set, and the chip's phases are not known", remedy);
+        }
+    }
+    Ok(())
+}
+
+fn cycles_before_the_run_are_played(config: &Config) -> Result<(), Refusal> {
+    let pec = config.age.pec.0;
+    if config.erase.pulse.is_some() && pec > 100_000 {
+        let problem = format!("is {pec}, and with erase.pulse every cycle is lived");
+        return refuse("age.pec", problem, "write at most 100000");
+    }
+    Ok(())
+}

@@ -1,0 +1,6 @@
+//! What is seen of a device: the statistics that it keeps and a run reports, and probes that watch it.
+
+pub mod explain;
+pub mod probe;
+pub mod stats;
+pub mod timeline;

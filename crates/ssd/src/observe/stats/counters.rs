@@ -1,0 +1,203 @@
+//! What a device counts. A counter that is a statistic by itself is declared here once, with its name, unit and description, in
+//! the group beside which the report shows it.
+
+use super::relocation_causes;
+
+/// Counts of one kind: one number, or one for each cause.
+trait Count: Copy {
+    fn since(self, before: Self) -> Self;
+}
+
+impl Count for u64 {
+    fn since(self, before: u64) -> u64 {
+        self - before
+    }
+}
+
+impl<const N: usize> Count for [u64; N] {
+    fn since(self, before: [u64; N]) -> [u64; N] {
+        std::array::from_fn(|cause| self[cause] - before[cause])
+    }
+}
+
+/// A counter that is a statistic by itself.
+pub(super) struct Declared {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub description: &'static str,
+    pub count: fn(&Counters) -> u64,
+}
+
+macro_rules! counters {
+    (
+        $($(#[doc = $about:literal])+ $group:ident {
+            $($counter:ident = $name:literal, $unit:literal, $description:literal;)+
+        })+
+        internal { $($(#[doc = $doc:literal])+ $inner:ident: $type:ty,)+ }
+    ) => {
+        /// Counts since the start of a device.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct Counters {
+            $($(#[doc = concat!("`", $name, "`: ", $description, ".")] pub $counter: u64,)+)+
+            $($(#[doc = $doc])+ pub $inner: $type,)+
+        }
+
+        impl Counters {
+            /// What has happened since `before`.
+            pub fn since(&self, before: &Counters) -> Counters {
+                Counters {
+                    $($($counter: self.$counter.since(before.$counter),)+)+
+                    $($inner: self.$inner.since(before.$inner),)+
+                }
+            }
+        }
+
+        $($(#[doc = $about])+
+        pub(super) const $group: &[Declared] = &[$(Declared {
+            name: $name,
+            unit: $unit,
+            description: $description,
+            count: |counters| counters.$counter,
+        }),+];)+
+    };
+}
+
+counters! {
+    /// Requests that the drive did not serve as asked.
+    FAILED_REQUESTS {
+        requests_uncorrectable = "host.uncorrectable", "requests", "requests some of whose data could not be corrected";
+        requests_refused = "host.refused", "requests", "writes, trims and flushes that a read-only drive refused (wear.end_of_life)";
+    }
+    /// Pages that requests touched without flash.
+    BUFFERED {
+        buffer_hits = "host.buffer_hits", "pages", "page reads answered by the write buffer";
+        merged_writes = "host.merged_writes", "pages", "page writes merged into a page that was still in the buffer";
+        unmapped_reads = "host.unmapped_reads", "pages", "page reads of addresses that hold nothing";
+        pages_trimmed = "host.trimmed", "pages", "pages unmapped by trims";
+    }
+    /// Operations of the flash.
+    FLASH {
+        pages_read = "flash.reads", "pages", "pages read from flash";
+        pages_programmed = "flash.programs", "pages", "pages programmed, padding included";
+        blocks_erased = "flash.erases", "blocks", "blocks erased";
+        fill_reads = "flash.rmw_reads", "pages", "pages read to complete partly written ones";
+        pages_padded = "flash.padding", "pages", "pages programmed empty to fill a wordline";
+        cold_reads = "flash.cold_reads", "pages", "pages read whose data is from before the run";
+    }
+    /// Programs that failed.
+    FAILED_PROGRAMS {
+        pages_failed = "flash.failed_programs", "pages", "pages whose program failed, programmed again elsewhere";
+    }
+    /// Reads that no retry corrected, or only a second one.
+    FAILED_RETRIES {
+        pages_unreadable = "flash.retry.unreadable", "pages", "pages read that no sense could correct";
+        reads_repeated = "flash.retry.t_pre_fallbacks", "pages", "pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)";
+    }
+    /// Transfers in vain, and predictions that avoid them.
+    PREDICTIONS {
+        uncorrectable_transfers = "flash.retry.uncorrectable_transfers", "pages", "pages that left a die and could not be corrected, and sentinel cells";
+        predictions = "flash.prediction.made", "pages", "pages predicted to be correctable or not";
+        predicted_failures = "flash.prediction.failures", "pages", "of these, pages predicted not to be correctable: read again by the die, or not decoded to the end";
+    }
+    /// Commands of retries.
+    RETRY_COMMANDS {
+        set_features = "flash.retry.set_features", "", "SET FEATURE commands that changed the timing of senses (AR2)";
+    }
+    /// Erases that go pulse by pulse and do not end as they should.
+    PULSED_ERASES {
+        erases_incomplete = "flash.erase.incomplete", "blocks", "blocks whose erase left fail bits to the ECC";
+        erases_mispredicted = "flash.erase.mispredicted", "blocks", "blocks whose last pulse was predicted too short and was followed by another";
+        erases_exhausted = "flash.erase.exhausted", "blocks", "blocks that all loops did not erase";
+    }
+    /// Programs and erases that let reads go first.
+    SUSPENSIONS {
+        program_suspensions = "flash.suspend.programs", "", "times that programs were suspended";
+        erase_suspensions = "flash.suspend.erases", "", "times that erases were suspended";
+    }
+    /// How relocation went.
+    RELOCATION {
+        background_runs = "ftl.gc_background_runs", "blocks", "of the blocks collected, those that an idle die began";
+        pages_copied_back = "ftl.copied_back", "pages", "pages moved without crossing a bus";
+    }
+    /// What wear has done.
+    WEAR {
+        blocks_retired = "ftl.wear.retired", "blocks", "blocks that went out of service";
+    }
+    /// Look-ups of the cached mapping table.
+    MAP_LOOKUPS {
+        map_lookups = "ftl.map.lookups", "entries", "look-ups of host requests in the cached mapping table";
+    }
+    /// Translation pages.
+    MAP_PAGES {
+        map_reads = "ftl.map.reads", "pages", "translation pages read";
+        map_programs = "ftl.map.programs", "pages", "translation pages programmed";
+    }
+    // What only other statistics are made of.
+    internal {
+        /// Events played.
+        events: u64,
+        /// Host requests that completed.
+        requests_completed: u64,
+        /// Host reads started.
+        read_requests: u64,
+        /// Bytes that host reads asked for.
+        read_bytes: u64,
+        /// Host writes started.
+        write_requests: u64,
+        /// Bytes that host writes brought.
+        write_bytes: u64,
+        /// Pages sensed.
+        senses: u64,
+        /// Retention ages of the pages read, summed [s].
+        read_retention_s: u64,
+        /// P/E cycles of the pages read, summed.
+        read_pec: u64,
+        /// Retry steps that the pages read need, summed.
+        retry_steps: u64,
+        /// Pages read that need any retry steps.
+        pages_retried: u64,
+        /// Senses that turned out not to be needed.
+        speculative_senses: u64,
+        /// Time that dies spent on senses that turned out not to be needed, resets included [ns].
+        speculative_ns: u64,
+        /// Bytes out of the dies with sentinel cells, which are not decoded.
+        sentinel_bytes: u64,
+        /// Time that dies spent on predictions [ns].
+        predicting_ns: u64,
+        /// Predictions that were right.
+        predictions_right: u64,
+        /// Programs and erases that were suspended at least once.
+        operations_suspended: u64,
+        /// Program and erase commands that have ended.
+        operations: u64,
+        /// Time that suspended operations took from their beginning to their end [ns].
+        suspended_ns: u64,
+        /// What suspended operations would have taken without suspension [ns].
+        suspended_nominal_ns: u64,
+        /// Blocks that were erased pulse by pulse (`erase.pulse`).
+        pulsed_erases: u64,
+        /// Loops of erases that go pulse by pulse, summed.
+        erase_loops: u64,
+        /// Time that these took, each block for itself, suspensions left out [ns].
+        erase_ns: u64,
+        /// Bytes out of the dies.
+        bytes_read: u64,
+        /// Pages programmed with host data.
+        user_pages_programmed: u64,
+        /// Pages moved into the dies.
+        pages_transferred_in: u64,
+        /// Blocks whose data began to move, by [`relocation_causes::CAUSES`].
+        blocks_relocated: [u64; relocation_causes::CAUSES.len()],
+        /// Pages that were moved, by the same causes.
+        pages_relocated: [u64; relocation_causes::CAUSES.len()],
+        /// Look-ups that found their entry in the cache.
+        map_hits: u64,
+        /// Trims started.
+        trim_requests: u64,
+        /// Flushes started.
+        flush_requests: u64,
+        /// Bytes that the host wrote and that have left the write buffer for good: given to a program, trimmed, or written again
+        /// before.
+        bytes_settled: u64,
+    }
+}

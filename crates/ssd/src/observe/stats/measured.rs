@@ -1,0 +1,82 @@
+//! What a report is made of.
+
+use units::Span;
+use units::Time;
+use workload::ReadCounts;
+
+use super::latency::ByQueue;
+use super::{Counters, Steps, Usage, Victims};
+use crate::config::Plan;
+
+/// What a device has counted, up to a moment or between two.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Counts.
+    pub counters: Counters,
+    /// Time by cause.
+    pub usage: Usage,
+    /// Valid pages of the blocks collected.
+    pub victims: Victims,
+    /// Retry steps of the pages read.
+    pub steps: Steps,
+}
+
+impl Totals {
+    /// What has been counted since `before`.
+    pub fn since(&self, before: &Totals) -> Totals {
+        Totals {
+            counters: self.counters.since(&before.counters),
+            usage: self.usage.since(&before.usage),
+            victims: self.victims.since(&before.victims),
+            steps: self.steps.since(&before.steps),
+        }
+    }
+}
+
+/// What became of the search for a steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyState {
+    /// Whether one was reached; the result is then that of its last five rounds.
+    pub reached: bool,
+    /// Rounds played.
+    pub rounds: u64,
+    /// Mean length of the last five rounds, or of all where there were fewer.
+    pub round: Span,
+}
+
+/// How a drive stands at the end of a run.
+#[derive(Clone, Debug)]
+pub struct DriveState {
+    /// What it is.
+    pub plan: Plan,
+    /// Bytes that the host has written since its start.
+    pub written: u64,
+    /// Erases of each block since its start.
+    pub erases: Vec<u32>,
+    /// Effective P/E cycles of each block, where blocks are erased pulse by pulse.
+    pub effective_pec: Option<Vec<f64>>,
+    /// When its life ended, if it has.
+    pub end_of_life: Option<Time>,
+    /// Free blocks of all planes, and of the plane that has the fewest.
+    pub free_blocks: (u64, u32),
+    /// Memory that tracked references take [B].
+    pub tracked_bytes: usize,
+}
+
+/// What a run has measured, without its warm-up.
+pub struct Measured {
+    /// Latencies by queue.
+    pub latencies: ByQueue,
+    /// What the device counted.
+    pub totals: Totals,
+    /// Requests whose addresses lay beyond the device and were wrapped around.
+    pub wrapped: u64,
+    /// Requests asked for that the workload no longer had, where it ended before.
+    pub missing: Option<u64>,
+    /// What reading the workload left out or put in order.
+    pub read: ReadCounts,
+    /// Whether and when a steady state was reached, if one was asked for.
+    pub steady: Option<SteadyState>,
+    /// How the drive stands at the end.
+    pub drive: DriveState,
+}

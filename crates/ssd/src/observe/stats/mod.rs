@@ -1,0 +1,17 @@
+//! What a device keeps count of, and the statistics that a run makes of it.
+
+mod causes;
+mod counters;
+mod distributions;
+pub mod energy;
+pub mod latency;
+mod measured;
+pub mod report;
+pub mod series;
+mod usage;
+
+pub use causes::{channel, die, relocation_causes};
+pub use counters::Counters;
+pub use distributions::{Steps, Victims};
+pub use measured::{DriveState, Measured, SteadyState, Totals};
+pub use usage::Usage;

@@ -1,0 +1,123 @@
+//! What the flash translation layer has done.
+
+use serde_json::json;
+use units::Time;
+
+use super::super::counters::{MAP_LOOKUPS, MAP_PAGES, RELOCATION, WEAR};
+use super::super::{Counters, Measured, relocation_causes};
+use super::statistic::Report;
+
+pub(super) fn add(report: &mut Report, measured: &Measured) {
+    let counters = &measured.totals.counters;
+    amplification(report, counters, measured.drive.plan.layout.page_size.0);
+    relocation(report, measured);
+    wear(report, measured);
+    map(report, counters);
+}
+
+/// Write amplification, and its parts.
+fn amplification(report: &mut Report, counters: &Counters, page: u64) {
+    // Both count a page when it is given to a program.
+    let written = counters.bytes_settled;
+    let share =
+        |pages: u64| (written > 0 && counters.pages_programmed > 0).then(|| (pages * page) as f64 / written as f64);
+    report.add(
+        "ftl.waf",
+        "",
+        "write amplification: bytes programmed over the bytes of the host writes that they hold; below 1 where data was written again in the buffer",
+        share(counters.pages_programmed),
+    );
+    let mut part = |name: &str, what: &str, pages: u64| {
+        report.add(
+            format!("ftl.waf_by.{name}"),
+            "",
+            format!("the part of the write amplification due to {what}"),
+            share(pages),
+        );
+    };
+    part("host", "host data", counters.user_pages_programmed);
+    part("padding", "padding of wordlines", counters.pages_padded);
+    part("map", "translation pages", counters.map_programs);
+    part("failed", "programs that failed", counters.pages_failed);
+    for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {
+        part(name, what, pages);
+    }
+}
+
+/// Blocks reclaimed and data moved.
+fn relocation(report: &mut Report, measured: &Measured) {
+    let counters = &measured.totals.counters;
+    let (runs, moved) =
+        (counters.blocks_relocated[relocation_causes::COLLECTION], counters.pages_relocated.iter().sum::<u64>());
+    report.add("ftl.gc_runs", "blocks", "blocks that garbage collection reclaimed", runs);
+    report.add("ftl.pages_relocated", "pages", "pages moved, for whatever reason", moved);
+    for ((name, what), (blocks, pages)) in
+        relocation_causes::CAUSES.iter().zip(counters.blocks_relocated.into_iter().zip(counters.pages_relocated))
+    {
+        report.add(
+            format!("ftl.relocated_by.{name}.blocks"),
+            "blocks",
+            format!("blocks whose data was moved: {what}"),
+            blocks,
+        );
+        report.add(format!("ftl.relocated_by.{name}.pages"), "pages", format!("pages moved: {what}"), pages);
+    }
+    report.counts(RELOCATION, counters);
+    let victims = &measured.totals.victims;
+    let valid = (victims.pages > 0).then(|| victims.valid as f64 / victims.pages as f64);
+    report.add("ftl.victim_valid", "", "mean share of valid pages in the blocks collected", valid);
+    report.add(
+        "ftl.victim_valid_histogram",
+        "blocks",
+        "blocks collected by their share of valid pages, in twentieths",
+        victims.blocks.to_vec(),
+    );
+    let (free, fewest) = measured.drive.free_blocks;
+    report.add("ftl.free_blocks", "blocks", "free blocks at the end", free);
+    report.add("ftl.free_blocks_min", "blocks", "free blocks of the plane that has the fewest, at the end", fewest);
+}
+
+fn wear(report: &mut Report, measured: &Measured) {
+    let drive = &measured.drive;
+    let mut erases = drive.erases.clone();
+    erases.sort_unstable();
+    let count = erases.len().max(1) as f64;
+    let mean = erases.iter().map(|n| f64::from(*n)).sum::<f64>() / count;
+    let variance = erases.iter().map(|n| (f64::from(*n) - mean).powi(2)).sum::<f64>() / count;
+    let at = |share: f64| erases.get(((erases.len() as f64 * share) as usize).min(erases.len().saturating_sub(1)));
+    let pec = f64::from(drive.plan.config.age.pec.0);
+    report.add(
+        "ftl.wear.pec",
+        "cycles",
+        "mean P/E cycles of a block at the end, those before the run included",
+        pec + mean,
+    );
+    for (name, what, value) in [
+        ("mean", "mean erases of a block", json!(mean)),
+        ("deviation", "standard deviation of the blocks' erases", json!(variance.sqrt())),
+        ("min", "fewest erases of any block", json!(at(0.0))),
+        ("p50", "erases that half of the blocks do not exceed", json!(at(0.5))),
+        ("p99", "erases that 99 % of the blocks do not exceed", json!(at(0.99))),
+        ("max", "most erases of any block", json!(at(1.0))),
+    ] {
+        report.add(format!("ftl.wear.erases.{name}"), "cycles", format!("{what}, from the start of the run"), value);
+    }
+    let effective = drive.effective_pec.as_ref();
+    let mean = effective.map(|of| of.iter().sum::<f64>() / of.len().max(1) as f64);
+    let what = "of a block at the end, as P/E cycles of conventional erases that leave as much stress (erase.pulse)";
+    report.add("ftl.wear.effective_pec.mean", "cycles", format!("mean wear {what}"), mean);
+    let most = effective.map(|of| of.iter().copied().fold(0.0, f64::max));
+    report.add("ftl.wear.effective_pec.max", "cycles", format!("largest wear {what}"), most);
+    let ended = drive.end_of_life.map(|time| time.since(Time::ZERO).as_s());
+    let what =
+        "when too few good blocks were left, from the start of the device; null where enough are (wear.end_of_life)";
+    report.add("ftl.wear.ended_s", "s", what, ended);
+    report.counts(WEAR, &measured.totals.counters);
+}
+
+fn map(report: &mut Report, counters: &Counters) {
+    let hits = (counters.map_lookups > 0).then(|| counters.map_hits as f64 / counters.map_lookups as f64);
+    report.counts(MAP_LOOKUPS, counters);
+    report.add("ftl.map.hit_ratio", "", "share of the look-ups that found their entry in the cache", hits);
+    report.counts(MAP_PAGES, counters);
+}

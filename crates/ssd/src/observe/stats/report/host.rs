@@ -1,0 +1,89 @@
+//! What the host sees.
+
+use super::super::Measured;
+use super::super::counters::{BUFFERED, FAILED_REQUESTS};
+use super::super::latency::{Latencies, PERCENTILES};
+use super::statistic::Report;
+
+pub(super) fn add(report: &mut Report, measured: &Measured) {
+    let seconds = measured.totals.usage.elapsed.as_s();
+    let [reads, writes, trims, flushes] = measured.latencies.total();
+    let mut all = reads.clone();
+    [&writes, &trims, &flushes].into_iter().for_each(|part| all.add(part));
+    let always = [("read", "reads", &reads), ("write", "writes", &writes)];
+    let used = [("trim", "trims", &trims), ("flush", "flushes", &flushes)].into_iter().filter(|row| row.2.count() > 0);
+    for (kind, of, latencies) in always.into_iter().chain(used).chain([("all", "all requests", &all)]) {
+        requests(report, &format!("host.{kind}"), of, latencies, seconds);
+    }
+    for (number, latencies) in measured.latencies.used() {
+        requests(
+            report,
+            &format!("host.queue.{number}"),
+            &format!("the requests of queue {number}"),
+            &latencies,
+            seconds,
+        );
+    }
+    run(report, measured, seconds);
+}
+
+/// How the run went.
+fn run(report: &mut Report, measured: &Measured, seconds: f64) {
+    let counters = &measured.totals.counters;
+    if let Some(steady) = measured.steady {
+        report.add(
+            "host.steady.reached",
+            "",
+            "whether a steady state was reached: the result is its last five rounds",
+            steady.reached,
+        );
+        report.add(
+            "host.steady.rounds",
+            "rounds",
+            "rounds played until then, or until the workload's end",
+            steady.rounds,
+        );
+        report.add("host.steady.round_s", "s", "mean length of the last five rounds", steady.round.as_s());
+    }
+    let written = measured.drive.written as f64 / measured.drive.plan.capacity().0 as f64;
+    let what = "bytes that the host wrote since the start of the device, preconditioning and warm-up included, over its capacity";
+    report.add("host.drive_writes", "", what, written);
+    report.add("host.elapsed_s", "s", "simulated time from the first counted request to the end", seconds);
+    report.add(
+        "host.wrapped",
+        "requests",
+        "requests whose address lay beyond the device and was wrapped around",
+        measured.wrapped,
+    );
+    let read = measured.read;
+    report.add("host.trace.bad_lines", "lines", "malformed lines of the trace that were left out", read.bad_lines);
+    if let Some(missing) = measured.missing {
+        let about = "requests asked for (--requests) that the workload no longer had";
+        report.add("host.trace.missing_requests", "requests", about, missing);
+    }
+    report.add("host.trace.other_lines", "lines", "lines of the trace that are no requests", read.other_lines);
+    report.counts(FAILED_REQUESTS, counters);
+    report.add("host.trace.reordered", "requests", "requests that stood too late in the trace", read.reordered);
+    report.counts(BUFFERED, counters);
+}
+
+fn requests(report: &mut Report, name: &str, of: &str, latencies: &Latencies, seconds: f64) {
+    let rate = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    report.add(format!("{name}.requests"), "requests", format!("{of} that completed"), latencies.count());
+    report.add(format!("{name}.bytes"), "B", format!("bytes of {of}"), latencies.bytes);
+    report.add(format!("{name}.iops"), "1/s", format!("{of} completed a second"), rate(latencies.count() as f64));
+    report.add(
+        format!("{name}.bandwidth_mb_s"),
+        "MB/s",
+        format!("bytes of {of} a second"),
+        rate(latencies.bytes as f64 / 1e6),
+    );
+    let latency = format!("{name}.latency_ns");
+    report.add(format!("{latency}.mean"), "ns", format!("mean latency of {of}"), latencies.mean());
+    for (label, share) in PERCENTILES {
+        let percent = label[1..].replacen('_', ".", 1);
+        let description = format!("latency that {percent} % of {of} do not exceed, to three digits");
+        report.add(format!("{latency}.{label}"), "ns", description, latencies.quantile(share));
+    }
+    report.add(format!("{latency}.max"), "ns", format!("largest latency of {of}"), latencies.max());
+}

@@ -1,0 +1,94 @@
+//! Where the resources' time went, and energy.
+
+use serde_json::{Value, json};
+
+use super::super::energy::Energy;
+use super::super::{Counters, Measured, Totals, Usage, channel, die};
+use super::statistic::Report;
+use crate::config::Plan;
+
+pub(super) fn add(report: &mut Report, measured: &Measured) {
+    let Totals { counters, usage, .. } = &measured.totals;
+    time(report, usage);
+    energy(report, &measured.drive.plan, counters, usage);
+}
+
+/// Where the resources' time went.
+fn time(report: &mut Report, usage: &Usage) {
+    let elapsed = usage.elapsed.0 as f64;
+    let percent = |time: f64| if elapsed > 0.0 { 100.0 * time / elapsed } else { 0.0 };
+    let mut each = |name: &str, plural: &str, what: &str, causes: &[(&str, &str)], times: Vec<Vec<u64>>| {
+        for (cause, (label, meaning)) in causes.iter().enumerate() {
+            let mean = times.iter().map(|t| t[cause] as f64).sum::<f64>() / times.len() as f64;
+            report.add(format!("usage.{name}.{label}"), "%", format!("{what}: {meaning}"), percent(mean));
+        }
+        let rows: Vec<Value> = times
+            .iter()
+            .map(|times| {
+                Value::Object(
+                    causes
+                        .iter()
+                        .zip(times)
+                        .map(|((label, _), t)| ((*label).into(), json!(percent(*t as f64))))
+                        .collect(),
+                )
+            })
+            .collect();
+        report.add(format!("usage.{plural}"), "%", format!("the same for each {name}"), rows);
+    };
+    let plain = |times: &[units::Span]| times.iter().map(|span| span.0).collect::<Vec<u64>>();
+    each(
+        "channel",
+        "channels",
+        "share of a channel's time",
+        &channel::CAUSES,
+        usage.channels.iter().map(|t| plain(t)).collect(),
+    );
+    each("die", "dies", "share of a die's time", &die::CAUSES, usage.dies.iter().map(|t| plain(t)).collect());
+    let decoders = usage.decoders.iter().map(|t| t.0 as f64).sum::<f64>() / usage.decoders.len().max(1) as f64;
+    report.add("usage.ecc", "%", "share of the ECC decoders' time spent decoding", percent(decoders));
+    report.add("usage.host", "%", "share of the time with a request in the drive", percent(usage.host.0 as f64));
+    report.add(
+        "usage.link_in",
+        "%",
+        "share of the time that the link from the host was busy",
+        percent(usage.link_in.0 as f64),
+    );
+    report.add(
+        "usage.link_out",
+        "%",
+        "share of the time that the link to the host was busy",
+        percent(usage.link_out.0 as f64),
+    );
+    report.add("usage.dram", "%", "share of the time that the DRAM was busy", percent(usage.dram.0 as f64));
+}
+
+/// Energy by what it went into, and all of it for each GB that the host moved.
+fn energy(report: &mut Report, plan: &Plan, counters: &Counters, usage: &Usage) {
+    let used = Energy::of(plan, counters, usage);
+    for (name, what, value) in [
+        ("sense", "sensing", used.sense),
+        ("transfer", "moving data over the channels", used.transfer),
+        ("program", "programming", used.program),
+        ("erase", "erasing", used.erase),
+        ("decode", "decoding", used.decode),
+        ("predict", "predicting whether pages can be corrected", used.predict),
+        ("total", "all of these", used.total()),
+    ] {
+        report.add(format!("energy.{name}"), "mJ", format!("energy of {what}"), value / 1e6);
+    }
+    let host = counters.read_bytes + counters.write_bytes;
+    let speculative = counters.speculative_ns as f64 * plan.config.energy.sense_mw / 1e9;
+    report.add("energy.speculative", "mJ", "the part of the sensing that was not needed (PR2)", speculative);
+    let reads = counters.pages_read;
+    let per_read =
+        (reads > 0).then(|| (used.sense + used.transfer_out + used.decode + used.predict) / reads as f64 / 1e3);
+    report.add(
+        "energy.per_read",
+        "uJ",
+        "energy of sensing, prediction, transfer and decoding for each page read",
+        per_read,
+    );
+    let per_gb = (host > 0).then(|| used.total() / host as f64);
+    report.add("energy.per_gb", "J/GB", "energy for each GB that the host read or wrote", per_gb);
+}

@@ -1,0 +1,56 @@
+//! The device that a user asks for: a preset or file, with a scheme, an age and settings.
+
+use schemes::presets::words;
+use units::ConfigError;
+
+use super::workload_given::is_workload_key;
+use crate::config::Config;
+use crate::presets::{self, DeviceSpec};
+
+/// A device with its scheme, age and settings applied, in this order.
+pub fn device_given(
+    device: &str,
+    scheme: Option<&str>,
+    age: Option<&str>,
+    settings: &[String],
+) -> Result<DeviceSpec, ConfigError> {
+    let mut spec = presets::load(device)?;
+    for word in scheme.map(words).transpose()?.into_iter().flatten() {
+        spec.config.set(&filled_in(&word, &spec.config))?;
+    }
+    for pair in age.into_iter().flat_map(|age| age.split(',')).map(str::trim).filter(|pair| !pair.is_empty()) {
+        spec.config
+            .set(&format!("age.{pair}"))
+            .map_err(|error| ConfigError { origin: format!("--age {pair}"), ..error })?;
+    }
+    for word in settings.iter().filter(|word| !is_workload_key(word)) {
+        spec.config.set(word)?;
+    }
+    Ok(spec)
+}
+
+/// What of a scheme's ideal settings (such as `chip.model=none`) a setting changes again.
+pub(super) fn undone(scheme: Option<&str>, settings: &[String]) -> Result<Vec<String>, ConfigError> {
+    let Some(scheme) = scheme else { return Ok(Vec::new()) };
+    let set = words(scheme)?;
+    let ideal = set.iter().filter_map(|word| word.split_once('='));
+    let ideal: Vec<(&str, &str)> = ideal.filter(|(key, _)| key.starts_with("chip.")).collect();
+    let changes = settings.iter().filter_map(|word| word.split_once('='));
+    let changes = changes.filter_map(|(key, value)| {
+        let (_, was) = ideal.iter().find(|(other, _)| *other == key.trim())?;
+        Some(format!("{key}={value} undoes {key}={was} of --scheme {scheme}: it is not ideal any more"))
+    });
+    Ok(changes.collect())
+}
+
+/// A word with `{section.key}` replaced by that key's value.
+fn filled_in(word: &str, config: &Config) -> String {
+    let value = || {
+        let key = word.split_once('{')?.1.split_once('}')?.0;
+        let (section, name) = key.split_once('.')?;
+        let value = config.sections().iter().find(|known| known.name() == section)?.get(name)?;
+        // As it stands in TOML, text without its quotes.
+        Some(word.replace(&format!("{{{key}}}"), value.to_string().trim_matches('"')))
+    };
+    value().unwrap_or_else(|| word.to_owned())
+}

@@ -1,0 +1,55 @@
+//! What a run's manifest says of its device: everything that decides the result.
+
+use nand::model::outcomes::Reading;
+use serde_json::{Map, Value, json};
+use units::section::Section;
+use units::value::Scalar;
+
+use super::fingerprint::{Fingerprint, fingerprint_of};
+use crate::config::Plan;
+use crate::error::RunError;
+
+/// A value of the configuration.
+pub(super) fn to_json(scalar: &Scalar) -> Value {
+    match scalar {
+        Scalar::Bool(v) => json!(v),
+        Scalar::Int(v) => json!(v),
+        Scalar::Float(v) => json!(v),
+        Scalar::Text(v) => json!(v),
+        Scalar::List(items) => items.iter().map(to_json).collect(),
+    }
+}
+
+/// The values of a section's keys.
+pub(super) fn values(section: &dyn Section) -> Value {
+    let keys = section.keys();
+    keys.iter().filter_map(|key| Some((key.name.to_owned(), to_json(&section.get(key.name)?)))).collect()
+}
+
+/// Sections by their names.
+pub(super) fn sections<'a, N: Into<String>>(all: impl IntoIterator<Item = (N, &'a dyn Section)>) -> Value {
+    Value::Object(all.into_iter().map(|(name, section)| (name.into(), values(section))).collect::<Map<_, _>>())
+}
+
+/// A device: its configuration, and the content of the files that this names.
+pub(super) fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Result<Value, RunError> {
+    let config = plan.config.sections();
+    // What the file of a virtual chip holds decides the result, not its name.
+    let cells = plan.reading().map(|reading| match reading {
+        Reading::Virtual(chip) => sections(chip.sections().iter().map(|section| (section.name(), *section))),
+        Reading::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
+    });
+    let rpt = plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect::<Value>());
+    let code = match &plan.config.ecc.code {
+        Some(file) if file.ends_with(".csv") => Some(fingerprint_of(file.as_ref(), fingerprint)?),
+        _ => None,
+    };
+    Ok(json!({
+        "name": name,
+        "capacity_bytes": plan.capacity().0,
+        "config": sections(config.iter().map(|section| (section.name(), *section))),
+        "cells": cells,
+        "rpt": rpt,
+        "code": code,
+    }))
+}

@@ -1,0 +1,23 @@
+//! A run: a loop over the device that replays a workload and collects statistics.
+
+mod device_given;
+mod fingerprint;
+mod manifest;
+mod options;
+mod outcome;
+mod precondition;
+mod prepare;
+mod replay;
+mod request_log;
+mod steady;
+mod workload_given;
+
+pub use device_given::device_given;
+pub use fingerprint::Fingerprint;
+pub use options::{Given, Replay, RunOptions, parse, refused};
+pub use outcome::Outcome;
+pub use prepare::{Inputs, Prepared, prepare};
+pub use replay::Run;
+pub use request_log::RequestLog;
+pub use steady::Round;
+pub use workload_given::TraceOptions;

@@ -1,0 +1,69 @@
+//! What a run has found out.
+
+use super::replay::Run;
+use super::request_log::RequestLog;
+use super::steady::totals;
+use crate::device::Device;
+use crate::error::RunError;
+use crate::observe::stats::report::{self, Report};
+use crate::observe::stats::series::Series;
+use crate::observe::stats::{DriveState, Measured};
+
+/// What a run has found out.
+pub struct Outcome {
+    /// What its statistics are made of, without the warm-up.
+    pub measured: Measured,
+    /// Over time, warm-up included.
+    pub series: Series,
+    /// The device in its final state.
+    pub device: Device,
+    /// The per-request log, if one was kept.
+    pub log: Option<Box<dyn RequestLog>>,
+}
+
+impl Outcome {
+    /// The statistics.
+    pub fn report(&self) -> Report {
+        report::report(&self.measured)
+    }
+}
+
+impl Run {
+    /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
+    /// valid also where the workload was not played to its end.
+    pub fn finish(mut self) -> Result<Outcome, RunError> {
+        self.close_interval();
+        self.device.check().map_err(RunError::Broken)?;
+        let (mut before, mut after) = (self.baseline.take().unwrap_or_default(), totals(&self.device));
+        let steady = self.steady.take().map(|steady| {
+            let (state, window) = steady.finish();
+            if let Some((from, to, latencies)) = window {
+                (before, after, self.latencies) = (from, to, latencies);
+            }
+            state
+        });
+        let measured = Measured {
+            latencies: self.latencies,
+            totals: after.since(&before),
+            wrapped: self.wrapped + self.source.counts().wrapped,
+            missing: self.missing,
+            read: self.source.counts(),
+            steady,
+            drive: state_of(&self.device),
+        };
+        Ok(Outcome { measured, series: self.series, device: self.device, log: self.log })
+    }
+}
+
+/// How a drive stands.
+fn state_of(device: &Device) -> DriveState {
+    DriveState {
+        plan: device.plan().clone(),
+        written: device.counters().write_bytes,
+        erases: device.erases().collect(),
+        effective_pec: device.effective_pec().map(Iterator::collect),
+        end_of_life: device.end_of_life(),
+        free_blocks: device.free_blocks(),
+        tracked_bytes: device.tracked_bytes(),
+    }
+}

@@ -1,0 +1,65 @@
+//! The drive is overwritten before the workload (`age.precondition = "write:N"`).
+
+use units::{Bytes, Stream, Time};
+use workload::{Op, Request};
+
+use crate::config::{Plan, Precondition};
+use crate::device::Device;
+use crate::error::RunError;
+use crate::observe::probe::Probe;
+
+/// Random writes of whole pages before the workload (`age.precondition = "write:N"`).
+pub(super) struct Overwriting {
+    next: u64,
+    total: u64,
+    pages: u64,
+    page: Bytes,
+    depth: u64,
+    random: Stream,
+}
+
+impl Overwriting {
+    pub fn new(plan: &Plan, seed: u64) -> Option<Overwriting> {
+        let Precondition::Write(times) = plan.config.age.precondition else { return None };
+        let pages = ((f64::from(plan.logical_pages) * plan.config.age.fill.0) as u64).max(1);
+        let layout = &plan.layout;
+        Some(Overwriting {
+            next: 0,
+            total: (pages as f64 * times).ceil() as u64,
+            pages,
+            page: layout.page_size,
+            // Two programs' worth of pages for each plane.
+            depth: 2 * u64::from(layout.planes) * u64::from(plan.unit_pages),
+            random: Stream::new(seed, "precondition"),
+        })
+    }
+
+    fn request(&mut self, time: Time) -> Request {
+        let offset = Bytes(self.random.below(self.next, self.pages) * self.page.0);
+        self.next += 1;
+        Request { time, offset, bytes: self.page, op: Op::Write, queue: 0 }
+    }
+
+    /// Writes that have been submitted.
+    pub fn written(&self) -> u64 {
+        self.next
+    }
+
+    /// Writes some requests more; returns whether all have been written, and lie on flash.
+    pub fn play<P: Probe>(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
+        let target = self.next + requests;
+        while self.next < target.min(self.total) {
+            while self.next < self.total && device.outstanding().0 < self.depth {
+                device.submit(self.request(device.now()))?;
+            }
+            device.advance_to_completion(Time::NEVER)?;
+            device.take_completions();
+        }
+        if self.next < self.total {
+            return Ok(false);
+        }
+        device.flush()?;
+        device.take_completions();
+        Ok(true)
+    }
+}

@@ -1,0 +1,195 @@
+//! The workload that a user asks for: a trace or several, a preset, or a file that describes a generator.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use units::value::{Value as _, nearest};
+use units::{Bytes, Document};
+use workload::generator::phases::SHARED;
+use workload::{Apart, Beyond, Format, Merged, Reading, Source, TraceFile, Volumes, Workload};
+
+use super::fingerprint::{Fingerprint, fingerprint_of};
+use super::manifest::{sections, to_json, values};
+use super::options::refused;
+use crate::error::RunError;
+
+/// How traces are read and laid out.
+#[derive(Clone, Debug)]
+pub struct TraceOptions {
+    /// The format that they have, where it is not to be found out.
+    pub format: Option<String>,
+    /// What may be left out and put in order.
+    pub reading: Reading,
+    /// Further traces, merged by time.
+    pub merge: Vec<String>,
+    /// How the volumes of a trace share the drive.
+    pub volumes: Volumes,
+    /// Where real traces are looked for by the names of twins.
+    pub folder: Option<String>,
+}
+
+/// How many requests a generator makes at least.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    /// As many as it says.
+    Own,
+    /// So many, if it says fewer.
+    AtLeast(u64),
+    /// It goes on for as long as it is asked.
+    Endless,
+}
+
+/// What is asked for.
+pub(super) struct WorkloadGiven<'a> {
+    pub word: &'a str,
+    pub settings: &'a [String],
+    pub traces: &'a TraceOptions,
+    pub beyond: Beyond,
+    pub wanted: Wanted,
+    pub seed: u64,
+    pub capacity: Bytes,
+    pub fingerprint: Fingerprint,
+}
+
+/// A workload, ready to be played, with what the manifest and the user should know about it.
+pub(super) struct Opened {
+    pub source: Box<dyn Source>,
+    pub manifest: Value,
+    pub note: Option<String>,
+    /// Of a real trace in place of a twin that paces itself: the requests under way, unless a replay is asked for.
+    pub closed: Option<u32>,
+    /// How many requests there are; none where only reading a trace tells.
+    pub requests: Option<u64>,
+}
+
+/// Whether a setting is one of the workload rather than the device.
+pub(super) fn is_workload_key(word: &str) -> bool {
+    ["workload.", "job."].iter().any(|section| word.trim_start().starts_with(section))
+}
+
+/// Opens a workload.
+pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
+    let word = given.word;
+    let settings: Vec<&str> = given.settings.iter().map(String::as_str).filter(|word| is_workload_key(word)).collect();
+    let preset = workload::presets::names().any(|name| name == word);
+    let folder = given.traces.folder.as_deref();
+    let real = folder.map(|folder| workload::presets::real(word, Path::new(folder))).transpose()?.flatten();
+    let absent = folder.filter(|_| preset && word.contains('/') && real.is_none());
+    let note = absent
+        .zip(word.split_once('/'))
+        .map(|(folder, (_, trace))| format!("no trace in {folder} is called {trace}: its twin {word} is played"));
+    if let Some(path) = real {
+        return twins_trace(given, &path.display().to_string(), &settings);
+    }
+    if !preset && !word.ends_with(".toml") && Path::new(word).is_file() {
+        return match settings.first() {
+            Some(word) => Err(not_of_a_trace(word)),
+            None => trace(given, word),
+        };
+    }
+    let workload = generator(given, preset, &settings)?;
+    let (requests, manifest) = (Some(workload.requests()), described(&workload));
+    let source = workload.source(given.capacity, given.seed)?;
+    Ok(Opened { source, manifest, note, closed: None, requests })
+}
+
+/// The real trace in place of a twin. Of the generator's keys the twin's own pace is kept, or what is asked for in its place.
+fn twins_trace(given: &WorkloadGiven, path: &str, settings: &[&str]) -> Result<Opened, RunError> {
+    let (paced, others): (Vec<&str>, Vec<&str>) =
+        settings.iter().partition(|word| word.starts_with("workload.iodepth="));
+    if let Some(word) = others.first() {
+        return Err(not_of_a_trace(word));
+    }
+    let twin = workload::presets::get(given.word, &paced)?;
+    let closed = twin.jobs.first().and_then(|(_, job)| job.iodepth);
+    Ok(Opened { closed, ..trace(given, path)? })
+}
+
+fn not_of_a_trace(setting: &str) -> RunError {
+    RunError::Config(refused(setting, "is a generator's key, and the workload is a trace", "leave it out"))
+}
+
+/// One trace or several, ready to be played.
+fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
+    let TraceOptions { format, reading, merge, volumes, .. } = given.traces;
+    let (reading, volumes) = (*reading, *volumes);
+    let format = format.as_deref().map(Format::parse).transpose()?;
+    let paths: Vec<&Path> = std::iter::once(word).chain(merge.iter().map(String::as_str)).map(Path::new).collect();
+    let mut traces = Vec::new();
+    let mut notes = Vec::new();
+    for path in &paths {
+        let opened = TraceFile::open_with(path, format, reading)?;
+        let hash = fingerprint_of(path, given.fingerprint)?;
+        let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        traces.push(json!({ "trace": file, "format": opened.format().to_string(), "hash": hash }));
+        let named = |note: &str| {
+            if paths.len() == 1 { note.to_owned() } else { format!("{}: {note}", path.display()) }
+        };
+        notes.extend(opened.note().map(named));
+    }
+    let mut manifest = if traces.len() == 1 { traces.remove(0) } else { json!({ "traces": traces }) };
+    manifest["skip_bad_lines"] = json!(reading.skip_bad_lines);
+    manifest["sort_window"] = json!(reading.sort_window);
+    manifest["volumes"] = to_json(&volumes.write());
+    manifest["beyond"] = to_json(&given.beyond.write());
+    let open = || Merged::open(&paths, format, reading);
+    let source: Box<dyn Source> = match volumes {
+        Volumes::Overlay if paths.len() == 1 => Box::new(TraceFile::open_with(paths[0], format, reading)?),
+        Volumes::Overlay => Box::new(open()?),
+        volumes => Box::new(Apart::new(open()?, open()?, volumes, given.beyond, given.capacity, word)?),
+    };
+    Ok(Opened { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")), closed: None, requests: None })
+}
+
+/// A preset, or a file that describes a generator.
+fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<Workload, RunError> {
+    let word = given.word;
+    let refuse = |origin: &str, problem: &str, remedy: &str| RunError::Config(refused(origin, problem, remedy));
+    if let Some(more) = given.traces.merge.first() {
+        let problem = format!("is not a trace, and `{more}` is to be merged with it");
+        return Err(refuse(&format!("workload `{word}`"), &problem, "give one workload, or traces only"));
+    }
+    let mut workload = if preset {
+        workload::presets::get(word, settings)?
+    } else if word.ends_with(".toml") && Path::new(word).is_file() {
+        let text = units::file::read_text(Path::new(word))
+            .map_err(|problem| refuse(word, &problem, "a workload file is TOML; docs/formats.md says what it holds"))?;
+        Workload::read(&Document::parse(&text, word)?, settings, None)?
+    } else {
+        let names: Vec<&str> = workload::presets::names().collect();
+        let remedy = match nearest(word, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? (or give the path of a trace or a .toml file)"),
+            None => format!("the workloads are {}; or give the path of a trace or a .toml file", names.join(", ")),
+        };
+        return Err(refuse(&format!("workload `{word}`"), "there is no such workload or file", &remedy));
+    };
+    if given.traces.format.is_some() {
+        return Err(refuse("--format", "is given, and the workload is a generator", "leave it out"));
+    }
+    match given.wanted {
+        Wanted::Own => {}
+        Wanted::AtLeast(requests) => workload.extend(requests),
+        Wanted::Endless => {
+            for (_, job) in &mut workload.jobs {
+                // Nine years of them, if they have times.
+                job.requests = job.rate_iops.map_or(1 << 48, |rate| ((rate * 2.8e8) as u64).max(1));
+            }
+        }
+    }
+    Ok(workload)
+}
+
+/// A generator, as a run's manifest has it.
+fn described(workload: &Workload) -> Value {
+    let mut jobs: Map<String, Value> = workload.jobs.iter().map(|(name, job)| (name.clone(), values(job))).collect();
+    match jobs.remove("") {
+        Some(mut one) => match (&workload.phases, &mut one) {
+            (Some(phases), Value::Object(keys)) => {
+                keys.retain(|key, _| SHARED.contains(&key.as_str()));
+                json!({ "generator": one, "phases": sections(phases.sections()) })
+            }
+            _ => json!({ "generator": one }),
+        },
+        None => json!({ "jobs": jobs }),
+    }
+}
