@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ssdlab
 from conftest import beyond_the_end
 from ssdlab import _core
-from ssdlab.confidence import mean_and_half_width, t_quantile
+from ssdlab.common.confidence import mean_and_half_width, t_quantile
 
 
 def small(**words: Any) -> ssdlab.Result:

@@ -9,8 +9,9 @@ import polars
 import pytest
 
 from conftest import Cli
-from ssdlab import InputError, fit, trace
-from ssdlab.reproduce import Reproducer
+from ssdlab import InputError, trace
+from ssdlab.runs.reproduce import Reproducer
+from ssdlab.trace import fit
 from test_shared_traces import FOLDER
 
 pytest.importorskip("numpy")

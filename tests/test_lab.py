@@ -17,12 +17,18 @@ import polars as pl
 import pytest
 
 import ssdlab
+import ssdlab._version
 from conftest import until
-from ssdlab import plot, task
-from ssdlab._runner import Options, _open
-from ssdlab.cache import Cache, key_of
-from ssdlab.cases import Sweep, read_table, write_table
-from ssdlab.comparison import GEOMEAN
+from ssdlab.common.frames import write_table
+from ssdlab.runs.manifest import key_of
+from ssdlab.runs.options import Options
+from ssdlab.runs.simulation import _open
+from ssdlab.show import plot
+from ssdlab.sweeps import task
+from ssdlab.sweeps.cache import Cache
+from ssdlab.sweeps.comparison import GEOMEAN
+from ssdlab.sweeps.spec import Sweep
+from ssdlab.sweeps.table import read_table
 
 SSDLAB = Path(sys.executable).with_name("ssdlab")
 
@@ -269,7 +275,7 @@ def test_an_executor_with_another_ssdlab_or_other_files_is_refused(tmp_path: Pat
 
 def pretend_to_be_older() -> None:
     """Makes a process of a pool one with another release."""
-    ssdlab.__version__ = "0.0.9"
+    ssdlab._version.__version__ = "0.0.9"
     task.build.cache_clear()
 
 

@@ -18,9 +18,11 @@ import pytest
 
 import ssdlab
 from conftest import SSDLAB, Cli, cpu_s, until
-from ssdlab import lines, output, signals
-from ssdlab.cases import Progress
-from ssdlab.table import Table, escaped, show
+from ssdlab.common import output, signals
+from ssdlab.common.numbers import elapsed_text
+from ssdlab.common.tables import Table, escaped, show
+from ssdlab.show import lines
+from ssdlab.sweeps.campaign import Progress
 
 MSR = "10,web,0,Read,4096,4096,1\n20,web,1,Write,8192,4096,1\n"
 
@@ -340,13 +342,13 @@ def test_without_a_terminal_a_line_tells_how_far_it_is() -> None:
     now = 60.0
     run(None, 0, 90_000)
     assert said[-1] == "90,000 requests, 1,500 requests/s"
-    assert [lines.duration(seconds) for seconds in (0.4, 3700, 90_000)] == ["0 s", "1 h 1 min", "1 d 1 h"]
+    assert [elapsed_text(seconds) for seconds in (0.4, 3700, 90_000)] == ["0 s", "1 h 1 min", "1 d 1 h"]
 
 
 def test_commands_without_a_terminal_tell_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ssdlab.cli import commands
+    from ssdlab.cli.main import commands
 
     monkeypatch.setattr(lines, "EVERY_S", 0.0)
     monkeypatch.chdir(tmp_path)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab import __version__, signals
-from ssdlab.output import discard_all
-from ssdlab.table import escaped, one_line
+from ssdlab._version import __version__
+from ssdlab.common import signals
+from ssdlab.common.tables import escaped, one_line
 
 if TYPE_CHECKING:
-    from ssdlab._runner import Options
+    from ssdlab.runs.options import Options
 
 INTERNAL, BAD_INPUT = 1, 2
 """Exit statuses: a run that could not go on, a user's mistake. A signal gives 128 + its number, 130 for Ctrl-C."""
@@ -42,65 +42,6 @@ class Whole(_IntParam):
         if not self.least <= number < 1 << 63:
             self.fail(f"{value} is not accepted: write a whole number, {self.least} or more", param, ctx)
         return number
-
-
-def main() -> NoReturn:
-    """The entry point of ``ssdlab``. Every failure is a line on standard error and an exit status, no traceback."""
-    try:
-        signals.raising(discard_all)
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")
-        status = _status()
-    except (click.Abort, KeyboardInterrupt):
-        say(signals.message())
-        status = signals.status()
-    signals.leaving()
-    sys.exit(status)
-
-
-def _status() -> int:
-    """Carries out the command, and gives its exit status."""
-    try:
-        status = commands.main(standalone_mode=False)
-        sys.stdout.flush()
-        return status if isinstance(status, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        say(error.format_message())
-        return BAD_INPUT
-    except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        name = context.command_path if context else "ssdlab"
-        say(f"error: {error.format_message()}\n  help: see `{name} --help`")
-        return BAD_INPUT
-    except (click.Abort, KeyboardInterrupt, SystemExit):
-        raise
-    except BrokenPipeError:
-        abandon_stdout()
-        return INTERNAL
-    except BaseException as error:
-        return _fail(error)
-
-
-def _fail(error: BaseException) -> int:
-    from ssdlab._core import InputError, SimulationError
-
-    if isinstance(error, InputError | SimulationError):
-        say("\n  ".join([f"error: {error}", *(f"note: {note}" for note in getattr(error, "__notes__", []))]))
-        return BAD_INPUT if isinstance(error, InputError) else INTERNAL
-    if isinstance(error, OSError):
-        say(f"error: {error.filename or 'output'}: {error.strerror or error}")
-        return INTERNAL
-    # The core's own assertions arrive here too, as pyo3's PanicException.
-    import os
-
-    if os.environ.get("SSDLAB_DEBUG"):
-        raise error
-    say(
-        f"error: internal fault: {type(error).__name__}: {error}\n"
-        "  help: please report this with the command; SSDLAB_DEBUG=1 shows where it happened"
-    )
-    return INTERNAL
 
 
 def say(text: str) -> None:
@@ -205,8 +146,7 @@ def options_of(
     **given: Any,
 ) -> Options:
     """The run that the options of :data:`INPUT` ask for."""
-    from ssdlab._runner import Options
-    from ssdlab.api import precondition_words
+    from ssdlab.runs.options import Options, precondition_words
 
     settings = (*precondition_words(precondition), *settings)
     return Options(workload=workloads[0], merge=workloads[1:], settings=settings, **given)
@@ -233,12 +173,12 @@ def listening(what: str) -> Iterator[Callable[[Any], None]]:
     warnings.showwarning = lambda message, *_, **__: say(f"note: {message}")
     try:
         if sys.stderr.isatty():
-            from ssdlab.progress import cases
+            from ssdlab.show.progress import cases
 
             with cases(what) as progress:
                 yield progress
         else:
-            from ssdlab import lines
+            from ssdlab.show import lines
 
             yield lines.cases(what, say)
     except KeyboardInterrupt as error:
@@ -254,7 +194,7 @@ def listening(what: str) -> Iterator[Callable[[Any], None]]:
 
 def make_folder(folder: str, option: str = "--out") -> None:
     """Makes the folder that an option asks for."""
-    from ssdlab.output import check_folder
+    from ssdlab.common.output import check_folder
 
     check_folder(option, folder)
 
@@ -263,11 +203,11 @@ def make_folder(folder: str, option: str = "--out") -> None:
 def measuring() -> Iterator[Callable[[str, float], None]]:
     """Shows what share of measurements is done, as a bar on a terminal."""
     if not sys.stderr.isatty():
-        from ssdlab import lines
+        from ssdlab.show import lines
 
         yield lines.shares(say)
         return
-    from ssdlab.progress import shares
+    from ssdlab.show.progress import shares
 
     with shares() as progress:
         yield progress

@@ -12,11 +12,11 @@ import click
 from ssdlab.cli.base import options_of, say, tell
 
 if TYPE_CHECKING:
-    from ssdlab import fio
-    from ssdlab._runner import Options
-    from ssdlab.cli.runs import Outputs
-    from ssdlab.foreign import Part
-    from ssdlab.result import Result, Runs
+    from ssdlab.cli.playing import Outputs
+    from ssdlab.foreign import fio
+    from ssdlab.foreign.part import Part
+    from ssdlab.runs.options import Options
+    from ssdlab.runs.result import Result, Runs
 
 
 class Words(NamedTuple):
@@ -63,10 +63,10 @@ def run(
         results.append(_carry_out(part, options, files, repeat, threads, quiet or fio_layout, title, written))
         written += files.files(options.seed, repeat)
     if fio_layout:
-        from ssdlab import fio_output
-        from ssdlab.cli.runs import interrupted
+        from ssdlab.cli.playing import interrupted
+        from ssdlab.foreign import fio
 
-        layout = fio_output.to_json if words.output_format == "fio-json" else fio_output.to_text
+        layout = fio.to_json if words.output_format == "fio-json" else fio.to_text
         try:
             sys.stdout.write(layout(results, imported))
         except KeyboardInterrupt:
@@ -118,14 +118,14 @@ def _check(words: Words, said: set[str], repeat: int, outputs: Outputs) -> None:
 def _load(words: Words, given: Mapping[str, Any]) -> tuple[Sequence[Part | None], fio.JobFile | None]:
     """The runs of the files, or the one that the other options ask for; notes are said."""
     if words.mqsim is not None:
-        from ssdlab import mqsim
+        from ssdlab.foreign import mqsim
 
         found = mqsim.load(*words.mqsim, scenarios=words.scenarios)
         for line in found.notes:
             say(line)
         return found.parts, None
     if words.fio is not None:
-        from ssdlab import fio
+        from ssdlab.foreign import fio
 
         wishes = {name: given[name] for name in ("device", "scheme", "age", "settings")}
         imported = fio.load(words.fio, words.sections, **wishes)
@@ -157,10 +157,10 @@ def _spare_inputs(
     parts: Sequence[Part | None], outputs: Sequence[Outputs], folder: str | None, given: Mapping[str, Any]
 ) -> None:
     """Refuses outputs that would take the place of the user's files, those of the last run too, before the first."""
-    from ssdlab import foreign
-    from ssdlab.output import check_outputs
+    from ssdlab.common.output import check_outputs
+    from ssdlab.foreign.files import INPUTS
 
-    inputs = (*foreign.INPUTS, given["device"], *(part.trace for part in parts if part is not None and part.trace))
+    inputs = (*INPUTS, given["device"], *(part.trace for part in parts if part is not None and part.trace))
     for files in outputs:
         check_outputs(files.paths(), inputs)
     for position, part in enumerate(parts, 1):
@@ -182,7 +182,7 @@ def _carry_out(
 ) -> Result | Runs:
     """Plays a run; errors speak of the user's files, and of what runs before it have written."""
     from ssdlab._core import InputError, SimulationError
-    from ssdlab.cli.runs import carry_out
+    from ssdlab.cli.playing import carry_out
 
     try:
         return carry_out(options, outputs, repeat, threads, quiet, title, before)

@@ -16,7 +16,7 @@ from ssdlab.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from ssdlab.trace import Inspection
+    from ssdlab.trace.reading import Inspection
 
 
 MISSED = 1
@@ -55,8 +55,9 @@ def info(
     as_json: bool,
 ) -> None:
     """What is in a trace: mix, sizes, gaps, footprint, sequentiality, skew. Several are merged by time."""
-    from ssdlab import table
     from ssdlab import trace as module
+    from ssdlab.common import tables
+    from ssdlab.show import traces as shown
 
     readings = _tell_reading(traces, format, skip_bad_lines, err=as_json)
     frame = module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
@@ -66,7 +67,7 @@ def info(
 
         print(json.dumps({**found, "read_as": [of._asdict() for of in readings]}, indent=2))
     else:
-        table.show(table.of_trace(", ".join(os.path.basename(path) for path in traces), found))
+        tables.show(shown.of_trace(", ".join(os.path.basename(path) for path in traces), found))
     if plot is not None:
         module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
         tell(f"wrote {plot}", err=as_json)
@@ -168,11 +169,12 @@ def fit(
     ssdlab trace fit trace.csv.gz --out twin.toml --check
     ssdlab run --workload twin.toml
     """
-    from ssdlab import fit as module
-    from ssdlab import table
     from ssdlab import trace as traces_module
     from ssdlab._core import InputError
-    from ssdlab.output import check_outputs
+    from ssdlab.common import tables
+    from ssdlab.common.output import check_outputs
+    from ssdlab.show import traces as shown
+    from ssdlab.trace import fit as module
 
     if not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
@@ -185,7 +187,7 @@ def fit(
     for note in found.notes:
         say(note)
     rows = module.properties(frame, module.twin_of(out))
-    tables = [table.of_properties(about, rows)]
+    found_tables = [shown.of_properties(about, rows)]
     notes, missed = [], []
     if check:
         agreements = module.check(
@@ -197,15 +199,15 @@ def fit(
             skip_bad_lines=skip_bad_lines,
             sort_window=sort_window,
         )
-        tables.append(table.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
+        found_tables.append(shown.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
         missed = module.missing(frame, agreements, device=device, seeds=seeds)
         if missed:
-            tables.append(table.of_missing(f"what is missing, over {seeds} seeds", missed))
+            found_tables.append(shown.of_missing(f"what is missing, over {seeds} seeds", missed))
             notes.append(f"{len(missed)} of {len(agreements)} latencies differ by more than 10 %")
         elif agreements:
             notes.append(f"all {len(agreements)} latencies agree within 10 %")
         else:
             notes.append("no kind has enough requests to compare (1,000 and 1 % of all)")
-    table.show(tables, [*notes, f"wrote {out}"])
+    tables.show(found_tables, [*notes, f"wrote {out}"])
     if missed:
         raise click.exceptions.Exit(MISSED)

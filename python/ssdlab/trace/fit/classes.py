@@ -1,0 +1,185 @@
+"""Classes of requests and bursts, by which a generator is fitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssdlab.trace.fit.hidden import IntArray
+
+from typing import Any, NamedTuple
+
+from ssdlab.trace.fit import hidden
+
+GAPS = (
+    *(1_000, 4_000, 12_000, 40_000, 120_000, 400_000),
+    *(1_000_000, 2_500_000, 6_000_000, 15_000_000, 40_000_000),
+    *(120_000_000, 400_000_000, 3_000_000_000, 30_000_000_000),
+)
+"""Where one class of gaps ends and the next begins [ns]."""
+
+
+SIZES = (4096, 16384, 65536, 262144, 1048576)
+"""The largest sizes of the classes of sizes [B]; the last class has no largest."""
+
+
+FREQUENT, MOST_FREQUENT = 0.05, 6
+"""Sizes of such a share of an operation's requests or bytes are classes of their own; so many at most."""
+
+
+BURST_GAP = 400_000
+"""Requests closer than this are one burst [ns]."""
+
+
+LONGEST_BURST = 1024
+"""Of a longer one each request stands for itself."""
+
+
+BURSTS, BURSTS_SHARE = 512, 0.25
+"""How many bursts a preset has at most, and which share of the trace's."""
+
+
+PLACES = ("new", "next", "skip", "recent", "earlier")
+
+
+NEW, NEXT, SKIP, RECENT, EARLIER = range(5)
+
+
+HEADS = 32
+"""Streams of each operation that the generator remembers."""
+
+
+REACH = 1 << 18
+"""What starts at most this far from the end of a stream is near it [B]."""
+
+
+REMEMBERED = 1 << 15
+"""Requests after which an address is forgotten."""
+
+
+SHORT_STEP, SHORT_LAG = 32768, 7
+"""Skips [B] and re-accesses [requests] up to these are told from longer ones."""
+
+
+OPS = ("read", "write", "trim")
+
+
+class Places(NamedTuple):
+    """Where requests go; arrays of shape (requests,)."""
+
+    place: IntArray
+    """NEW, NEXT, SKIP, RECENT or EARLIER."""
+    depth: IntArray
+    """How many streams have gone on since that stream did."""
+    step: IntArray
+    """From the stream's end [B]."""
+    lag: IntArray
+    """How many requests ago the address was met last."""
+    before: IntArray
+    """By which operation."""
+
+
+def _size_classes(op: IntArray, size: IntArray) -> IntArray:
+    """The class of each size: those between :data:`SIZES`, and frequent sizes by themselves. A host cuts large requests
+    into pieces of one size, which follow one another."""
+    np = hidden.numpy()
+    classes: IntArray = np.searchsorted(SIZES, size, side="left").astype(np.int64)
+    found: list[tuple[float, int]] = []
+    for each in range(len(OPS)):
+        own = size[op == each]
+        for one, times in zip(*np.unique(own, return_counts=True), strict=True):
+            share = max(times / len(own), times * one / own.sum())
+            if share >= FREQUENT:
+                found.append((float(share), int(one)))
+    frequent = list(dict.fromkeys(one for _, one in sorted(found, reverse=True)))[:MOST_FREQUENT]
+    for number, one in enumerate(frequent, len(SIZES) + 1):
+        classes[size == one] = number
+    return classes
+
+
+def _places(op: IntArray, offset: IntArray, size: IntArray, device: IntArray) -> Places:
+    """Where each request goes, as the generator says it."""
+    np = hidden.numpy()
+    place, depth, step, lag, before = (np.zeros(len(op), np.int64) for _ in range(5))
+    heads: list[list[int]] = [[] for _ in OPS]
+    last: dict[int, int] = {}
+    # Devices' addresses lie apart.
+    starts = (offset + (device << 50)).tolist()
+    for i, (o, start, length) in enumerate(zip(op.tolist(), starts, size.tolist(), strict=True)):
+        mine, met = heads[o], last.get(start)
+        best, found = REACH + 1, -1
+        for at, end in enumerate(mine):
+            away = abs(start - end)
+            if away < best:
+                best, found = away, at
+                if not away:
+                    break
+        again = met is not None and i - met < REMEMBERED
+        if found >= 0 and (best == 0 or not again):
+            place[i], depth[i], step[i] = (SKIP if best else NEXT), found, start - mine[found]
+            del mine[found]
+        elif met is not None and again:
+            lag[i], before[i] = i - met, op[met]
+            place[i] = RECENT if i - met < 64 else EARLIER
+        mine.insert(0, start + length)
+        del mine[HEADS:]
+        last[start] = i
+    return Places(place, depth, step, lag, before)
+
+
+def _bursts(gap: IntArray) -> tuple[IntArray, IntArray]:
+    """Where bursts and single requests start and end."""
+    np = hidden.numpy()
+    starts = np.flatnonzero(np.append(True, gap[:-1] >= BURST_GAP))
+    counts = np.diff(np.append(starts, len(gap)))
+    apart = counts > LONGEST_BURST
+    # A few bursts are no sample.
+    if (counts[~apart] > 1).sum() < 1 / BURSTS_SHARE:
+        apart[:] = True
+    starts = np.union1d(starts, np.flatnonzero(np.repeat(apart, counts)))
+    return starts, np.append(starts[1:], len(gap))
+
+
+def _told(op: IntArray, size: IntArray, gap: IntArray, place: IntArray, starts: IntArray, ends: IntArray) -> Any:
+    """What bursts are told apart by, a row for each: logarithms of length, bytes read, bytes written and duration, and
+    the share of requests that follow a stream. The weights are assumed."""
+    np = hidden.numpy()
+    count = ends - starts
+    read, written = (np.add.reduceat(np.where(op == o, size, 0), starts) / 4096 for o in (0, 1))
+    lasts = (np.add.reduceat(gap, starts) - gap[ends - 1]) / 1000
+    follow = np.add.reduceat(((place == NEXT) | (place == SKIP)).astype(np.int64), starts) / count
+    return np.stack(
+        [np.log2(count), np.log2(1 + read), np.log2(1 + written), np.log2(1 + lasts) / 2, 2 * follow], axis=1
+    )
+
+
+def _shapes(told: Any, count: IntArray, burst: Any) -> IntArray:
+    """For every burst the number of the one that stands for it: that nearest to the middle of its cluster (k-means from
+    seeds far apart: D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007)."""
+    np = hidden.numpy()
+    shape: IntArray = np.arange(len(count))
+    which = np.flatnonzero(burst)
+    if not len(which):
+        return shape
+    points, weight = told[which], np.sqrt(count[which])
+    random = np.random.default_rng(1)
+    most = max(1, min(BURSTS, int(len(which) * BURSTS_SHARE)))
+    chosen = [int(random.choice(len(points), p=weight / weight.sum()))]
+    away = ((points - points[chosen[0]]) ** 2).sum(1)
+    while len(chosen) < most and away.max() > 0:
+        odds = weight * away
+        chosen.append(int(random.choice(len(points), p=odds / odds.sum())))
+        away = np.minimum(away, ((points - points[chosen[-1]]) ** 2).sum(1))
+    middle = points[chosen]
+    for turn in range(12):
+        apart = (points**2).sum(1)[:, None] - 2 * points @ middle.T + (middle**2).sum(1)
+        nearest = apart.argmin(1)
+        if turn < 11:
+            total = np.bincount(nearest, weights=weight, minlength=len(middle))
+            for axis in range(points.shape[1]):
+                sums = np.bincount(nearest, weights=weight * points[:, axis], minlength=len(middle))
+                middle[:, axis] = np.where(total > 0, sums / np.maximum(total, 1e-9), middle[:, axis])
+    for number in np.unique(nearest):
+        mine = np.flatnonzero(nearest == number)
+        shape[which[mine]] = which[mine[apart[mine, number].argmin()]]
+    return shape
