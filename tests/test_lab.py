@@ -21,8 +21,8 @@ import ssdlab._version
 from conftest import until
 from ssdlab.common.frames import write_table
 from ssdlab.runs.manifest import key_of
-from ssdlab.runs.options import Options
-from ssdlab.runs.simulation import _open
+from ssdlab.runs.options import OPTIONS, Options
+from ssdlab.runs.simulation import open_simulation
 from ssdlab.show import plot
 from ssdlab.sweeps import task
 from ssdlab.sweeps.cache import Cache
@@ -56,7 +56,7 @@ def key(**words: Any) -> str:
     import json
 
     options = Options(**{"device": "tlc", "workload": "default", **words})
-    return key_of(json.loads(_open(options).manifest))
+    return key_of(json.loads(open_simulation(options).manifest))
 
 
 @pytest.mark.slow
@@ -93,10 +93,10 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         key(workload=str(trace), beyond="refuse"),
     ]
     assert len({base, *changed}) == 1 + len(changed)
-    # Every word of a run is above, but for where results go, what is found by its content, and what is kept.
+    # Every option of a run is above, but for where results go, what is found by its content, and what is kept.
     tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
-    tested |= {"until_steady", "merge", "format", "skip_bad_lines", "sort_window", "volumes", "beyond"}
-    assert set(Options._fields) - tested == {"requests_out", "keep_requests", "series_out", "traces"}
+    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond"}
+    assert set(OPTIONS) - tested == {"precondition", "requests_out", "keep_requests", "series_out", "traces"}
     # The same content under another name, the same choices in other words.
     assert key(workload=str(copy)) == traced
     assert key(scheme="fifo") == key(settings=("schedule.order=fifo",))

@@ -12,9 +12,7 @@ import click
 from ssdlab._version import __version__
 from ssdlab.common import signals
 from ssdlab.common.tables import escaped, one_line
-
-if TYPE_CHECKING:
-    from ssdlab.runs.options import Options
+from ssdlab.runs.options import OPTIONS, flag_of
 
 INTERNAL, BAD_INPUT = 1, 2
 """Exit statuses: a run that could not go on, a user's mistake. A signal gives 128 + its number, 130 for Ctrl-C."""
@@ -82,74 +80,27 @@ def commands() -> None:
     """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and tells what happened."""
 
 
-INPUT = (
-    click.option(
-        "--device", metavar="NAME|FILE", default="tlc", show_default=True, help="Preset, or device file (TOML)."
-    ),
-    click.option(
-        "--workload",
-        "workloads",
-        metavar="NAME|FILE|TRACE",
-        multiple=True,
-        default=("default",),
-        show_default=True,
-        help="Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.",
-    ),
-    click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes."),
-    click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo."),
-    click.option(
-        "--replay", metavar="timed|timed:xN|closed:QD", help="Pace: trace times, N times faster, or QD at once."
-    ),
-    click.option("--requests", type=Whole(1), metavar="N", help="Stop after N requests."),
-    click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s."),
-    click.option("--warmup", type=Whole(0), default=0, metavar="N", help="Leave the first N out of the statistics."),
-    click.option(
-        "--precondition",
-        metavar="closed-form|write:N",
-        help="Start as after long overwriting: by formula, or by really writing N times the capacity.",
-    ),
-    click.option(
-        "--until-steady",
-        metavar="TIME|auto",
-        help="Play until the state is steady by rounds of at least TIME (SNIA); the last five rounds are the result.",
-    ),
-    click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams."),
-    click.option(
-        "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
-    ),
-    click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B."),
-    click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N malformed lines."),
-    click.option(
-        "--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late  [default: 1024]"
-    ),
-    click.option(
-        "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
-    ),
-    click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are."),
-    click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]"),
-)
-"""What is run: the options that commands which run something share."""
+def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option of the command line for an option of a run, as :data:`ssdlab.runs.options.OPTIONS` declares it."""
+    option = OPTIONS[name]
+    several = option.kind in ("workload", "settings")
+    return click.option(
+        flag_of(name),
+        name,
+        type=Whole(option.least) if option.kind == "number" else None,
+        multiple=several,
+        default=(option.default,) if option.kind == "workload" else option.default,
+        show_default=option.shows_default,
+        metavar=option.metavar,
+        help=option.help,
+    )
 
 
 def of_a_run(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of :data:`INPUT`."""
-    for option in reversed(INPUT):
-        command = option(command)
+    """Gives a command the options that say what is run."""
+    for name in reversed([name for name, option in OPTIONS.items() if option.help and not option.is_output]):
+        command = run_option(name)(command)
     return command
-
-
-def options_of(
-    *,
-    workloads: tuple[str, ...],
-    precondition: str | None,
-    settings: tuple[str, ...],
-    **given: Any,
-) -> Options:
-    """The run that the options of :data:`INPUT` ask for."""
-    from ssdlab.runs.options import Options, precondition_words
-
-    settings = (*precondition_words(precondition), *settings)
-    return Options(workload=workloads[0], merge=workloads[1:], settings=settings, **given)
 
 
 def complain(failures: list[str], remedy: str) -> None:

@@ -1,8 +1,8 @@
-"""Commands that play one workload, and those that list what can be chosen."""
+"""Commands that play one workload."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,12 +10,10 @@ from ssdlab.cli.base import (
     Whole,
     commands,
     of_a_run,
-    options_of,
+    run_option,
 )
 from ssdlab.cli.playing import Outputs, carry_out
-
-if TYPE_CHECKING:
-    pass
+from ssdlab.runs.options import options_of
 
 
 @commands.command()
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
 )
 @click.option("--threads", type=Whole(1), metavar="N", help="Threads for --repeat  [default: cores]")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
-@click.option("--requests-out", metavar="FILE", help="Write a row a request (Parquet).")
-@click.option("--series-out", metavar="FILE", help="Write the time series (Parquet).")
+@run_option("requests_out")
+@run_option("series_out")
 @click.option(
     "--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI (ui.perfetto.dev)."
 )
@@ -106,7 +104,9 @@ def run(
         words = switching.Words(mqsim, scenarios, fio, sections, write_toml, output_format)
         switching.run(context, words, given, outputs, repeat, threads, quiet)
         return
-    carry_out(options_of(requests_out=requests_out, series_out=series_out, **given), outputs, repeat, threads, quiet)
+    carry_out(
+        options_of({**given, "requests_out": requests_out, "series_out": series_out}), outputs, repeat, threads, quiet
+    )
 
 
 @commands.command()
@@ -127,7 +127,7 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], as_json: bool, **g
 
     if slowest is None:
         slowest = 0 if numbers else 3
-    found = explained(options_of(**given), slowest, numbers)
+    found = explained(options_of(given), slowest, numbers)
     missing = set(numbers) - {of.request for of in found}
     if missing:
         raise click.UsageError(f"request {min(missing)} did not complete: the run has fewer requests")

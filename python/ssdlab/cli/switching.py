@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ssdlab.cli.base import options_of, say, tell
+from ssdlab.cli.base import say, tell
+from ssdlab.runs.options import options_of
 
 if TYPE_CHECKING:
     from ssdlab.cli.playing import Outputs
@@ -51,7 +52,7 @@ def run(
     _spare_inputs(parts, mine, words.write_toml, given)
     if words.write_toml is not None:
         # The options that a part does not carry already.
-        carried = {"workloads", *(("device", "scheme", "age", "settings") if words.fio else ())}
+        carried = {"workload", *(("device", "scheme", "age", "settings") if words.fio else ())}
         _write(parts, words.write_toml, {name: given[name] for name in said & given.keys() - carried})
         return
     fio_layout = words.output_format != "table"
@@ -59,7 +60,7 @@ def run(
     written: list[str] = []
     for part, files in zip(parts, mine, strict=True):
         title = f"{chr(10) if results else ''}{part.name}" if part is not None and several else ""
-        options = _options(part, given, said, files)._replace(keep_requests=fio_layout)
+        options = _options(part, given, said, files).replace(keep_requests=fio_layout)
         results.append(_carry_out(part, options, files, repeat, threads, quiet or fio_layout, title, written))
         written += files.files(options.seed, repeat)
     if fio_layout:
@@ -81,8 +82,8 @@ def _options(part: Part | None, given: Mapping[str, Any], said: set[str], output
         mine["settings"] = tuple(extra.pop("settings", given["settings"]))
         mine |= {name: value for name, value in extra.items() if name not in said}
         mine["device"] = placed.get("device", mine["device"])
-        mine["workloads"] = (placed["workload"],)
-    return options_of(**mine)
+        mine["workload"] = placed["workload"]
+    return options_of(mine)
 
 
 def _check(words: Words, said: set[str], repeat: int, outputs: Outputs) -> None:
@@ -95,7 +96,7 @@ def _check(words: Words, said: set[str], repeat: int, outputs: Outputs) -> None:
     ):
         if there and not owner:
             raise click.UsageError(f"{option} belongs to {whose}")
-    if (words.mqsim or words.fio) and "workloads" in said:
+    if (words.mqsim or words.fio) and "workload" in said:
         raise click.UsageError("--workload: the workload is in the other tool's file")
     if words.mqsim and "device" in said:
         raise click.UsageError("--device: the device is in ssdconfig.xml; --set changes it")

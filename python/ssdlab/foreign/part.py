@@ -18,6 +18,7 @@ from ssdlab._core import InputError
 from ssdlab.common.output import write
 from ssdlab.common.toml import Document, to_toml
 from ssdlab.foreign.files import PathLike
+from ssdlab.runs.options import flag_of, setting_texts
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result
@@ -79,7 +80,7 @@ class Part:
         options: list[str] = []
         for name, value in {**self.options, **words}.items():
             if name != "settings" and value not in (None, ()):
-                options += ["--" + name.replace("_", "-"), str(value)]
+                options += [flag_of(name), str(value)]
         options += [word for setting in settings for word in ("--set", str(setting))]
         return shlex.join(["ssdlab", "run", *options])
 
@@ -91,9 +92,7 @@ class Part:
             raise InputError("repeat: a part is played once\n  help: play it with several seeds")
         mine: dict[str, Any] = {**self.placed(), **self.options}
         if "settings" in mine and "settings" in words:
-            from ssdlab.runs.options import setting_words
-
-            words["settings"] = [*mine["settings"], *setting_words(words["settings"])]
+            words["settings"] = [*mine["settings"], *setting_texts(words["settings"])]
         try:
             result: Result = run(**{**mine, **words}, repeat=1)
         except InputError as error:

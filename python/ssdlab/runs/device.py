@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
-from ssdlab.runs.options import Age, PathLike, Settings, age_words, setting_words
+from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
 
 
 class Completion(NamedTuple):
@@ -58,7 +58,7 @@ class Device:
         """The words are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
         with _Refusing():
             self._core = _core.Device(
-                os.fspath(device), scheme=scheme, age=age_words(age), settings=setting_words(settings), seed=seed
+                os.fspath(device), scheme=scheme, age=age_text(age), settings=setting_texts(settings), seed=seed
             )
 
     def submit(

@@ -78,11 +78,9 @@ class Explanation(NamedTuple):
 
 def explain(options: Options, slowest: int, requests: Sequence[int]) -> list[Explanation]:
     """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others."""
-    from ssdlab.runs.simulation import _open
+    from ssdlab.runs.simulation import open_simulation
 
-    found = _open(options._replace(requests_out=None, series_out=None, keep_requests=False)).explain(
-        slowest, list(requests)
-    )
+    found = open_simulation(options.without_outputs()).explain(slowest, list(requests))
 
     def of(stages: Iterable[tuple[str, int, int, int, list[tuple[str, int]]]]) -> tuple[Stage, ...]:
         return tuple(Stage(what, step, begin, end, dict(die)) for what, step, begin, end, die in stages)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ssdlab.runs.options import Options
-from ssdlab.runs.simulation import _open
+from ssdlab.runs.simulation import open_simulation
 
 
 def key_of(manifest: dict[str, Any]) -> str:
@@ -70,7 +70,7 @@ def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tu
         InputError: the run itself is wrong.
     """
     if manifest is None:
-        manifest = json.loads(_open(options._replace(requests_out=None, keep_requests=False)).manifest)
+        manifest = json.loads(open_simulation(options.without_outputs()).manifest)
     places = files_of(options, manifest)
     below, paths = places.get("device"), list(places.values())
     while below is not None and (below := base_of(below)) is not None:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
 from ssdlab.runs.catalogue import presets
 from ssdlab.runs.manifest import key_of
-from ssdlab.runs.options import Options, _word
-from ssdlab.runs.simulation import _open
+from ssdlab.runs.options import Options, value_text
+from ssdlab.runs.simulation import open_simulation
 
 Manifest = dict[str, Any]
 
@@ -55,29 +55,12 @@ class Reproducer:
         options, age, settings = self._device(options, manifest)
         options, more, files, why = self._workload(options, manifest["workload"])
         settings += more
-        words = ["ssdlab", "run", "--device", options.device]
-        for work in (options.workload, *options.merge):
-            words += ["--workload", work]
-        named: dict[str, Any] = {
-            "--scheme": options.scheme,
-            "--age": ",".join(age) or None,
-            "--replay": options.replay if options.replay != "timed" else None,
-            "--requests": options.requests,
-            "--duration": options.duration,
-            "--warmup": options.warmup or None,
-            "--until-steady": options.until_steady,
-            "--format": options.format,
-            "--skip-bad-lines": options.skip_bad_lines or None,
-            "--sort-window": options.sort_window,
-            "--volumes": options.volumes,
-            "--beyond": options.beyond,
-            "--seed": options.seed,
-            "--repeat": repeat if repeat > 1 else None,
-        }
-        words += [word for option, value in named.items() if value is not None for word in (option, str(value))]
+        options = options.replace(age=",".join(age) or None)
+        shown = options.replace(replay=None) if options.replay == "timed" else options
+        words = ["ssdlab", "run", *shown.command(), *(("--repeat", str(repeat)) if repeat > 1 else ())]
         words += [word for setting in settings for word in ("--set", setting)]
         if not why:
-            asked = options._replace(age=",".join(age) or None, settings=tuple(settings))
+            asked = options.replace(settings=tuple(settings))
             why = _check(asked, files, manifest)
         version = manifest.get("results_version")
         if not why and version != RESULTS_VERSION:
@@ -88,7 +71,7 @@ class Reproducer:
         """What options resolve to; None where they are refused."""
         if options not in self._opened:
             try:
-                self._opened[options] = json.loads(_open(options).manifest)
+                self._opened[options] = json.loads(open_simulation(options).manifest)
             except (InputError, SimulationError):
                 self._opened[options] = None
         return self._opened[options]
@@ -110,13 +93,13 @@ class Reproducer:
                 differs = {key: value for key, value in wanted.items() if config.get(key, _Nothing) != value}
                 cost = len(differs) + 1000 * (found["device"]["cells"] != device["cells"])
                 if best is None or cost < best[0]:
-                    best = (cost, options._replace(device=name, scheme=scheme), differs)
+                    best = (cost, options.replace(device=name, scheme=scheme), differs)
         assert best is not None, "Invariant: presets resolve"
         _, options, differs = best
         age, settings = [], []
         for key, value in differs.items():
             section, _, name = key.partition(".")
-            word = _word(value)
+            word = value_text(value)
             if section == "age" and "," not in word:
                 age.append(f"{name}={word}")
             else:
@@ -130,20 +113,20 @@ class Reproducer:
         wanted = flat(workload)
         best: tuple[int, str, list[str]] | None = None
         for name in self._presets["workload"]:
-            found = self._look(options._replace(workload=name, seed=1, warmup=0))
+            found = self._look(options.replace(workload=name, seed=1, warmup=0))
             if found is None or flat(found["workload"]).keys() != wanted.keys():
                 continue
             base = flat(found["workload"])
             settings = [
-                f"{key.replace('generator.', 'workload.', 1).replace('jobs.', 'job.', 1)}={_word(value)}"
+                f"{key.replace('generator.', 'workload.', 1).replace('jobs.', 'job.', 1)}={value_text(value)}"
                 for key, value in wanted.items()
                 if base[key] != value
             ]
             if best is None or len(settings) < best[0]:
                 best = (len(settings), name, settings)
         if best is not None and best[0] <= MOST_SETTINGS:
-            return options._replace(workload=best[1]), best[2], {}, ""
-        return options._replace(workload="workload.toml"), [], {"workload.toml": _workload_file(workload)}, ""
+            return options.replace(workload=best[1]), best[2], {}, ""
+        return options.replace(workload="workload.toml"), [], {"workload.toml": _workload_file(workload)}, ""
 
     def _traces(self, options: Options, workload: dict[str, Any]) -> tuple[Options, list[str], dict[str, str], str]:
         parts = workload.get("traces", [workload])
@@ -152,7 +135,7 @@ class Reproducer:
         usual = {"volumes": "overlay", "beyond": "wrap", "sort_window": 1024, "skip_bad_lines": 0}
         given = {name: workload.get(name, value) for name, value in usual.items()}
         unusual: dict[str, Any] = {name: value for name, value in given.items() if value != usual[name]}
-        options = options._replace(
+        options = options.replace(
             workload=places[0] or str(parts[0]["trace"]),
             merge=tuple(place or str(part["trace"]) for part, place in zip(parts[1:], places[1:], strict=True)),
             format=formats.pop() if len(formats) == 1 else None,
@@ -180,9 +163,9 @@ def _check(options: Options, files: dict[str, str], manifest: Manifest) -> str:
             path = os.path.join(folder, name)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            options = options._replace(workload=path)
+            options = options.replace(workload=path)
         try:
-            found = json.loads(_open(options).manifest)
+            found = json.loads(open_simulation(options).manifest)
         except (InputError, SimulationError) as error:
             return f"this ssdlab refuses it: {str(error).splitlines()[0]}"
     try:

@@ -12,7 +12,7 @@ from ssdlab.common.machine import cpus, peak_rss_bytes
 from ssdlab.common.output import Output, write
 from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result, Runs
-from ssdlab.runs.simulation import _open
+from ssdlab.runs.simulation import open_simulation
 
 Progress = Callable[["float | None", int, int], None]
 """Called with the share played (None where it cannot be known), the requests submitted and those completed."""
@@ -69,7 +69,9 @@ def play(
     started = time.perf_counter()
     log = None if options.requests_out is None else Output(options.requests_out)
     try:
-        simulation = simulation or _open(options if log is None else options._replace(requests_out=log.temporary))
+        simulation = simulation or open_simulation(
+            options if log is None else options.replace(requests_out=log.temporary)
+        )
     except BaseException as error:
         if log is not None:
             log.discard()
@@ -164,7 +166,7 @@ def play_repeats(
         if stop.is_set():
             raise _Stopped
         seed = options.seed + index
-        mine = options._replace(
+        mine = options.replace(
             seed=seed,
             requests_out=for_seed(options.requests_out, seed),
             series_out=for_seed(options.series_out, seed),

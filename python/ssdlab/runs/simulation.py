@@ -1,4 +1,4 @@
-"""Opening a run."""
+"""Opening a run: the core reads its inputs, and plays nothing yet."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from ssdlab._core import InputError, Simulation
 from ssdlab.runs.options import Options
 
 
-def _open(options: Options) -> Simulation:
-    given = options._asdict()
-    del given["series_out"]
-    given["settings"] = list(options.settings)
-    given["merge"] = list(options.merge)
+def open_simulation(options: Options) -> Simulation:
+    """Opens a run.
+
+    Raises:
+        InputError: the core refuses it.
+    """
+    given = options.for_core()
     try:
         return Simulation(given.pop("device"), given.pop("workload"), **given)
     except UnicodeEncodeError as error:

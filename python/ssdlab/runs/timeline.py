@@ -24,15 +24,15 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
         SimulationError: the file cannot be written.
     """
     from ssdlab.common.output import replacing
-    from ssdlab.runs.simulation import _open
+    from ssdlab.runs.simulation import open_simulation
 
-    quiet = options._replace(requests_out=None, series_out=None, keep_requests=False)
+    quiet = options.without_outputs()
     shown = list(windows)
     if slowest is not None:
         from ssdlab.runs.explain import explain
 
         shown += [surroundings(of) for of in explain(quiet, slowest, ())]
-    simulation = _open(quiet)
+    simulation = open_simulation(quiet)
     with replacing(path) as place:
         return simulation.timeline(place, shown)
 

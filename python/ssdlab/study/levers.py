@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.runs.manifest import key_of
-from ssdlab.runs.options import Options
+from ssdlab.runs.options import Options, options_of
 from ssdlab.runs.runner import play
-from ssdlab.runs.simulation import _open
+from ssdlab.runs.simulation import open_simulation
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -184,12 +184,12 @@ class Bench:
         settings = tuple(f"{key}={value}" for key, value in brief.items())
         rows = []
         for case in sweep._replace(quick=chosen).cases(quick=True):
-            options = case.options._replace(**words, settings=(*case.options.settings, *settings))
+            options = case.options.replace(**words, settings=(*case.options.settings, *settings))
             rows.append({**case.labels, **self._play(pull.options(options))})
         return rows
 
     def _play(self, options: Options) -> dict[str, Any]:
-        simulation = _open(options)
+        simulation = open_simulation(options)
         key = key_of(json.loads(simulation.manifest))
         if key not in self._rows:
             result = play(options, simulation=simulation)
@@ -247,16 +247,8 @@ class _Pull:
 
     def drive(self, device: str, scheme: Any, settings: Any, age: Any) -> tuple[str | None, tuple[str, ...]]:
         """The scheme and the settings of a run."""
-        from ssdlab.runs.options import age_words, setting_words
-
-        options = Options(
-            device,
-            "random-read-8k",
-            scheme=scheme,
-            age=age_words(age),
-            settings=tuple(setting_words(settings)),
-            requests=1,
-        )
+        given = {"scheme": scheme, "age": age, "settings": settings, "requests": 1}
+        options = options_of({"device": device, "workload": "random-read-8k", **given})
         pulled = self.options(options)
         return pulled.scheme, pulled.settings
 
@@ -266,14 +258,14 @@ class _Pull:
         if lever is None or lever.kind == "name":
             return options
         if lever.kind == "scheme":
-            return options._replace(scheme=str(lever.to)) if options.scheme == lever.name else options
-        manifest = json.loads(_open(options._replace(requests=1, warmup=0)).manifest)
+            return options.replace(scheme=str(lever.to)) if options.scheme == lever.name else options
+        manifest = json.loads(open_simulation(options.replace(requests=1, warmup=0)).manifest)
         config = manifest["device"]["config"]
         if lever.kind == "chip":
             model = config["chip"]["model"]
             if model != self._chip or self._chip is None:
                 return options
-            return options._replace(settings=(*options.settings, f"chip.model={self.chip(self._chip)}"))
+            return options.replace(settings=(*options.settings, f"chip.model={self.chip(self._chip)}"))
         value: Any = lever.to
         if isinstance(lever.to, float):
             section, _, name = lever.name.partition(".")
@@ -283,7 +275,7 @@ class _Pull:
             if before == "none":
                 return options
             value = scaled(before, lever.to)
-        return options._replace(settings=(*options.settings, f"{lever.name}={value}"))
+        return options.replace(settings=(*options.settings, f"{lever.name}={value}"))
 
 
 def scaled(value: Any, factor: float) -> str | int | float:

@@ -38,7 +38,7 @@ from ssdlab.common.output import TABLES, check_ending, check_folder, check_outpu
 from ssdlab.runs.manifest import inputs_of, key_of
 from ssdlab.runs.result import Result
 from ssdlab.runs.runner import Interrupted, Kept
-from ssdlab.runs.simulation import _open
+from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache, Claim
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, Elsewhere, Here, Place
 from ssdlab.sweeps.spec import Case, Sweep, Value
@@ -132,7 +132,7 @@ def sweep(
     found = Sweep.read(source)
     cases = found.cases(quick)
     if traces is not None:
-        cases = [case._replace(options=case.options._replace(traces=os.fspath(traces))) for case in cases]
+        cases = [case._replace(options=case.options.replace(traces=os.fspath(traces))) for case in cases]
     check_outputs({"--out": out}, () if isinstance(source, Mapping) else (os.fspath(source),))
     if not os.path.isdir(cache):
         check_folder("--cache", cache)
@@ -194,7 +194,7 @@ class _Run:
         for index, case in enumerate(self.cases):
             self.tell()
             try:
-                text = _open(case.options).manifest
+                text = open_simulation(case.options).manifest
             except (InputError, SimulationError) as error:
                 self.keys.append(None)
                 self.manifests.append(b"")

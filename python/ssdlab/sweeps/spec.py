@@ -1,4 +1,4 @@
-"""tmp"""
+"""Sweep files: what all cases share, what differs, and the cases that this makes."""
 
 from __future__ import annotations
 
@@ -9,39 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._core import InputError
-from ssdlab.runs.options import Options
+from ssdlab.runs.options import OPTIONS, Option, Options, options_of
 
-WORDS = {
-    "device": str,
-    "workload": str,
-    "scheme": str,
-    "age": str,
-    "precondition": str,
-    "replay": str,
-    "requests": int,
-    "duration": str,
-    "warmup": int,
-    "until_steady": str,
-    "seed": int,
-    "format": str,
-    "skip_bad_lines": int,
-    "sort_window": int,
-    "volumes": str,
-    "beyond": str,
-    "traces": str,
-}
-"""The words of a run that a sweep may set, and what they are. All others are configuration keys."""
-
-
-LEAST = {"requests": 1, "warmup": 0, "seed": 0, "skip_bad_lines": 0, "sort_window": 0}
-"""The least that the whole numbers among them may be."""
-
+SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_output and option.kind != "settings"}
+"""The options of a run that a sweep may set. All other names in it are configuration keys."""
 
 MOST_CASES = 100_000
 """Cases of a sweep: some 3 ms and 5 kB each go before the first is played."""
-
-
-DEFAULTS: dict[str, Any] = {"device": "tlc", "workload": "default"}
 
 
 Value = str | int | float | bool | list[Any]
@@ -62,7 +36,7 @@ class Sweep(NamedTuple):
     run: dict[str, Value]
     """What all cases share."""
     axes: dict[str, dict[Value, dict[str, Value]]]
-    """For each axis its labels, and the words that a label sets."""
+    """For each axis its labels, and the options that a label sets."""
     quick: dict[str, list[Value]]
     """For some axes the labels that a quick check plays."""
     statistics: tuple[str, ...] = ("*",)
@@ -96,8 +70,8 @@ class Sweep(NamedTuple):
         """
         axes = [
             [
-                (axis, label, words)
-                for label, words in labels.items()
+                (axis, label, values)
+                for label, values in labels.items()
                 if not quick or axis not in self.quick or label in self.quick[axis]
             ]
             for axis, labels in self.axes.items()
@@ -111,10 +85,10 @@ class Sweep(NamedTuple):
             )
         cases = []
         for point in itertools.product(*axes):
-            words = dict(self.run)
+            values = dict(self.run)
             for _, _, set_by_label in point:
-                words |= set_by_label
-            cases.append(Case({axis: label for axis, label, _ in point}, _options(words, self.origin)))
+                values |= set_by_label
+            cases.append(Case({axis: label for axis, label, _ in point}, _options(values, self.origin)))
         return cases
 
 
@@ -159,50 +133,48 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
             raise fail(
                 f"quick.{axis}", f"{', '.join(unknown)}: not on the axis", f"it has {', '.join(map(str, known))}"
             )
-    keys = set(run) | {word for labels in axes.values() for words in labels.values() for word in words}
-    _check_words(keys, fail)
+    names = set(run) | {name for labels in axes.values() for values in labels.values() for name in values}
+    _check_names(names, fail)
     return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin)
 
 
-def _check_words(words: set[str], fail: Callable[[str, str, str], InputError]) -> None:
+def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -> None:
     from ssdlab.runs.catalogue import schema
 
     known = {f"{key.section}.{key.key}" for key in schema()}
-    for word in sorted(words):
-        if word in WORDS or word in known or word.startswith("job.") or word.startswith("workload."):
+    for name in sorted(names):
+        if name in SWEPT or name in known or name.startswith("job.") or name.startswith("workload."):
             continue
         from difflib import get_close_matches
 
-        near = get_close_matches(word, [*WORDS, *known], 1)
+        near = get_close_matches(name, [*SWEPT, *known], 1)
         remedy = (
             f"did you mean `{near[0]}`?"
             if near
-            else f"the words are {', '.join(WORDS)}, and every key of `ssdlab schema`"
+            else f"the options are {', '.join(SWEPT)}, and every key of `ssdlab schema`"
         )
-        raise fail(word, "there is no such word or key", remedy)
+        raise fail(name, "there is no such option or key", remedy)
 
 
-def _options(words: dict[str, Value], origin: str) -> Options:
-    from ssdlab.runs.options import precondition_words, setting_words
-
-    options: dict[str, Any] = dict(DEFAULTS)
+def _options(values: dict[str, Value], origin: str) -> Options:
+    """The run that a case plays."""
+    given: dict[str, Any] = {}
     settings: dict[str, Value] = {}
-    for word, value in words.items():
-        kind = WORDS.get(word)
-        if kind is None:
-            settings[word] = value
-        elif value is None or _is_accepted(word, value):
-            options[word] = value
+    for name, value in values.items():
+        option = SWEPT.get(name)
+        if option is None:
+            settings[name] = value
+        elif value is None or _is_accepted(option, value):
+            given[name] = value
         else:
-            what = f"a whole number, {LEAST[word]} or more" if kind is int else "text in quotes"
-            raise InputError(f"{origin}: {word}: {value!r} is not accepted\n  help: expected {what}")
-    if options.get("scheme") == "none":
-        del options["scheme"]
-    first = precondition_words(options.pop("precondition", None))
-    return Options(**options, settings=(*first, *setting_words(settings)))
+            what = f"a whole number, {option.least} or more" if option.kind == "number" else "text in quotes"
+            raise InputError(f"{origin}: {name}: {value!r} is not accepted\n  help: expected {what}")
+    if given.get("scheme") == "none":
+        del given["scheme"]
+    return options_of({**given, "settings": settings})
 
 
-def _is_accepted(word: str, value: Value) -> bool:
-    if isinstance(value, int) and not isinstance(value, bool) and word in LEAST:
-        return LEAST[word] <= value < 1 << 63
-    return WORDS[word] is str and isinstance(value, str) and "\0" not in value
+def _is_accepted(option: Option, value: Value) -> bool:
+    if option.kind == "number":
+        return isinstance(value, int) and not isinstance(value, bool) and option.least <= value < 1 << 63
+    return isinstance(value, str) and "\0" not in value

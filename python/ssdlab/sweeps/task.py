@@ -19,7 +19,7 @@ from ssdlab._core import __version__ as core_version
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import Options
 from ssdlab.runs.runner import Stop, play
-from ssdlab.runs.simulation import _open
+from ssdlab.runs.simulation import open_simulation
 
 SAMPLES = (
     Options("asplos21", "default", scheme="pso", age="pec=2000,retention=6mo", requests=200),
@@ -101,7 +101,7 @@ def execute(task: Task, stop: Stop | None = None, where: str | None = None, stor
     options = placed(task.options, places) if places else task.options
     read = {path: _state(path) for path in places.values()}
     try:
-        simulation = _open(options)
+        simulation = open_simulation(options)
     except (InputError, SimulationError) as error:
         # It could be opened when the sweep began.
         return Answer("changed", f"{where or _here()}: {error}")
@@ -132,17 +132,17 @@ def _here() -> str:
 def placed(options: Options, places: Mapping[str, str]) -> Options:
     """The run with its files in other places. ``places`` has all that :func:`files_of` names."""
     merge, settings = list(options.merge), list(options.settings)
-    options = options._replace(traces=os.path.dirname(places["traces"]) if "traces" in places else None)
+    options = options.replace(traces=os.path.dirname(places["traces"]) if "traces" in places else None)
     for role, path in places.items():
         if role == "device":
-            options = options._replace(device=path)
+            options = options.replace(device=path)
         elif role == "workload":
-            options = options._replace(workload=path)
+            options = options.replace(workload=path)
         elif role.startswith("merge:"):
             merge[int(role.removeprefix("merge:"))] = path
         elif "." in role:
             settings.append(f"{role}={path}")
-    return options._replace(merge=tuple(merge), settings=tuple(settings))
+    return options.replace(merge=tuple(merge), settings=tuple(settings))
 
 
 def located(file: File, store: str | None) -> str | None:

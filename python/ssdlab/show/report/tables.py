@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.runs.options import _word
+from ssdlab.runs.options import value_text
 from ssdlab.runs.reproduce import flat
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _table_of_runs(runs: list[Json]) -> tuple[polars.DataFrame, list[str]]:
     axes: dict[str, Sequence[str | int | float]] = {}
     decided: list[str] = []
     for name, found in columns.items():
-        plain = [value if type(value) in (int, float, str) else _word(value) for value in found]
+        plain = [value if type(value) in (int, float, str) else value_text(value) for value in found]
         values = plain if all(type(value) in (int, float) for value in plain) else [str(value) for value in plain]
         if len(set(values)) == 1:
             continue
