@@ -23,7 +23,7 @@ from conftest import Cli
 from ssdlab.runs.manifest import key_of
 from ssdlab.sweeps import campaign
 from ssdlab.sweeps.cache import Cache
-from ssdlab.sweeps.executors import Elsewhere
+from ssdlab.sweeps.executors import ExternalExecutor
 from ssdlab.sweeps.spec import MOST_CASES, Sweep
 from ssdlab.sweeps.task import Answer
 
@@ -300,7 +300,7 @@ def test_what_killed_sweeps_leave_is_removed_and_what_is_used_is_not(tmp_path: P
     mine.release()
 
 
-class Deserted(Elsewhere):
+class Deserted(ExternalExecutor):
     """A cluster that has lost all its workers: no case comes to an end."""
 
     def __init__(self, limit: int) -> None:
@@ -320,9 +320,9 @@ class Deserted(Elsewhere):
 
 def test_a_sweep_that_nobody_plays_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "WAIT_S", 0.001)
-    place = Deserted(5)
-    monkeypatch.setattr(campaign, "Here", lambda threads: place)
+    executor = Deserted(5)
+    monkeypatch.setattr(campaign, "LocalExecutor", lambda threads: executor)
     with pytest.raises(ssdlab.SimulationError, match="no worker for long"):
         ssdlab.sweep(SMALL, cache=tmp_path)
-    assert place.checks == 6
+    assert executor.checks == 6
     assert not list(tmp_path.rglob("*.claim"))

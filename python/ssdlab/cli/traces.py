@@ -207,7 +207,7 @@ def fit(
         elif agreements:
             notes.append(f"all {len(agreements)} latencies agree within 10 %")
         else:
-            notes.append("no kind has enough requests to compare (1,000 and 1 % of all)")
+            notes.append("neither reads nor writes are enough to compare (1,000 and 1 % of all)")
     tables.show(found_tables, [*notes, f"wrote {out}"])
     if missed:
         raise click.exceptions.Exit(MISSED)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 STALE_S = 3600.0
 """A temporary file that no process holds is removed when it is so old [s]. Its writer holds a lock (flock), which other
 machines may not see on a network file system: hence the age."""
-
-
 TABLES = (".csv", ".parquet", ".json")
 """What a table's file may end in."""
 FIGURES = (".png", ".svg", ".pdf")

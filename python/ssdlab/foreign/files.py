@@ -7,12 +7,8 @@ import os
 from ssdlab._core import InputError
 
 PathLike = str | os.PathLike[str]
-
-
 INPUTS: set[str] = set()
 """The user's files that have been read: no output is to take the place of one."""
-
-
 LARGEST = 16 << 20
 """The largest of other tools' files that is read [bytes]; the core reads its own files up to the same size."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
 
 from ssdlab._core import InputError, Simulation, SimulationError
 from ssdlab.common.machine import cpus, peak_rss_bytes
 from ssdlab.common.output import Output, write
 from ssdlab.runs.options import Options
-from ssdlab.runs.result import Result, Runs
+from ssdlab.runs.result import Result, Runs, ended_early
 from ssdlab.runs.simulation import open_simulation
 
 Progress = Callable[["float | None", int, int], None]
@@ -77,38 +77,8 @@ def play(
             log.discard()
             log.renamed(error)
         raise
-    completed = 0
-    try:
-        if note is not None and simulation.note:
-            note(simulation.note)
-        requests = 256
-        while True:
-            before = time.perf_counter()
-            ended = simulation.step(requests)
-            took = time.perf_counter() - before
-            requests = max(16, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6)))))
-            share, submitted, completed = simulation.progress()
-            if progress is not None:
-                progress(share, submitted, completed)
-            if ended:
-                break
-            if stop is not None and stop.is_set():
-                raise _Stopped
-        text, described, events, series, rows, distributions = simulation.finish()
-    except KeyboardInterrupt:
-        raise Interrupted(_keep(simulation, log, completed)) from None
-    except _Stopped as stopped:
-        stopped.kept = _keep(simulation, log, completed)
-        raise
-    except (InputError, SimulationError) as error:
-        _attach(error, _keep(simulation, log, completed))
-        if log is not None:
-            log.renamed(error)
-        raise
-    except BaseException:  # a fault of the core: what it has written is not to be trusted
-        if log is not None:
-            log.discard()
-        raise
+    completed, finished = _played(simulation, log, progress, note, stop)
+    text, described, events, series, rows, distributions = finished
     kept = Kept(completed)
     try:
         if log is not None and rows is not None:
@@ -131,12 +101,58 @@ def play(
         options,
     )
     if note is not None:
-        from ssdlab.runs.result import ended_early
-
-        for told in (simulation.ended, ended_early(result)):
-            if told is not None:
-                note(told)
+        for line in (simulation.ended, ended_early(result)):
+            if line is not None:
+                note(line)
     return result
+
+
+def _played(
+    simulation: Simulation,
+    log: Output | None,
+    progress: Progress | None,
+    note: Callable[[str], None] | None,
+    stop: Stop | None,
+) -> tuple[int, Any]:
+    """Plays a simulation to its end: requests that completed, and what the core gives at the end. A run that ends
+    before keeps its request log."""
+    completed = 0
+    try:
+        if note is not None and simulation.note:
+            note(simulation.note)
+        for share, submitted, completed in _steps(simulation, stop):
+            if progress is not None:
+                progress(share, submitted, completed)
+        return completed, simulation.finish()
+    except KeyboardInterrupt:
+        raise Interrupted(_keep(simulation, log, completed)) from None
+    except _Stopped as stopped:
+        stopped.kept = _keep(simulation, log, completed)
+        raise
+    except (InputError, SimulationError) as error:
+        _attach(error, _keep(simulation, log, completed))
+        if log is not None:
+            log.renamed(error)
+        raise
+    except BaseException:  # a fault of the core: what it has written is not to be trusted
+        if log is not None:
+            log.discard()
+        raise
+
+
+def _steps(simulation: Simulation, stop: Stop | None) -> Iterator[tuple[float | None, int, int]]:
+    """Plays a simulation in steps of some :data:`STEP_S`; after each, how far it is."""
+    requests = 256
+    while True:
+        before = time.perf_counter()
+        ended = simulation.step(requests)
+        took = time.perf_counter() - before
+        requests = max(16, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6)))))
+        yield simulation.progress()
+        if ended:
+            return
+        if stop is not None and stop.is_set():
+            raise _Stopped
 
 
 def play_repeats(

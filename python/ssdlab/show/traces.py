@@ -69,7 +69,7 @@ def of_agreements(name: str, rows: Sequence[Agreement]) -> Table:
     cells: list[tuple[str, ...]] = []
     for row in rows:
         spread = "" if row.half_width_us is None else f" ± {row.half_width_us:.3g}"
-        label = f"{row.replay} {row.kind} {row.metric} [us]"
+        label = f"{row.replay} {row.op} {row.metric} [us]"
         verdict = "yes" if row.agrees else "no"
         cells.append((label, f"{row.trace_us:.4g}", f"{row.twin_us:.4g}{spread}", f"{row.ratio:.2f}", verdict))
     return Table(name, ("", "trace", "twin", "ratio", "within 10 %"), cells)
@@ -79,10 +79,10 @@ def of_missing(name: str, rows: Sequence[Missing]) -> Table:
     """What twins miss (see :func:`ssdlab.trace.fit.check.missing`)."""
     cells = [
         (
-            f"{row.replay} {row.kind} {row.metric}",
-            *(f"{ratio:.2f}" for ratio in (row.gaps, row.places, row.in_order, row.twin)),
+            f"{row.replay} {row.op} {row.metric}",
+            *(f"{ratio:.2f}" for ratio in (row.gaps, row.addresses, row.in_order, row.twin)),
             row.what,
         )
         for row in rows
     ]
-    return Table(name, ("twin/trace", "gaps drawn", "sizes, places drawn", "both", "order too", "missing"), cells)
+    return Table(name, ("twin/trace", "gaps drawn", "sizes, addresses drawn", "both", "order too", "missing"), cells)

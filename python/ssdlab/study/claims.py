@@ -118,8 +118,6 @@ class ByConstruction(NamedTuple):
 
 Proof = Predicted | Fitted | ByConstruction
 """What it proves that a claim holds."""
-
-
 KINDS = ("predicted", "fitted", "by construction")
 
 

@@ -28,7 +28,7 @@ import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, SimulationError
@@ -40,7 +40,7 @@ from ssdlab.runs.result import Result
 from ssdlab.runs.runner import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache, Claim
-from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, Elsewhere, Here, Place
+from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, CaseExecutor, ExternalExecutor, LocalExecutor
 from ssdlab.sweeps.spec import Case, Sweep, Value
 from ssdlab.sweeps.table import ROWS, _frame, _statistics
 from ssdlab.sweeps.task import Answer
@@ -145,25 +145,25 @@ def sweep(
             check_outputs({"--out": out}, run.inputs(out))
         if run.missing:
             check_folder("--cache", cache)  # one that holds all of the sweep need not be writable
-            place: Place
-            if dask is not None:
-                from ssdlab.sweeps.cluster import Cluster
-
-                place = Cluster(dask, worker_timeout)
-            elif executor is not None:
-                place = Elsewhere(executor)
-            else:
-                place = Here(threads or cpus())
-            try:
-                run.play(place)
-            finally:
-                place.close()
+            with closing(_case_executor(threads, executor, dask, worker_timeout)) as played_by:
+                run.play(played_by)
         outcome = run.outcome(found.statistics, files, keep_results)
         if out is not None:
             write_table(outcome.table, out)
     except KeyboardInterrupt:
         raise Interrupted(Kept(run.done)) from None
     return outcome
+
+
+def _case_executor(
+    threads: int | None, executor: Executor | None, dask: str | Client | None, worker_timeout: float
+) -> CaseExecutor:
+    """What plays the cases of a sweep."""
+    if dask is not None:
+        from ssdlab.sweeps.cluster import Cluster
+
+        return Cluster(dask, worker_timeout)
+    return LocalExecutor(threads or cpus()) if executor is None else ExternalExecutor(executor)
 
 
 class _Run:
@@ -243,32 +243,32 @@ class _Run:
         numbers = (index for index, key in enumerate(self.keys) if key is not None)
         return {path for index in numbers for path in inputs_of(self.cases[index].options, self.manifest(index))}
 
-    def play(self, place: Place) -> None:
+    def play(self, executor: CaseExecutor) -> None:
         """Runs what is missing; every result is kept as soon as it is there."""
         waiting = deque(self.missing)
         running: dict[Future[Answer], str] = {}
         try:
             while waiting or running:
-                for key in self.claimed(waiting, place.ahead - len(running)):
+                for key in self.claimed(waiting, executor.ahead - len(running)):
                     index = self.missing[key]
                     try:
-                        running[place.submit(self.cases[index].options, key, self.manifest(index))] = key
+                        running[executor.submit(self.cases[index].options, key, self.manifest(index))] = key
                     except InputError as error:
                         self.keep(key, Answer("changed", str(error)))
                 if not running and not waiting:
                     break
                 missing = {}
-                for future in self.wait(running, more=len(waiting) > 0 and len(running) < place.ahead):
+                for future in self.wait(running, more=len(waiting) > 0 and len(running) < executor.ahead):
                     key = running.pop(future)
                     answer = _answer(future)
                     if answer.kind == "refused":
-                        raise place.refused(answer.value)
+                        raise executor.refused(answer.value)
                     if answer.kind == "missing":
                         missing[key] = (future, answer.value)
                     else:
                         self.keep(key, answer)
-                place.check()
-                changed = place.supply(missing.values()) if missing else {}
+                executor.check()
+                changed = executor.supply(missing.values()) if missing else {}
                 for key, (_, (_, ids)) in missing.items():
                     problems = [changed[id] for id in ids if id in changed]
                     if problems:
@@ -284,7 +284,7 @@ class _Run:
                     with suppress(SimulationError):
                         self.cache.put(key, answer.value)
                         self.done += 1
-            raise (place.lost() if isinstance(error, CancelledError) else error) from None
+            raise (executor.lost() if isinstance(error, CancelledError) else error) from None
         finally:
             for claim in self.claims.values():
                 claim.release()

@@ -16,7 +16,7 @@ WORKER_TIMEOUT_S = 1800.0
 """How long a Dask cluster may be without any worker before a sweep ends [s]; batch systems take a while."""
 
 
-class Place(Protocol):
+class CaseExecutor(Protocol):
     """Where cases are played."""
 
     @property
@@ -42,7 +42,7 @@ class Place(Protocol):
         """Ends what is still being played."""
 
 
-class Elsewhere:
+class ExternalExecutor:
     """Any executor: its workers find files where they are here."""
 
     ahead = 1024
@@ -73,7 +73,7 @@ class Elsewhere:
         pass
 
 
-class Here(Elsewhere):
+class LocalExecutor(ExternalExecutor):
     """Threads of this process."""
 
     def __init__(self, threads: int) -> None:

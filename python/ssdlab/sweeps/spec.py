@@ -16,8 +16,6 @@ SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_outpu
 
 MOST_CASES = 100_000
 """Cases of a sweep: some 3 ms and 5 kB each go before the first is played."""
-
-
 Value = str | int | float | bool | list[Any]
 
 

@@ -13,15 +13,9 @@ from ssdlab.foreign.fio.jobfile import _number, _Section, _size, _time
 from ssdlab.foreign.options import Notes
 
 UNTIL_STOPPED = 1 << 40
-
-
 MOST_REQUESTS = 1 << 60
-
-
 PACED_S = 3e8
 """A paced job without an end has requests for so long: no run is longer."""
-
-
 MOST_SIZES = 256
 
 

@@ -8,24 +8,14 @@ from typing import NamedTuple
 from ssdlab.foreign.part import Part
 
 SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate", "falloc")
-
-
 MODES = {
     "read": "read", "write": "write", "trim": "trim", "randread": "randread", "randwrite": "randwrite",
     "randtrim": "randtrim", "rw": "rw", "readwrite": "rw", "randrw": "randrw",
 }  # fmt: skip
-
-
 MIXED = ("rw", "randrw")
-
-
 DEFAULT_PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
-
-
 MOST_JOBS = 256
 """Clones included: a job is a submission queue, and a drive has so many at most."""
-
-
 MEBI = 1 << 20
 
 

@@ -11,8 +11,6 @@ from ssdlab.foreign.files import read_text
 from ssdlab.foreign.fio.options import SPELLINGS
 
 MOST_BYTES = 1 << 62
-
-
 LONGEST_NS = 10**17
 """The longest time an option may give: three years."""
 

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 WINDOW_NS = 500_000_000
 """fio samples bandwidth and IOPS so often."""
-
-
 BOUNDS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
-
-
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 
 

@@ -58,8 +58,6 @@ TAKEN = _keys(
     ("kb_base", "", "1024", "of sizes that are given; the default block is 4096 B"),
 )
 """The options that have a meaning here."""
-
-
 IDLE = _keys(
     ("direct", "", "0", "there is no page cache"),
     ("buffered", "", "1"),
@@ -127,6 +125,4 @@ IDLE = _keys(
     ("disk_util", "", "1"),
 )
 """The options that have no effect here, whatever their value."""
-
-
 SPELLINGS = {name: key.name for key in (*TAKEN, *IDLE) for name in (key.name, *key.aliases)}

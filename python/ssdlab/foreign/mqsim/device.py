@@ -11,30 +11,16 @@ from ssdlab.foreign.mqsim.keys import DEVICE, FLASH, HOST, NO_EFFECT, SECTOR, SU
 from ssdlab.foreign.mqsim.xml import _File, _Node, _Section
 
 BITS = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
-
-
 COMMAND_NS = 290 + 30
 """A read's command and the set-up of its data out."""
-
-
 PACKET, OVERHEAD = 128, 28
 """Bytes of data in a packet of the link, and beside them."""
-
-
 DOORBELL, READ_REQUEST, COMMAND, COMPLETION = 2, 4, 64, 16
 """Payloads of the messages of a command [B]."""
-
-
 FASTEST_DRAM = "100000GB/s"
-
-
 LONGEST_NS = 10_000_000_000
 """What an operation may take."""
-
-
 MOST_LANES = 1024
-
-
 VICTIMS: dict[str, tuple[str, int | None]] = {
     "GREEDY": ("greedy", None),
     "FIFO": ("fifo", None),

@@ -10,12 +10,8 @@ from ssdlab.foreign.mqsim.keys import FLOW, SECTOR, SYNTHETIC, TRACE
 from ssdlab.foreign.mqsim.xml import _File, _Node, _Section
 
 MOST_SIZES = 64
-
-
 UNTIL_STOPPED = 1 << 40
 """Requests of a flow that its time ends."""
-
-
 RESOURCES = {"channels": "Channel_IDs", "chips": "Chip_IDs", "dies": "Die_IDs", "planes": "Plane_IDs"}
 
 

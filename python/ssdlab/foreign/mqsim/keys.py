@@ -5,15 +5,9 @@ from __future__ import annotations
 from ssdlab.foreign.options import Key
 
 HOST, DEVICE, FLASH = "Host_Parameter_Set", "Device_Parameter_Set", "Flash_Parameter_Set"
-
-
 SYNTHETIC, TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_Based"
-
-
 FLOW = "IO_Flow_Parameter_Set"
 """What both kinds of flows have."""
-
-
 SECTOR = 512
 
 
@@ -27,8 +21,6 @@ def _keys(section: str, *rows: tuple[str, ...]) -> list[Key]:
 
 
 NO_EFFECT = "no effect, in MQSim neither"
-
-
 KEYS = [
     *_keys(
         HOST,
@@ -244,11 +236,7 @@ KEYS = [
     ),
 ]
 """Every key of MQSim's files and what becomes of it."""
-
-
 UNUSED = ("Block_PE_Cycles_Limit", "Page_Metadat_Capacity")
-
-
 SUSPENSION = (
     "CMD_Suspension_Support",
     "Preferred_suspend_erase_time_for_read",
@@ -257,7 +245,5 @@ SUSPENSION = (
     "Suspend_Erase_Time",
     "Suspend_Program_Time",
 )
-
-
 FORMATS = {"NANOSECOND": "mqsim", "MICROSECOND": "mqsim:time=us", "PICOSECOND": "mqsim"}
 """How traces are read, by their unit of time."""

@@ -17,16 +17,10 @@ if TYPE_CHECKING:
 
 
 REQUESTS = {"request", "op", "arrival_ns", "finish_ns", "latency_ns"}
-
-
 SERIES = {"time_ns", "reads", "writes", "outstanding", "die_busy"}
 """The columns by which a request log and a time series are known."""
-
-
 INTERVALS, IN_AN_INTERVAL = 300, 400
 """Intervals of the chart of latency over time, at most, and how many requests an interval should have on average."""
-
-
 LEAST_BEYOND = 10
 """A percentile beyond which fewer samples lie is not drawn."""
 

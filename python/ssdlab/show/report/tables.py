@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 Json = dict[str, Any]
-
-
 MOST_FRACTIONS = 10
 """So many different values of a column of fractions make an axis, and no more."""
 

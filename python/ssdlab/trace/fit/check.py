@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 
 
 LEAST_REQUESTS, LEAST_SHARE = 1000, 0.01
-"""Latencies are compared of kinds with so many requests and such a share of all."""
-
-
+"""Latencies are compared of reads and of writes, if there are so many of them and they are such a share of all."""
 WITHIN = 0.10
-
-
 SPEEDS = ("timed", "timed:x10")
 
 
@@ -33,10 +29,10 @@ class Agreement(NamedTuple):
     """A latency of a trace's replay and of its twin's."""
 
     replay: str
-    kind: str
+    op: str
     metric: str
     requests: int
-    """Of the kind, in the trace."""
+    """Of this operation, in the trace."""
     trace_us: float
     twin_us: float
     """Mean over the seeds."""
@@ -67,8 +63,8 @@ def check(
 ) -> list[Agreement]:
     """Replays a trace and its twin on a device and compares mean and p99 latency of reads and of writes.
 
-    Compared are kinds with 1,000 requests or more that are 1 % of the trace or more. The trace is replayed once, the
-    twin with ``seeds`` seeds, and its latencies are averaged.
+    An operation is compared if it has 1,000 requests or more that are 1 % of the trace or more. The trace is replayed
+    once, the twin with ``seeds`` seeds, and its latencies are averaged.
     """
     from ssdlab.common.confidence import mean_and_half_width
 
@@ -79,16 +75,16 @@ def check(
         one = api.run(device, paths, replay=replay, **reading)  # type: ignore[call-overload]
         many = [api.run(device, preset, replay=replay, seed=seed) for seed in range(1, seeds + 1)]
         total = one.host.all.requests
-        for kind in ("read", "write"):
-            there = getattr(one.host, kind)
+        for op in ("read", "write"):
+            there = getattr(one.host, op)
             if there.requests < LEAST_REQUESTS or there.requests < LEAST_SHARE * total:
                 continue
             for metric in ("mean", "p99"):
-                twins = [getattr(getattr(result.host, kind).latency_ns, metric) for result in many]
+                twins = [getattr(getattr(result.host, op).latency_ns, metric) for result in many]
                 mean, half = mean_and_half_width([value / 1e3 for value in twins if value is not None])
                 if mean is not None:
                     known = getattr(there.latency_ns, metric) / 1e3
-                    rows.append(Agreement(replay, kind, metric, there.requests, known, mean, half))
+                    rows.append(Agreement(replay, op, metric, there.requests, known, mean, half))
     return rows
 
 
@@ -96,20 +92,20 @@ class Missing(NamedTuple):
     """A latency that differs, and what it would be if the twin had more of the trace: ratios to the trace's."""
 
     replay: str
-    kind: str
+    op: str
     metric: str
     twin: float
     in_order: float
-    """Requests in the trace's order; sizes, gaps and places drawn."""
+    """Requests in the trace's order; sizes, gaps and addresses drawn."""
     gaps: float
     """Only the gaps drawn, all else the trace's."""
-    places: float
-    """Only sizes and places drawn."""
+    addresses: float
+    """Only sizes and addresses drawn."""
 
     @property
     def what(self) -> str:
         """What of the trace the twin misses most."""
-        parts = {"gaps": self.gaps, "sizes and places": self.places, "order": self.twin / self.in_order}
+        parts = {"gaps": self.gaps, "sizes and addresses": self.addresses, "order": self.twin / self.in_order}
         return max(parts, key=lambda part: abs(math.log(parts[part])))
 
 
@@ -122,8 +118,9 @@ def missing(
 ) -> list[Missing]:
     """What the twin misses where its latencies differ from the trace's.
 
-    Replays the trace with its gaps drawn anew, with its sizes and places drawn anew, and with both, as the laws of a
-    fitted preset say and in the order of the trace. What differs between the last and the twin is due to the order.
+    Replays the trace with its gaps drawn anew, with its sizes and addresses drawn anew, and with both, from the empirical
+    distributions of a fitted preset and in the order of the trace. The order explains what differs between the last and
+    the twin.
     Trims are left out.
 
     Args:
@@ -147,18 +144,18 @@ def missing(
             for name, frame in (
                 ("in_order", own.with_columns(drawn)),
                 ("gaps", own.with_columns(drawn["time_ns"])),
-                ("places", own.with_columns(drawn["offset"], drawn["bytes"])),
+                ("addresses", own.with_columns(drawn["offset"], drawn["bytes"])),
             ):
                 _write_mqsim(frame, path / "trace.txt")
                 for replay in dict.fromkeys(row.replay for row in differ):
                     host = api.run(device, path / "trace.txt", replay=replay, format="mqsim").host
                     for row in differ:
                         if row.replay == replay:
-                            latency = getattr(getattr(host, row.kind).latency_ns, row.metric)
+                            latency = getattr(getattr(host, row.op).latency_ns, row.metric)
                             found.setdefault((name, *row[:3]), []).append(latency / 1e3 / row.trace_us)
     mean = {key: sum(ratios) / len(ratios) for key, ratios in found.items()}
     return [
-        Missing(*row[:3], row.ratio, *(mean[name, *row[:3]] for name in ("in_order", "gaps", "places")))
+        Missing(*row[:3], row.ratio, *(mean[name, *row[:3]] for name in ("in_order", "gaps", "addresses")))
         for row in differ
     ]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ssdlab.trace.fit import hidden
 
 if TYPE_CHECKING:
     from ssdlab.trace.fit.hidden import IntArray
-
-from typing import Any, NamedTuple
-
-from ssdlab.trace.fit import hidden
 
 GAPS = (
     *(1_000, 4_000, 12_000, 40_000, 120_000, 400_000),
@@ -17,57 +15,45 @@ GAPS = (
     *(120_000_000, 400_000_000, 3_000_000_000, 30_000_000_000),
 )
 """Where one class of gaps ends and the next begins [ns]."""
-
-
 SIZES = (4096, 16384, 65536, 262144, 1048576)
 """The largest sizes of the classes of sizes [B]; the last class has no largest."""
-
-
 FREQUENT, MOST_FREQUENT = 0.05, 6
 """Sizes of such a share of an operation's requests or bytes are classes of their own; so many at most."""
-
-
 BURST_GAP = 400_000
 """Requests closer than this are one burst [ns]."""
-
-
 LONGEST_BURST = 1024
 """Of a longer one each request stands for itself."""
-
-
 BURSTS, BURSTS_SHARE = 512, 0.25
 """How many bursts a preset has at most, and which share of the trace's."""
-
-
-PLACES = ("new", "next", "skip", "recent", "earlier")
-
-
+PATTERNS = ("new", "next", "skip", "recent", "earlier")
+"""The access patterns of single requests, by their numbers."""
 NEW, NEXT, SKIP, RECENT, EARLIER = range(5)
-
-
 HEADS = 32
 """Streams of each operation that the generator remembers."""
-
-
 REACH = 1 << 18
 """What starts at most this far from the end of a stream is near it [B]."""
-
-
 REMEMBERED = 1 << 15
 """Requests after which an address is forgotten."""
-
-
 SHORT_STEP, SHORT_LAG = 32768, 7
 """Skips [B] and re-accesses [requests] up to these are told from longer ones."""
-
-
 OPS = ("read", "write", "trim")
 
 
-class Places(NamedTuple):
+class Columns(NamedTuple):
+    """The requests of a trace; arrays of shape (requests,)."""
+
+    op: IntArray
+    offset: IntArray
+    size: IntArray
+    gap: IntArray
+    """From a request's arrival to the next one's [ns]."""
+    device: IntArray
+
+
+class AccessPatterns(NamedTuple):
     """Where requests go; arrays of shape (requests,)."""
 
-    place: IntArray
+    pattern: IntArray
     """NEW, NEXT, SKIP, RECENT or EARLIER."""
     depth: IntArray
     """How many streams have gone on since that stream did."""
@@ -77,6 +63,45 @@ class Places(NamedTuple):
     """How many requests ago the address was met last."""
     before: IntArray
     """By which operation."""
+
+
+class Classes(NamedTuple):
+    """The classes of the requests of a trace, arrays of shape (requests,), and the names that a preset gives them."""
+
+    size: IntArray
+    gap: IntArray
+    request_class: IntArray
+    """By operation, size and access pattern."""
+    class_names: list[str]
+    gap_class: IntArray
+    """By operation, size and gap: classes whose gaps have one distribution."""
+    gap_names: list[str]
+    labels: list[str]
+    """Each request as a preset writes it: its class, the class of its gap, and its access pattern."""
+
+
+def classify(requests: Columns, accesses: AccessPatterns) -> Classes:
+    """The classes of requests."""
+    np = hidden.numpy()
+    op, pattern = requests.op, accesses.pattern
+    gap, size = np.searchsorted(GAPS, requests.gap, side="right"), _size_classes(op, requests.size)
+    # Each access pattern has variants: whether it is of the stream that went on last, and how far away.
+    variant = np.where((pattern == NEXT) | (pattern == SKIP), accesses.depth > 0, False) + np.select(
+        [pattern == SKIP, pattern == RECENT],
+        [2 * (np.abs(accesses.step) > SHORT_STEP), accesses.lag > SHORT_LAG],
+        0,
+    )
+    found, request_class = np.unique(np.stack([op, size, variant]), axis=1, return_inverse=True)
+    request_class = request_class.ravel()
+    class_names = [f"{OPS[o][0]}{s}{'abcd'[x]}" for o, s, x in found.T]
+    found, gap_class = np.unique(np.stack([op, size, gap]), axis=1, return_inverse=True)
+    gap_class = gap_class.ravel()
+    gap_names = [f"{OPS[o][0]}{s}g{g}" for o, s, g in found.T]
+    labels = [
+        f"{class_names[k]}.{gap_names[g]}.{PATTERNS[p]}"
+        for k, g, p in zip(request_class.tolist(), gap_class.tolist(), pattern.tolist(), strict=True)
+    ]
+    return Classes(size, gap, request_class, class_names, gap_class, gap_names, labels)
 
 
 def _size_classes(op: IntArray, size: IntArray) -> IntArray:
@@ -97,10 +122,11 @@ def _size_classes(op: IntArray, size: IntArray) -> IntArray:
     return classes
 
 
-def _places(op: IntArray, offset: IntArray, size: IntArray, device: IntArray) -> Places:
-    """Where each request goes, as the generator says it."""
+def access_patterns(requests: Columns) -> AccessPatterns:
+    """Where each request goes, in the generator's terms."""
     np = hidden.numpy()
-    place, depth, step, lag, before = (np.zeros(len(op), np.int64) for _ in range(5))
+    op, offset, size, _, device = requests
+    pattern, depth, step, lag, before = (np.zeros(len(op), np.int64) for _ in range(5))
     heads: list[list[int]] = [[] for _ in OPS]
     last: dict[int, int] = {}
     # Devices' addresses lie apart.
@@ -116,18 +142,18 @@ def _places(op: IntArray, offset: IntArray, size: IntArray, device: IntArray) ->
                     break
         again = met is not None and i - met < REMEMBERED
         if found >= 0 and (best == 0 or not again):
-            place[i], depth[i], step[i] = (SKIP if best else NEXT), found, start - mine[found]
+            pattern[i], depth[i], step[i] = (SKIP if best else NEXT), found, start - mine[found]
             del mine[found]
         elif met is not None and again:
             lag[i], before[i] = i - met, op[met]
-            place[i] = RECENT if i - met < 64 else EARLIER
+            pattern[i] = RECENT if i - met < 64 else EARLIER
         mine.insert(0, start + length)
         del mine[HEADS:]
         last[start] = i
-    return Places(place, depth, step, lag, before)
+    return AccessPatterns(pattern, depth, step, lag, before)
 
 
-def _bursts(gap: IntArray) -> tuple[IntArray, IntArray]:
+def bursts_of(gap: IntArray) -> tuple[IntArray, IntArray]:
     """Where bursts and single requests start and end."""
     np = hidden.numpy()
     starts = np.flatnonzero(np.append(True, gap[:-1] >= BURST_GAP))
@@ -140,28 +166,29 @@ def _bursts(gap: IntArray) -> tuple[IntArray, IntArray]:
     return starts, np.append(starts[1:], len(gap))
 
 
-def _told(op: IntArray, size: IntArray, gap: IntArray, place: IntArray, starts: IntArray, ends: IntArray) -> Any:
-    """What bursts are told apart by, a row for each: logarithms of length, bytes read, bytes written and duration, and
-    the share of requests that follow a stream. The weights are assumed."""
+def burst_features(requests: Columns, pattern: IntArray, starts: IntArray, ends: IntArray) -> Any:
+    """The features of bursts, a row for each: logarithms of length, bytes read, bytes written and duration, and the
+    share of requests that follow a stream. The weights are assumed."""
     np = hidden.numpy()
+    op, _, size, gap, _ = requests
     count = ends - starts
     read, written = (np.add.reduceat(np.where(op == o, size, 0), starts) / 4096 for o in (0, 1))
     lasts = (np.add.reduceat(gap, starts) - gap[ends - 1]) / 1000
-    follow = np.add.reduceat(((place == NEXT) | (place == SKIP)).astype(np.int64), starts) / count
+    follow = np.add.reduceat(((pattern == NEXT) | (pattern == SKIP)).astype(np.int64), starts) / count
     return np.stack(
         [np.log2(count), np.log2(1 + read), np.log2(1 + written), np.log2(1 + lasts) / 2, 2 * follow], axis=1
     )
 
 
-def _shapes(told: Any, count: IntArray, burst: Any) -> IntArray:
+def representatives(features: Any, count: IntArray, burst: Any) -> IntArray:
     """For every burst the number of the one that stands for it: that nearest to the middle of its cluster (k-means from
     seeds far apart: D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007)."""
     np = hidden.numpy()
-    shape: IntArray = np.arange(len(count))
+    standing_for: IntArray = np.arange(len(count))
     which = np.flatnonzero(burst)
     if not len(which):
-        return shape
-    points, weight = told[which], np.sqrt(count[which])
+        return standing_for
+    points, weight = features[which], np.sqrt(count[which])
     random = np.random.default_rng(1)
     most = max(1, min(BURSTS, int(len(which) * BURSTS_SHARE)))
     chosen = [int(random.choice(len(points), p=weight / weight.sum()))]
@@ -181,5 +208,5 @@ def _shapes(told: Any, count: IntArray, burst: Any) -> IntArray:
                 middle[:, axis] = np.where(total > 0, sums / np.maximum(total, 1e-9), middle[:, axis])
     for number in np.unique(nearest):
         mine = np.flatnonzero(nearest == number)
-        shape[which[mine]] = which[mine[apart[mine, number].argmin()]]
-    return shape
+        standing_for[which[mine]] = which[mine[apart[mine, number].argmin()]]
+    return standing_for
