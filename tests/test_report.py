@@ -18,8 +18,8 @@ from conftest import Cli
 from ssdlab import study
 from ssdlab.common.frames import read_csv, write_table
 from ssdlab.runs.reproduce import Reproducer
-from ssdlab.show.report.collect import collect, report
-from ssdlab.show.report.page import _assets
+from ssdlab.show.report.contents import collect, report
+from ssdlab.show.report.page import load_assets
 from ssdlab.sweeps.comparison import GEOMEAN, compare
 from ssdlab.sweeps.table import read_table
 
@@ -105,7 +105,7 @@ def test_a_folder_that_holds_nothing_known_is_refused(cli: Cli, tmp_path: Path) 
 
 def test_missing_libraries_are_named_with_the_extra(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ssdlab.show.report.page.find_spec", lambda name: None)
-    monkeypatch.setattr("ssdlab.show.report.page._assets", _assets.__wrapped__)
+    monkeypatch.setattr("ssdlab.show.report.contents.load_assets", load_assets.__wrapped__)
     with pytest.raises(ssdlab.InputError, match=r'plotly\n  help: pip install "ssdlab\[report\]"'):
         report(folders / "run", folders / "other.html")
     assert not (folders / "other.html").exists()
@@ -485,7 +485,7 @@ def test_texts_from_files_are_texts(folders: Path, chrome: Chrome) -> None:
 
 
 def test_a_report_of_a_study_holds_its_claims_and_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ssdlab.show.report.collect._figures", lambda *given: ([], []))
+    monkeypatch.setattr("ssdlab.show.report.contents._figures", lambda *given: ([], []))
     for found in (study.study("fast12"), study.study("electronics25")):
         page, _ = collect(found.folder)
         assert [claim["id"] for claim in page["claims"]] == [claim.id for claim in found.claims]

@@ -46,7 +46,7 @@ def show(tables: Iterable[Table], footnotes: Iterable[str] = ()) -> None:
         _show_rich(tables, footnotes)
         return
     for table in tables:
-        print("\n".join(_plain(table)), end="\n\n")
+        print("\n".join(plain_lines(table)), end="\n\n")
     for line in footnotes:
         print(line)
 
@@ -56,7 +56,7 @@ def _escaped(table: Table) -> Table:
     return table._replace(title=one_line(table.title), columns=tuple(map(one_line, table.columns)), rows=rows)
 
 
-def _plain(table: Table) -> list[str]:
+def plain_lines(table: Table) -> list[str]:
     rows = [table.columns, *table.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
     lines = [table.title]

@@ -71,9 +71,9 @@ class Explanation(NamedTuple):
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def __str__(self) -> str:
-        from ssdlab.common.tables import _plain
+        from ssdlab.common.tables import plain_lines
 
-        return "\n".join(_plain(of_explanation(self)))
+        return "\n".join(plain_lines(of_explanation(self)))
 
 
 def explain(options: Options, slowest: int, requests: Sequence[int]) -> list[Explanation]:

@@ -261,7 +261,7 @@ def label_of(labels: Mapping[str, Any]) -> str:
 def home() -> Path:
     """The folder of studies: ``SSDLAB_STUDIES``, or ``studies`` beside the package's sources or here."""
     given = os.environ.get("SSDLAB_STUDIES")
-    places = [Path(given)] if given else [Path(__file__).resolve().parents[2] / "studies", Path("studies")]
+    places = [Path(given)] if given else [Path(__file__).resolve().parents[3] / "studies", Path("studies")]
     for place in places:
         if place.is_dir():
             return place

@@ -42,7 +42,7 @@ from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache, Claim
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, CaseExecutor, ExternalExecutor, LocalExecutor
 from ssdlab.sweeps.spec import Case, Sweep, Value
-from ssdlab.sweeps.table import ROWS, _frame, _statistics
+from ssdlab.sweeps.table import ROWS, statistics_frame, sweep_frame
 from ssdlab.sweeps.task import Answer
 
 if TYPE_CHECKING:
@@ -378,9 +378,9 @@ class _Run:
                     write(os.path.join(files, name), result.to_json(process=False).encode())
             rows.append(row)
             if len(rows) == ROWS or index == len(self.cases) - 1:
-                frames.append(_statistics(rows))
+                frames.append(statistics_frame(rows))
                 rows = []
-        table = _frame([case.labels for case in self.cases], cases, frames)
+        table = sweep_frame([case.labels for case in self.cases], cases, frames)
         return Outcome(table, tuple(failed), results, self.played)
 
 

@@ -17,7 +17,7 @@ ROWS = 1000
 """Lines of a table that are held as Python's numbers, which take ten times the room of polars'."""
 
 
-def _statistics(rows: list[dict[str, Any]]) -> polars.DataFrame:
+def statistics_frame(rows: list[dict[str, Any]]) -> polars.DataFrame:
     import polars
 
     names = dict.fromkeys(name for row in rows for name in row)
@@ -32,7 +32,7 @@ def _statistics(rows: list[dict[str, Any]]) -> polars.DataFrame:
     return frame if names else polars.DataFrame({"": [None] * len(rows)})
 
 
-def _frame(
+def sweep_frame(
     labels: list[dict[str, Value]], cases: list[str | None], statistics: list[polars.DataFrame]
 ) -> polars.DataFrame:
     import polars

@@ -9,7 +9,7 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.common.toml import Document
 from ssdlab.foreign.fio.job import MEBI, MIXED, MODES, SYNCHRONOUS
-from ssdlab.foreign.fio.jobfile import _number, _Section, _size, _time
+from ssdlab.foreign.fio.jobfile import JobSection, parsed_number, parsed_size, parsed_time
 from ssdlab.foreign.options import Notes
 
 UNTIL_STOPPED = 1 << 40
@@ -20,7 +20,7 @@ MOST_SIZES = 256
 
 
 @dataclass
-class _Drive:
+class TargetDrive:
     capacity: int
     queues: int
     words: dict[str, Any]
@@ -28,10 +28,10 @@ class _Drive:
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Where each file begins and how large it is: one behind another."""
 
-    def lay_out(self, sections: list[_Section], notes: Notes) -> None:
+    def lay_out(self, sections: list[JobSection], notes: Notes) -> None:
         """Finds a place for the files of all jobs, each as large as any job needs it."""
-        sizes: dict[str, tuple[int, _Section]] = {}
-        whole: dict[str, _Section] = {}
+        sizes: dict[str, tuple[int, JobSection]] = {}
+        whole: dict[str, JobSection] = {}
         for section in sections:
             if section.has("read_iolog"):
                 continue
@@ -58,13 +58,15 @@ class _Drive:
                 )
 
 
-def _generator(section: _Section, clone: int, drive: _Drive, notes: Notes) -> Document:
+def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: Notes) -> Document:
     mode = _mode(section, notes)
     sizes = _sizes(section, mode, notes)
     mean = sum(size * share for size, share in sizes) / sum(share for _, share in sizes)
     least, most = min(size for size, _ in sizes), max(size for size, _ in sizes)
     align = (
-        _size(section, "blockalign", section.text("blockalign").split(",")[0]) if section.has("blockalign") else least
+        parsed_size(section, "blockalign", section.text("blockalign").split(",")[0])
+        if section.has("blockalign")
+        else least
     )
     offset, room = _range(section, clone, drive, most)
     job: Document = {
@@ -87,14 +89,14 @@ def _generator(section: _Section, clone: int, drive: _Drive, notes: Notes) -> Do
             raise section.bad("rate_process", "linear or poisson")
         job["arrivals"] = "poisson" if process == "poisson" else "fixed"
     job["iodepth"] = _depth(section, notes)
-    think = _time(section, "thinktime", 1e3)
+    think = parsed_time(section, "thinktime", 1e3)
     if think:
         job["thinktime"] = f"{think}ns"
     job["requests"] = _requests(section, room, mean, rate, notes)
     return job
 
 
-def _mode(section: _Section, notes: Notes) -> str:
+def _mode(section: JobSection, notes: Notes) -> str:
     word, _, step = section.text("rw", "read").partition(":")
     if step:
         notes.add("no counterpart, left out", f"rw={word}:{step} (taken as {word})")
@@ -111,7 +113,7 @@ def _directions(word: str) -> list[str]:
     return [part or parts[0] for part in parts[:3]]
 
 
-def _of_mode(section: _Section, key: str, mode: str, notes: Notes) -> str:
+def _of_mode(section: JobSection, key: str, mode: str, notes: Notes) -> str:
     """An option's part for a mode."""
     reads, writes, trims = _directions(section.text(key))
     if mode in MIXED and reads != writes:
@@ -119,11 +121,11 @@ def _of_mode(section: _Section, key: str, mode: str, notes: Notes) -> str:
     return trims if "trim" in mode else writes if mode.endswith("write") else reads
 
 
-def _sizes(section: _Section, mode: str, notes: Notes) -> list[tuple[int, float]]:
+def _sizes(section: JobSection, mode: str, notes: Notes) -> list[tuple[int, float]]:
     """The sizes of requests and their shares."""
     if section.has("bssplit"):
         entries = [entry.partition("/") for entry in _of_mode(section, "bssplit", mode, notes).split(":")]
-        given = [(_size(section, "bssplit", size), share) for size, _, share in entries]
+        given = [(parsed_size(section, "bssplit", size), share) for size, _, share in entries]
         try:
             known = sum(float(share) for _, share in given if share)
             rest = (100 - known) / max(1, sum(not share for _, share in given))
@@ -136,33 +138,33 @@ def _sizes(section: _Section, mode: str, notes: Notes) -> list[tuple[int, float]
         return found
     if section.has("bsrange"):
         word = _of_mode(section, "bsrange", mode, notes)
-        ends = [_size(section, "bsrange", end) for end in word.split("-")]
+        ends = [parsed_size(section, "bsrange", end) for end in word.split("-")]
         if len(ends) != 2 or not 0 < ends[0] <= ends[1]:
             raise section.bad("bsrange", "two sizes such as 4k-64k")
         step = ends[0] * max(1, -(-ends[1] // ends[0] // MOST_SIZES))
         return [(size, 1.0) for size in range(ends[0], ends[1] + 1, step)]
-    size = _size(section, "bs", _of_mode(section, "bs", mode, notes)) if section.has("bs") else 4096
+    size = parsed_size(section, "bs", _of_mode(section, "bs", mode, notes)) if section.has("bs") else 4096
     if size < 1:
         raise section.bad("bs", "a size such as 4k")
     return [(size, 1.0)]
 
 
-def _share(section: _Section, key: str, drive: _Drive) -> int:
+def _share(section: JobSection, key: str, drive: TargetDrive) -> int:
     """A size, or a part of the drive in %."""
     return _part_of(section, key, drive.capacity)
 
 
-def _part_of(section: _Section, key: str, whole: int) -> int:
+def _part_of(section: JobSection, key: str, whole: int) -> int:
     """A size, or a part of a whole in %."""
     word = section.text(key).split(",")[0].strip()
     if not word.endswith("%"):
-        return _size(section, key, word)
+        return parsed_size(section, key, word)
     if not re.fullmatch(r"\d+(\.\d+)?%", word):
         raise section.bad(key, "a size such as 1g, or a share such as 20%")
     return int(whole * min(100.0, float(word[:-1])) / 100)
 
 
-def _file(section: _Section, clone: int, drive: _Drive) -> tuple[str, int, int]:
+def _file(section: JobSection, clone: int, drive: TargetDrive) -> tuple[str, int, int]:
     """A clone's file (empty for the drive itself), where it begins in it, and its size (0 if not given)."""
     offset = _share(section, "offset", drive) if section.has("offset") else 0
     if section.has("offset_increment"):
@@ -176,7 +178,7 @@ def _file(section: _Section, clone: int, drive: _Drive) -> tuple[str, int, int]:
     return f"{section.text('directory')}/{name}" if name else own, offset, size
 
 
-def _range(section: _Section, clone: int, drive: _Drive, most: int) -> tuple[int, int]:
+def _range(section: JobSection, clone: int, drive: TargetDrive, most: int) -> tuple[int, int]:
     """The addresses of a clone of a job: where they begin and how many there are."""
     name, offset, size = _file(section, clone, drive)
     start, whole = drive.files.get(name, (0, drive.capacity))
@@ -189,7 +191,7 @@ def _range(section: _Section, clone: int, drive: _Drive, most: int) -> tuple[int
     return start + offset, room
 
 
-def _read_ratio(section: _Section) -> float:
+def _read_ratio(section: JobSection) -> float:
     key = next((key for key in reversed(section.values) if key in ("rwmixread", "rwmixwrite")), "rwmixread")
     share = section.whole(key, 50)
     if share > 100:
@@ -197,7 +199,7 @@ def _read_ratio(section: _Section) -> float:
     return (100 - share if key == "rwmixwrite" else share) / 100
 
 
-def _distribution(section: _Section, notes: Notes) -> str:
+def _distribution(section: JobSection, notes: Notes) -> str:
     word = section.text("random_distribution", "random").split(",")[0]
     kind, _, rest = word.partition(":")
     if kind in ("zipf", "pareto", "normal"):
@@ -211,7 +213,7 @@ def _distribution(section: _Section, notes: Notes) -> str:
     return f"zoned:{_zones(section, rest)}" if kind == "zoned" else kind
 
 
-def _zones(section: _Section, word: str) -> str:
+def _zones(section: JobSection, word: str) -> str:
     """Zones; shares and ranges that are left out get what is left of 100 %, in equal parts."""
     zones = [entry.partition("/")[::2] for entry in word.split(":")]
     try:
@@ -225,7 +227,7 @@ def _zones(section: _Section, word: str) -> str:
     return ":".join(f"{accesses:g}/{room:g}" for accesses, room in zip(*filled, strict=True))
 
 
-def _rate(section: _Section, mode: str, mean: float, ratio: float) -> tuple[float, float]:
+def _rate(section: JobSection, mode: str, mean: float, ratio: float) -> tuple[float, float]:
     """Requests a second, 0 without a bound; and the share of reads, which the rates of a mixed job decide."""
     given = {key: rates for key in ("rate_iops", "rate") if any(rates := _rates(section, key))}
     if len(given) > 1:
@@ -244,14 +246,14 @@ def _rate(section: _Section, mode: str, mean: float, ratio: float) -> tuple[floa
     return 0.0, ratio
 
 
-def _rates(section: _Section, key: str) -> list[float]:
+def _rates(section: JobSection, key: str) -> list[float]:
     """Of reads, writes and trims; 0 without a bound."""
     words = [part.strip() for part in section.text(key).split(",")]
-    rates = [_number(section, key, word, "a rate such as 1000 or 10m") if word else 0.0 for word in words]
+    rates = [parsed_number(section, key, word, "a rate such as 1000 or 10m") if word else 0.0 for word in words]
     return [rates[index] if index < len(rates) else rates[0] for index in range(3)]
 
 
-def _depth(section: _Section, notes: Notes) -> int:
+def _depth(section: JobSection, notes: Notes) -> int:
     depth = section.whole("iodepth", 1, 1)
     engine = section.text("ioengine", "psync")
     if engine in SYNCHRONOUS and depth > 1:
@@ -260,9 +262,9 @@ def _depth(section: _Section, notes: Notes) -> int:
     return depth
 
 
-def _requests(section: _Section, room: int, mean: float, rate: float, notes: Notes) -> int:
+def _requests(section: JobSection, room: int, mean: float, rate: float, notes: Notes) -> int:
     if section.flag("time_based"):
-        if _time(section, "runtime", 1e9):
+        if parsed_time(section, "runtime", 1e9):
             return max(1, min(MOST_REQUESTS, int(rate * PACED_S))) if rate else UNTIL_STOPPED
         notes.add("taken otherwise", "time_based: has no runtime, so the size ends the job")
     loops = section.whole("loops", 1, 1)
@@ -275,7 +277,7 @@ def _requests(section: _Section, room: int, mean: float, rate: float, notes: Not
     count = max(1, int(total / mean))
     if section.has("number_ios"):
         wanted = section.whole("number_ios", 1, 1) * loops
-        ramp = _time(section, "ramp_time", 1e9)
+        ramp = parsed_time(section, "ramp_time", 1e9)
         if ramp and not rate:
             notes.add("taken otherwise", "number_ios: counts from the job's begin, not from the end of ramp_time")
         count = min(count, wanted + round(rate * ramp / 1e9))

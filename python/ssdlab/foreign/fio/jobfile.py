@@ -16,7 +16,7 @@ LONGEST_NS = 10**17
 
 
 @dataclass
-class _Section:
+class JobSection:
     name: str
     file: str
     line: int
@@ -66,10 +66,10 @@ class _Section:
         return value
 
 
-def _read(path: str) -> tuple[list[_Section], dict[str, str]]:
+def read_sections(path: str) -> tuple[list[JobSection], dict[str, str]]:
     """The jobs of a file, each with what [global] sections before it say; and what these say."""
-    shared = _Section("global", path, 1)
-    jobs: list[_Section] = []
+    shared = JobSection("global", path, 1)
+    jobs: list[JobSection] = []
     _read_into(path, shared, jobs, None, (), [])
     return jobs, shared.own
 
@@ -80,12 +80,12 @@ MOST_INCLUDES = 256
 
 def _read_into(
     path: str,
-    shared: _Section,
-    jobs: list[_Section],
-    current: _Section | None,
+    shared: JobSection,
+    jobs: list[JobSection],
+    current: JobSection | None,
     outer: tuple[str, ...],
     included: list[str],
-) -> _Section | None:
+) -> JobSection | None:
     for number, raw in enumerate(read_text(path).removeprefix("\ufeff").splitlines(), 1):
         line = re.split(r"[;#]", raw, maxsplit=1)[0].strip()
         if not line:
@@ -98,7 +98,7 @@ def _read_into(
             if name == "global":
                 current = shared
             else:
-                current = _Section(name, path, number, dict(shared.values))
+                current = JobSection(name, path, number, dict(shared.values))
                 jobs.append(current)
             continue
         if re.match(r"include\s", line):
@@ -146,7 +146,7 @@ def _expanded(value: str, where: str) -> str:
 PREFIXES = "kmgtp"
 
 
-def _number(section: _Section, key: str, word: str, what: str) -> float:
+def parsed_number(section: JobSection, key: str, word: str, what: str) -> float:
     """A size in bytes: `4k`, `1g`; fio's prefixes are powers of 1024 unless kb_base is 1000."""
     match = re.fullmatch(r"(0x[0-9a-f]+|\d+(?:\.\d+)?)([kmgtp]?)(i?)(b?)", word.strip().lower())
     if not match:
@@ -162,14 +162,14 @@ def _number(section: _Section, key: str, word: str, what: str) -> float:
     return float(value * power)
 
 
-def _size(section: _Section, key: str, word: str) -> int:
-    return int(_number(section, key, word, "a size such as 4k, 100m or 1g"))
+def parsed_size(section: JobSection, key: str, word: str) -> int:
+    return int(parsed_number(section, key, word, "a size such as 4k, 100m or 1g"))
 
 
 UNITS = {"d": 86_400e9, "h": 3600e9, "m": 60e9, "s": 1e9, "ms": 1e6, "msec": 1e6, "us": 1e3, "usec": 1e3, "": 0}
 
 
-def _time(section: _Section, key: str, bare: float) -> int:
+def parsed_time(section: JobSection, key: str, bare: float) -> int:
     """A time [ns]; ``bare``: the unit of a number without one."""
     if not section.has(key):
         return 0

@@ -54,7 +54,7 @@ def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[
 
     found: list[list[Report]] = []
     for result, members in zip(results, jobs, strict=True):
-        log = _counted(result)
+        log = measured_log(result)
         begin = int(log["arrival_ns"].min()) if result.manifest["warmup"] and log.height else 0  # type: ignore[arg-type]
         log = log.filter(polars.col("op") < 3)
         rows: list[Report] = []
@@ -75,7 +75,7 @@ def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[
     return found
 
 
-def _counted(result: Result) -> polars.DataFrame:
+def measured_log(result: Result) -> polars.DataFrame:
     """The request log behind the warm-up."""
     import polars
 
@@ -92,8 +92,8 @@ def _latency(values: polars.Series, percentiles: Sequence[float] = ()) -> dict[s
         out |= {
             "min": int(ordered[0]),
             "max": int(ordered[-1]),
-            "mean": _figure(ordered.mean()),
-            "stddev": _figure(deviation),
+            "mean": rounded(ordered.mean()),
+            "stddev": rounded(deviation),
         }
         if percentiles:
             ranks = {p: max(0, math.ceil(p / 100 * count - 1e-9) - 1) for p in percentiles}
@@ -101,7 +101,7 @@ def _latency(values: polars.Series, percentiles: Sequence[float] = ()) -> dict[s
     return out
 
 
-def _figure(value: Any) -> float:
+def rounded(value: Any) -> float:
     return round(float(value or 0.0), 6)
 
 
@@ -126,19 +126,19 @@ def _spread(values: list[float]) -> tuple[float, float, float, float]:
         return 0, 0, 0.0, 0.0
     mean = sum(values) / len(values)
     variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1) if len(values) > 1 else 0.0
-    return min(values), max(values), _figure(mean), _figure(math.sqrt(variance))
+    return min(values), max(values), rounded(mean), rounded(math.sqrt(variance))
 
 
-def _elapsed(report: Report) -> int:
+def run_time_ns(report: Report) -> int:
     """From the start of the measurement to the last completion [ns]."""
     return max(0, int(report.log["finish_ns"].max()) - report.start_ns) if report.log.height else 0  # type: ignore[arg-type]
 
 
-def _direction(report: Report, op: int, group_bandwidth: float) -> dict[str, Any]:
+def direction_figures(report: Report, op: int, group_bandwidth: float) -> dict[str, Any]:
     import polars
 
     log = report.log.filter(polars.col("op") == op)
-    elapsed = _elapsed(report) if log.height else 0
+    elapsed = run_time_ns(report) if log.height else 0
     seconds = elapsed / 1e9
     size = int(log["bytes"].sum())
     latencies = log["latency_ns"]
@@ -151,7 +151,7 @@ def _direction(report: Report, op: int, group_bandwidth: float) -> dict[str, Any
         "io_kbytes": size // 1024,
         "bw_bytes": int(bandwidth),
         "bw": int(bandwidth / 1024),
-        "iops": _figure(log.height / seconds if seconds else 0.0),
+        "iops": rounded(log.height / seconds if seconds else 0.0),
         "runtime": max(1, round(elapsed / 1e6)) if elapsed else 0,
         "total_ios": log.height,
         "short_ios": 0,
@@ -161,7 +161,7 @@ def _direction(report: Report, op: int, group_bandwidth: float) -> dict[str, Any
         "lat_ns": _latency(latencies),
         "bw_min": int(bw_min),
         "bw_max": int(bw_max),
-        "bw_agg": _figure(min(100.0, 100 * bw_mean * 1024 / group_bandwidth) if group_bandwidth else 0.0),
+        "bw_agg": rounded(min(100.0, 100 * bw_mean * 1024 / group_bandwidth) if group_bandwidth else 0.0),
         "bw_mean": bw_mean,
         "bw_dev": bw_dev,
         "bw_samples": len(bandwidths),
@@ -173,7 +173,7 @@ def _direction(report: Report, op: int, group_bandwidth: float) -> dict[str, Any
     }
 
 
-def _depths(report: Report) -> dict[str, float]:
+def depth_shares(report: Report) -> dict[str, float]:
     """The share of requests that found so many of their job under way, themselves included."""
     import polars
 
@@ -191,10 +191,10 @@ def _depths(report: Report) -> dict[str, float]:
 
 def _share(count: int, total: int, least: float) -> float:
     """A share in %; fio shows what is there, however rare, as ``least``."""
-    return max(least, _figure(100 * count / total)) if count else 0.0
+    return max(least, rounded(100 * count / total)) if count else 0.0
 
 
-def _buckets(report: Report) -> dict[str, dict[str, float]]:
+def latency_buckets(report: Report) -> dict[str, dict[str, float]]:
     """Shares of latencies up to each of fio's bounds [%]."""
     latencies = report.log["latency_ns"].sort()
     total = max(1, latencies.len())
@@ -210,13 +210,13 @@ def _buckets(report: Report) -> dict[str, dict[str, float]]:
     return out
 
 
-def _batches(report: Report) -> dict[str, float]:
+def batch_shares(report: Report) -> dict[str, float]:
     # Requests are submitted and completed one by one: fio's bucket of 1 to 4.
     names = ("0", "4", "8", "16", "32", "64", ">=64")
     return {name: 100.0 if name == "4" and report.log.height else 0.0 for name in names}
 
 
-def _group_bandwidths(rows: Sequence[Report]) -> dict[tuple[int, int], float]:
+def group_bandwidths(rows: Sequence[Report]) -> dict[tuple[int, int], float]:
     """Bytes a second of each group and direction."""
     import polars
 
@@ -228,5 +228,5 @@ def _group_bandwidths(rows: Sequence[Report]) -> dict[tuple[int, int], float]:
             key = report.job.group, op
             if log.height:
                 sizes[key] = sizes.get(key, 0) + int(log["bytes"].sum())
-                times[key] = max(times.get(key, 0), _elapsed(report))
+                times[key] = max(times.get(key, 0), run_time_ns(report))
     return {key: sizes[key] / (times[key] / 1e9) for key in sizes if times[key]}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 
-def _unit(least: int, most: int, percentiles: bool = False) -> tuple[str, int]:
+def range_unit(least: int, most: int, percentiles: bool = False) -> tuple[str, int]:
     """The unit in which fio shows such a range of ns."""
     if least > 2_000_000 and most > 99_999_999:
         return "msec", 1_000_000
     return ("usec", 1000) if least > 2000 and most > 99_999 else ("nsec", 1)
 
 
-def _short(value: int, base: int, unit: str = "", digits: int = 4) -> str:
+def prefixed(value: int, base: int, unit: str = "", digits: int = 4) -> str:
     """A number in so many digits, with fio's prefixes: ``13.2k``, ``97.7GiB/s``."""
     prefixes = ("", "Ki", "Mi", "Gi", "Ti", "Pi") if base == 1024 else ("", "k", "M", "G", "T", "P")
     scaled, power = float(value), 0
@@ -25,4 +25,4 @@ def _short(value: int, base: int, unit: str = "", digits: int = 4) -> str:
 
 def block(size: int) -> str:
     """A block's size as in fio's line about a job."""
-    return _short(size, 1024, "B")
+    return prefixed(size, 1024, "B")

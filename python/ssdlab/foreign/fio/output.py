@@ -18,18 +18,18 @@ from ssdlab._version import __version__
 from ssdlab.foreign.fio.job import DEFAULT_PERCENTILES, Job, JobFile
 from ssdlab.foreign.fio.measures import (
     Report,
-    _batches,
-    _buckets,
-    _counted,
-    _depths,
-    _direction,
-    _elapsed,
-    _figure,
-    _group_bandwidths,
+    batch_shares,
+    depth_shares,
+    direction_figures,
+    group_bandwidths,
     jobs_of,
+    latency_buckets,
+    measured_log,
     reports,
+    rounded,
+    run_time_ns,
 )
-from ssdlab.foreign.fio.numbers import _short, _unit
+from ssdlab.foreign.fio.numbers import prefixed, range_unit
 
 if TYPE_CHECKING:
     import polars
@@ -50,7 +50,7 @@ DIRECTIONS = ("read", "write", "trim")
 def to_json(results: Sequence[Result], imported: JobFile | None = None) -> str:
     """The results as ``fio --output-format=json`` prints them."""
     found = reports(results, _jobs(results, imported))
-    bandwidths = _group_bandwidths([report for rows in found for report in rows])
+    bandwidths = group_bandwidths([report for rows in found for report in rows])
     now = time.time()
     document: dict[str, Any] = {
         "fio version": VERSION,
@@ -67,7 +67,7 @@ def to_json(results: Sequence[Result], imported: JobFile | None = None) -> str:
 
 def _job(report: Report, bandwidths: dict[tuple[int, int], float]) -> dict[str, Any]:
     job = report.job
-    elapsed = _elapsed(report)
+    elapsed = run_time_ns(report)
     out: dict[str, Any] = {
         "jobname": job.name,
         "groupid": job.group,
@@ -77,7 +77,7 @@ def _job(report: Report, bandwidths: dict[tuple[int, int], float]) -> dict[str, 
         "job options": job.options,
     }
     for op, name in enumerate(DIRECTIONS):
-        out[name] = _direction(report, op, bandwidths.get((job.group, op), 0.0))
+        out[name] = direction_figures(report, op, bandwidths.get((job.group, op), 0.0))
     return out | {
         "sync": {"total_ios": 0, "lat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}},
         "job_runtime": round(elapsed / 1e6) * report.members,
@@ -86,10 +86,10 @@ def _job(report: Report, bandwidths: dict[tuple[int, int], float]) -> dict[str, 
         "ctx": 0,
         "majf": 0,
         "minf": 0,
-        "iodepth_level": _depths(report),
-        "iodepth_submit": _batches(report),
-        "iodepth_complete": _batches(report),
-        **_buckets(report),
+        "iodepth_level": depth_shares(report),
+        "iodepth_submit": batch_shares(report),
+        "iodepth_complete": batch_shares(report),
+        **latency_buckets(report),
         "latency_depth": job.depth,
         "latency_target": 0,
         "latency_percentile": 100.0,
@@ -103,7 +103,7 @@ def _disk(results: Sequence[Result]) -> list[dict[str, Any]]:
 
     total = sum(result.host.elapsed_s for result in results)
     util = sum(float(result.usage["host"]) * result.host.elapsed_s for result in results)
-    logs = [_counted(result) for result in results]
+    logs = [measured_log(result) for result in results]
     ticks = [sum(_ticks(log.filter(polars.col("op") == op)) for log in logs) for op in (0, 1)]
     return [
         {
@@ -115,7 +115,7 @@ def _disk(results: Sequence[Result]) -> list[dict[str, Any]]:
             "read_ticks": ticks[0],
             "write_ticks": ticks[1],
             "in_queue": sum(ticks),
-            "util": _figure(util / total if total else 0.0),
+            "util": rounded(util / total if total else 0.0),
         }
     ]
 
@@ -139,7 +139,7 @@ def _jobs(results: Sequence[Result], imported: JobFile | None) -> Sequence[tuple
 def to_text(results: Sequence[Result], imported: JobFile | None = None) -> str:
     """The results as fio prints them."""
     found = reports(results, _jobs(results, imported))
-    bandwidths = _group_bandwidths([report for rows in found for report in rows])
+    bandwidths = group_bandwidths([report for rows in found for report in rows])
     lines = []
     for rows in found:
         for report in rows:
@@ -186,13 +186,13 @@ def _text_of(report: Report, data: dict[str, Any]) -> Iterator[str]:
 def _text_of_direction(name: str, data: dict[str, Any]) -> Iterator[str]:
     bandwidth = data["bw_bytes"]
     yield (
-        f"  {name}: IOPS={_short(int(data['iops']), 1000)}, BW={_short(bandwidth, 1024, 'B/s')} "
-        f"({_short(bandwidth, 1000, 'B/s')})({_short(data['io_bytes'], 1024, 'B')}/{data['runtime']}msec)"
+        f"  {name}: IOPS={prefixed(int(data['iops']), 1000)}, BW={prefixed(bandwidth, 1024, 'B/s')} "
+        f"({prefixed(bandwidth, 1000, 'B/s')})({prefixed(data['io_bytes'], 1024, 'B')}/{data['runtime']}msec)"
     )
     for label, key in (("clat", "clat_ns"), (" lat", "lat_ns")):
         part = data[key]
-        unit, scale = _unit(part["min"], part["max"])
-        least, most = (_short(int(part[end] / scale), 1000, digits=6) for end in ("min", "max"))
+        unit, scale = range_unit(part["min"], part["max"])
+        least, most = (prefixed(int(part[end] / scale), 1000, digits=6) for end in ("min", "max"))
         yield (
             f"    {label} ({unit}): min={least}, max={most}, avg={part['mean'] / scale:5.02f}, "
             f"stdev={part['stddev'] / scale:5.02f}"
@@ -212,7 +212,7 @@ def _text_of_direction(name: str, data: dict[str, Any]) -> Iterator[str]:
 def _text_of_percentiles(values: dict[str, int]) -> Iterator[str]:
     if not values:
         return
-    unit, scale = _unit(min(values.values()), max(values.values()), percentiles=True)
+    unit, scale = range_unit(min(values.values()), max(values.values()), percentiles=True)
     shown = {float(share): -(-value // scale) for share, value in values.items()}
     width = max(5, len(str(max(shown.values()))))
     cells = [f"{share:5.2f}th=[{value:{width}d}]" for share, value in shown.items()]
@@ -231,16 +231,16 @@ def _text_of_group(rows: list[Report], bandwidths: dict[tuple[int, int], float],
         mine = [(report, log) for report, log in mine if log.height]
         if not mine:
             continue
-        each = [int(log["bytes"].sum()) / (_elapsed(report) / 1e9) for report, log in mine]
+        each = [int(log["bytes"].sum()) / (run_time_ns(report) / 1e9) for report, log in mine]
         whole = bandwidths[(group, op)]
         size = sum(int(log["bytes"].sum()) for _, log in mine)
-        times = [max(1, round(_elapsed(report) / 1e6)) for report, _ in mine]
+        times = [max(1, round(run_time_ns(report) / 1e6)) for report, _ in mine]
         low, high = min(each), max(each)
         yield (
-            f"{label}: bw={_short(int(whole), 1024, 'B/s')} ({_short(int(whole), 1000, 'B/s')}), "
-            f"{_short(int(low), 1024, 'B/s')}-{_short(int(high), 1024, 'B/s')} "
-            f"({_short(int(low), 1000, 'B/s')}-{_short(int(high), 1000, 'B/s')}), "
-            f"io={_short(size, 1024, 'B')} ({_short(size, 1000, 'B')}), run={min(times)}-{max(times)}msec"
+            f"{label}: bw={prefixed(int(whole), 1024, 'B/s')} ({prefixed(int(whole), 1000, 'B/s')}), "
+            f"{prefixed(int(low), 1024, 'B/s')}-{prefixed(int(high), 1024, 'B/s')} "
+            f"({prefixed(int(low), 1000, 'B/s')}-{prefixed(int(high), 1000, 'B/s')}), "
+            f"io={prefixed(size, 1024, 'B')} ({prefixed(size, 1000, 'B')}), run={min(times)}-{max(times)}msec"
         )
 
 

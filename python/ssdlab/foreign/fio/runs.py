@@ -10,9 +10,9 @@ from typing import Any
 from ssdlab._core import InputError, Simulation
 from ssdlab.common.toml import Document
 from ssdlab.foreign.files import PathLike
-from ssdlab.foreign.fio.generator import _Drive, _generator
+from ssdlab.foreign.fio.generator import TargetDrive, generator_job
 from ssdlab.foreign.fio.job import DEFAULT_PERCENTILES, MOST_JOBS, Job, JobFile
-from ssdlab.foreign.fio.jobfile import _read, _Section, _time
+from ssdlab.foreign.fio.jobfile import JobSection, parsed_time, read_sections
 from ssdlab.foreign.fio.options import IDLE, SPELLINGS, TAKEN
 from ssdlab.foreign.options import Notes, near
 from ssdlab.foreign.part import Part
@@ -35,7 +35,7 @@ def load(
     """
     import json
 
-    found, everywhere = _read(os.fspath(jobfile))
+    found, everywhere = read_sections(os.fspath(jobfile))
     names = [section.name for section in found]
     for name in sections:
         if name not in names:
@@ -48,13 +48,13 @@ def load(
     manifest = json.loads(Simulation(device, "default", scheme=scheme, age=age, settings=plain).manifest)
     config = manifest["device"]
     words = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
-    drive = _Drive(int(config["capacity_bytes"]), int(config["config"]["host"]["queues"]), words)
+    drive = TargetDrive(int(config["capacity_bytes"]), int(config["config"]["host"]["queues"]), words)
     return _import(os.fspath(jobfile), wanted, everywhere, drive)
 
 
-def _import(path: str, sections: list[_Section], everywhere: dict[str, str], drive: _Drive) -> JobFile:
+def _import(path: str, sections: list[JobSection], everywhere: dict[str, str], drive: TargetDrive) -> JobFile:
     notes = Notes()
-    walls: list[list[_Section]] = []
+    walls: list[list[JobSection]] = []
     groups: list[list[int]] = []
     group = -1
     for section in sections:
@@ -88,7 +88,7 @@ def _import(path: str, sections: list[_Section], everywhere: dict[str, str], dri
     return JobFile(tuple(parts), lines, tuple(jobs), everywhere)
 
 
-def _note(section: _Section, notes: Notes) -> None:
+def _note(section: JobSection, notes: Notes) -> None:
     idle = {key.name for key in IDLE}
     known = {key.name for key in TAKEN}
     for key in section.values:
@@ -102,12 +102,12 @@ def _note(section: _Section, notes: Notes) -> None:
 
 
 def _part(
-    wall: list[_Section], groups: list[int], drive: _Drive, notes: Notes, name: str
+    wall: list[JobSection], groups: list[int], drive: TargetDrive, notes: Notes, name: str
 ) -> tuple[Part, tuple[Job, ...]]:
     keys: dict[str, str] = {}
     options = {name: word for name, word in drive.words.items() if word is not None}
-    stops = {section.where("runtime"): _time(section, "runtime", 1e9) for section in wall}
-    ramps = [_time(section, "ramp_time", 1e9) for section in wall]
+    stops = {section.where("runtime"): parsed_time(section, "runtime", 1e9) for section in wall}
+    ramps = [parsed_time(section, "ramp_time", 1e9) for section in wall]
     duration = max((stop + ramp if stop else 0) for stop, ramp in zip(stops.values(), ramps, strict=True))
     if len(set(stops.values())) > 1 and duration:
         notes.add("taken otherwise", "runtime: the longest one holds for all jobs of a group")
@@ -125,7 +125,7 @@ def _part(
         clones = section.whole("numjobs", 1, 1)
         for clone in range(clones):
             label = _label(section.title if clones == 1 else f"{section.title}-{clone + 1}", document["job"])
-            job = _generator(section, clone, drive, notes)
+            job = generator_job(section, clone, drive, notes)
             document["job"][label] = job
             for key, word in WORDS.items():
                 keys[f"job.{label}.{key}"] = section.where(word)
@@ -168,7 +168,7 @@ BESIDE_IOLOG = (
 
 
 def _replay(
-    wall: list[_Section], section: _Section, groups: list[int], notes: Notes, name: str, options: dict[str, Any]
+    wall: list[JobSection], section: JobSection, groups: list[int], notes: Notes, name: str, options: dict[str, Any]
 ) -> tuple[Part, tuple[Job, ...]]:
     if len(wall) > 1:
         raise InputError(f"{section.where('read_iolog')}: is played beside other jobs\n  help: give it a stonewall")
@@ -188,14 +188,14 @@ def _replay(
         groups[0],
         dict(section.own),
         section.flag("group_reporting"),
-        _time(section, "ramp_time", 1e9),
+        parsed_time(section, "ramp_time", 1e9),
         _percentiles(section),
         "read_iolog",
     )
     return Part(name, None, None, options, trace=path), (job,)
 
 
-def _percentiles(section: _Section) -> tuple[float, ...]:
+def _percentiles(section: JobSection) -> tuple[float, ...]:
     if not section.has("percentile_list"):
         return DEFAULT_PERCENTILES
     try:
@@ -207,7 +207,7 @@ def _percentiles(section: _Section) -> tuple[float, ...]:
     return tuple(found)
 
 
-def _member(section: _Section, queue: int, group: int, job: Document) -> Job:
+def _member(section: JobSection, queue: int, group: int, job: Document) -> Job:
     from ssdlab.foreign.fio.numbers import block
 
     sizes = [int(part.split("B")[0]) for part in job["bs"].split(":")]
@@ -220,7 +220,7 @@ def _member(section: _Section, queue: int, group: int, job: Document) -> Job:
         group,
         dict(section.own),
         section.flag("group_reporting"),
-        _time(section, "ramp_time", 1e9),
+        parsed_time(section, "ramp_time", 1e9),
         _percentiles(section),
         f"{head}, iodepth={job['iodepth']}",
         int(job["iodepth"]),

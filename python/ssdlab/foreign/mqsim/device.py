@@ -6,9 +6,9 @@ import math
 import os
 
 from ssdlab.common.toml import Document
-from ssdlab.foreign.mqsim.flows import _Flow
+from ssdlab.foreign.mqsim.flows import Flow
 from ssdlab.foreign.mqsim.keys import DEVICE, FLASH, HOST, NO_EFFECT, SECTOR, SUSPENSION, UNUSED
-from ssdlab.foreign.mqsim.xml import _File, _Node, _Section
+from ssdlab.foreign.mqsim.xml import XmlFile, XmlNode, XmlSection
 
 BITS = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 COMMAND_NS = 290 + 30
@@ -31,23 +31,23 @@ VICTIMS: dict[str, tuple[str, int | None]] = {
 """Victim and choices of each policy but RGA."""
 
 
-class _Drive:
+class DriveConfig:
     """ssdconfig.xml: what its keys say, and the device that it is for a scenario."""
 
-    def __init__(self, file: _File) -> None:
+    def __init__(self, file: XmlFile) -> None:
         self.file = file
-        top: dict[str, _Node] = {}
+        top: dict[str, XmlNode] = {}
         for node in file.root.children:
             if file.known(node, (HOST, DEVICE)):
                 file.once(top, node.name, node)
         if DEVICE not in top:
             raise file.fail(file.root, f"holds no {DEVICE}", "give MQSim's ssdconfig.xml")
-        self.host = file.section(top.get(HOST, _Node(HOST, file.root.line)), HOST)
+        self.host = file.section(top.get(HOST, XmlNode(HOST, file.root.line)), HOST)
         self.device = file.section(top[DEVICE], DEVICE)
         for name, node in self.device.inner.items():
             if name != FLASH:
                 file.known(node, (FLASH,))
-        self.flash = file.section(self.device.inner.get(FLASH, _Node(FLASH, top[DEVICE].line)), FLASH)
+        self.flash = file.section(self.device.inner.get(FLASH, XmlNode(FLASH, top[DEVICE].line)), FLASH)
         self.keys: dict[str, str] = {}
         self.counts = {
             name: self._count(section, key, f"geometry.{name}")
@@ -67,11 +67,11 @@ class _Drive:
         self.base = self._base()
         self._note()
 
-    def _count(self, section: _Section, name: str, ours: str) -> int:
+    def _count(self, section: XmlSection, name: str, ours: str) -> int:
         self.keys[ours] = section.where(name)
         return section.whole(name, 1)
 
-    def _ns(self, section: _Section, name: str, ours: str) -> int:
+    def _ns(self, section: XmlSection, name: str, ours: str) -> int:
         self.keys[ours] = section.where(name)
         value = section.whole(name)
         if value > LONGEST_NS:
@@ -229,7 +229,7 @@ class _Drive:
             if any(section.given(name) for section in (host, device, flash) if name in section._keys):
                 notes.add(NO_EFFECT, name)
 
-    def used(self, flows: list[_Flow]) -> dict[str, int]:
+    def used(self, flows: list[Flow]) -> dict[str, int]:
         """Channels, chips, dies and planes that the flows use; all of them where each has its own."""
         mine = [flow.resources for flow in flows]
         if all(part == mine[0] for part in mine):

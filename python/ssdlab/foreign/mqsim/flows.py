@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ssdlab.common.toml import Document
 from ssdlab.foreign.mqsim.keys import FLOW, SECTOR, SYNTHETIC, TRACE
-from ssdlab.foreign.mqsim.xml import _File, _Node, _Section
+from ssdlab.foreign.mqsim.xml import XmlFile, XmlNode, XmlSection
 
 MOST_SIZES = 64
 UNTIL_STOPPED = 1 << 40
@@ -16,9 +16,9 @@ RESOURCES = {"channels": "Channel_IDs", "chips": "Chip_IDs", "dies": "Die_IDs", 
 
 
 @dataclass
-class _Flow:
-    file: _File
-    section: _Section
+class Flow:
+    file: XmlFile
+    section: XmlSection
     number: int
     resources: dict[str, list[int]] = field(default_factory=dict)
     share: float = 0.0
@@ -43,14 +43,14 @@ class _Flow:
         return value
 
 
-def _flows(file: _File, scenario: _Node) -> list[_Flow]:
+def flows_of(file: XmlFile, scenario: XmlNode) -> list[Flow]:
     found = [node for node in scenario.children if file.known(node, (SYNTHETIC, TRACE))]
     if not found:
         raise file.fail(scenario, "holds no flow", f"add an {SYNTHETIC} or an {TRACE}")
-    return [_Flow(file, file.section(node, FLOW, node.name), number) for number, node in enumerate(found)]
+    return [Flow(file, file.section(node, FLOW, node.name), number) for number, node in enumerate(found)]
 
 
-def _jobs(flows: list[_Flow], capacity: int, stripe: int, keys: dict[str, str]) -> Document:
+def flow_jobs(flows: list[Flow], capacity: int, stripe: int, keys: dict[str, str]) -> Document:
     """A job a flow: their working sets one behind the other."""
     jobs: Document = {}
     offset = 0
@@ -67,7 +67,7 @@ def _jobs(flows: list[_Flow], capacity: int, stripe: int, keys: dict[str, str]) 
         keys[f"job.{flow.name}.iodepth"] = section.where("Average_No_of_Reqs_in_Queue")
         jobs[flow.name] = {
             **_access(flow),
-            **_pace(flow, flows),
+            **flow_pace(flow, flows),
             "offset": f"{offset}B",
             "footprint": f"{footprint}B",
         }
@@ -75,7 +75,7 @@ def _jobs(flows: list[_Flow], capacity: int, stripe: int, keys: dict[str, str]) 
     return jobs
 
 
-def _access(flow: _Flow) -> Document:
+def _access(flow: Flow) -> Document:
     section = flow.section
     pattern = section.choice(
         "Address_Distribution", "STREAMING", "RANDOM_UNIFORM/UNIFORM_RANDOM", "RANDOM_HOTCOLD/HOTCOLD_RANDOM"
@@ -102,7 +102,7 @@ def _access(flow: _Flow) -> Document:
     return job
 
 
-def _sizes(section: _Section) -> str:
+def _sizes(section: XmlSection) -> str:
     mean, deviation = section.whole("Average_Request_Size", 1), section.whole("Variance_Request_Size")
     if section.choice("Request_Size_Distribution", "FIXED", "NORMAL") == "FIXED" or deviation == 0:
         return f"{mean * SECTOR}B"
@@ -121,7 +121,7 @@ def _sizes(section: _Section) -> str:
     return ":".join(f"{sectors * SECTOR}B/{share:.6g}" for sectors, share in shares if share >= 5e-7)
 
 
-def _pace(flow: _Flow, flows: list[_Flow]) -> Document:
+def flow_pace(flow: Flow, flows: list[Flow]) -> Document:
     section = flow.section
     stop, total = section.whole("Stop_Time"), section.whole("Total_Requests_To_Generate")
     if stop == 0 and total == 0:

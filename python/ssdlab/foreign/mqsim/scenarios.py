@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from ssdlab._core import InputError, Simulation
 from ssdlab.common.toml import Document
 from ssdlab.foreign.files import PathLike
-from ssdlab.foreign.mqsim.device import FASTEST_DRAM, _Drive
-from ssdlab.foreign.mqsim.flows import RESOURCES, _Flow, _flows, _jobs
-from ssdlab.foreign.mqsim.traces import _traces
-from ssdlab.foreign.mqsim.xml import _File
+from ssdlab.foreign.mqsim.device import FASTEST_DRAM, DriveConfig
+from ssdlab.foreign.mqsim.flows import RESOURCES, Flow, flow_jobs, flows_of
+from ssdlab.foreign.mqsim.traces import trace_flows
+from ssdlab.foreign.mqsim.xml import XmlFile
 from ssdlab.foreign.part import Part
 
 
@@ -33,22 +33,22 @@ def load(ssdconfig: PathLike, workload: PathLike, scenarios: Sequence[int] = ())
     device.toml and workload.toml. ``scenarios`` are the numbers of those that are wanted, from 1; all if none is given.
     Raises :class:`ssdlab.InputError` with file, line, key and remedy.
     """
-    config = _File(ssdconfig, "Execution_Parameter_Set", "ssdconfig.xml")
-    flows = _File(workload, "MQSim_IO_Scenarios", "workload.xml")
+    config = XmlFile(ssdconfig, "Execution_Parameter_Set", "ssdconfig.xml")
+    flows = XmlFile(workload, "MQSim_IO_Scenarios", "workload.xml")
     nodes = [node for node in flows.root.children if flows.known(node, ("IO_Scenario",))]
     if not nodes:
         raise flows.fail(flows.root, "holds no IO_Scenario", "add one with its flows")
     for number in scenarios:
         if not 1 <= number <= len(nodes):
             raise flows.fail(flows.root, f"holds no scenario {number}", f"choose from 1 to {len(nodes)}")
-    drive = _Drive(config)
+    drive = DriveConfig(config)
     wanted = [(number, node) for number, node in enumerate(nodes, 1) if not scenarios or number in scenarios]
-    parts = tuple(_part(drive, flows, _flows(flows, node), number) for number, node in wanted)
+    parts = tuple(_part(drive, flows, flows_of(flows, node), number) for number, node in wanted)
     lines = [f"{file.name}: {line}" for file in (config, flows) for line in file.notes.lines()]
     return Scenarios(parts, tuple(lines))
 
 
-def _part(drive: _Drive, file: _File, flows: list[_Flow], number: int) -> Part:
+def _part(drive: DriveConfig, file: XmlFile, flows: list[Flow], number: int) -> Part:
     _share_out(drive, flows)
     traces = [flow for flow in flows if not flow.synthetic]
     device = {key: dict(value) if isinstance(value, dict) else value for key, value in drive.base.items()}
@@ -67,11 +67,11 @@ def _part(drive: _Drive, file: _File, flows: list[_Flow], number: int) -> Part:
     if any(flow.section.given("Seed") for flow in flows if flow.synthetic):
         file.notes.add("taken otherwise", "Seed: one seed for all streams, the device's")
     if traces:
-        touched, words = _traces(drive, device, flows, capacity, keys)
+        touched, words = trace_flows(drive, device, flows, capacity, keys)
         _fill(device, drive, flows, touched, writes=True)
         trace, content = words.pop("trace"), words.pop("content")
         return Part(f"scenario {number}", device, None, {**options, **words}, trace, content, keys, number)
-    jobs = _jobs(flows, capacity, math.prod(drive.used(flows).values()) * drive.counts["page_size"], keys)
+    jobs = flow_jobs(flows, capacity, math.prod(drive.used(flows).values()) * drive.counts["page_size"], keys)
     end = max(_bytes(job["offset"]) + _bytes(job["footprint"]) for job in jobs.values()) / capacity
     _fill(device, drive, flows, end, writes=any(job["rw"] in ("randwrite", "randrw") for job in jobs.values()))
     stops = [flow.section.whole("Stop_Time") for flow in flows]
@@ -85,7 +85,7 @@ def _part(drive: _Drive, file: _File, flows: list[_Flow], number: int) -> Part:
     return Part(f"scenario {number}", device, workload, options, keys=keys, number=number)
 
 
-def _share_out(drive: _Drive, flows: list[_Flow]) -> None:
+def _share_out(drive: DriveConfig, flows: list[Flow]) -> None:
     """Which part of the drive is whose: planes are shared equally by the flows that use them."""
     users: dict[tuple[int, ...], int] = {}
     mine = []
@@ -104,7 +104,7 @@ def _share_out(drive: _Drive, flows: list[_Flow]) -> None:
         flow.share = sum(1 / users[plane] for plane in planes) / whole
 
 
-def _buffer(drive: _Drive, file: _File, flows: list[_Flow]) -> Document:
+def _buffer(drive: DriveConfig, file: XmlFile, flows: list[Flow]) -> Document:
     modes = [
         flow.section.choice(
             "Device_Level_Data_Caching_Mode", "TURNED_OFF", "WRITE_CACHE", "READ_CACHE", "WRITE_READ_CACHE"
@@ -135,7 +135,7 @@ def _buffer(drive: _Drive, file: _File, flows: list[_Flow]) -> Document:
     return {"mode": "write-back" if any(cached) else "write-through", "dram_bandwidth": dram}
 
 
-def _capacity(device: Document, drive: _Drive) -> int:
+def _capacity(device: Document, drive: DriveConfig) -> int:
     """The logical capacity [B], as the core lays it out; also the check of the device. Where the over-provisioning does
     not leave the free blocks that collection is to keep, it keeps as many as there are."""
     asked = device["gc"]["start"]
@@ -163,7 +163,7 @@ def _capacity(device: Document, drive: _Drive) -> int:
     return _laid_out(device, drive)
 
 
-def _laid_out(device: Document, drive: _Drive) -> int:
+def _laid_out(device: Document, drive: DriveConfig) -> int:
     import json
     from tempfile import TemporaryDirectory
 
@@ -176,7 +176,7 @@ def _laid_out(device: Document, drive: _Drive) -> int:
     return int(manifest["device"]["capacity_bytes"])
 
 
-def _fill(device: Document, drive: _Drive, flows: list[_Flow], end: float, *, writes: bool) -> None:
+def _fill(device: Document, drive: DriveConfig, flows: list[Flow], end: float, *, writes: bool) -> None:
     """The state at the start. ``end``: the highest address that is accessed, as a share of the capacity."""
     reads = any(flow.reads for flow in flows)
     fill = 0.0

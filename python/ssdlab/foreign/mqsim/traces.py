@@ -9,14 +9,14 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.common.toml import Document
 from ssdlab.foreign.files import INPUTS
-from ssdlab.foreign.mqsim.device import _Drive
-from ssdlab.foreign.mqsim.flows import _Flow, _jobs, _pace
+from ssdlab.foreign.mqsim.device import DriveConfig
+from ssdlab.foreign.mqsim.flows import Flow, flow_jobs, flow_pace
 from ssdlab.foreign.mqsim.keys import FORMATS, SECTOR
 from ssdlab.foreign.part import Part
 
 
-def _traces(
-    drive: _Drive, device: Document, flows: list[_Flow], capacity: int, keys: dict[str, str]
+def trace_flows(
+    drive: DriveConfig, device: Document, flows: list[Flow], capacity: int, keys: dict[str, str]
 ) -> tuple[float, dict[str, Any]]:
     """What plays flows of which some are traces, and how far into the drive they reach."""
     import polars
@@ -51,7 +51,7 @@ def _traces(
     return min(1.0, touched / capacity), words
 
 
-def _read(flow: _Flow) -> tuple[Any, str, str]:
+def _read(flow: Flow) -> tuple[Any, str, str]:
     """A flow's trace as a frame, its path, and its unit of time; picoseconds are left as they are."""
     from ssdlab.trace.reading import read
 
@@ -81,7 +81,7 @@ def _replayed(frame: Any, unit: str, percent: int, replays: int, room: int, base
 
 
 def _drawn(
-    drive: _Drive, device: Document, flow: _Flow, flows: list[_Flow], capacity: int, base: int, keys: dict[str, str]
+    drive: DriveConfig, device: Document, flow: Flow, flows: list[Flow], capacity: int, base: int, keys: dict[str, str]
 ) -> Any:
     """The requests of a synthetic flow beside traces: they arrive whatever the drive does, so a run before the run
     tells them."""
@@ -89,14 +89,14 @@ def _drawn(
 
     synthetic = [other for other in flows if other.synthetic]
     stripe = drive.counts["page_size"]
-    (job,) = _jobs([flow], capacity, stripe, keys).values()
+    (job,) = flow_jobs([flow], capacity, stripe, keys).values()
     if "iodepth" in job:
         problem = "waits for completions, and traces do not: a scenario cannot have both"
         raise InputError(
             f"{flow.section.where('Synthetic_Generator_Type')}: {problem}\n"
             "  help: set BANDWIDTH, or give the flow a scenario of its own"
         )
-    job |= _pace(flow, synthetic) | {"offset": f"{base}B"}
+    job |= flow_pace(flow, synthetic) | {"offset": f"{base}B"}
     part = Part("", device, {"job": {flow.name: job}}, {"seed": drive.seed + flow.number}, keys=keys)
     stop = flow.section.whole("Stop_Time")
     log = part.run(keep_requests=True, **({"duration": f"{stop}ns"} if stop else {})).requests.sort("request")
@@ -125,7 +125,7 @@ def _first(path: str, unit: str) -> int:
         return int(read([origin.name, path], format=FORMATS[unit])["time_ns"][1])
 
 
-def _path(flow: _Flow) -> str:
+def _path(flow: Flow) -> str:
     word = flow.section.text("File_Path").replace("\\", "/")
     beside = os.path.join(os.path.dirname(flow.file.name), word)
     for path in (word, beside):

@@ -14,14 +14,14 @@ from ssdlab.foreign.options import Key, Notes, near
 
 
 @dataclass
-class _Node:
+class XmlNode:
     name: str
     line: int
     text: str = ""
-    children: list[_Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
 
 
-class _File:
+class XmlFile:
     """An XML file of MQSim's: names with texts, in sections."""
 
     def __init__(self, path: PathLike, root: str, usual: str) -> None:
@@ -34,15 +34,15 @@ class _File:
             remedy = f"this is {what}: give ssdconfig.xml first, then workload.xml" if what else f"give MQSim's {usual}"
             raise self.fail(self.root, f"is not `{root}`", remedy)
 
-    def _parse(self, text: str) -> _Node:
+    def _parse(self, text: str) -> XmlNode:
         from xml.parsers import expat
 
         parser = expat.ParserCreate()
-        top = _Node("", 0)
+        top = XmlNode("", 0)
         open_nodes = [top]
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            node = _Node(name, parser.CurrentLineNumber)
+            node = XmlNode(name, parser.CurrentLineNumber)
             open_nodes[-1].children.append(node)
             open_nodes.append(node)
 
@@ -75,34 +75,34 @@ class _File:
             ) from None
         return top.children[0]
 
-    def fail(self, node: _Node, problem: str, remedy: str) -> InputError:
+    def fail(self, node: XmlNode, problem: str, remedy: str) -> InputError:
         return InputError(f"{self.name}:{node.line}: {node.name} {problem}\n  help: {remedy}")
 
-    def known(self, node: _Node, names: Sequence[str]) -> bool:
+    def known(self, node: XmlNode, names: Sequence[str]) -> bool:
         """Whether a section is one of these; others are noted."""
         if node.name not in names:
             self.notes.add("unknown, left out", f"{node.name} (line {node.line})")
         return node.name in names
 
-    def once(self, found: dict[str, _Node], name: str, node: _Node) -> None:
+    def once(self, found: dict[str, XmlNode], name: str, node: XmlNode) -> None:
         """Keeps a node by its name. Of two keys the last holds and two sections are one, as in MQSim: noted."""
         if name in found:
             self.notes.add("given twice, the last holds", f"{node.name} (lines {found[name].line} and {node.line})")
             node.children = [*found[name].children, *node.children]
         found[name] = node
 
-    def section(self, node: _Node, *sections: str) -> _Section:
-        return _Section(self, node, [key for key in KEYS if key.section in sections])
+    def section(self, node: XmlNode, *sections: str) -> XmlSection:
+        return XmlSection(self, node, [key for key in KEYS if key.section in sections])
 
 
-class _Section:
+class XmlSection:
     """The values of a section; MQSim's defaults hold where the file says nothing."""
 
-    def __init__(self, file: _File, node: _Node, keys: list[Key]) -> None:
+    def __init__(self, file: XmlFile, node: XmlNode, keys: list[Key]) -> None:
         self.file, self.node = file, node
-        self.inner: dict[str, _Node] = {}
+        self.inner: dict[str, XmlNode] = {}
         self._keys = {key.name: key for key in keys}
-        self._values: dict[str, _Node] = {}
+        self._values: dict[str, XmlNode] = {}
         spellings = {name: key.name for key in keys for name in (key.name, *key.aliases)}
         for child in node.children:
             if child.children:

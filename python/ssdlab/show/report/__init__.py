@@ -11,6 +11,6 @@ The page is ``assets/page.html``: Python collects the data, ``assets/page.js`` s
 which the packages ``plotly`` and ``itables`` bring.
 """
 
-from ssdlab.show.report.collect import collect, report
+from ssdlab.show.report.contents import collect, report
 
 __all__ = ["collect", "report"]

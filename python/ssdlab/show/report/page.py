@@ -18,7 +18,7 @@ from ssdlab.show.report.tables import Json
 PAGE = Path(__file__).parent / "assets"
 
 
-def _markdown(text: str) -> str:
+def markdown_html(text: str) -> str:
     """Markdown as HTML; tags in it are shown, not obeyed, and nothing is loaded."""
     try:
         from markdown_it import MarkdownIt
@@ -33,7 +33,7 @@ def _missing(package: str) -> InputError:
 
 
 @cache
-def _assets() -> dict[str, str]:
+def load_assets() -> dict[str, str]:
     """The libraries, packed: plotly.js, DataTables' script and its style."""
     wanted = {
         "plotly": ("plotly", "package_data/plotly.min.js"),
@@ -52,7 +52,7 @@ def _assets() -> dict[str, str]:
     return found
 
 
-def _html(page: Json, assets: dict[str, str]) -> str:
+def page_html(page: Json, assets: dict[str, str]) -> str:
     data = json.dumps(page, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Nothing in the data can end the script element or begin a comment in it.
     for character in "<>&\u2028\u2029":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
 from ssdlab.runs.reproduce import Reproducer, flat
-from ssdlab.show.report.tables import Json, _columns, _finite, _table, _table_of_runs
+from ssdlab.show.report.tables import Json, finite_values, table_columns, table_data, table_of_runs
 
 if TYPE_CHECKING:
     import polars
@@ -25,7 +25,7 @@ LEAST_BEYOND = 10
 """A percentile beyond which fewer samples lie is not drawn."""
 
 
-def _collect_files(page: Json, folder: Path) -> list[str]:
+def collect_files(page: Json, folder: Path) -> list[str]:
     """Results, logs and tables that lie in a folder."""
     from ssdlab.common.frames import read_csv
 
@@ -65,15 +65,15 @@ def _collect_files(page: Json, folder: Path) -> list[str]:
     _add_commands(page, results, folder)
     sources = _sources(folder)
     if len(page["runs"]) > 1:
-        table, decided = _table_of_runs(page["runs"])
-        page["tables"].append(_table("runs", table, "the results of this folder", decided=decided))
+        table, decided = table_of_runs(page["runs"])
+        page["tables"].append(table_data("runs", table, "the results of this folder", decided=decided))
         for run in page["runs"]:
             del run["statistics"]
     for name, table in tables.items():
         axes = tuple(table.columns[: table.columns.index("case")]) if "case" in table.columns else None
         source = sources.get(axes) if axes is not None else None
         command = f"ssdlab sweep {shlex.quote(str(source))} --out {shlex.quote(str(folder / name))}" if source else ""
-        page["tables"].append(_table(name, table, name, command=command, source=source))
+        page["tables"].append(table_data(name, table, name, command=command, source=source))
         page["tables"][-1]["cases"] = _kept_cases(table, folder) if axes is not None else []
         if command:
             page["commands"].append({"about": f"the table {name}", "command": command, "note": ""})
@@ -154,7 +154,7 @@ def _add_runs(page: Json, name: str, data: Json) -> list[str]:
                     "workload": _workload(part["manifest"]["workload"]),
                     "manifest": part["manifest"],
                     "statistics": {
-                        key: _finite(value)
+                        key: finite_values(value)
                         for section in ("host", "flash", "ftl", "usage", "energy")
                         for key, value in flat(part.get(section, {}), f"{section}.").items()
                         if not isinstance(value, list) and not isinstance(value, str)
@@ -197,7 +197,7 @@ def _add_logs(page: Json, logs: dict[str, dict[str, polars.DataFrame]]) -> list[
             elif kind in fits[0]["logs"]:
                 problem = f"{fits[0]['logs'][kind]} is taken already"
             elif kind == "series":
-                fits[0]["series"] = _columns(table)
+                fits[0]["series"] = table_columns(table)
             else:
                 problem = _add_requests(fits[0], table)
             if not problem:
@@ -237,7 +237,7 @@ def _add_requests(run: Json, log: polars.DataFrame) -> str:
     intervals = min(INTERVALS, max(1, log.height // IN_AN_INTERVAL))
     step = -(-(last - first + 1) // intervals)
     run["over_time"] = {
-        kind: _columns(
+        kind: table_columns(
             part.group_by(((polars.col("arrival_ns") - first) // step).alias("interval"))
             .agg(
                 polars.col("latency_ns").median().alias("p50"),

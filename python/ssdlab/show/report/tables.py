@@ -22,7 +22,7 @@ DERIVED = ("ssdlab", "device.capacity_bytes", "device.cells.", "device.rpt", "de
 """What follows from other parts of a manifest."""
 
 
-def _table_of_runs(runs: list[Json]) -> tuple[polars.DataFrame, list[str]]:
+def table_of_runs(runs: list[Json]) -> tuple[polars.DataFrame, list[str]]:
     """Runs as the table of a sweep: what of their manifests differs are the axes. Also the columns that an axis before
     them decides, as ``scheme`` decides ``read.pipeline``: they are no axes of their own."""
     import polars
@@ -57,7 +57,7 @@ def _table_of_runs(runs: list[Json]) -> tuple[polars.DataFrame, list[str]]:
     return polars.DataFrame(frame), decided
 
 
-def _table(
+def table_data(
     name: str,
     table: polars.DataFrame,
     file: str,
@@ -112,17 +112,17 @@ def _like_axis(column: polars.Series) -> bool:
 def _values(column: polars.Series) -> Json:
     """A column's values, once only where all are the same."""
     numeric = column.dtype.is_numeric()
-    values = [_finite(value) for value in column] if numeric else [None if v is None else str(v) for v in column]
+    values = [finite_values(value) for value in column] if numeric else [None if v is None else str(v) for v in column]
     if len(values) > 1 and all(value == values[0] for value in values):
         return {"numeric": numeric, "all": values[0]}
     return {"numeric": numeric, "values": values}
 
 
-def _columns(table: polars.DataFrame) -> Json:
-    return {name: [_finite(value) for value in table[name]] for name in table.columns}
+def table_columns(table: polars.DataFrame) -> Json:
+    return {name: [finite_values(value) for value in table[name]] for name in table.columns}
 
 
-def _finite(value: Any) -> Any:
+def finite_values(value: Any) -> Any:
     """A number as JSON can hold it: whole ones without a fraction, none in place of what is not finite."""
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -131,14 +131,14 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def _described() -> dict[str, list[str]]:
+def described_statistics() -> dict[str, list[str]]:
     """Unit and description of each statistic, as a run tells them."""
     from ssdlab.runs.api import run
 
     return {name: [unit, about] for name, _, unit, about in run(requests=1).scalars() if not name.startswith("run.")}
 
 
-def _t_quantiles() -> list[float]:
+def student_quantiles() -> list[float]:
     """Student's t of 95 % by degrees of freedom, from 1."""
     from ssdlab.common.confidence import t_quantile
 

@@ -118,10 +118,9 @@ def missing(
 ) -> list[Missing]:
     """What the twin misses where its latencies differ from the trace's.
 
-    Replays the trace with its gaps drawn anew, with its sizes and addresses drawn anew, and with both, from the empirical
-    distributions of a fitted preset and in the order of the trace. The order explains what differs between the last and
-    the twin.
-    Trims are left out.
+    Replays the trace with its gaps drawn anew, with its sizes and addresses drawn anew, and with both: from the
+    empirical distributions of a fitted preset, in the order of the trace. The order explains what differs between the
+    last and the twin. Trims are left out.
 
     Args:
         trace: as :func:`fit` takes it.

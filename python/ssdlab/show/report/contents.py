@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab._version import __version__
 from ssdlab.common.output import check_outputs, write
-from ssdlab.show.report.page import _assets, _html, _markdown
-from ssdlab.show.report.runs import _collect_files
-from ssdlab.show.report.tables import Json, _described, _finite, _t_quantiles, _table
+from ssdlab.show.report.page import load_assets, markdown_html, page_html
+from ssdlab.show.report.runs import collect_files
+from ssdlab.show.report.tables import Json, described_statistics, finite_values, student_quantiles, table_data
 
 if TYPE_CHECKING:
     from ssdlab.study.folder import Study
@@ -42,11 +42,11 @@ def report(
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{target}: a report is HTML\n  help: write to a .html file")
     check_outputs({"--out": str(target)}, ())
-    assets = _assets()
+    assets = load_assets()
     page, notes = collect(place, study)
     if out is not None:
         page["commands"][-1]["command"] += f" --out {shlex.quote(str(out))}"
-    write(target, _html(page, assets).encode())
+    write(target, page_html(page, assets).encode())
     return target, notes
 
 
@@ -63,15 +63,15 @@ def collect(folder: Path, study: str | None = None) -> tuple[Json, list[str]]:
         "figures": [],
         "tables": [],
         "runs": [],
-        "statistics": _described(),
-        "t95": _t_quantiles(),
+        "statistics": described_statistics(),
+        "t95": student_quantiles(),
     }
     found = _study_of(folder, study)
     notes: list[str] = []
     if found is not None:
         notes += _collect_study(page, folder, found)
     else:
-        notes += _collect_files(page, folder)
+        notes += collect_files(page, folder)
     command = ["ssdlab", "report", str(folder), *(["--study", study] if study is not None else [])]
     page["commands"].append({"about": "writes this page", "command": shlex.join(command), "note": ""})
     page["notes"] = notes
@@ -108,8 +108,8 @@ def _collect_study(page: Json, folder: Path, study: Study) -> list[str]:
         {
             **{name: getattr(verdict.claim, name) for name in ("id", "kind", "where", "says", "unit", "published")},
             "accept": list(verdict.claim.accept),
-            "measured": _finite(verdict.measured.value),
-            "ci": _finite(verdict.measured.ci95),
+            "measured": finite_values(verdict.measured.value),
+            "ci": finite_values(verdict.measured.ci95),
             "passed": verdict.passed,
             "proves": verdict.proves,
             "proof": "" if verdict.proof is None else str(verdict.proof),
@@ -120,7 +120,7 @@ def _collect_study(page: Json, folder: Path, study: Study) -> list[str]:
     page["conditions"] = study.conditions
     readme = study.folder / "README.md"
     if readme.is_file():
-        page["text"] = _markdown(readme.read_text(encoding="utf-8"))
+        page["text"] = markdown_html(readme.read_text(encoding="utf-8"))
     elsewhere = "" if own else f" --results {shlex.quote(str(folder))}"
     page["commands"] += [
         {"about": "plays what is missing and writes the tables", "command": f"ssdlab study run {study.id}{elsewhere}"},
@@ -138,7 +138,7 @@ def _collect_study(page: Json, folder: Path, study: Study) -> list[str]:
         name = path.stem
         source = study.sweeps.get(name)
         page["tables"].append(
-            _table(
+            table_data(
                 name,
                 read_csv(path),
                 path.name,
