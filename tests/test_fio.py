@@ -18,7 +18,7 @@ import ssdlab
 from conftest import Cli
 from ssdlab.foreign import fio
 from ssdlab.foreign.fio.generator import UNTIL_STOPPED
-from ssdlab.foreign.options import Key, table
+from ssdlab.foreign.options import ForeignOption, table
 from ssdlab.runs.result import Result
 
 Load = Callable[..., fio.JobFile]
@@ -195,8 +195,8 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("key", fio.TAKEN, ids=lambda key: key.name)
-def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: Key) -> None:
+@pytest.mark.parametrize("key", fio.SUPPORTED, ids=lambda key: key.name)
+def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: ForeignOption) -> None:
     (tmp_path / "x.log").write_text("fio version 2 iolog\nf add\nf open\nf read 0 4096\nf close\n")
     base = {"rw": "randrw", "bs": "4k", "ioengine": "libaio", "iodepth": "4", "numjobs": "2", "filename": "f"}
     beside: dict[str, dict[str, str | None]] = {
@@ -229,7 +229,7 @@ def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: 
 def test_options_without_effect_change_nothing(load: Load) -> None:
     base = "[a]\nrw=randread\nsize=1g\nruntime=1\nioengine=libaio\niodepth=4\n"
     plain = load(base)
-    for key in fio.IDLE:
+    for key in fio.WITHOUT_EFFECT:
         imported = load(f"{base}{key.name}=1\n")
         assert (imported.parts[0].workload, imported.parts[0].options) == (
             plain.parts[0].workload,
@@ -240,11 +240,11 @@ def test_options_without_effect_change_nothing(load: Load) -> None:
 
 def test_what_has_no_counterpart_is_named(load: Load) -> None:
     text = "\n".join(load("[a]\nrw=randread:8\nverify=crc32c\niodeptth=4\ndirect=1\nsize=1g").notes)
-    for words in ("left out: verify", "iodeptth (did you mean `iodepth`?)", "rw=randread:8", "no effect: direct"):
+    for words in ("ignored: verify", "iodeptth (did you mean `iodepth`?)", "rw=randread:8", "no effect: direct"):
         assert words in text
     assert "jobs.fio: " in text
     text = "\n".join(load("[a]\nexitall\ncreate_only=1\ntime_based\nnumber_ios=5\nramp_time=1\n[b]\nsize=1g").notes)
-    for words in ("left out: exitall, create_only", "time_based: has no runtime", "number_ios: counts from",
+    for words in ("ignored: exitall, create_only", "time_based: has no runtime", "number_ios: counts from",
                   "[a] has no size: its file is the whole drive"):  # fmt: skip
         assert words in text
 
@@ -514,8 +514,8 @@ def test_the_page_has_the_importers_tables(
     in_page: Callable[[str, str, str], None], named_statistics: Callable[[str], set[str]]
 ) -> None:
     heads = ("fio", "ssdlab", "")
-    in_page("fio.md", "taken", table(fio.TAKEN, heads))
-    in_page("fio.md", "idle", table(fio.IDLE, heads))
+    in_page("fio.md", "taken", table(fio.SUPPORTED, heads))
+    in_page("fio.md", "idle", table(fio.WITHOUT_EFFECT, heads))
     assert named_statistics("fio.md") == set()
 
 

@@ -19,7 +19,7 @@ import ssdlab
 from conftest import SSDLAB, Cli, until
 from ssdlab.foreign import mqsim
 from ssdlab.foreign.mqsim import keys
-from ssdlab.foreign.options import Key, table
+from ssdlab.foreign.options import ForeignOption, table
 from ssdlab.foreign.part import Part
 
 # The values of MQSim's shipped ssdconfig.xml.
@@ -326,7 +326,7 @@ def essence(part: Part) -> str:
 
 
 @pytest.mark.parametrize("key", keys.KEYS, ids=lambda key: f"{key.section[:8]}-{key.name}")
-def test_a_key_has_an_effect_exactly_if_the_table_says_so(key: Key, tmp_path: Path) -> None:
+def test_a_key_has_an_effect_exactly_if_the_table_says_so(key: ForeignOption, tmp_path: Path) -> None:
     small(tmp_path)
     small(tmp_path, "5 0 0 8 1\n", "other")
     beside = BESIDE.get(key.name, {})
@@ -393,9 +393,9 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
         ).notes
     )
     for words in (
-        "unknown, left out: Flsh_Channel_Count (line ", "did you mean `Flash_Channel_Count`?", "Priority_Class",
+        "unknown, ignored: Flsh_Channel_Count (line ", "did you mean `Flash_Channel_Count`?", "Priority_Class",
         "Data_Cache_Sharing_Mode EQUAL_PARTITIONING", "PRIORITY_OUT_OF_ORDER", "READ_CACHE", "Channel_IDs",
-        "in MQSim neither: Block_PE_Cycles_Limit", "CMD_Suspension_Support",
+        "nor in MQSim: Block_PE_Cycles_Limit", "CMD_Suspension_Support",
     ):  # fmt: skip
         assert words in text, words
 
@@ -457,7 +457,9 @@ def test_what_is_given_twice_is_noted_and_the_last_holds(load: Load, tmp_path: P
     assert (geometry["page_size"], geometry["blocks"]) == ("8192B", 512)
     assert found.parts[0].options["seed"] == 321
     (line,) = [line for line in found.notes if "given twice" in line]
-    assert line.startswith(f"{path}: given twice, the last holds: Seed (lines 11 and 12), Flash_Parameter_Set (lines ")
+    assert line.startswith(
+        f"{path}: given twice, the last one counts: Seed (lines 11 and 12), Flash_Parameter_Set (lines "
+    )
     assert "Page_Capacity (lines 51 and " in line
 
 
@@ -738,7 +740,7 @@ def test_a_part_of_the_drive_is_a_smaller_drive(load: Load) -> None:
     assert any("use 4 of 8 channels, 1 of 2 planes: the drive has no more" in line for line in half.notes)
     apart = load([flow(Channel_IDs="0,1,2,3"), flow(Channel_IDs="4,5,6,7")])
     assert device(apart.parts[0])["geometry"]["channels"] == 8
-    assert any("no counterpart: Channel_IDs" in line for line in apart.notes)
+    assert any("unsupported: Channel_IDs" in line for line in apart.notes)
     # A quarter of the drive each, of which half is the working set.
     part = load([flow(Channel_IDs="0,1"), flow(Channel_IDs="2,3")]).parts[0]
     room = int(job(part)["footprint"].removesuffix("B"))

@@ -99,10 +99,10 @@ def run(
 
         check(windows)
     if any((mqsim, scenarios, fio, sections, write_toml)) or output_format != "table":
-        from ssdlab.cli import switching
+        from ssdlab.cli import foreign
 
-        words = switching.Words(mqsim, scenarios, fio, sections, write_toml, output_format)
-        switching.run(context, words, given, outputs, repeat, threads, quiet)
+        asked = foreign.ForeignInputs(mqsim, scenarios, fio, sections, write_toml, output_format)
+        foreign.run(context, asked, given, outputs, repeat, threads, quiet)
         return
     carry_out(
         options_of({**given, "requests_out": requests_out, "series_out": series_out}), outputs, repeat, threads, quiet

@@ -1,4 +1,4 @@
-"""Options of other tools: what becomes of each, and what could not be taken over."""
+"""Options of other tools: their counterparts here, and notes on those that could not be taken over unchanged."""
 
 from __future__ import annotations
 
@@ -7,45 +7,46 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Key:
-    """What becomes of a word of another tool: the rows of the tables in docs/mqsim.md and docs/fio.md."""
+class ForeignOption:
+    """An option of another tool and its counterpart here: a row of the tables in docs/mqsim.md and docs/fio.md."""
 
     name: str
     ours: str
-    """The key here, or where it goes; empty where there is none."""
+    """The key or option here; empty where there is none."""
     note: str = ""
     default: str = ""
-    """What the other tool takes where its file says nothing."""
+    """The other tool's own default."""
     aliases: tuple[str, ...] = ()
     section: str = ""
 
 
 class Notes:
-    """What could not be taken over as it stands: words by what became of them, in the order of their first mention."""
+    """Options that could not be taken over unchanged, grouped by the reason, in the order of their first mention."""
 
     def __init__(self) -> None:
         self._groups: dict[str, list[str]] = {}
 
-    def add(self, group: str, word: str) -> None:
-        words = self._groups.setdefault(group, [])
-        if word not in words:
-            words.append(word)
+    def add(self, group: str, option: str) -> None:
+        """Names an option once in its group."""
+        options = self._groups.setdefault(group, [])
+        if option not in options:
+            options.append(option)
 
     def lines(self) -> tuple[str, ...]:
-        """A line a group."""
-        return tuple(f"{group}: {', '.join(words)}" for group, words in self._groups.items())
+        """A line for each group."""
+        return tuple(f"{group}: {', '.join(options)}" for group, options in self._groups.items())
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """A hint at the known word that is meant, or an empty text."""
+def near(name: str, known: Iterable[str]) -> str:
+    """A hint at the known name that is meant, or an empty text."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, list(known), 1, cutoff=0.9)
+    found = get_close_matches(name, list(known), 1, cutoff=0.9)
     return f"did you mean `{found[0]}`?" if found else ""
 
 
-def table(keys: Iterable[Key], heads: tuple[str, str, str]) -> str:
-    """The keys as a table in Markdown: the tables of the docs are these texts."""
+def table(keys: Iterable[ForeignOption], heads: tuple[str, str, str]) -> str:
+    """The options as a table in Markdown: the tables of the docs are these texts."""
     lines = ["| " + " | ".join(heads) + " |", "|---|---|---|"]
     for key in keys:
         names = " / ".join(f"`{name}`" for name in (key.name, *key.aliases))

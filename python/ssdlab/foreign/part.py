@@ -1,6 +1,6 @@
-"""What the files of other tools become: runs, each with its device, its workload and the options that go with them.
+"""Files of other tools become runs, each with its device, its workload and the options that go with them.
 
-:mod:`ssdlab.foreign.mqsim` and :mod:`ssdlab.foreign.fio` read such files. What they give is played like any other run.
+:mod:`ssdlab.foreign.mqsim` and :mod:`ssdlab.foreign.fio` read such files. Their runs are played like any other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ssdlab._core import InputError
-from ssdlab.common.output import write
+from ssdlab.common.output import write as write_file
 from ssdlab.common.toml import Document, to_toml
 from ssdlab.foreign.files import PathLike
 from ssdlab.runs.options import flag_of, setting_texts
@@ -34,78 +34,78 @@ class Part:
     workload: Document | None
     """The generator's jobs; None where a trace is played."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further words of :func:`ssdlab.run`; those given by the user hold over them."""
+    """Further options of :func:`ssdlab.run`; those given by the user take precedence."""
     trace: str | None = None
     """The trace that is played: a path, or with ``content`` the text of one."""
     content: str | None = None
     """A trace that was put together from the user's ones, as MQSim ASCII."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """``section.key`` here to the user's file, line and word, for errors."""
+    """``section.key`` here to the user's file, line and option, for errors."""
     number: int = 0
     """Its number in the user's file, where that numbers its parts."""
 
-    def place(self, folder: PathLike) -> dict[str, Any]:
-        """Writes device.toml and workload.toml, or workload.trace, into a folder; gives the words of
-        :func:`ssdlab.run` that play them, without ``options``."""
+    def write(self, folder: PathLike) -> dict[str, Any]:
+        """Writes device.toml and workload.toml, or workload.trace, into a folder; gives the
+        options of :func:`ssdlab.run` that play them, without ``options``."""
         os.makedirs(folder, exist_ok=True)
-        words: dict[str, Any] = {}
+        given: dict[str, Any] = {}
         for name, document in (("device", self.device), ("workload", self.workload)):
             if document is not None:
-                words[name] = os.path.join(folder, f"{name}.toml")
+                given[name] = os.path.join(folder, f"{name}.toml")
                 # The name of a user's file may be no UTF-8.
-                write(words[name], to_toml(document).encode(errors="replace"))
+                write_file(given[name], to_toml(document).encode(errors="replace"))
         if self.content is not None:
-            words["workload"] = os.path.join(folder, "workload.trace")
-            write(words["workload"], self.content.encode())
+            given["workload"] = os.path.join(folder, "workload.trace")
+            write_file(given["workload"], self.content.encode())
         elif self.trace is not None:
-            words["workload"] = self.trace
-        return words
+            given["workload"] = self.trace
+        return given
 
     def targets(self, folder: PathLike) -> list[str]:
-        """The files that :meth:`place` writes."""
+        """The files that :meth:`write` writes."""
         there = {"device.toml": self.device, "workload.toml": self.workload, "workload.trace": self.content}
         return [os.path.join(folder, name) for name, what in there.items() if what is not None]
 
-    def placed(self) -> dict[str, Any]:
-        """:meth:`place` in a folder that lasts as long as the process."""
+    def write_temporarily(self) -> dict[str, Any]:
+        """:meth:`write` into a folder that lasts as long as the process."""
         folder = tempfile.mkdtemp(prefix="ssdlab-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return self.place(folder)
+        return self.write(folder)
 
-    def command(self, words: Mapping[str, Any]) -> str:
-        """The command that plays what :meth:`place` has written."""
+    def command(self, given: Mapping[str, Any]) -> str:
+        """The command that plays what :meth:`write` has written."""
         import shlex
 
-        settings = [*self.options.get("settings", ()), *words.get("settings", ())]
+        settings = [*self.options.get("settings", ()), *given.get("settings", ())]
         options: list[str] = []
-        for name, value in {**self.options, **words}.items():
+        for name, value in {**self.options, **given}.items():
             if name != "settings" and value not in (None, ()):
                 options += [flag_of(name), str(value)]
         options += [word for setting in settings for word in ("--set", str(setting))]
         return shlex.join(["ssdlab", "run", *options])
 
-    def run(self, **words: Any) -> Result:
-        """Plays it once; ``words`` are those of :func:`ssdlab.run` and hold over what the files say."""
+    def run(self, **given: Any) -> Result:
+        """Plays it once; ``given`` are options of :func:`ssdlab.run`, which take precedence over the files."""
         from ssdlab.runs.api import run
 
-        if words.pop("repeat", 1) != 1:
+        if given.pop("repeat", 1) != 1:
             raise InputError("repeat: a part is played once\n  help: play it with several seeds")
-        mine: dict[str, Any] = {**self.placed(), **self.options}
-        if "settings" in mine and "settings" in words:
-            words["settings"] = [*mine["settings"], *setting_texts(words["settings"])]
+        mine: dict[str, Any] = {**self.write_temporarily(), **self.options}
+        if "settings" in mine and "settings" in given:
+            given["settings"] = [*mine["settings"], *setting_texts(given["settings"])]
         try:
-            result: Result = run(**{**mine, **words}, repeat=1)
+            result: Result = run(**{**mine, **given}, repeat=1)
         except InputError as error:
             raise self.translated(error) from None
         return result
 
     def translated(self, error: InputError) -> InputError:
-        """The error in the words of the user's files."""
+        """The error in terms of the user's files."""
         text = str(error)
         bare = re.sub(r"^\S*/ssdlab-\w+/(device|workload)\.toml:(\d+: )?", "", text)
         found = {ours: re.search(rf"(?<![\w.]){re.escape(ours)}(?!\w)", text) for ours in self.keys}
-        places = {match.start(): ours for ours, match in found.items() if match}
-        if not places:
+        positions = {match.start(): ours for ours, match in found.items() if match}
+        if not positions:
             return error if bare == text else InputError(bare)
-        ours = places[min(places)]
+        ours = positions[min(positions)]
         return InputError(f"{self.keys[ours]}: {bare.removeprefix('device: ').removeprefix('configuration: ')}")

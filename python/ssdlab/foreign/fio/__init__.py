@@ -5,8 +5,8 @@ the tables of its options side by side with ours.
 """
 
 from ssdlab.foreign.fio.job import Job, JobFile
-from ssdlab.foreign.fio.options import IDLE, TAKEN
+from ssdlab.foreign.fio.options import SUPPORTED, WITHOUT_EFFECT
 from ssdlab.foreign.fio.output import to_json, to_text
 from ssdlab.foreign.fio.runs import load
 
-__all__ = ["IDLE", "TAKEN", "Job", "JobFile", "load", "to_json", "to_text"]
+__all__ = ["SUPPORTED", "WITHOUT_EFFECT", "Job", "JobFile", "load", "to_json", "to_text"]

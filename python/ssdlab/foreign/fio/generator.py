@@ -23,13 +23,13 @@ MOST_SIZES = 256
 class TargetDrive:
     capacity: int
     queues: int
-    words: dict[str, Any]
-    """The words of :func:`ssdlab.run` that say which drive it is."""
+    options: dict[str, Any]
+    """The options of :func:`ssdlab.run` that specify the drive."""
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Where each file begins and how large it is: one behind another."""
 
     def lay_out(self, sections: list[JobSection], notes: Notes) -> None:
-        """Finds a place for the files of all jobs, each as large as any job needs it."""
+        """Assigns addresses to the files of all jobs, each as large as its largest user needs it."""
         sizes: dict[str, tuple[int, JobSection]] = {}
         whole: dict[str, JobSection] = {}
         for section in sections:
@@ -44,7 +44,7 @@ class TargetDrive:
         if len(whole.keys() | sizes.keys()) > 1:
             for section in [section for name, section in whole.items() if name not in sizes]:
                 notes.add(
-                    "taken otherwise", f"[{section.name}] has no size: its file is the whole drive, under the others"
+                    "approximated", f"[{section.name}] has no size: its file is the whole drive, under the others"
                 )
         end = 0
         for name, (size, section) in sizes.items():
@@ -99,7 +99,7 @@ def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: No
 def _mode(section: JobSection, notes: Notes) -> str:
     word, _, step = section.text("rw", "read").partition(":")
     if step:
-        notes.add("no counterpart, left out", f"rw={word}:{step} (taken as {word})")
+        notes.add("unsupported, ignored", f"rw={word}:{step} (as {word})")
     if word not in MODES:
         raise section.bad("rw", "one of " + ", ".join(MODES))
     return MODES[word]
@@ -117,7 +117,7 @@ def _of_mode(section: JobSection, key: str, mode: str, notes: Notes) -> str:
     """An option's part for a mode."""
     reads, writes, trims = _directions(section.text(key))
     if mode in MIXED and reads != writes:
-        notes.add("taken otherwise", f"{key}={section.text(key)}: one for both directions, the reads'")
+        notes.add("approximated", f"{key}={section.text(key)}: one for both directions, the reads'")
     return trims if "trim" in mode else writes if mode.endswith("write") else reads
 
 
@@ -205,7 +205,7 @@ def _distribution(section: JobSection, notes: Notes) -> str:
     if kind in ("zipf", "pareto", "normal"):
         value, slash, _ = rest.partition("/")
         if slash:
-            notes.add("taken otherwise", f"random_distribution={word}: without its centre")
+            notes.add("approximated", f"random_distribution={word}: without its centre")
         # 1.1 and 0.2 are fio's.
         return f"{kind}:{value or {'zipf': '1.1', 'pareto': '0.2', 'normal': '50'}[kind]}"
     if kind not in ("random", "zoned"):
@@ -257,7 +257,7 @@ def _depth(section: JobSection, notes: Notes) -> int:
     depth = section.whole("iodepth", 1, 1)
     engine = section.text("ioengine", "psync")
     if engine in SYNCHRONOUS and depth > 1:
-        notes.add("taken otherwise", f"iodepth={depth}: 1, as ioengine={engine} is synchronous")
+        notes.add("approximated", f"iodepth={depth}: 1, as ioengine={engine} is synchronous")
         return 1
     return depth
 
@@ -266,7 +266,7 @@ def _requests(section: JobSection, room: int, mean: float, rate: float, notes: N
     if section.flag("time_based"):
         if parsed_time(section, "runtime", 1e9):
             return max(1, min(MOST_REQUESTS, int(rate * PACED_S))) if rate else UNTIL_STOPPED
-        notes.add("taken otherwise", "time_based: has no runtime, so the size ends the job")
+        notes.add("approximated", "time_based: has no runtime, so the size ends the job")
     loops = section.whole("loops", 1, 1)
     total = _part_of(section, "io_size", room) if section.has("io_size") else room
     if total <= room:
@@ -279,7 +279,7 @@ def _requests(section: JobSection, room: int, mean: float, rate: float, notes: N
         wanted = section.whole("number_ios", 1, 1) * loops
         ramp = parsed_time(section, "ramp_time", 1e9)
         if ramp and not rate:
-            notes.add("taken otherwise", "number_ios: counts from the job's begin, not from the end of ramp_time")
+            notes.add("approximated", "number_ios: counts from the job's begin, not from the end of ramp_time")
         count = min(count, wanted + round(rate * ramp / 1e9))
     if count > MOST_REQUESTS:
         key = "loops" if loops > 1 else "io_size"

@@ -46,7 +46,7 @@ class JobFile(NamedTuple):
     parts: tuple[Part, ...]
     """The runs: jobs up to a stonewall each."""
     notes: tuple[str, ...]
-    """What has no counterpart or no effect, a line a group."""
+    """What is unsupported, approximated or has no effect: a line for each group."""
     jobs: tuple[tuple[Job, ...], ...]
     """The jobs of each part, clones included."""
     options: dict[str, str]

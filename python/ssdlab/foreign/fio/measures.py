@@ -21,11 +21,11 @@ DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Report(NamedTuple):
-    """What fio tells about a job, or about the jobs of a group together."""
+    """What fio reports of a job, or of the jobs of a group together."""
 
     job: Job
     members: int
-    """Jobs that are told of together."""
+    """Jobs that are reported together."""
     log: polars.DataFrame
     """Their requests."""
     start_ns: int

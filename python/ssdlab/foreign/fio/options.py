@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ssdlab.foreign.options import Key
+from ssdlab.foreign.options import ForeignOption
 
 
-def _keys(*rows: tuple[str, ...]) -> list[Key]:
+def _keys(*rows: tuple[str, ...]) -> list[ForeignOption]:
     keys = []
     for names, ours, default, *note in rows:
         first, *others = names.split("/")
-        keys.append(Key(first, ours, note[0] if note else "", default, tuple(others)))
+        keys.append(ForeignOption(first, ours, note[0] if note else "", default, tuple(others)))
     return keys
 
 
-TAKEN = _keys(
+SUPPORTED = _keys(
     ("rw/readwrite", "rw", "read", "`:N` and `rw_sequencer` are named; `trimwrite` is refused"),
     ("rwmixread", "read_ratio", "50", "of both the last one holds"),
     ("rwmixwrite", "read_ratio", "50"),
@@ -58,7 +58,7 @@ TAKEN = _keys(
     ("kb_base", "", "1024", "of sizes that are given; the default block is 4096 B"),
 )
 """The options that have a meaning here."""
-IDLE = _keys(
+WITHOUT_EFFECT = _keys(
     ("direct", "", "0", "there is no page cache"),
     ("buffered", "", "1"),
     ("norandommap", "", "0", "blocks are drawn with replacement always"),
@@ -125,4 +125,4 @@ IDLE = _keys(
     ("disk_util", "", "1"),
 )
 """The options that have no effect here, whatever their value."""
-SPELLINGS = {name: key.name for key in (*TAKEN, *IDLE) for name in (key.name, *key.aliases)}
+SPELLINGS = {name: key.name for key in (*SUPPORTED, *WITHOUT_EFFECT) for name in (key.name, *key.aliases)}

@@ -13,7 +13,7 @@ from ssdlab.foreign.files import PathLike
 from ssdlab.foreign.fio.generator import TargetDrive, generator_job
 from ssdlab.foreign.fio.job import DEFAULT_PERCENTILES, MOST_JOBS, Job, JobFile
 from ssdlab.foreign.fio.jobfile import JobSection, parsed_time, read_sections
-from ssdlab.foreign.fio.options import IDLE, SPELLINGS, TAKEN
+from ssdlab.foreign.fio.options import SPELLINGS, SUPPORTED, WITHOUT_EFFECT
 from ssdlab.foreign.options import Notes, near
 from ssdlab.foreign.part import Part
 
@@ -35,7 +35,7 @@ def load(
     """
     import json
 
-    found, everywhere = read_sections(os.fspath(jobfile))
+    found, shared = read_sections(os.fspath(jobfile))
     names = [section.name for section in found]
     for name in sections:
         if name not in names:
@@ -47,12 +47,12 @@ def load(
     plain = [word for word in settings if not word.startswith(("workload.", "job."))]
     manifest = json.loads(Simulation(device, "default", scheme=scheme, age=age, settings=plain).manifest)
     config = manifest["device"]
-    words = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
-    drive = TargetDrive(int(config["capacity_bytes"]), int(config["config"]["host"]["queues"]), words)
-    return _import(os.fspath(jobfile), wanted, everywhere, drive)
+    target = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
+    drive = TargetDrive(int(config["capacity_bytes"]), int(config["config"]["host"]["queues"]), target)
+    return _import(os.fspath(jobfile), wanted, shared, drive)
 
 
-def _import(path: str, sections: list[JobSection], everywhere: dict[str, str], drive: TargetDrive) -> JobFile:
+def _import(path: str, sections: list[JobSection], shared: dict[str, str], drive: TargetDrive) -> JobFile:
     notes = Notes()
     walls: list[list[JobSection]] = []
     groups: list[list[int]] = []
@@ -68,7 +68,7 @@ def _import(path: str, sections: list[JobSection], everywhere: dict[str, str], d
         groups[-1].append(group)
         _note(section, notes)
     if len(walls) > 1:
-        notes.add("taken otherwise", "stonewall: each group is a run of its own, on a drive in its first state")
+        notes.add("approximated", "stonewall: each group is a run of its own, on a drive in its first state")
     for wall in walls:
         total = 0
         for section in wall:
@@ -85,18 +85,18 @@ def _import(path: str, sections: list[JobSection], everywhere: dict[str, str], d
         parts.append(part)
         jobs.append(members)
     lines = tuple(f"{path}: {line}" for line in notes.lines())
-    return JobFile(tuple(parts), lines, tuple(jobs), everywhere)
+    return JobFile(tuple(parts), lines, tuple(jobs), shared)
 
 
 def _note(section: JobSection, notes: Notes) -> None:
-    idle = {key.name for key in IDLE}
-    known = {key.name for key in TAKEN}
+    idle = {key.name for key in WITHOUT_EFFECT}
+    known = {key.name for key in SUPPORTED}
     for key in section.values:
         if key in idle:
             notes.add("no effect", key)
         elif key not in known:
             hint = near(key, SPELLINGS)
-            notes.add("no counterpart, left out", f"{key}{f' ({hint})' if hint else ''}")
+            notes.add("unsupported, ignored", f"{key}{f' ({hint})' if hint else ''}")
     if section.has("ioengine"):
         notes.add("no effect", f"ioengine={section.text('ioengine')}")
 
@@ -105,12 +105,12 @@ def _part(
     wall: list[JobSection], groups: list[int], drive: TargetDrive, notes: Notes, name: str
 ) -> tuple[Part, tuple[Job, ...]]:
     keys: dict[str, str] = {}
-    options = {name: word for name, word in drive.words.items() if word is not None}
+    options = {name: value for name, value in drive.options.items() if value is not None}
     stops = {section.where("runtime"): parsed_time(section, "runtime", 1e9) for section in wall}
     ramps = [parsed_time(section, "ramp_time", 1e9) for section in wall]
     duration = max((stop + ramp if stop else 0) for stop, ramp in zip(stops.values(), ramps, strict=True))
     if len(set(stops.values())) > 1 and duration:
-        notes.add("taken otherwise", "runtime: the longest one holds for all jobs of a group")
+        notes.add("approximated", "runtime: the longest one holds for all jobs of a group")
     if duration:
         options["duration"] = f"{duration}ns"
     seeds = [section.whole("randseed", 0) for section in wall if section.has("randseed")]
@@ -127,16 +127,16 @@ def _part(
             label = _label(section.title if clones == 1 else f"{section.title}-{clone + 1}", document["job"])
             job = generator_job(section, clone, drive, notes)
             document["job"][label] = job
-            for key, word in WORDS.items():
-                keys[f"job.{label}.{key}"] = section.where(word)
+            for key, option in DECIDED_BY.items():
+                keys[f"job.{label}.{key}"] = section.where(option)
             members.append(_member(section, len(members), group, job))
     if len(members) > drive.queues:
         options["settings"] = [*options["settings"], f"host.queues={len(members)}"]
-        notes.add("taken otherwise", f"{len(members)} jobs: so many submission queues (host.queues)")
+        notes.add("approximated", f"{len(members)} jobs: so many submission queues (host.queues)")
     return Part(name, None, document, options, keys=keys), tuple(members)
 
 
-WORDS = {
+DECIDED_BY = {
     "footprint": "size",
     "offset": "offset",
     "bs": "bs",
@@ -180,7 +180,7 @@ def _replay(
             f'{section.where("read_iolog")}: "{word}": there is no such file\n  help: give an iolog\'s path'
         )
     for key in section.values:
-        if key not in BESIDE_IOLOG and any(key == known.name for known in TAKEN):
+        if key not in BESIDE_IOLOG and any(key == known.name for known in SUPPORTED):
             notes.add("no effect beside read_iolog", key)
     job = Job(
         section.title,

@@ -87,7 +87,7 @@ class DriveConfig:
         programs = [self._ns(flash, f"Page_Program_Latency_{bit}", "chip.t_prog") for bit in BITS[technology]]
         if len(set(programs)) > 1:
             mean = sum(programs) / len(programs) / 1000
-            self.file.notes.add("taken otherwise", f"Page_Program_Latency_*: one tPROG, their mean of {mean:g} us")
+            self.file.notes.add("approximated", f"Page_Program_Latency_*: one tPROG, their mean of {mean:g} us")
         over = device.real("Overprovisioning_Ratio", lambda r: 0 < r < 1, "a share above 0 and below 1")
         keys["ftl.over_provisioning"] = device.where("Overprovisioning_Ratio")
         blocks, page = self.counts["blocks"], self.counts["page_size"]
@@ -132,7 +132,7 @@ class DriveConfig:
     def _cache(self, page: int) -> int:
         size = self.device.whole("Data_Cache_Capacity")
         if size < page:
-            self.file.notes.add("taken otherwise", f"Data_Cache_Capacity {size}: a page, the least that there can be")
+            self.file.notes.add("approximated", f"Data_Cache_Capacity {size}: a page, the least that there can be")
         return max(size, page)
 
     def _transfer(self, page: int) -> int:
@@ -142,12 +142,12 @@ class DriveConfig:
         two = 1000 // rate * 2
         if two == 0:
             self.file.notes.add(
-                "taken otherwise", f"Channel_Transfer_Rate {rate}: MQSim's transfers take 0 ns, here 1 / rate"
+                "approximated", f"Channel_Transfer_Rate {rate}: MQSim's transfers take 0 ns, here 1 / rate"
             )
             return max(1, round(page / width * 1000 / rate))
         if abs(two * rate / 2000 - 1) > 0.01:
             self.file.notes.add(
-                "taken otherwise", f"Channel_Transfer_Rate {rate}: {2000 / two:.4g} MT/s, as MQSim rounds it"
+                "approximated", f"Channel_Transfer_Rate {rate}: {2000 / two:.4g} MT/s, as MQSim rounds it"
             )
         if width > page // 2:
             raise self.device.bad("Flash_Channel_Width", f"bytes, half a page of {page} at most")
@@ -178,7 +178,7 @@ class DriveConfig:
     def _victim(self, blocks: int) -> Document:
         policy = self.device.choice("GC_Block_Selection_Policy", "RGA", *VICTIMS)
         if policy == "RANDOM_PP":
-            self.file.notes.add("taken otherwise", "GC_Block_Selection_Policy RANDOM_PP: any full block at random")
+            self.file.notes.add("approximated", "GC_Block_Selection_Policy RANDOM_PP: any full block at random")
         victim, choices = VICTIMS.get(policy, ("d-choices", max(1, int(math.log2(blocks)))))
         return {"victim": victim, **({"choices": choices} if choices else {})}
 
@@ -200,7 +200,7 @@ class DriveConfig:
     def _note(self) -> None:
         """Names what the file asks for and nothing here can give."""
         device, host, flash, notes = self.device, self.host, self.flash, self.file.notes
-        absent = "no counterpart"
+        absent = "unsupported"
         device.choice("Memory_Type", "FLASH")
         device.choice("Flash_Comm_Protocol", "NVDDR2")
         suspension = flash.choice("CMD_Suspension_Support", "NONE", "ERASE", "PROGRAM", "PROGRAM_ERASE")
@@ -219,7 +219,7 @@ class DriveConfig:
         if device.flag("Preemptible_GC_Enabled") and device.given("GC_Hard_Threshold"):
             notes.add(absent, "GC_Hard_Threshold")
         if self.sata:
-            notes.add("taken otherwise", "HostInterface_Type SATA: one queue, and SATA_Processing_Delay as a latency")
+            notes.add("approximated", "HostInterface_Type SATA: one queue, and SATA_Processing_Delay as a latency")
         unused = [*UNUSED, *(SUSPENSION if suspension != "NONE" else SUSPENSION[1:])]
         if not device.flag("Preemptible_GC_Enabled"):
             unused.append("GC_Hard_Threshold")
@@ -238,10 +238,10 @@ class DriveConfig:
                 f"{count} of {self.counts[name]} {name}" for name, count in found.items() if count < self.counts[name]
             ]
             if fewer:
-                flows[0].file.notes.add("taken otherwise", f"the flows use {', '.join(fewer)}: the drive has no more")
+                flows[0].file.notes.add("approximated", f"the flows use {', '.join(fewer)}: the drive has no more")
             return found
         flows[0].file.notes.add(
-            "no counterpart",
+            "unsupported",
             "Channel_IDs, Chip_IDs, Die_IDs, Plane_IDs that differ between flows (all share the drive)",
         )
         return {name: self.counts[name] for name in mine[0]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ssdlab.foreign.options import Key
+from ssdlab.foreign.options import ForeignOption
 
 HOST, DEVICE, FLASH = "Host_Parameter_Set", "Device_Parameter_Set", "Flash_Parameter_Set"
 SYNTHETIC, TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_Based"
@@ -11,16 +11,16 @@ FLOW = "IO_Flow_Parameter_Set"
 SECTOR = 512
 
 
-def _keys(section: str, *rows: tuple[str, ...]) -> list[Key]:
+def _keys(section: str, *rows: tuple[str, ...]) -> list[ForeignOption]:
     # Name (and further spellings), ours, MQSim's default, note.
     keys = []
     for name, ours, default, *note in rows:
         first, *others = name.split("/")
-        keys.append(Key(first, ours, note[0] if note else "", default, tuple(others), section))
+        keys.append(ForeignOption(first, ours, note[0] if note else "", default, tuple(others), section))
     return keys
 
 
-NO_EFFECT = "no effect, in MQSim neither"
+NO_EFFECT = "no effect, nor in MQSim"
 KEYS = [
     *_keys(
         HOST,
@@ -67,7 +67,7 @@ KEYS = [
         ("Data_Cache_DRAM_tRCD", "", "13", "nanoseconds beside microseconds"),
         ("Data_Cache_DRAM_tCL", "", "13"),
         ("Data_Cache_DRAM_tRP", "", "13"),
-        ("Address_Mapping", "", "PAGE_LEVEL", "HYBRID has no counterpart (nor an implementation in MQSim)"),
+        ("Address_Mapping", "", "PAGE_LEVEL", "HYBRID is unsupported (and not implemented in MQSim)"),
         ("Ideal_Mapping_Table", "mapping.table", "false", "true: `ideal`; false: `cached`"),
         (
             "CMT_Capacity",
@@ -81,7 +81,7 @@ KEYS = [
             "Transaction_Scheduling_Policy",
             "schedule.order",
             "OUT_OF_ORDER",
-            "`read-first`; FLIN and priority classes have no counterpart",
+            "`read-first`; FLIN and priority classes are unsupported",
         ),
         (
             "Overprovisioning_Ratio",
@@ -171,7 +171,7 @@ KEYS = [
             "Channel_IDs",
             "geometry.channels",
             "",
-            "flows that share one part of the drive have a drive of that size; parts of their own have no counterpart",
+            "flows that share one part of the drive have a drive of that size; parts of their own are unsupported",
         ),
         ("Chip_IDs", "geometry.chips", ""),
         ("Die_IDs", "geometry.dies", ""),

@@ -23,13 +23,13 @@ class Scenarios(NamedTuple):
     parts: tuple[Part, ...]
     """The I/O scenarios, in their order."""
     notes: tuple[str, ...]
-    """What has no counterpart, cannot take effect or was taken otherwise: a line a file and group."""
+    """What is unsupported, has no effect or is approximated: a line for each file and group."""
 
 
 def load(ssdconfig: PathLike, workload: PathLike, scenarios: Sequence[int] = ()) -> Scenarios:
     """Reads ``ssdconfig.xml`` and ``workload.xml``.
 
-    Each I/O scenario is a :class:`ssdlab.foreign.part.Part`: ``part.run()`` plays it, ``part.place(folder)`` writes
+    Each I/O scenario is a :class:`ssdlab.foreign.part.Part`: ``part.run()`` plays it, ``part.write(folder)`` writes
     device.toml and workload.toml. ``scenarios`` are the numbers of those that are wanted, from 1; all if none is given.
     Raises :class:`ssdlab.InputError` with file, line, key and remedy.
     """
@@ -63,14 +63,14 @@ def _part(drive: DriveConfig, file: XmlFile, flows: list[Flow], number: int) -> 
     keys = dict(drive.keys)
     options: dict[str, Any] = {"seed": drive.seed}
     if len({flow.section.text("Priority_Class").upper() for flow in flows}) > 1:
-        file.notes.add("no counterpart", "Priority_Class (all flows are alike)")
+        file.notes.add("unsupported", "Priority_Class (all flows are alike)")
     if any(flow.section.given("Seed") for flow in flows if flow.synthetic):
-        file.notes.add("taken otherwise", "Seed: one seed for all streams, the device's")
+        file.notes.add("approximated", "Seed: one seed for all streams, the device's")
     if traces:
-        touched, words = trace_flows(drive, device, flows, capacity, keys)
+        touched, replayed = trace_flows(drive, device, flows, capacity, keys)
         _fill(device, drive, flows, touched, writes=True)
-        trace, content = words.pop("trace"), words.pop("content")
-        return Part(f"scenario {number}", device, None, {**options, **words}, trace, content, keys, number)
+        trace, content = replayed.pop("trace"), replayed.pop("content")
+        return Part(f"scenario {number}", device, None, {**options, **replayed}, trace, content, keys, number)
     jobs = flow_jobs(flows, capacity, math.prod(drive.used(flows).values()) * drive.counts["page_size"], keys)
     end = max(_bytes(job["offset"]) + _bytes(job["footprint"]) for job in jobs.values()) / capacity
     _fill(device, drive, flows, end, writes=any(job["rw"] in ("randwrite", "randrw") for job in jobs.values()))
@@ -79,7 +79,7 @@ def _part(drive: DriveConfig, file: XmlFile, flows: list[Flow], number: int) -> 
         options["duration"] = f"{max(stops)}ns"
         if len(set(stops)) > 1 and any("iodepth" in job for job in jobs.values()):
             file.notes.add(
-                "taken otherwise", "Stop_Time: flows of QUEUE_DEPTH without Total_Requests end at the latest one"
+                "approximated", "Stop_Time: flows of QUEUE_DEPTH without Total_Requests end at the latest one"
             )
     workload: Document = {"about": f"MQSim's {os.path.basename(file.name)}, scenario {number}", "job": jobs}
     return Part(f"scenario {number}", device, workload, options, keys=keys, number=number)
@@ -113,11 +113,9 @@ def _buffer(drive: DriveConfig, file: XmlFile, flows: list[Flow]) -> Document:
     ]
     cached = [mode in ("WRITE_CACHE", "WRITE_READ_CACHE") for mode in modes]
     if any("READ" in mode for mode in modes):
-        file.notes.add("no counterpart", "Device_Level_Data_Caching_Mode READ_CACHE (reads are not cached)")
+        file.notes.add("unsupported", "Device_Level_Data_Caching_Mode READ_CACHE (reads are not cached)")
     if len(set(cached)) > 1:
-        file.notes.add(
-            "taken otherwise", "Device_Level_Data_Caching_Mode: all flows have the write cache that some have"
-        )
+        file.notes.add("approximated", "Device_Level_Data_Caching_Mode: all flows have the write cache that some have")
     rate = (
         2
         * drive.device.whole("Data_Cache_DRAM_Data_Rate", 1)
@@ -129,7 +127,7 @@ def _buffer(drive: DriveConfig, file: XmlFile, flows: list[Flow]) -> Document:
         dram = f"{rate}MB/s"
     elif any(cached):
         drive.file.notes.add(
-            "taken otherwise",
+            "approximated",
             f"Data_Cache_DRAM_*: no time where flows read (--set buffer.dram_bandwidth={rate}MB/s: for all data)",
         )
     return {"mode": "write-back" if any(cached) else "write-through", "dram_bandwidth": dram}
@@ -158,7 +156,7 @@ def _capacity(device: Document, drive: DriveConfig) -> int:
         raise refused
     device["gc"] |= {"start": kept, "stop": kept}
     drive.file.notes.add(
-        "taken otherwise", f"GC_Exec_Threshold: a plane keeps {kept} blocks free, not {asked}: Overprovisioning_Ratio"
+        "approximated", f"GC_Exec_Threshold: a plane keeps {kept} blocks free, not {asked}: Overprovisioning_Ratio"
     )
     return _laid_out(device, drive)
 
@@ -170,7 +168,7 @@ def _laid_out(device: Document, drive: DriveConfig) -> int:
     part = Part("", device, None, keys=drive.keys)
     with TemporaryDirectory(prefix="ssdlab-") as folder:
         try:
-            manifest = json.loads(Simulation(part.place(folder)["device"], "default").manifest)
+            manifest = json.loads(Simulation(part.write(folder)["device"], "default").manifest)
         except InputError as error:
             raise part.translated(error) from None
     return int(manifest["device"]["capacity_bytes"])
@@ -187,7 +185,7 @@ def _fill(device: Document, drive: DriveConfig, flows: list[Flow], end: float, *
     if reads and end > fill:
         if drive.preconditioned:
             what = "the drive is filled as far as flows read"
-            flows[0].file.notes.add("taken otherwise", f"Initial_Occupancy_Percentage: {what}")
+            flows[0].file.notes.add("approximated", f"Initial_Occupancy_Percentage: {what}")
         fill = end
     device["age"] = {"fill": min(1.0, round(fill + 0.5e-6, 6)) if fill else 0.0}
     if drive.preconditioned and fill and writes:

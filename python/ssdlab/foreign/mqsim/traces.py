@@ -21,7 +21,7 @@ def trace_flows(
     """What plays flows of which some are traces, and how far into the drive they reach."""
     import polars
 
-    words: dict[str, Any] = {"trace": None, "content": None}
+    replayed: dict[str, Any] = {"trace": None, "content": None}
     stripe = math.prod(drive.used(flows).values()) * drive.counts["page_size"]
     base, touched, rows = 0, 0, []
     for flow in flows:
@@ -33,10 +33,10 @@ def trace_flows(
             percent, replays = flow.percent("Percentage_To_Be_Executed", 1), flow.section.whole("Relay_Count", 1)
             reaches = int((frame["offset"] + frame["bytes"]).max())
             if len(flows) == 1 and replays == 1 and unit != "PICOSECOND" and reaches <= room:
-                words |= {"trace": path, "format": FORMATS[unit]}
+                replayed |= {"trace": path, "format": FORMATS[unit]}
                 if percent < 100:
-                    words["requests"] = max(1, frame.height * percent // 100)
-                return reaches / capacity, words
+                    replayed["requests"] = max(1, frame.height * percent // 100)
+                return reaches / capacity, replayed
             # Frames count from their first request, MQSim from 0.
             frame = frame.with_columns(polars.col("time_ns") + _first(path, unit))
             placed = _replayed(frame, unit, percent, replays, room, base, flow.number)
@@ -47,8 +47,8 @@ def trace_flows(
     sectors = [(polars.col(name) // SECTOR).alias(name) for name in ("offset", "bytes")]
     read_code = (polars.col("op") == 0).cast(polars.UInt8).alias("code")
     text = merged.select("time_ns", "device", *sectors, read_code).write_csv(include_header=False, separator=" ")
-    words |= {"content": text, "format": FORMATS["NANOSECOND"]}
-    return min(1.0, touched / capacity), words
+    replayed |= {"content": text, "format": FORMATS["NANOSECOND"]}
+    return min(1.0, touched / capacity), replayed
 
 
 def _read(flow: Flow) -> tuple[Any, str, str]:

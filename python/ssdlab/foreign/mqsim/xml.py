@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ssdlab._core import InputError
 from ssdlab.foreign.files import PathLike, read_text
 from ssdlab.foreign.mqsim.keys import KEYS
-from ssdlab.foreign.options import Key, Notes, near
+from ssdlab.foreign.options import ForeignOption, Notes, near
 
 
 @dataclass
@@ -81,13 +81,15 @@ class XmlFile:
     def known(self, node: XmlNode, names: Sequence[str]) -> bool:
         """Whether a section is one of these; others are noted."""
         if node.name not in names:
-            self.notes.add("unknown, left out", f"{node.name} (line {node.line})")
+            self.notes.add("unknown, ignored", f"{node.name} (line {node.line})")
         return node.name in names
 
     def once(self, found: dict[str, XmlNode], name: str, node: XmlNode) -> None:
-        """Keeps a node by its name. Of two keys the last holds and two sections are one, as in MQSim: noted."""
+        """Keeps a node by its name. Of two keys the last one counts, and two sections are merged: as in MQSim."""
         if name in found:
-            self.notes.add("given twice, the last holds", f"{node.name} (lines {found[name].line} and {node.line})")
+            self.notes.add(
+                "given twice, the last one counts", f"{node.name} (lines {found[name].line} and {node.line})"
+            )
             node.children = [*found[name].children, *node.children]
         found[name] = node
 
@@ -98,7 +100,7 @@ class XmlFile:
 class XmlSection:
     """The values of a section; MQSim's defaults hold where the file says nothing."""
 
-    def __init__(self, file: XmlFile, node: XmlNode, keys: list[Key]) -> None:
+    def __init__(self, file: XmlFile, node: XmlNode, keys: list[ForeignOption]) -> None:
         self.file, self.node = file, node
         self.inner: dict[str, XmlNode] = {}
         self._keys = {key.name: key for key in keys}
@@ -112,7 +114,7 @@ class XmlSection:
             else:
                 hint = near(child.name, spellings)
                 word = f"{child.name} (line {child.line}{', ' + hint if hint else ''})"
-                file.notes.add("unknown, left out", word)
+                file.notes.add("unknown, ignored", word)
 
     def given(self, name: str) -> bool:
         return name in self._values
@@ -153,13 +155,13 @@ class XmlSection:
             raise self.bad(name, "true or false")
         return word == "true"
 
-    def choice(self, name: str, *words: str) -> str:
-        """One of the words, each with its other spellings behind a slash: the first spelling."""
-        for word in words:
-            first, *others = word.split("/")
+    def choice(self, name: str, *accepted: str) -> str:
+        """One of the accepted values, each with its other spellings behind a slash: the first spelling."""
+        for value in accepted:
+            first, *others = value.split("/")
             if self.text(name).upper() in (first, *others):
                 return first
-        raise self.bad(name, "one of " + ", ".join(word.replace("/", " or ") for word in words))
+        raise self.bad(name, "one of " + ", ".join(value.replace("/", " or ") for value in accepted))
 
     def numbers(self, name: str, count: int) -> list[int] | None:
         """Which of ``count`` resources; None where the file does not say."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ssdlab.runs.result import Result, Runs
 
 
-class Words(NamedTuple):
-    """The options of `ssdlab run` that this module answers."""
+class ForeignInputs(NamedTuple):
+    """The options of `ssdlab run` that name other tools' files and layouts."""
 
     mqsim: tuple[str, str] | None
     scenarios: tuple[int, ...]
@@ -33,8 +33,8 @@ class Words(NamedTuple):
 
 def run(
     context: click.Context,
-    words: Words,
-    given: dict[str, Any],
+    asked: ForeignInputs,
+    values: dict[str, Any],
     outputs: Outputs,
     repeat: int,
     threads: int | None,
@@ -42,101 +42,101 @@ def run(
 ) -> None:
     """Plays the runs of other tools' files one after another, or writes them as TOML."""
     source = click.core.ParameterSource.COMMANDLINE
-    said = {name for name in context.params if context.get_parameter_source(name) is source}
-    _check(words, said, repeat, outputs)
-    parts, imported = _load(words, given)
+    given = {name for name in context.params if context.get_parameter_source(name) is source}
+    _check(asked, given, repeat, outputs)
+    parts, imported = _load(asked, values)
     several = len(parts) > 1
-    mine = [
+    own = [
         _numbered(outputs, part.number or place) if several and part else outputs for place, part in enumerate(parts, 1)
     ]
-    _spare_inputs(parts, mine, words.write_toml, given)
-    if words.write_toml is not None:
+    _spare_inputs(parts, own, asked.write_toml, values)
+    if asked.write_toml is not None:
         # The options that a part does not carry already.
-        carried = {"workload", *(("device", "scheme", "age", "settings") if words.fio else ())}
-        _write(parts, words.write_toml, {name: given[name] for name in said & given.keys() - carried})
+        carried = {"workload", *(("device", "scheme", "age", "settings") if asked.fio else ())}
+        _write(parts, asked.write_toml, {name: values[name] for name in given & values.keys() - carried})
         return
-    fio_layout = words.output_format != "table"
+    fio_layout = asked.output_format != "table"
     results: list[Any] = []
     written: list[str] = []
-    for part, files in zip(parts, mine, strict=True):
+    for part, files in zip(parts, own, strict=True):
         title = f"{chr(10) if results else ''}{part.name}" if part is not None and several else ""
-        options = _options(part, given, said, files).replace(keep_requests=fio_layout)
+        options = _options(part, values, given, files).replace(keep_requests=fio_layout)
         results.append(_carry_out(part, options, files, repeat, threads, quiet or fio_layout, title, written))
         written += files.files(options.seed, repeat)
     if fio_layout:
         from ssdlab.cli.playing import interrupted
         from ssdlab.foreign import fio
 
-        layout = fio.to_json if words.output_format == "fio-json" else fio.to_text
+        layout = fio.to_json if asked.output_format == "fio-json" else fio.to_text
         try:
             sys.stdout.write(layout(results, imported))
         except KeyboardInterrupt:
             interrupted("not all was shown", written)
 
 
-def _options(part: Part | None, given: Mapping[str, Any], said: set[str], outputs: Outputs) -> Options:
-    """The run of a part; what was said on the command line holds over what its files say."""
-    mine = {**given, "requests_out": outputs.requests, "series_out": outputs.series}
+def _options(part: Part | None, values: Mapping[str, Any], given: set[str], outputs: Outputs) -> Options:
+    """The run of a part; what is given on the command line takes precedence over its files."""
+    own = {**values, "requests_out": outputs.requests, "series_out": outputs.series}
     if part is not None:
-        extra, placed = dict(part.options), part.placed()
-        mine["settings"] = tuple(extra.pop("settings", given["settings"]))
-        mine |= {name: value for name, value in extra.items() if name not in said}
-        mine["device"] = placed.get("device", mine["device"])
-        mine["workload"] = placed["workload"]
-    return options_of(mine)
+        extra, written = dict(part.options), part.write_temporarily()
+        own["settings"] = tuple(extra.pop("settings", values["settings"]))
+        own |= {name: value for name, value in extra.items() if name not in given}
+        own["device"] = written.get("device", own["device"])
+        own["workload"] = written["workload"]
+    return options_of(own)
 
 
-def _check(words: Words, said: set[str], repeat: int, outputs: Outputs) -> None:
-    if words.mqsim is not None and words.fio is not None:
+def _check(asked: ForeignInputs, given: set[str], repeat: int, outputs: Outputs) -> None:
+    if asked.mqsim is not None and asked.fio is not None:
         raise click.UsageError("--mqsim and --fio: give one of them")
     for option, there, owner, whose in (
-        ("--scenario", words.scenarios, words.mqsim, "--mqsim"),
-        ("--section", words.sections, words.fio, "--fio"),
-        ("--write-toml", words.write_toml is not None, words.mqsim or words.fio, "--mqsim or --fio"),
+        ("--scenario", asked.scenarios, asked.mqsim, "--mqsim"),
+        ("--section", asked.sections, asked.fio, "--fio"),
+        ("--write-toml", asked.write_toml is not None, asked.mqsim or asked.fio, "--mqsim or --fio"),
     ):
         if there and not owner:
             raise click.UsageError(f"{option} belongs to {whose}")
-    if (words.mqsim or words.fio) and "workload" in said:
+    if (asked.mqsim or asked.fio) and "workload" in given:
         raise click.UsageError("--workload: the workload is in the other tool's file")
-    if words.mqsim and "device" in said:
+    if asked.mqsim and "device" in given:
         raise click.UsageError("--device: the device is in ssdconfig.xml; --set changes it")
-    if words.output_format != "table" and repeat > 1:
+    if asked.output_format != "table" and repeat > 1:
         raise click.UsageError("--repeat: fio's layouts hold one run")
-    if words.output_format != "table" and outputs.json == "-":
+    if asked.output_format != "table" and outputs.json == "-":
         raise click.UsageError("--json -: standard output gets --output-format already: give --json a file")
-    idle = said & {
+    idle = given & {
         "repeat",
         "threads",
         "output_format",
         *(f"{name}_out" for name in ("json", "requests", "series")),
         "timeline",
     }
-    if words.write_toml is not None and idle:
+    if asked.write_toml is not None and idle:
         option = "--" + min(idle).replace("json_out", "json").replace("_", "-")
         raise click.UsageError(f"{option}: --write-toml runs nothing: give it to the command that is printed")
 
 
-def _load(words: Words, given: Mapping[str, Any]) -> tuple[Sequence[Part | None], fio.JobFile | None]:
-    """The runs of the files, or the one that the other options ask for; notes are said."""
-    if words.mqsim is not None:
+def _load(asked: ForeignInputs, values: Mapping[str, Any]) -> tuple[Sequence[Part | None], fio.JobFile | None]:
+    """The runs of the files, or the one that the other options ask for; notes are printed."""
+    if asked.mqsim is not None:
         from ssdlab.foreign import mqsim
 
-        found = mqsim.load(*words.mqsim, scenarios=words.scenarios)
+        found = mqsim.load(*asked.mqsim, scenarios=asked.scenarios)
         for line in found.notes:
             say(line)
         return found.parts, None
-    if words.fio is not None:
+    if asked.fio is not None:
         from ssdlab.foreign import fio
 
-        wishes = {name: given[name] for name in ("device", "scheme", "age", "settings")}
-        imported = fio.load(words.fio, words.sections, **wishes)
+        drive = {name: values[name] for name in ("device", "scheme", "age", "settings")}
+        imported = fio.load(asked.fio, asked.sections, **drive)
         for line in imported.notes:
             say(line)
         return imported.parts, imported
     return (None,), None
 
 
-def _write(parts: Sequence[Part | None], folder: str, said: dict[str, Any]) -> None:
+def _write(parts: Sequence[Part | None], folder: str, given: dict[str, Any]) -> None:
     """Writes the TOML of each run, and tells the commands that play it."""
     from ssdlab.cli.base import make_folder
 
@@ -144,7 +144,7 @@ def _write(parts: Sequence[Part | None], folder: str, said: dict[str, Any]) -> N
         assert part is not None, "Invariant: --write-toml needs a file"
         place = _place(parts, number, folder)
         make_folder(place, "--write-toml")
-        tell(part.command({**part.place(place), **{name: word for name, word in said.items() if word}}))
+        tell(part.command({**part.write(place), **{name: value for name, value in given.items() if value}}))
 
 
 def _place(parts: Sequence[Part | None], position: int, folder: str) -> str:
@@ -155,13 +155,13 @@ def _place(parts: Sequence[Part | None], position: int, folder: str) -> str:
 
 
 def _spare_inputs(
-    parts: Sequence[Part | None], outputs: Sequence[Outputs], folder: str | None, given: Mapping[str, Any]
+    parts: Sequence[Part | None], outputs: Sequence[Outputs], folder: str | None, values: Mapping[str, Any]
 ) -> None:
     """Refuses outputs that would take the place of the user's files, those of the last run too, before the first."""
     from ssdlab.common.output import check_outputs
     from ssdlab.foreign.files import INPUTS
 
-    inputs = (*INPUTS, given["device"], *(part.trace for part in parts if part is not None and part.trace))
+    inputs = (*INPUTS, values["device"], *(part.trace for part in parts if part is not None and part.trace))
     for files in outputs:
         check_outputs(files.paths(), inputs)
     for position, part in enumerate(parts, 1):
@@ -188,11 +188,11 @@ def _carry_out(
     try:
         return carry_out(options, outputs, repeat, threads, quiet, title, before)
     except (InputError, SimulationError) as error:
-        told = part.translated(error) if part is not None and isinstance(error, InputError) else error
+        translated = part.translated(error) if part is not None and isinstance(error, InputError) else error
         notes = [*getattr(error, "__notes__", []), *([f"written before: {', '.join(before)}"] if before else [])]
         if notes:
-            told.__notes__ = notes
-        raise told from None
+            translated.__notes__ = notes
+        raise translated from None
 
 
 def _numbered(outputs: Outputs, number: int) -> Outputs:
