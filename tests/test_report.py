@@ -181,7 +181,7 @@ def test_the_command_from_a_manifest_plays_the_same_run(
     assert (command.exact, command.note) == (True, "")
     for name, text in command.files.items():
         (tmp_path / name).write_text(text)
-    done = cli(*command.words[1:], "--json", "again.json", "-q")
+    done = cli(*command.arguments[1:], "--json", "again.json", "-q")
     assert done.returncode == 0, done.stderr
     again = json.loads((tmp_path / "again.json").read_text())
     for part in ("host", "flash", "ftl", "usage", "energy"):

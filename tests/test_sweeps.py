@@ -268,7 +268,7 @@ def test_a_sweep_takes_other_cases_first_and_over_from_one_that_is_killed(
     assert says(other) == "claimed"
     done: list[int] = []
 
-    def progress(now: campaign.Progress) -> None:
+    def progress(now: campaign.SweepProgress) -> None:
         done.append(now.done)
         if done.count(3) == 2:  # it has waited for the other
             os.kill(other.pid, signal.SIGKILL)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ecc_rearranged_differs", "expected_weight", "rates", "simulate", "weights"]
 
-Progress = Callable[[str, float], None]
+ShareListener = Callable[[str, float], None]
 """Called with what is simulated, and the share that is done."""
 Errors = Literal["exact", "independent"]
 """Exactly RBER x 36,864 errors a word, as hpca24 section IV-B generates its test pages, or every bit by itself."""
@@ -93,7 +93,7 @@ def simulate(
     threshold: int | None = None,
     seed: int = 1,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShareListener | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> polars.DataFrame:
     """Decodes ``words`` words at each RBER, or as many as it takes for ``failures`` of them to fail (whole batches of
@@ -147,7 +147,7 @@ def weights(
     schedule: Schedule = "flooding",
     seed: int = 1,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShareListener | None = None,
 ) -> polars.DataFrame:
     """The weights of the pruned syndromes, or of all, of the same words as :func:`simulate`'s: weight, words, failures
     (those of the words that were not decoded). Weights without words have no row."""

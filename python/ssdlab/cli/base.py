@@ -1,4 +1,4 @@
-"""What the commands share: their group, the options of a run, progress, and how errors are told."""
+"""What the commands share: their group, the options of a run, progress, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class Whole(_IntParam):
         return number
 
 
-def say(text: str) -> None:
+def echo_error(text: str) -> None:
     """Prints to standard error. Labels and names of files cannot steer the terminal."""
     # Where nobody reads it, the exit status still tells.
     with suppress(OSError):
         print(escaped(text), file=sys.stderr, flush=True)
 
 
-def tell(text: str, *, err: bool = False) -> None:
-    """Prints to standard output, or to standard error; escaped like :func:`say`."""
+def echo(text: str, *, err: bool = False) -> None:
+    """Prints to standard output, or to standard error; escaped like :func:`echo_error`."""
     click.echo(escaped(text), err=err)
 
 
@@ -62,7 +62,7 @@ def abandon_stdout() -> None:
 
 
 @contextmanager
-def heard(*, needed: bool) -> Iterator[None]:
+def handling_closed_stdout(*, needed: bool) -> Iterator[None]:
     """Prints to standard output. Where its reader has gone, the command goes on unheard if it is ``needed`` for more
     than what it prints, and ends otherwise."""
     try:
@@ -96,32 +96,32 @@ def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]
     )
 
 
-def of_a_run(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options that say what is run."""
+def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options that echo_error what is run."""
     for name in reversed([name for name, option in OPTIONS.items() if option.help and not option.is_output]):
         command = run_option(name)(command)
     return command
 
 
-def complain(failures: list[str], remedy: str) -> None:
+def report_failures(failures: list[str], remedy: str) -> None:
     """Tells which cases failed, and ends with status 1 if any did."""
     if failures:
-        say(f"error: {len(failures)} cases failed\n  help: {remedy}")
+        echo_error(f"error: {len(failures)} cases failed\n  help: {remedy}")
         for line in failures[:20]:
-            say("  " + line.replace("\n", "\n  "))
+            echo_error("  " + line.replace("\n", "\n  "))
         if len(failures) > 20:
-            say(f"  and {len(failures) - 20} more")
+            echo_error(f"  and {len(failures) - 20} more")
         raise click.exceptions.Exit(1)
 
 
 @contextmanager
-def listening(what: str) -> Iterator[Callable[[Any], None]]:
-    """Shows how many cases are done, as a bar on a terminal; a signal ends with a word on what is kept."""
+def case_progress(what: str) -> Iterator[Callable[[Any], None]]:
+    """Shows how many cases are done, as a bar on a terminal; a signal ends it with a message on what is kept."""
     import warnings
 
     what = one_line(what)
-    told = warnings.showwarning
-    warnings.showwarning = lambda message, *_, **__: say(f"note: {message}")
+    earlier = warnings.showwarning
+    warnings.showwarning = lambda message, *_, **__: echo_error(f"note: {message}")
     try:
         if sys.stderr.isatty():
             from ssdlab.show.progress import cases
@@ -131,16 +131,16 @@ def listening(what: str) -> Iterator[Callable[[Any], None]]:
         else:
             from ssdlab.show import lines
 
-            yield lines.cases(what, say)
+            yield lines.cases(what, echo_error)
     except KeyboardInterrupt as error:
         done = getattr(error, "kept", (0,))[0]
-        say(
-            f"{signals.newline()}{signals.word()}: the results of {done} cases are kept; the same command goes on "
-            "from there"
+        echo_error(
+            f"{signals.newline()}{signals.signal_name()}: the results of {done} cases are kept; the same command goes "
+            "on from there"
         )
         raise click.exceptions.Exit(signals.status()) from None
     finally:
-        warnings.showwarning = told
+        warnings.showwarning = earlier
 
 
 def make_folder(folder: str, option: str = "--out") -> None:
@@ -151,12 +151,12 @@ def make_folder(folder: str, option: str = "--out") -> None:
 
 
 @contextmanager
-def measuring() -> Iterator[Callable[[str, float], None]]:
+def share_progress() -> Iterator[Callable[[str, float], None]]:
     """Shows what share of measurements is done, as a bar on a terminal."""
     if not sys.stderr.isatty():
         from ssdlab.show import lines
 
-        yield lines.shares(say)
+        yield lines.shares(echo_error)
         return
     from ssdlab.show.progress import shares
 

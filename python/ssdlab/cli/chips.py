@@ -11,10 +11,10 @@ import click
 from ssdlab.cli.base import (
     Whole,
     commands,
+    echo,
+    echo_error,
     make_folder,
-    measuring,
-    say,
-    tell,
+    share_progress,
 )
 from ssdlab.common import signals
 
@@ -92,7 +92,7 @@ def characterize(
     make_folder(folder)
     tables = {}
     names = list(only) or list(module.TABLES)
-    with measuring() as progress:
+    with share_progress() as progress:
         for index, name in enumerate(names):
 
             def listen(share: float, index: int = index, name: str = name) -> None:
@@ -101,7 +101,7 @@ def characterize(
             listen(0.0)
             tables[name] = module.TABLES[name](found, listen)
             write_table(tables[name], os.path.join(folder, f"{name}.csv"))
-    tell(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
+    echo(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
     if figures:
         from ssdlab.chip import figures as chip_figures
         from ssdlab.show import plot
@@ -115,7 +115,7 @@ def characterize(
             drawn["fig4"] = chip_figures.first_days(tables["days"])
         for name, figure in drawn.items():
             plot.save(figure, os.path.join(folder, f"{name}.png"))
-        tell(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
+        echo(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
 
 
 @commands.command()
@@ -132,7 +132,7 @@ def characterize(
 @click.option("--step", type=Whole(1), default=50, show_default=True, metavar="N", help="Cycles between two looks.")
 @click.option("--last", type=Whole(1), default=10_000, show_default=True, metavar="N", help="P/E cycles at the end.")
 @click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
-@click.option("--device", metavar="NAME|FILE", help="Also tell what a device's host may write, and for how many years.")
+@click.option("--device", metavar="NAME|FILE", help="Also echo what a device's host may write, and for how many years.")
 @click.option(
     "--waf", type=float, metavar="X", default=1.0, show_default=True, help="The device's write amplification (ftl.waf)."
 )
@@ -190,12 +190,12 @@ def lifetime(
     show([of_lives(lives, requirement, drives)])
     if out is not None:
         write_table(lives, out)
-        tell(f"wrote {out}")
+        echo(f"wrote {out}")
     if plot is not None:
         from ssdlab.show import plot as drawing
 
         drawing.save(drawing.lives(lives, requirement), plot)
-        tell(f"wrote {plot}")
+        echo(f"wrote {plot}")
 
 
 @commands.group()
@@ -275,17 +275,17 @@ def simulate_ecc(
         return f"{out} is kept; the same command goes on from there" if os.path.exists(out) else None
 
     try:
-        with signals.keeping(kept), measuring() as progress:
+        with signals.keeping(kept), share_progress() as progress:
             found = ecc.simulate(
                 rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given
             )
     except KeyboardInterrupt:
-        say(signals.message())
+        echo_error(signals.message())
         raise click.exceptions.Exit(signals.status()) from None
     show([of_ecc(found)])
-    tell(f"wrote {out}")
+    echo(f"wrote {out}")
     if plot is not None:
         from ssdlab.show import plot as drawing
 
         drawing.save(drawing.frame_errors(found), plot)
-        tell(f"wrote {plot}")
+        echo(f"wrote {plot}")

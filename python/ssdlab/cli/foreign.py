@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ssdlab.cli.base import say, tell
+from ssdlab.cli.base import echo, echo_error
 from ssdlab.runs.options import options_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def run(
     parts, imported = _load(asked, values)
     several = len(parts) > 1
     own = [
-        _numbered(outputs, part.number or place) if several and part else outputs for place, part in enumerate(parts, 1)
+        _numbered(outputs, part.number or position) if several and part else outputs
+        for position, part in enumerate(parts, 1)
     ]
     _spare_inputs(parts, own, asked.write_toml, values)
     if asked.write_toml is not None:
@@ -123,7 +124,7 @@ def _load(asked: ForeignInputs, values: Mapping[str, Any]) -> tuple[Sequence[Par
 
         found = mqsim.load(*asked.mqsim, scenarios=asked.scenarios)
         for line in found.notes:
-            say(line)
+            echo_error(line)
         return found.parts, None
     if asked.fio is not None:
         from ssdlab.foreign import fio
@@ -131,7 +132,7 @@ def _load(asked: ForeignInputs, values: Mapping[str, Any]) -> tuple[Sequence[Par
         drive = {name: values[name] for name in ("device", "scheme", "age", "settings")}
         imported = fio.load(asked.fio, asked.sections, **drive)
         for line in imported.notes:
-            say(line)
+            echo_error(line)
         return imported.parts, imported
     return (None,), None
 
@@ -142,12 +143,12 @@ def _write(parts: Sequence[Part | None], folder: str, given: dict[str, Any]) -> 
 
     for number, part in enumerate(parts, 1):
         assert part is not None, "Invariant: --write-toml needs a file"
-        place = _place(parts, number, folder)
-        make_folder(place, "--write-toml")
-        tell(part.command({**part.write(place), **{name: value for name, value in given.items() if value}}))
+        target = _folder_of(parts, number, folder)
+        make_folder(target, "--write-toml")
+        echo(part.command({**part.write(target), **{name: value for name, value in given.items() if value}}))
 
 
-def _place(parts: Sequence[Part | None], position: int, folder: str) -> str:
+def _folder_of(parts: Sequence[Part | None], position: int, folder: str) -> str:
     """The folder of one of several runs."""
     part = parts[position - 1]
     number = part.number if part is not None and part.number else position
@@ -166,7 +167,7 @@ def _spare_inputs(
         check_outputs(files.paths(), inputs)
     for position, part in enumerate(parts, 1):
         if folder is not None and part is not None:
-            for path in part.targets(_place(parts, position, folder)):
+            for path in part.targets(_folder_of(parts, position, folder)):
                 if os.path.exists(path):
                     check_outputs({"--write-toml": path}, inputs)
 

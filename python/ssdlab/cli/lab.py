@@ -11,11 +11,11 @@ import click
 
 from ssdlab.cli.base import (
     Whole,
+    case_progress,
     commands,
-    complain,
-    listening,
-    say,
-    tell,
+    echo,
+    echo_error,
+    report_failures,
 )
 
 WORKER_TIMEOUT = click.option(
@@ -65,7 +65,7 @@ def sweep(
     from ssdlab.sweeps.campaign import sweep as sweep_cases
 
     _one_place(threads, dask)
-    with listening(os.path.basename(file)) as progress:
+    with case_progress(os.path.basename(file)) as progress:
         outcome = sweep_cases(
             file,
             cache=cache,
@@ -83,10 +83,10 @@ def sweep(
     if not quiet:
         show([cells])
     total = outcome.table.height
-    tell(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
+    echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
     if out is not None:
-        tell(f"wrote {out}")
-    complain(
+        echo(f"wrote {out}")
+    report_failures(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
     )
 
@@ -143,16 +143,16 @@ def compare(
         show(tables, footnotes)
     if out is not None:
         write_table(comparisons[0].frame(), out)
-        tell(f"wrote {out}")
+        echo(f"wrote {out}")
     if plot is not None:
         from ssdlab.show import plot as drawing
 
         drawing.save(drawing.bars(comparisons[0]), plot)
     # Last on the screen stands what was found, and where its picture is.
     for comparison in comparisons:
-        tell(comparison.takeaway())
+        echo(comparison.takeaway())
     if plot is not None:
-        tell(f"wrote {plot}")
+        echo(f"wrote {plot}")
 
 
 @commands.group()
@@ -218,7 +218,7 @@ def run_study(
 
         def progress(name: str) -> Callable[[Any], None] | None:
             stack.close()
-            return stack.enter_context(listening(f"{id} {name}"))
+            return stack.enter_context(case_progress(f"{id} {name}"))
 
         if quick:
             compared, differences = found.check(
@@ -237,21 +237,21 @@ def run_study(
             )
     if quick:
         for line in differences[:20]:
-            say(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
-        tell(f"{compared} cases compared, {len(differences)} statistics differ")
+            echo_error(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
+        echo(f"{compared} cases compared, {len(differences)} statistics differ")
         if differences:
-            say("error: results are not those that are kept\n  help: if the model was meant to change, raise")
-            say("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
+            echo_error("error: results are not those that are kept\n  help: if the model was meant to change, raise")
+            echo_error("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
             raise click.exceptions.Exit(1)
         return
-    tell(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
+    echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
     if figures is not None:
         from ssdlab.show import plot
 
         for name, figure in found.figures(folder).items():
             plot.save(figure, os.path.join(figures, f"{name}.png"))
-            tell(f"wrote {os.path.join(figures, f'{name}.png')}")
-    complain(failures, "--retry-failed runs them again")
+            echo(f"wrote {os.path.join(figures, f'{name}.png')}")
+    report_failures(failures, "--retry-failed runs them again")
 
 
 @study.command()
@@ -283,15 +283,15 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
         return
     show([of_claims(each.id, each.about, part) for each, part in verdicts.items()])
     every = [verdict for part in verdicts.values() for verdict in part]
-    tell(f"{len(every)} claims: {count(every)}")
+    echo(f"{len(every)} claims: {count(every)}")
     for proves in KINDS:
-        tell(f"  {proves}: {count(every, proves)}")
+        echo(f"  {proves}: {count(every, proves)}")
 
 
 @commands.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--out", metavar="FILE", help="The page  [default: DIR/report.html]")
-@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not tell.")
+@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not echo.")
 def report(folder: str, out: str | None, study: str | None) -> None:
     """Write DIR's results as one HTML page with charts and tables; it needs no network.
 
@@ -306,5 +306,5 @@ def report(folder: str, out: str | None, study: str | None) -> None:
 
     path, notes = written(folder, out, study=study)
     for note in notes:
-        say(f"note: {note}")
-    tell(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
+        echo_error(f"note: {note}")
+    echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")

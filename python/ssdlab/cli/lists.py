@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ssdlab.cli.base import BAD_INPUT, commands, say
+from ssdlab.cli.base import BAD_INPUT, commands, echo_error
 
 if TYPE_CHECKING:
     from ssdlab.runs.catalogue import Key
@@ -54,7 +54,7 @@ def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
 
         near = get_close_matches(name, [other for other, _ in known], 1)
         hint = f"did you mean `{near[0]}`?" if near else "`ssdlab presets` lists them"
-        say(f"error: preset `{name}`: there is no such preset\n  help: {hint}")
+        echo_error(f"error: preset `{name}`: there is no such preset\n  help: {hint}")
         raise click.exceptions.Exit(BAD_INPUT)
     print(texts[0].rstrip())
 
@@ -80,6 +80,6 @@ def _keys(section: str | None) -> list[Key]:
     keys = all_keys()
     known = list(dict.fromkeys(key.section for key in keys))
     if section is not None and section not in known:
-        say(f"error: section `{section}`: there is no such section\n  help: the sections are {', '.join(known)}")
+        echo_error(f"error: section `{section}`: there is no such section\n  help: the sections are {', '.join(known)}")
         raise click.exceptions.Exit(BAD_INPUT)
     return [key for key in keys if section in (None, key.section)]

@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from ssdlab.cli import chips, lab, lists, runs, traces
-from ssdlab.cli.base import BAD_INPUT, INTERNAL, abandon_stdout, commands, say
+from ssdlab.cli.base import BAD_INPUT, INTERNAL, abandon_stdout, commands, echo_error
 from ssdlab.common import signals
 from ssdlab.common.output import discard_all
 
@@ -24,7 +24,7 @@ def main() -> NoReturn:
                 stream.reconfigure(errors="replace")
         status = _status()
     except (click.Abort, KeyboardInterrupt):
-        say(signals.message())
+        echo_error(signals.message())
         status = signals.status()
     signals.leaving()
     sys.exit(status)
@@ -37,12 +37,12 @@ def _status() -> int:
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
-        say(error.format_message())
+        echo_error(error.format_message())
         return BAD_INPUT
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         name = context.command_path if context else "ssdlab"
-        say(f"error: {error.format_message()}\n  help: see `{name} --help`")
+        echo_error(f"error: {error.format_message()}\n  help: see `{name} --help`")
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt, SystemExit):
         raise
@@ -57,17 +57,17 @@ def _fail(error: BaseException) -> int:
     from ssdlab._core import InputError, SimulationError
 
     if isinstance(error, InputError | SimulationError):
-        say("\n  ".join([f"error: {error}", *(f"note: {note}" for note in getattr(error, "__notes__", []))]))
+        echo_error("\n  ".join([f"error: {error}", *(f"note: {note}" for note in getattr(error, "__notes__", []))]))
         return BAD_INPUT if isinstance(error, InputError) else INTERNAL
     if isinstance(error, OSError):
-        say(f"error: {error.filename or 'output'}: {error.strerror or error}")
+        echo_error(f"error: {error.filename or 'output'}: {error.strerror or error}")
         return INTERNAL
     # The core's own assertions arrive here too, as pyo3's PanicException.
     import os
 
     if os.environ.get("SSDLAB_DEBUG"):
         raise error
-    say(
+    echo_error(
         f"error: internal fault: {type(error).__name__}: {error}\n"
         "  help: please report this with the command; SSDLAB_DEBUG=1 shows where it happened"
     )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
-from ssdlab.cli.base import heard, say, tell
+from ssdlab.cli.base import echo, echo_error, handling_closed_stdout
 from ssdlab.common import signals
 
 if TYPE_CHECKING:
     from ssdlab.runs.options import Options
     from ssdlab.runs.result import Result, Runs
-    from ssdlab.runs.runner import Progress
+    from ssdlab.runs.runner import ProgressListener
 
 
 class Outputs(NamedTuple):
@@ -76,7 +76,7 @@ def carry_out(
                 missing.remove(json_out)
             except SimulationError as error:
                 failure = error
-        _tell(result, options, outputs, repeat, quiet, title, wrote_json=failure is None)
+        _show_outputs(result, options, outputs, repeat, quiet, title, wrote_json=failure is None)
     except KeyboardInterrupt:
         lost = [path for path in (json_out, outputs.timeline) if path in missing and path not in (None, "-")]
         what = (
@@ -91,7 +91,7 @@ def carry_out(
     return result
 
 
-def _tell(
+def _show_outputs(
     result: Result | Runs,
     options: Options,
     outputs: Outputs,
@@ -104,9 +104,9 @@ def _tell(
     from ssdlab.runs.runner import for_seed
 
     json_out, seeds = outputs.json, range(options.seed, options.seed + repeat)
-    with heard(needed=bool(outputs.files(options.seed, repeat))):
+    with handling_closed_stdout(needed=bool(outputs.files(options.seed, repeat))):
         if title and not quiet and json_out != "-":
-            tell(title)
+            echo(title)
         if not quiet and json_out != "-":
             _show(result)
         if json_out == "-":
@@ -115,7 +115,7 @@ def _tell(
         for path, what in [(json_out if json_out != "-" and wrote_json else None, "results"), *logs]:
             if path is not None and not quiet:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
-                tell(f"wrote {shown} ({what})", err=json_out == "-")
+                echo(f"wrote {shown} ({what})", err=json_out == "-")
     if outputs.timeline is not None:
         from ssdlab.runs import timeline as module
         from ssdlab.runs.result import Result
@@ -123,17 +123,17 @@ def _tell(
         assert isinstance(result, Result), "Invariant: a timeline shows one run"
         size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
         for window in module.beyond(outputs.windows, options, result.host.elapsed_s):
-            say(f"--window {window}: lies behind the end of the run: {outputs.timeline} shows nothing of it")
-        with heard(needed=True):
+            echo_error(f"--window {window}: lies behind the end of the run: {outputs.timeline} shows nothing of it")
+        with handling_closed_stdout(needed=True):
             if not quiet:
-                told = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
-                tell(told, err=json_out == "-")
+                message = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
+                echo(message, err=json_out == "-")
 
 
 def interrupted(what: str, kept: Sequence[str]) -> NoReturn:
-    """Ends after a signal, with a word on what there is."""
+    """Ends after a signal, with a message on what is kept."""
     kept_files = f"; kept: {', '.join(kept)}" if kept else ""
-    say(f"{signals.newline()}{signals.word()}: {what}{kept_files}")
+    echo_error(f"{signals.newline()}{signals.signal_name()}: {what}{kept_files}")
     raise click.exceptions.Exit(signals.status()) from None
 
 
@@ -146,18 +146,18 @@ def _play(
         with _progress(quiet) as (progress, note):
             return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
     except KeyboardInterrupt as error:
-        told = str(getattr(error, "kept", "nothing was kept"))
-        interrupted(f"{told} of this run" if before else told, before)
+        message = str(getattr(error, "kept", "nothing was kept"))
+        interrupted(f"{message} of this run" if before else message, before)
 
 
-def _progress(quiet: bool) -> AbstractContextManager[tuple[Progress | None, Callable[[str], None]]]:
+def _progress(quiet: bool) -> AbstractContextManager[tuple[ProgressListener | None, Callable[[str], None]]]:
     """What shows how far a run is, and what prints a line beside it."""
     if quiet:
-        return nullcontext((None, say))
+        return nullcontext((None, echo_error))
     if not sys.stderr.isatty():
         from ssdlab.show import lines
 
-        return nullcontext((lines.requests(say), say))
+        return nullcontext((lines.requests(echo_error), echo_error))
     from ssdlab.show.progress import bar
 
     return bar()

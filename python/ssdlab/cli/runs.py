@@ -9,15 +9,15 @@ import click
 from ssdlab.cli.base import (
     Whole,
     commands,
-    of_a_run,
     run_option,
+    takes_run_options,
 )
 from ssdlab.cli.playing import Outputs, carry_out
 from ssdlab.runs.options import options_of
 
 
 @commands.command()
-@of_a_run
+@takes_run_options
 @click.option(
     "--repeat",
     type=Whole(1),
@@ -110,7 +110,7 @@ def run(
 
 
 @commands.command()
-@of_a_run
+@takes_run_options
 @click.option("--slowest", type=Whole(0), metavar="N", help="The slowest N  [default: 3, or 0 with --request]")
 @click.option("--request", "numbers", type=Whole(0), multiple=True, metavar="N", help="Number N; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: every stage with its times.")

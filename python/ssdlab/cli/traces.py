@@ -11,8 +11,8 @@ import click
 from ssdlab.cli.base import (
     Whole,
     commands,
-    say,
-    tell,
+    echo,
+    echo_error,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def info(
     from ssdlab.common import tables
     from ssdlab.show import traces as shown
 
-    readings = _tell_reading(traces, format, skip_bad_lines, err=as_json)
+    readings = _echo_reading(traces, format, skip_bad_lines, err=as_json)
     frame = module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     found = module.info(frame, page)
     if as_json:
@@ -70,18 +70,18 @@ def info(
         tables.show(shown.of_trace(", ".join(os.path.basename(path) for path in traces), found))
     if plot is not None:
         module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
-        tell(f"wrote {plot}", err=as_json)
+        echo(f"wrote {plot}", err=as_json)
 
 
-def _tell_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: int, err: bool) -> list[Inspection]:
+def _echo_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: int, err: bool) -> list[Inspection]:
     """Tells what traces are read as, and what looks wrong about it: the first lines of what describes a trace."""
     from ssdlab import trace as module
 
     found = module.inspect(traces, format=format, skip_bad_lines=skip_bad_lines)
     for of in found:
-        tell(f"{of.trace}: {of.read_as}", err=err)
+        echo(f"{of.trace}: {of.read_as}", err=err)
         for doubt in of.doubts:
-            tell(f"  looks wrong: {doubt}", err=err)
+            echo(f"  looks wrong: {doubt}", err=err)
     return found
 
 
@@ -135,11 +135,11 @@ def _convert(traces: tuple[str, ...], out: str, to: str | None, options: dict[st
 
     done = module.convert(traces, out, to=to, **options)
     for note in done.notes:
-        say(note)
+        echo_error(note)
     losses = [
         f"{count:,} {name.replace('_', ' ')}" for name, count in done.counts.items() if count and name != "requests"
     ]
-    tell(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
+    echo(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
 
 
 @trace.command()
@@ -179,13 +179,13 @@ def fit(
     if not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
     check_outputs({"--out": out}, (device, *traces))
-    _tell_reading(traces, format, skip_bad_lines, err=False)
+    _echo_reading(traces, format, skip_bad_lines, err=False)
     frame = traces_module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     about = "fitted to " + ", ".join(os.path.basename(path) for path in traces)
     found = module.fit(frame, about=about, phases=phases or module.PHASES)
     module.write(found, out)
     for note in found.notes:
-        say(note)
+        echo_error(note)
     rows = module.properties(frame, module.twin_of(out))
     found_tables = [shown.of_properties(about, rows)]
     notes, missed = [], []

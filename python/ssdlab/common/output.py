@@ -1,4 +1,4 @@
-"""Output files: each is written beside its place and renamed, so that an earlier file stays whole until then."""
+"""Output files: each is written to a temporary file and renamed, so that an earlier file stays whole until then."""
 
 from __future__ import annotations
 
@@ -167,10 +167,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Writes a file whole, or not at all: a failure is a :class:`SimulationError` that names it."""
-    with replacing(path) as place:
-        stream = _standard_stream(place)
+    with replacing(path) as temporary:
+        stream = _standard_stream(temporary)
         if stream is None:
-            with open(place, "wb") as file:
+            with open(temporary, "wb") as file:
                 file.write(data)
         else:
             stream.flush()
@@ -214,8 +214,8 @@ def check_ending(option: str, path: str | None, endings: tuple[str, ...]) -> Non
     """
     if path is not None and not path.lower().endswith(endings):
         shown = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        ending, place = os.path.splitext(path)[1], f"{option} {path}".strip()
-        raise InputError(f"{place}: the ending {ending!r} says nothing\n  help: write to a {shown} file")
+        ending, subject = os.path.splitext(path)[1], f"{option} {path}".strip()
+        raise InputError(f"{subject}: the ending {ending!r} says nothing\n  help: write to a {shown} file")
 
 
 def check_folder(option: str, folder: str | os.PathLike[str]) -> None:

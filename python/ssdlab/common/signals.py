@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Literal
 
-WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
-"""The signals that are answered, and what is said of them."""
+NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+"""The signals that are answered, and their names in messages."""
 
 AGAIN_S = 3.0
 """So long after one signal others are ignored [s]."""
@@ -32,13 +32,13 @@ _answered: float | None = None
 _held = 0
 _pending = False
 _kept: Callable[[], str | None] | None = None
-"""Says what is kept of the results of what runs now."""
+"""Reports what is kept of the results of what runs now."""
 
 
 def install() -> None:
     """Answers signals from now on, with the end of the process until :func:`raising`. Those that are ignored, as
     under nohup, stay so."""
-    for number in WORDS:
+    for number in NAMES:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _answer)
 
@@ -57,20 +57,20 @@ def raising(clean_up: Callable[[], None]) -> None:
 def leaving() -> None:
     """All is done and the process ends: Ctrl-C comes too late, and other signals do as they always do."""
     signal.set_wakeup_fd(-1)
-    for number in WORDS:
+    for number in NAMES:
         if signal.getsignal(number) is _answer:
             signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
 
 
-def word() -> str:
-    """What is said of the signal that has ended the command."""
-    return WORDS[signal.Signals(_received)]
+def signal_name() -> str:
+    """The name of the signal that has ended the command, for messages."""
+    return NAMES[signal.Signals(_received)]
 
 
 def message() -> str:
-    """What is said when a signal has ended the command."""
+    """The message when a signal has ended the command."""
     kept = _kept() if _kept is not None else None
-    return f"{newline()}{word()}" + (f": {kept}" if kept else "; nothing was kept")
+    return f"{newline()}{signal_name()}" + (f": {kept}" if kept else "; nothing was kept")
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def _watch(reader: int, clean_up: Callable[[], None]) -> None:
     """Ends the process where the main thread does not answer a signal."""
     global _received
     while received := os.read(reader, 1):
-        if received[0] not in WORDS:
+        if received[0] not in NAMES:
             continue
         before = time.monotonic()
         while time.monotonic() < before + DEAF_S and (_answered is None or _answered + AGAIN_S < before):

@@ -50,6 +50,6 @@ def table(keys: Iterable[ForeignOption], heads: tuple[str, str, str]) -> str:
     lines = ["| " + " | ".join(heads) + " |", "|---|---|---|"]
     for key in keys:
         names = " / ".join(f"`{name}`" for name in (key.name, *key.aliases))
-        ours = ", ".join(f"`{word}`" for word in key.ours.split(", ")) if key.ours else "–"
+        ours = ", ".join(f"`{name}`" for name in key.ours.split(", ")) if key.ours else "–"
         lines.append(f"| {names} | {ours} | {key.note} |")
     return "\n".join(lines) + "\n"

@@ -81,7 +81,7 @@ class Part:
         for name, value in {**self.options, **given}.items():
             if name != "settings" and value not in (None, ()):
                 options += [flag_of(name), str(value)]
-        options += [word for setting in settings for word in ("--set", str(setting))]
+        options += [argument for setting in settings for argument in ("--set", str(setting))]
         return shlex.join(["ssdlab", "run", *options])
 
     def run(self, **given: Any) -> Result:

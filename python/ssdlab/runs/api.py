@@ -10,7 +10,7 @@ from ssdlab._core import InputError
 from ssdlab.common.output import check_outputs, write
 from ssdlab.runs.options import OPTIONS, Options, PathLike, RunOptions, options_of, whole_number
 from ssdlab.runs.result import Result, Runs
-from ssdlab.runs.runner import Progress, for_seed, play, play_repeats
+from ssdlab.runs.runner import ProgressListener, for_seed, play, play_repeats
 
 
 @overload
@@ -21,7 +21,7 @@ def run(
     repeat: Literal[1] = ...,
     threads: int | None = ...,
     json_out: PathLike | None = ...,
-    progress: Progress | None = ...,
+    progress: ProgressListener | None = ...,
     **options: Unpack[RunOptions],
 ) -> Result: ...
 @overload
@@ -32,7 +32,7 @@ def run(
     repeat: int,
     threads: int | None = ...,
     json_out: PathLike | None = ...,
-    progress: Progress | None = ...,
+    progress: ProgressListener | None = ...,
     **options: Unpack[RunOptions],
 ) -> Result | Runs: ...
 def run(
@@ -42,7 +42,7 @@ def run(
     repeat: int = 1,
     threads: int | None = None,
     json_out: PathLike | None = None,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     **options: Unpack[RunOptions],
 ) -> Result | Runs:
     unknown = next((name for name in options if name not in OPTIONS), None)
@@ -81,7 +81,7 @@ def play_checked(
     threads: int | None,
     json_out: str | None,
     *,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     note: Any = None,
 ) -> Result | Runs:
     """Checks where the outputs go, then plays."""
@@ -94,7 +94,7 @@ def play_checked(
         if repeat == 1 or path is None:
             outputs[option] = path
         else:
-            # A word apart for each file: an error names its path.
+            # A name for each file: an error names its path.
             outputs |= {f"{option} (seed {seed})": for_seed(path, seed) for seed in seeds}
     check_against_inputs(outputs, options)
     if repeat > 1:

@@ -55,7 +55,7 @@ class Device:
         settings: Settings | None = None,
         seed: int = 1,
     ) -> None:
-        """The words are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
+        """The options are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
         with _Refusing():
             self._core = _core.Device(
                 os.fspath(device), scheme=scheme, age=age_text(age), settings=setting_texts(settings), seed=seed

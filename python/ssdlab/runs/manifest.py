@@ -71,8 +71,8 @@ def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tu
     """
     if manifest is None:
         manifest = json.loads(open_simulation(options.without_outputs()).manifest)
-    places = files_of(options, manifest)
-    below, paths = places.get("device"), list(places.values())
+    by_role = files_of(options, manifest)
+    below, paths = by_role.get("device"), list(by_role.values())
     while below is not None and (below := base_of(below)) is not None:
         paths.append(below)
     return tuple(paths)

@@ -24,7 +24,7 @@ MOST_SETTINGS = 8
 class Command(NamedTuple):
     """How to play a run again."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     """``ssdlab run`` and its options."""
     files: dict[str, str]
     """Files that it reads and that must be written first, by name."""
@@ -37,7 +37,7 @@ class Command(NamedTuple):
     def text(self) -> str:
         """For a POSIX shell: the files, then the command."""
         files = [f"cat > {shlex.quote(name)} <<'END'\n{text}END\n" for name, text in self.files.items()]
-        return "".join(files) + shlex.join(self.words)
+        return "".join(files) + shlex.join(self.arguments)
 
 
 class Reproducer:
@@ -57,15 +57,15 @@ class Reproducer:
         settings += more
         options = options.replace(age=",".join(age) or None)
         shown = options.replace(replay=None) if options.replay == "timed" else options
-        words = ["ssdlab", "run", *shown.command(), *(("--repeat", str(repeat)) if repeat > 1 else ())]
-        words += [word for setting in settings for word in ("--set", setting)]
+        arguments = ["ssdlab", "run", *shown.command(), *(("--repeat", str(repeat)) if repeat > 1 else ())]
+        arguments += [argument for setting in settings for argument in ("--set", setting)]
         if not why:
             asked = options.replace(settings=tuple(settings))
             why = _check(asked, files, manifest)
         version = manifest.get("results_version")
         if not why and version != RESULTS_VERSION:
             why = f"the result is of results version {version}; this ssdlab is of {RESULTS_VERSION} and may differ"
-        return Command(tuple(words), files, not why, why)
+        return Command(tuple(arguments), files, not why, why)
 
     def _look(self, options: Options) -> Manifest | None:
         """What options resolve to; None where they are refused."""
@@ -77,7 +77,7 @@ class Reproducer:
         return self._opened[options]
 
     def _device(self, options: Options, manifest: Manifest) -> tuple[Options, list[str], list[str]]:
-        """Device and scheme, and what else differs: words of the age, settings."""
+        """Device and scheme, and what else differs: keys of the age, settings."""
         device = manifest["device"]
         name, wanted = device["name"], flat(device["config"])
         names = [name] if name in self._presets["device"] else self._presets["device"]
@@ -99,15 +99,15 @@ class Reproducer:
         age, settings = [], []
         for key, value in differs.items():
             section, _, name = key.partition(".")
-            word = value_text(value)
-            if section == "age" and "," not in word:
-                age.append(f"{name}={word}")
+            text = value_text(value)
+            if section == "age" and "," not in text:
+                age.append(f"{name}={text}")
             else:
-                settings.append(f"{key}={word}")
+                settings.append(f"{key}={text}")
         return options, age, settings
 
     def _workload(self, options: Options, workload: dict[str, Any]) -> tuple[Options, list[str], dict[str, str], str]:
-        """Workload words, settings, files to be written, and why it cannot be played as it is."""
+        """Options of the workload, settings, files to be written, and why it cannot be played as it is."""
         if "trace" in workload or "traces" in workload:
             return self._traces(options, workload)
         wanted = flat(workload)
@@ -130,22 +130,22 @@ class Reproducer:
 
     def _traces(self, options: Options, workload: dict[str, Any]) -> tuple[Options, list[str], dict[str, str], str]:
         parts = workload.get("traces", [workload])
-        places = [self._place(str(part["trace"])) for part in parts]
+        paths = [self._path_of(str(part["trace"])) for part in parts]
         formats = {str(part["format"]) for part in parts}
         usual = {"volumes": "overlay", "beyond": "wrap", "sort_window": 1024, "skip_bad_lines": 0}
         given = {name: workload.get(name, value) for name, value in usual.items()}
         unusual: dict[str, Any] = {name: value for name, value in given.items() if value != usual[name]}
         options = options.replace(
-            workload=places[0] or str(parts[0]["trace"]),
-            merge=tuple(place or str(part["trace"]) for part, place in zip(parts[1:], places[1:], strict=True)),
+            workload=paths[0] or str(parts[0]["trace"]),
+            merge=tuple(path or str(part["trace"]) for part, path in zip(parts[1:], paths[1:], strict=True)),
             format=formats.pop() if len(formats) == 1 else None,
             **unusual,
         )
-        away = [f"{part['trace']} ({part['hash']})" for part, place in zip(parts, places, strict=True) if not place]
-        why = f"give the path of {', '.join(away)}: a trace that is not in this folder" if away else ""
+        missing = [f"{part['trace']} ({part['hash']})" for part, path in zip(parts, paths, strict=True) if not path]
+        why = f"give the path of {', '.join(missing)}: a trace that is not in this folder" if missing else ""
         return options, [], {}, why
 
-    def _place(self, name: str) -> str | None:
+    def _path_of(self, name: str) -> str | None:
         for folder in self._folders:
             path = os.path.join(folder, name)
             if os.path.isfile(path):

@@ -303,10 +303,10 @@ class Runs:
         summary: dict[str, Any] = {}
         for name, mean, ci95, _, _ in self.intervals():
             *sections, key = name.split(".")
-            place = summary
+            level = summary
             for section in sections:
-                place = place.setdefault(section, {})
-            place[key] = {"mean": mean, "ci95": ci95}
+                level = level.setdefault(section, {})
+            level[key] = {"mean": mean, "ci95": ci95}
         repeats = [result.to_dict() for result in self.results]
         for repeat in repeats:
             del repeat["process"]

@@ -14,7 +14,7 @@ from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result, Runs, ended_early
 from ssdlab.runs.simulation import open_simulation
 
-Progress = Callable[["float | None", int, int], None]
+ProgressListener = Callable[["float | None", int, int], None]
 """Called with the share played (None where it cannot be known), the requests submitted and those completed."""
 
 STEP_S = 0.05
@@ -59,7 +59,7 @@ class _Stopped(Exception):  # noqa: N818 -- nothing is in error where another ru
 def play(
     options: Options,
     *,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     note: Callable[[str], None] | None = None,
     stop: Stop | None = None,
     simulation: Simulation | None = None,
@@ -110,7 +110,7 @@ def play(
 def _played(
     simulation: Simulation,
     log: Output | None,
-    progress: Progress | None,
+    progress: ProgressListener | None,
     note: Callable[[str], None] | None,
     stop: Stop | None,
 ) -> tuple[int, Any]:
@@ -160,7 +160,7 @@ def play_repeats(
     repeat: int,
     threads: int | None,
     *,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Runs:
     """Plays ``repeat`` runs with consecutive seeds on a pool of threads; their order and results are the seeds'."""
@@ -247,7 +247,7 @@ def _keep(simulation: Simulation, log: Output | None, completed: int) -> Kept:
 
 
 def _attach(error: InputError | SimulationError, kept: Kept) -> None:
-    """Tells in an error what is left of the run, in place of what it told before."""
+    """Reports in an error what is left of the run, in place of earlier notes."""
     error.kept = kept  # type: ignore[union-attr]
     error.__notes__ = [str(kept)]
 

@@ -33,8 +33,8 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
 
         shown += [surroundings(of) for of in explain(quiet, slowest, ())]
     simulation = open_simulation(quiet)
-    with replacing(path) as place:
-        return simulation.timeline(place, shown)
+    with replacing(path) as temporary:
+        return simulation.timeline(temporary, shown)
 
 
 def check(windows: Sequence[str]) -> None:

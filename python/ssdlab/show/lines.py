@@ -10,42 +10,42 @@ from typing import TYPE_CHECKING
 from ssdlab.common.numbers import elapsed_text
 
 if TYPE_CHECKING:
-    from ssdlab.runs.runner import Progress
-    from ssdlab.sweeps.campaign import Progress as Cases
+    from ssdlab.runs.runner import ProgressListener
+    from ssdlab.sweeps.campaign import SweepProgress
 
 EVERY_S = 10.0
 """Between two lines [s]."""
 
-Say = Callable[[str], None]
+Print = Callable[[str], None]
 
 
 class Lines:
-    """Says how far something has come. It may be asked from several threads.
+    """Prints how far something has come. It may be asked from several threads.
 
     Args:
-        say: takes a line.
+        print_line: takes a line.
         clock: gives the time [s].
     """
 
-    def __init__(self, say: Say, clock: Callable[[], float] = time.monotonic) -> None:
-        self._say, self._clock = say, clock
+    def __init__(self, print_line: Print, clock: Callable[[], float] = time.monotonic) -> None:
+        self._say, self._clock = print_line, clock
         self._lock = threading.Lock()
-        self._begun = self._said = clock()
+        self._begun = self._printed = clock()
 
-    def tell(self, line: Callable[[float], str]) -> None:
-        """Says a line if it is time for one; ``line`` makes it of the time that has passed [s]."""
+    def print(self, line: Callable[[float], str]) -> None:
+        """Prints a line if it is time for one; ``line`` makes it of the time that has passed [s]."""
         now = self._clock()
-        if now - self._said >= EVERY_S:
+        if now - self._printed >= EVERY_S:
             with self._lock:
-                if now - self._said < EVERY_S:
+                if now - self._printed < EVERY_S:
                     return
-                self._said = now
+                self._printed = now
             self._say(line(now - self._begun))
 
 
-def requests(say: Say, clock: Callable[[], float] = time.monotonic) -> Progress:
-    """Tells how far a run has come."""
-    lines = Lines(say, clock)
+def requests(print_line: Print, clock: Callable[[], float] = time.monotonic) -> ProgressListener:
+    """Prints how far a run has come."""
+    lines = Lines(print_line, clock)
 
     def progress(share: float | None, submitted: int, completed: int) -> None:
         def line(passed: float) -> str:
@@ -55,16 +55,16 @@ def requests(say: Say, clock: Callable[[], float] = time.monotonic) -> Progress:
             parts += [f"{completed / passed:,.0f} requests/s"] if passed else []
             return ", ".join(parts + _left(passed, share))
 
-        lines.tell(line)
+        lines.print(line)
 
     return progress
 
 
-def cases(what: str, say: Say, clock: Callable[[], float] = time.monotonic) -> Callable[[Cases], None]:
-    """Tells how far a sweep has come."""
-    lines = Lines(say, clock)
+def cases(what: str, print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[SweepProgress], None]:
+    """Prints how far a sweep has come."""
+    lines = Lines(print_line, clock)
 
-    def progress(now: Cases) -> None:
+    def progress(now: SweepProgress) -> None:
         def line(passed: float) -> str:
             counts = [f"{now.kept:,} kept"] * (now.kept > 0) + [f"{now.failed:,} failed"] * (now.failed > 0)
             parts = [f"{what}: {now.done:,} of {now.total:,} cases" + (f" ({', '.join(counts)})" if counts else "")]
@@ -73,15 +73,15 @@ def cases(what: str, say: Say, clock: Callable[[], float] = time.monotonic) -> C
                 parts.append(f"{played / passed:.2g} cases/s")
             return ", ".join(parts + _left(passed, played / missing if missing else None))
 
-        lines.tell(line)
+        lines.print(line)
 
     return progress
 
 
-def shares(say: Say, clock: Callable[[], float] = time.monotonic) -> Callable[[str, float], None]:
-    """Tells the name of what is done and the share that is done."""
-    lines = Lines(say, clock)
-    return lambda name, share: lines.tell(
+def shares(print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[str, float], None]:
+    """Prints the name of what is done and the share that is done."""
+    lines = Lines(print_line, clock)
+    return lambda name, share: lines.print(
         lambda passed: ", ".join([f"{name}: {100 * share:.1f} %", *_left(passed, share)])
     )
 

@@ -49,8 +49,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     check_ending("", path, FIGURES)
     ending = os.path.splitext(path)[1].lower()
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
-    with mpl.rc_context({"svg.hashsalt": "ssdlab"}), replacing(path) as place:
-        figure.savefig(place, dpi=150, metadata=metadata, format=ending[1:])
+    with mpl.rc_context({"svg.hashsalt": "ssdlab"}), replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150, metadata=metadata, format=ending[1:])
 
 
 def cdf(results: Mapping[str, Result], kind: Literal["read", "write"] = "read", *, ax: Axes | None = None) -> Figure:
@@ -93,10 +93,12 @@ def bars(comparison: Comparison, *, ax: Axes | None = None) -> Figure:
     step = 0.8 / max(1, len(schemes))
     for index, (colour, scheme) in enumerate(zip(_cycle(len(schemes)), schemes, strict=True)):
         cells = [cells[scheme] for cells in rows.values()]
-        places = [row + (index - (len(schemes) - 1) / 2) * step for row in range(len(rows))]
+        positions = [row + (index - (len(schemes) - 1) / 2) * step for row in range(len(rows))]
         heights = [cell.ratio.mean or 0.0 for cell in cells]
         errors = [cell.ratio.half_width or 0.0 for cell in cells]
-        ax.bar(places, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw={"lw": 0.8})
+        ax.bar(
+            positions, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw={"lw": 0.8}
+        )
     ax.axhline(1.0, color=INK, lw=0.6)
     if GEOMEAN in rows:
         ax.axvline(len(rows) - 1.5, color=INK, lw=0.6, ls=":")
@@ -137,8 +139,8 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
 
     columns, rows = (list(table[axis].unique(maintain_order=True)) for axis in (x, y))
     grid = np.full((len(rows), len(columns)), np.nan)
-    for *place, mean in table.group_by(x, y, maintain_order=True).agg(polars.col(value).mean()).iter_rows():
-        grid[rows.index(place[1]), columns.index(place[0])] = np.nan if mean is None else mean
+    for *point, mean in table.group_by(x, y, maintain_order=True).agg(polars.col(value).mean()).iter_rows():
+        grid[rows.index(point[1]), columns.index(point[0])] = np.nan if mean is None else mean
     shown = ax.imshow(grid, aspect="auto", origin="lower", cmap="viridis")
     middle = (np.nanmin(grid) + np.nanmax(grid)) / 2 if not np.isnan(grid).all() else 0.0
     for row in range(len(rows)):

@@ -12,12 +12,12 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ssdlab.runs.runner import Progress
-    from ssdlab.sweeps.campaign import Progress as Cases
+    from ssdlab.runs.runner import ProgressListener
+    from ssdlab.sweeps.campaign import SweepProgress
 
 
 @contextmanager
-def cases(what: str) -> Iterator[Callable[[Cases], None]]:
+def cases(what: str) -> Iterator[Callable[[SweepProgress], None]]:
     """Gives what reports a sweep's progress: cases done, their rate, the time left."""
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -29,7 +29,7 @@ def cases(what: str) -> Iterator[Callable[[Cases], None]]:
     with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
         task = shown.add_task(what, total=None, about="")
 
-        def progress(now: Cases) -> None:
+        def progress(now: SweepProgress) -> None:
             speed = shown.tasks[task].speed
             parts = [f"{speed:.2g} cases/s"] if speed else []
             parts += [f"{now.kept} kept"] if now.kept else []
@@ -54,7 +54,7 @@ def shares() -> Iterator[Callable[[str, float], None]]:
 
 
 @contextmanager
-def bar() -> Iterator[tuple[Progress, Callable[[str], None]]]:
+def bar() -> Iterator[tuple[ProgressListener, Callable[[str], None]]]:
     """Gives what reports progress, and what prints a line above the bar. The bar goes when the run has ended."""
     console = Console(stderr=True, highlight=False)
     columns = (TextColumn("{task.fields[done]}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))

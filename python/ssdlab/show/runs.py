@@ -98,7 +98,7 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
     )
     events = sum(result.run.events for result in runs)
     requests = sum(result.host.all.requests for result in runs)
-    footnotes = [told for told in (NOTHING if not kinds else None, ended_early(first)) if told is not None]
+    footnotes = [line for line in (NOTHING if not kinds else None, ended_early(first)) if line is not None]
     return [latency, rates], [*footnotes, _speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
 
 

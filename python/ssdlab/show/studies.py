@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
     """The claims of a study."""
-    words = {True: "holds", False: "FAILS", None: "-"}
+    verdict_texts = {True: "holds", False: "FAILS", None: "-"}
     rows: list[tuple[str, ...]] = []
     for verdict in verdicts:
         claim, measured = verdict.claim, verdict.measured
@@ -29,7 +29,7 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
                 number_text(claim.published),
                 with_interval(measured.value, measured.ci95),
                 f"{low} … {high}",
-                words[verdict.passed],
+                verdict_texts[verdict.passed],
                 verdict.proves,
                 "; ".join(part for part in (measured.note, reason) if part),
             )

@@ -67,7 +67,7 @@ class Predicted(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """The kind of the proof."""
         return "predicted"
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Fitted(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """The kind of the proof."""
         return "fitted"
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ class ByConstruction(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """The kind of the proof."""
         return "by construction"
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from matplotlib.figure import Figure
 
-    from ssdlab.sweeps.campaign import Progress
+    from ssdlab.sweeps.campaign import SweepProgress
 
 
 class Difference(NamedTuple):
@@ -76,7 +76,7 @@ class Study:
         worker_timeout: float = WORKER_TIMEOUT_S,
         traces: str | os.PathLike[str] | None = None,
         retry_failed: bool = False,
-        progress: Callable[[str], Callable[[Progress], None] | None] = lambda name: None,
+        progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
     ) -> list[str]:
         """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given); returns what
         failed, a line each. ``dask`` and ``worker_timeout``: where the cases of sweeps are played, as for
@@ -111,7 +111,7 @@ class Study:
         threads: int | None = None,
         dask: str | Client | None = None,
         worker_timeout: float = WORKER_TIMEOUT_S,
-        progress: Callable[[str], Callable[[Progress], None] | None] = lambda name: None,
+        progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
     ) -> tuple[int, list[Difference]]:
         """Runs the quick cases again and compares them with the kept tables, exactly. Returns how many cases were
         compared, and what differs."""
@@ -254,17 +254,17 @@ def number(value: Any) -> float:
 
 
 def label_of(labels: Mapping[str, Any]) -> str:
-    """A case's place on the axes, for people."""
+    """A case's labels, for people."""
     return one_line(" ".join(f"{axis}={label}" for axis, label in labels.items()))
 
 
 def home() -> Path:
     """The folder of studies: ``SSDLAB_STUDIES``, or ``studies`` beside the package's sources or here."""
     given = os.environ.get("SSDLAB_STUDIES")
-    places = [Path(given)] if given else [Path(__file__).resolve().parents[3] / "studies", Path("studies")]
-    for place in places:
-        if place.is_dir():
-            return place
+    candidates = [Path(given)] if given else [Path(__file__).resolve().parents[3] / "studies", Path("studies")]
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
     raise InputError(
         "there are no studies here\n  help: run it in a checkout of ssdlab, or set SSDLAB_STUDIES to their folder"
     )

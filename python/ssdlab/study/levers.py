@@ -7,7 +7,7 @@ replaced. A :class:`Bench` measures the claims of one function of a ``study.py``
 a lever, on the small runs that the study's ``BRIEF`` describes::
 
     BRIEF = {
-        "systems": {"requests": 400, "workload": ["stg_0"], "seed": [1]},   # a sweep: words, and labels of its axes
+        "systems": {"requests": 400, "workload": ["stg_0"], "seed": [1]},   # a sweep: options, and labels of its axes
         "": {"WORDS": 200},                                                 # names in study.py
     }
 """
@@ -129,14 +129,14 @@ class Bench:
             return characterize.load(pull.chip(chip), chips=min(chips, most[0]), blocks=min(blocks, most[1]), seed=seed)
 
         def run(
-            device: str, workload: Any = "default", *, scheme: Any = None, settings: Any = None, **words: Any
+            device: str, workload: Any = "default", *, scheme: Any = None, settings: Any = None, **options: Any
         ) -> Any:
-            scheme, settings = pull.drive(device, scheme, settings, words.get("age"))
-            return run_as_is(device, workload, scheme=scheme, settings=settings, **words)
+            scheme, settings = pull.drive(device, scheme, settings, options.get("age"))
+            return run_as_is(device, workload, scheme=scheme, settings=settings, **options)
 
-        def device(name: str = "tlc", *, scheme: Any = None, settings: Any = None, **words: Any) -> Any:
-            scheme, settings = pull.drive(name, scheme, settings, words.get("age"))
-            return Device(name, scheme=scheme, settings=settings, **words)
+        def device(name: str = "tlc", *, scheme: Any = None, settings: Any = None, **options: Any) -> Any:
+            scheme, settings = pull.drive(name, scheme, settings, options.get("age"))
+            return Device(name, scheme=scheme, settings=settings, **options)
 
         if hasattr(module, "load"):
             module.load = load  # type: ignore[attr-defined]
@@ -180,11 +180,11 @@ class Bench:
             raise InputError(
                 f"{self.study.folder / 'study.py'}: BRIEF of {name}: {', '.join(unknown)}: not on the axis"
             )
-        words = {word: brief.pop(word) for word in ("requests", "warmup") if word in brief}
+        changed = {name: brief.pop(name) for name in ("requests", "warmup") if name in brief}
         settings = tuple(f"{key}={value}" for key, value in brief.items())
         rows = []
         for case in sweep._replace(quick=chosen).cases(quick=True):
-            options = case.options.replace(**words, settings=(*case.options.settings, *settings))
+            options = case.options.replace(**changed, settings=(*case.options.settings, *settings))
             rows.append({**case.labels, **self._play(pull.options(options))})
         return rows
 

@@ -144,9 +144,9 @@ class Cache:
         used is removed."""
         folder = os.path.dirname(path)
         try:
-            for place, is_right in ((folder, os.path.isdir), (path, os.path.isfile)):
-                if os.path.lexists(place) and not is_right(place):
-                    os.rename(place, f"{place}.{os.urandom(4).hex()}.aside")
+            for existing, is_right in ((folder, os.path.isdir), (path, os.path.isfile)):
+                if os.path.lexists(existing) and not is_right(existing):
+                    os.rename(existing, f"{existing}.{os.urandom(4).hex()}.aside")
             os.makedirs(folder, exist_ok=True)
             if path in self.unusable:
                 with suppress(FileNotFoundError):

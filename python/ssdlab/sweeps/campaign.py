@@ -2,7 +2,7 @@
 
 A sweep is a TOML file (or the same as a mapping)::
 
-    [run]                          # what all cases share: any word of a run, any "section.key"
+    [run]                          # what all cases share: any option of a run, any "section.key"
     requests = 100_000
     "ftl.streams" = 2
     [axes]                         # what differs: a list, or a table of labels
@@ -12,7 +12,7 @@ A sweep is a TOML file (or the same as a mapping)::
     [axes.age]
     fresh = "pec=0"
     old = "pec=2000,retention=6mo"
-    [axes.workload]                # a label may set several words
+    [axes.workload]                # a label may set several options
     stg_0 = { workload = "electronics25/stg_0", replay = "timed:x10" }
 """
 
@@ -55,7 +55,7 @@ WAIT_S, POLL_S = 1.0, 0.2
 again at cases that another sweep plays [s]."""
 
 
-class Progress(NamedTuple):
+class SweepProgress(NamedTuple):
     """How far a sweep has come."""
 
     done: int
@@ -65,20 +65,20 @@ class Progress(NamedTuple):
     failed: int
 
 
-class Failed(NamedTuple):
+class FailedCase(NamedTuple):
     """A case that failed."""
 
     labels: dict[str, Value]
     error: str
 
 
-class Outcome(NamedTuple):
-    """What a sweep has found."""
+class SweepResult(NamedTuple):
+    """The result of a sweep."""
 
     table: polars.DataFrame
     """A row a case: the axes, ``case`` (the first twelve digits of its hash), then every statistic (f64, null where
     there was nothing to measure or the case failed). The cost of the runs is not in it."""
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedCase, ...]
     results: dict[str, Result]
     """By hash, where they were asked for."""
     played: int
@@ -99,8 +99,8 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     files: str | os.PathLike[str] | None = None,
     keep_results: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
+    progress: Callable[[SweepProgress], None] | None = None,
+) -> SweepResult:
     """Runs what is missing of a sweep and gives all of it as one table.
 
     Args:
@@ -138,20 +138,20 @@ def sweep(
         check_folder("--cache", cache)
     if files is not None:
         check_folder("--files", files)
-    run = _Run(cases, Cache(cache), progress)
+    campaign = _Campaign(cases, Cache(cache), progress)
     try:
-        run.look_up(retry_failed)
+        campaign.look_up(retry_failed)
         if out is not None:
-            check_outputs({"--out": out}, run.inputs(out))
-        if run.missing:
+            check_outputs({"--out": out}, campaign.inputs(out))
+        if campaign.missing:
             check_folder("--cache", cache)  # one that holds all of the sweep need not be writable
             with closing(_case_executor(threads, executor, dask, worker_timeout)) as played_by:
-                run.play(played_by)
-        outcome = run.outcome(found.statistics, files, keep_results)
+                campaign.play(played_by)
+        outcome = campaign.outcome(found.statistics, files, keep_results)
         if out is not None:
             write_table(outcome.table, out)
     except KeyboardInterrupt:
-        raise Interrupted(Kept(run.done)) from None
+        raise Interrupted(Kept(campaign.done)) from None
     return outcome
 
 
@@ -166,10 +166,10 @@ def _case_executor(
     return LocalExecutor(threads or cpus()) if executor is None else ExternalExecutor(executor)
 
 
-class _Run:
+class _Campaign:
     """A sweep in progress."""
 
-    def __init__(self, cases: list[Case], cache: Cache, progress: Callable[[Progress], None] | None) -> None:
+    def __init__(self, cases: list[Case], cache: Cache, progress: Callable[[SweepProgress], None] | None) -> None:
         self.cases = cases
         self.cache = cache
         self.progress = progress
@@ -179,7 +179,7 @@ class _Run:
         self.claims: dict[str, Claim] = {}
         """The cases that this sweep alone plays."""
         self.waits = False
-        """Whether it has been said that another sweep is waited for."""
+        """Whether the user knows that another sweep is waited for."""
         self.missing: dict[str, int] = {}
         self.errors: dict[int, str] = {}
         self.changed: dict[str, str] = {}
@@ -192,7 +192,7 @@ class _Run:
         """Finds out which cases are missing."""
         self.cache.clean()
         for index, case in enumerate(self.cases):
-            self.tell()
+            self.report()
             try:
                 text = open_simulation(case.options).manifest
             except (InputError, SimulationError) as error:
@@ -217,7 +217,7 @@ class _Run:
             first = next(path for path, problem in self.cache.unusable.items() if problem == why)
             more = f" ({count - 1:,} more likewise)" if count > 1 else ""
             warnings.warn(f"{first} {why}{more}: played again", stacklevel=3)
-        self.tell()
+        self.report()
 
     def is_there(self, key: str) -> bool:
         """Whether there is a result of a case, or a failure: then the case is done."""
@@ -280,7 +280,7 @@ class _Run:
                 future.cancel()
             for future, key in running.items():
                 if future.done() and not future.cancelled() and (answer := _answer(future)).kind == "done":
-                    # Where the disk is full the first error has said so.
+                    # Where the disk is full the first error has reported it.
                     with suppress(SimulationError):
                         self.cache.put(key, answer.value)
                         self.done += 1
@@ -304,7 +304,7 @@ class _Run:
                 self.claims[key] = claim
                 if self.is_there(key):
                     self.release(key)
-                    self.tell()
+                    self.report()
                     continue
             room -= 1
             yield key
@@ -322,11 +322,11 @@ class _Run:
                 self.waits = True
                 warnings.warn("the cases that are left are played by another sweep: waiting for it", stacklevel=4)
             time.sleep(POLL_S)
-            self.tell()
+            self.report()
             return set()
         done = wait(running, POLL_S if more else WAIT_S, FIRST_COMPLETED).done
         if not done:
-            self.tell()
+            self.report()
         return done
 
     def keep(self, key: str, answer: Answer) -> None:
@@ -341,13 +341,15 @@ class _Run:
         self.failed += answer.kind != "done"
         self.done += 1
         self.played += 1
-        self.tell()
+        self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         if self.progress is not None:
-            self.progress(Progress(self.done, len(self.cases), self.kept, self.failed))
+            self.progress(SweepProgress(self.done, len(self.cases), self.kept, self.failed))
 
-    def outcome(self, statistics: tuple[str, ...], files: str | os.PathLike[str] | None, keep_results: bool) -> Outcome:
+    def outcome(
+        self, statistics: tuple[str, ...], files: str | os.PathLike[str] | None, keep_results: bool
+    ) -> SweepResult:
         pattern = re.compile("|".join(fnmatch.translate(name) for name in statistics))
 
         def is_kept(name: str) -> bool:
@@ -366,7 +368,7 @@ class _Run:
                 why = self.errors.get(index)
                 if key is not None:
                     why = self.changed.get(key) or self.cache.failure(key)
-                failed.append(Failed(case.labels, why or "its result was lost while the sweep ran: run it again"))
+                failed.append(FailedCase(case.labels, why or "its result was lost while the sweep ran: run it again"))
             else:
                 payload["data"]["manifest"] = self.manifest(index)
                 result = Result.from_payload(payload)
@@ -381,7 +383,7 @@ class _Run:
                 frames.append(statistics_frame(rows))
                 rows = []
         table = sweep_frame([case.labels for case in self.cases], cases, frames)
-        return Outcome(table, tuple(failed), results, self.played)
+        return SweepResult(table, tuple(failed), results, self.played)
 
 
 def _file_name(labels: Mapping[str, Value]) -> str:

@@ -20,7 +20,7 @@ from ssdlab._core import InputError, SimulationError
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.runs.manifest import base_of, files_of
 from ssdlab.runs.options import Options
-from ssdlab.sweeps.task import CHUNK, Answer, File, Task, build, placed, receive, sha256_of
+from ssdlab.sweeps.task import CHUNK, Answer, File, Task, build, receive, sha256_of, with_files
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -113,9 +113,9 @@ class Cluster:
 
     def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
         """Gives a case to the cluster."""
-        places = files_of(options, manifest)
-        files = tuple(pair for role, path in places.items() for pair in self._described(role, path))
-        task = Task(placed(options, places), key, self._build, files)
+        paths = files_of(options, manifest)
+        files = tuple(pair for role, path in paths.items() for pair in self._described(role, path))
+        task = Task(with_files(options, paths), key, self._build, files)
         try:
             future = self._followed(self._client.submit(self._play, self._build, pickle.dumps(task), pure=False))
         except Exception as error:  # Dask's own, such as ClosedClientError
@@ -172,7 +172,7 @@ class Cluster:
         return [(f"base:{depth}" if depth else "device", file), *deeper]
 
     def supply(self, missing: Iterable[tuple[Future[Answer], tuple[str, list[str]]]]) -> dict[str, str]:
-        """Ships files to the workers that have said that they lack them, each file once a worker. Returns those that
+        """Ships files to the workers that lack them, each file once a worker. Returns those that
         are no longer what they were, and why."""
         wanted: dict[str, list[str]] = {}
         for future, (worker, ids) in missing:

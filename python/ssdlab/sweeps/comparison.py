@@ -70,9 +70,9 @@ class Comparison(NamedTuple):
 
         row, cells = list(self.rows.items())[-1] if self.rows else ("", {})
         others = [(scheme, cells[scheme].ratio) for scheme in self.schemes if scheme != self.baseline and cells]
-        told = ", ".join(f"{scheme} {with_interval(*ratio)}" for scheme, ratio in others if ratio.mean is not None)
+        listed = ", ".join(f"{scheme} {with_interval(*ratio)}" for scheme, ratio in others if ratio.mean is not None)
         of = f", {GEOMEAN} of {len(self.rows) - 1}" if row == GEOMEAN else ""
-        return f"{self.metric} over {self.baseline}'s{of}: {told or 'nothing to compare'}"
+        return f"{self.metric} over {self.baseline}'s{of}: {listed or 'nothing to compare'}"
 
 
 def compare(

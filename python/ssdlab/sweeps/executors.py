@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ssdlab._core import SimulationError
 from ssdlab.runs.manifest import files_of
 from ssdlab.runs.options import Options
-from ssdlab.sweeps.task import Answer, Task, build, execute, placed
+from ssdlab.sweeps.task import Answer, Task, build, execute, with_files
 
 WORKER_TIMEOUT_S = 1800.0
 """How long a Dask cluster may be without any worker before a sweep ends [s]; batch systems take a while."""
@@ -51,8 +51,8 @@ class ExternalExecutor:
         self._executor = executor
 
     def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
-        places = files_of(options, manifest)
-        return self._executor.submit(execute, Task(placed(options, places), key, build()))
+        paths = files_of(options, manifest)
+        return self._executor.submit(execute, Task(with_files(options, paths), key, build()))
 
     def supply(self, missing: Iterable[tuple[Future[Answer], tuple[str, list[str]]]]) -> dict[str, str]:
         """Nothing is ever missing: no task names files."""

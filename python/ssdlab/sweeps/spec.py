@@ -23,7 +23,7 @@ class Case(NamedTuple):
     """One run of a sweep."""
 
     labels: dict[str, Value]
-    """Its place on each axis."""
+    """Its label on each axis."""
     options: Options
 
 

@@ -53,7 +53,7 @@ class Task(NamedTuple):
     build: str | None = None
     """The ssdlab that must play it; None in the process that asks."""
     files: tuple[tuple[str, File], ...] = ()
-    """What it reads, by role (:func:`placed`), where it is found or received by content."""
+    """What it reads, by role (:func:`with_files`), where it is found or received by content."""
 
 
 class Answer(NamedTuple):
@@ -97,9 +97,9 @@ def execute(task: Task, stop: Stop | None = None, where: str | None = None, stor
     absent = [file.id for role, file in task.files if found[role] is None]
     if absent:
         return Answer("missing", (where, absent))
-    places = {role: path for role, path in found.items() if path is not None}
-    options = placed(task.options, places) if places else task.options
-    read = {path: _state(path) for path in places.values()}
+    paths = {role: path for role, path in found.items() if path is not None}
+    options = with_files(task.options, paths) if paths else task.options
+    read = {path: _state(path) for path in paths.values()}
     try:
         simulation = open_simulation(options)
     except (InputError, SimulationError) as error:
@@ -107,10 +107,10 @@ def execute(task: Task, stop: Stop | None = None, where: str | None = None, stor
         return Answer("changed", f"{where or _here()}: {error}")
     key = key_of(json.loads(simulation.manifest))
     if key != task.key:
-        words = ", ".join([options.device, options.workload, *options.merge])
+        inputs = ", ".join([options.device, options.workload, *options.merge])
         return Answer(
             "changed",
-            f"{words}: on {where or _here()} this is not the input that the sweep began with (case {key[:12]}, not "
+            f"{inputs}: on {where or _here()} this is not the input that the sweep began with (case {key[:12]}, not "
             f"{task.key[:12]})\n  help: leave files as they are while a sweep runs, and have the same ones everywhere",
         )
     try:
@@ -129,11 +129,11 @@ def _here() -> str:
     return f"process {os.getpid()} of {socket.gethostname()}"
 
 
-def placed(options: Options, places: Mapping[str, str]) -> Options:
-    """The run with its files in other places. ``places`` has all that :func:`files_of` names."""
+def with_files(options: Options, paths: Mapping[str, str]) -> Options:
+    """The run with other paths of its files. ``paths`` has all that :func:`files_of` names."""
     merge, settings = list(options.merge), list(options.settings)
-    options = options.replace(traces=os.path.dirname(places["traces"]) if "traces" in places else None)
-    for role, path in places.items():
+    options = options.replace(traces=os.path.dirname(paths["traces"]) if "traces" in paths else None)
+    for role, path in paths.items():
         if role == "device":
             options = options.replace(device=path)
         elif role == "workload":
@@ -147,10 +147,10 @@ def placed(options: Options, places: Mapping[str, str]) -> Options:
 
 def located(file: File, store: str | None) -> str | None:
     """Where a file is here: under its own path or in ``store``, whichever has its content; None if neither has."""
-    places = [file.path] if file.path else []
+    paths = [file.path] if file.path else []
     if store is not None:
-        places.append(os.path.join(store, file.id, file.name))
-    for path in places:
+        paths.append(os.path.join(store, file.id, file.name))
+    for path in paths:
         try:
             if os.path.getsize(path) == file.size and sha256_of(path) == file.sha256:
                 return path

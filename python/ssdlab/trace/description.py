@@ -134,7 +134,7 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
         axis.legend(loc="best", markerscale=4)
     for axis in axes.flat:
         axis.grid(alpha=0.3)
-    with replacing(path) as place:
-        figure.savefig(place, dpi=120, format=os.path.splitext(path)[1][1:] or None)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=120, format=os.path.splitext(path)[1][1:] or None)
     pyplot.close(figure)
     return Path(path)

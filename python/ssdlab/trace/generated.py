@@ -19,9 +19,9 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
 
     from ssdlab.runs import api
 
-    settings = {"workload.iodepth": "none", "workload.thinktime": "0s", "age.fill": 0, "host.queues": 64}
-    words = {**settings, "geometry.blocks": 4000}
-    played = api.run("tlc", workload, requests=requests, seed=seed, settings=words, keep_requests=True)
+    open_loop = {"workload.iodepth": "none", "workload.thinktime": "0s", "age.fill": 0, "host.queues": 64}
+    settings = {**open_loop, "geometry.blocks": 4000}
+    played = api.run("tlc", workload, requests=requests, seed=seed, settings=settings, keep_requests=True)
     return played.requests.sort("request").select(
         time_ns=pl.col("arrival_ns"),
         op=pl.col("op"),

@@ -93,10 +93,10 @@ def convert(
     elif to == "parquet":
         to = None
     check_outputs({"OUT": target}, paths)
-    with replacing(target) as place:
+    with replacing(target) as temporary:
         data, counts, notes = _core.convert(
             paths,
-            place,
+            temporary,
             to,
             format=format,
             skip_bad_lines=skip_bad_lines,

@@ -97,17 +97,17 @@ def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: No
 
 
 def _mode(section: JobSection, notes: Notes) -> str:
-    word, _, step = section.text("rw", "read").partition(":")
+    text, _, step = section.text("rw", "read").partition(":")
     if step:
-        notes.add("unsupported, ignored", f"rw={word}:{step} (as {word})")
-    if word not in MODES:
+        notes.add("unsupported, ignored", f"rw={text}:{step} (as {text})")
+    if text not in MODES:
         raise section.bad("rw", "one of " + ", ".join(MODES))
-    return MODES[word]
+    return MODES[text]
 
 
-def _directions(word: str) -> list[str]:
+def _directions(text: str) -> list[str]:
     """``a``, ``a,b`` or ``a,b,c`` of reads, writes, trims: a missing one is the one before."""
-    parts = [part.strip() for part in word.split(",")]
+    parts = [part.strip() for part in text.split(",")]
     while len(parts) < 3:
         parts.append(parts[-1] if len(parts) == 1 or parts[-1] else parts[0])
     return [part or parts[0] for part in parts[:3]]
@@ -137,8 +137,8 @@ def _sizes(section: JobSection, mode: str, notes: Notes) -> list[tuple[int, floa
             raise section.bad("bssplit", "sizes with their shares in %, such as 4k/60:64k/40")
         return found
     if section.has("bsrange"):
-        word = _of_mode(section, "bsrange", mode, notes)
-        ends = [parsed_size(section, "bsrange", end) for end in word.split("-")]
+        text = _of_mode(section, "bsrange", mode, notes)
+        ends = [parsed_size(section, "bsrange", end) for end in text.split("-")]
         if len(ends) != 2 or not 0 < ends[0] <= ends[1]:
             raise section.bad("bsrange", "two sizes such as 4k-64k")
         step = ends[0] * max(1, -(-ends[1] // ends[0] // MOST_SIZES))
@@ -156,12 +156,12 @@ def _share(section: JobSection, key: str, drive: TargetDrive) -> int:
 
 def _part_of(section: JobSection, key: str, whole: int) -> int:
     """A size, or a part of a whole in %."""
-    word = section.text(key).split(",")[0].strip()
-    if not word.endswith("%"):
-        return parsed_size(section, key, word)
-    if not re.fullmatch(r"\d+(\.\d+)?%", word):
+    text = section.text(key).split(",")[0].strip()
+    if not text.endswith("%"):
+        return parsed_size(section, key, text)
+    if not re.fullmatch(r"\d+(\.\d+)?%", text):
         raise section.bad(key, "a size such as 1g, or a share such as 20%")
-    return int(whole * min(100.0, float(word[:-1])) / 100)
+    return int(whole * min(100.0, float(text[:-1])) / 100)
 
 
 def _file(section: JobSection, clone: int, drive: TargetDrive) -> tuple[str, int, int]:
@@ -200,12 +200,12 @@ def _read_ratio(section: JobSection) -> float:
 
 
 def _distribution(section: JobSection, notes: Notes) -> str:
-    word = section.text("random_distribution", "random").split(",")[0]
-    kind, _, rest = word.partition(":")
+    text = section.text("random_distribution", "random").split(",")[0]
+    kind, _, rest = text.partition(":")
     if kind in ("zipf", "pareto", "normal"):
         value, slash, _ = rest.partition("/")
         if slash:
-            notes.add("approximated", f"random_distribution={word}: without its centre")
+            notes.add("approximated", f"random_distribution={text}: without its centre")
         # 1.1 and 0.2 are fio's.
         return f"{kind}:{value or {'zipf': '1.1', 'pareto': '0.2', 'normal': '50'}[kind]}"
     if kind not in ("random", "zoned"):
@@ -213,9 +213,9 @@ def _distribution(section: JobSection, notes: Notes) -> str:
     return f"zoned:{_zones(section, rest)}" if kind == "zoned" else kind
 
 
-def _zones(section: JobSection, word: str) -> str:
+def _zones(section: JobSection, text: str) -> str:
     """Zones; shares and ranges that are left out get what is left of 100 %, in equal parts."""
-    zones = [entry.partition("/")[::2] for entry in word.split(":")]
+    zones = [entry.partition("/")[::2] for entry in text.split(":")]
     try:
         columns = [[float(value) if value.strip() else None for value in column] for column in zip(*zones, strict=True)]
     except ValueError:
@@ -248,8 +248,8 @@ def _rate(section: JobSection, mode: str, mean: float, ratio: float) -> tuple[fl
 
 def _rates(section: JobSection, key: str) -> list[float]:
     """Of reads, writes and trims; 0 without a bound."""
-    words = [part.strip() for part in section.text(key).split(",")]
-    rates = [parsed_number(section, key, word, "a rate such as 1000 or 10m") if word else 0.0 for word in words]
+    texts = [part.strip() for part in section.text(key).split(",")]
+    rates = [parsed_number(section, key, text, "a rate such as 1000 or 10m") if text else 0.0 for text in texts]
     return [rates[index] if index < len(rates) else rates[0] for index in range(3)]
 
 

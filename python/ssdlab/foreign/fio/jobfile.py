@@ -49,10 +49,10 @@ class JobSection:
     def flag(self, key: str) -> bool:
         if not self.has(key):
             return False
-        word = self.text(key).strip()
-        if word not in ("", "0", "1", "true", "false"):
+        text = self.text(key).strip()
+        if text not in ("", "0", "1", "true", "false"):
             raise self.bad(key, "0 or 1, or nothing")
-        return word not in ("0", "false")
+        return text not in ("0", "false")
 
     def whole(self, key: str, default: int, least: int = 0) -> int:
         if not self.has(key):
@@ -75,7 +75,7 @@ def read_sections(path: str) -> tuple[list[JobSection], dict[str, str]]:
 
 
 MOST_INCLUDES = 256
-"""Files that a job file may include, all told: files that include each other several times would multiply."""
+"""Files that a job file may include, in all: files that include each other several times would multiply."""
 
 
 def _read_into(
@@ -119,20 +119,20 @@ def _read_into(
             raise InputError(
                 f"{where}: {line}: stands before any section\n  help: begin with [global] or a job's [NAME]"
             )
-        word, _, value = (part.strip() for part in line.partition("="))
+        name, _, value = (part.strip() for part in line.partition("="))
         value = _expanded(value, where)
-        key = SPELLINGS.get(word, word)
+        key = SPELLINGS.get(name, name)
         current.values.pop(key, None)
         current.values[key] = (value, path, number)
-        current.own[word] = value
+        current.own[name] = value
     return current
 
 
 def _expanded(value: str, where: str) -> str:
-    """``${NAME}`` of the environment, and fio's own words."""
+    """``${NAME}`` of the environment, and fio's own variables."""
     own = {"$pagesize": str(os.sysconf("SC_PAGESIZE")), "$ncpus": str(os.cpu_count() or 1)}
-    for word, meaning in own.items():
-        value = value.replace(word, meaning)
+    for variable_name, meaning in own.items():
+        value = value.replace(variable_name, meaning)
 
     def variable(match: re.Match[str]) -> str:
         found = os.environ.get(match[1])
@@ -146,9 +146,9 @@ def _expanded(value: str, where: str) -> str:
 PREFIXES = "kmgtp"
 
 
-def parsed_number(section: JobSection, key: str, word: str, what: str) -> float:
+def parsed_number(section: JobSection, key: str, text: str, what: str) -> float:
     """A size in bytes: `4k`, `1g`; fio's prefixes are powers of 1024 unless kb_base is 1000."""
-    match = re.fullmatch(r"(0x[0-9a-f]+|\d+(?:\.\d+)?)([kmgtp]?)(i?)(b?)", word.strip().lower())
+    match = re.fullmatch(r"(0x[0-9a-f]+|\d+(?:\.\d+)?)([kmgtp]?)(i?)(b?)", text.strip().lower())
     if not match:
         raise section.bad(key, what)
     digits, prefix, binary, byte = match.groups()
@@ -162,8 +162,8 @@ def parsed_number(section: JobSection, key: str, word: str, what: str) -> float:
     return float(value * power)
 
 
-def parsed_size(section: JobSection, key: str, word: str) -> int:
-    return int(parsed_number(section, key, word, "a size such as 4k, 100m or 1g"))
+def parsed_size(section: JobSection, key: str, text: str) -> int:
+    return int(parsed_number(section, key, text, "a size such as 4k, 100m or 1g"))
 
 
 UNITS = {"d": 86_400e9, "h": 3600e9, "m": 60e9, "s": 1e9, "ms": 1e6, "msec": 1e6, "us": 1e3, "usec": 1e3, "": 0}

@@ -44,7 +44,7 @@ def load(
     wanted = [section for section in found if not sections or section.name in sections]
     if not wanted:
         raise InputError(f"{os.fspath(jobfile)}: holds no job\n  help: add a section such as [reader] with rw=randread")
-    plain = [word for word in settings if not word.startswith(("workload.", "job."))]
+    plain = [setting for setting in settings if not setting.startswith(("workload.", "job."))]
     manifest = json.loads(Simulation(device, "default", scheme=scheme, age=age, settings=plain).manifest)
     config = manifest["device"]
     target = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
@@ -172,12 +172,12 @@ def _replay(
 ) -> tuple[Part, tuple[Job, ...]]:
     if len(wall) > 1:
         raise InputError(f"{section.where('read_iolog')}: is played beside other jobs\n  help: give it a stonewall")
-    word = section.text("read_iolog")
-    beside = os.path.join(os.path.dirname(section.file), word)
-    path = next((path for path in (word, beside) if os.path.isfile(path)), None)
+    given = section.text("read_iolog")
+    beside = os.path.join(os.path.dirname(section.file), given)
+    path = next((path for path in (given, beside) if os.path.isfile(path)), None)
     if path is None:
         raise InputError(
-            f'{section.where("read_iolog")}: "{word}": there is no such file\n  help: give an iolog\'s path'
+            f'{section.where("read_iolog")}: "{given}": there is no such file\n  help: give an iolog\'s path'
         )
     for key in section.values:
         if key not in BESIDE_IOLOG and any(key == known.name for known in SUPPORTED):
@@ -199,7 +199,7 @@ def _percentiles(section: JobSection) -> tuple[float, ...]:
     if not section.has("percentile_list"):
         return DEFAULT_PERCENTILES
     try:
-        found = sorted(float(word) for word in section.text("percentile_list").split(":"))
+        found = sorted(float(text) for text in section.text("percentile_list").split(":"))
     except ValueError:
         found = []
     if not found or not all(0 < value <= 100 for value in found):

@@ -192,5 +192,5 @@ def _fill(device: Document, drive: DriveConfig, flows: list[Flow], end: float, *
         device["age"]["precondition"] = "closed-form"
 
 
-def _bytes(word: str) -> int:
-    return int(word.removesuffix("B"))
+def _bytes(size: str) -> int:
+    return int(size.removesuffix("B"))

@@ -27,7 +27,7 @@ def trace_flows(
     for flow in flows:
         room = int(capacity * flow.share) // stripe * stripe
         if flow.synthetic:
-            placed = _drawn(drive, device, flow, flows, capacity, base, keys)
+            requests = _drawn(drive, device, flow, flows, capacity, base, keys)
         else:
             frame, path, unit = _read(flow)
             percent, replays = flow.percent("Percentage_To_Be_Executed", 1), flow.section.whole("Relay_Count", 1)
@@ -39,9 +39,9 @@ def trace_flows(
                 return reaches / capacity, replayed
             # Frames count from their first request, MQSim from 0.
             frame = frame.with_columns(polars.col("time_ns") + _first(path, unit))
-            placed = _replayed(frame, unit, percent, replays, room, base, flow.number)
-        touched = max(touched, int((placed["offset"] + placed["bytes"]).max()))
-        rows.append(placed)
+            requests = _replayed(frame, unit, percent, replays, room, base, flow.number)
+        touched = max(touched, int((requests["offset"] + requests["bytes"]).max()))
+        rows.append(requests)
         base += room
     merged = polars.concat(rows).sort("time_ns", maintain_order=True)
     sectors = [(polars.col(name) // SECTOR).alias(name) for name in ("offset", "bytes")]
@@ -126,12 +126,12 @@ def _first(path: str, unit: str) -> int:
 
 
 def _path(flow: Flow) -> str:
-    word = flow.section.text("File_Path").replace("\\", "/")
-    beside = os.path.join(os.path.dirname(flow.file.name), word)
-    for path in (word, beside):
-        if word and os.path.isfile(path):
+    given = flow.section.text("File_Path").replace("\\", "/")
+    beside = os.path.join(os.path.dirname(flow.file.name), given)
+    for path in (given, beside):
+        if given and os.path.isfile(path):
             return path
     raise InputError(
-        f'{flow.section.where("File_Path")}: "{word}": there is no such file, in the working folder or beside the '
+        f'{flow.section.where("File_Path")}: "{given}": there is no such file, in the working folder or beside the '
         "workload file\n  help: give the path of an ASCII trace"
     )

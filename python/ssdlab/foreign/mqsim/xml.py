@@ -113,8 +113,8 @@ class XmlSection:
                 file.once(self._values, spellings[child.name], child)
             else:
                 hint = near(child.name, spellings)
-                word = f"{child.name} (line {child.line}{', ' + hint if hint else ''})"
-                file.notes.add("unknown, ignored", word)
+                text = f"{child.name} (line {child.line}{', ' + hint if hint else ''})"
+                file.notes.add("unknown, ignored", text)
 
     def given(self, name: str) -> bool:
         return name in self._values
@@ -150,10 +150,10 @@ class XmlSection:
         return value
 
     def flag(self, name: str) -> bool:
-        word = self.text(name).lower()
-        if word not in ("true", "false"):
+        text = self.text(name).lower()
+        if text not in ("true", "false"):
             raise self.bad(name, "true or false")
-        return word == "true"
+        return text == "true"
 
     def choice(self, name: str, *accepted: str) -> str:
         """One of the accepted values, each with its other spellings behind a slash: the first spelling."""
@@ -168,7 +168,7 @@ class XmlSection:
         if not self.given(name):
             return None
         try:
-            found = sorted({int(word) for word in self.text(name).split(",")})
+            found = sorted({int(text) for text in self.text(name).split(",")})
         except ValueError:
             found = []
         if not found or found[0] < 0 or found[-1] >= count:

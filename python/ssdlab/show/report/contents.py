@@ -34,16 +34,16 @@ def report(
     Raises:
         InputError: nothing in the folder is known, or plotly or itables are missing.
     """
-    place = Path(folder)
-    if not place.is_dir():
-        what = "it is a file" if place.exists() else "there is no such folder"
-        raise InputError(f"{place}: {what}\n  help: give the folder of a study, of results (JSON) or of sweeps' tables")
-    target = Path(out) if out is not None else place / "report.html"
+    root = Path(folder)
+    if not root.is_dir():
+        what = "it is a file" if root.exists() else "there is no such folder"
+        raise InputError(f"{root}: {what}\n  help: give the folder of a study, of results (JSON) or of sweeps' tables")
+    target = Path(out) if out is not None else root / "report.html"
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{target}: a report is HTML\n  help: write to a .html file")
     check_outputs({"--out": str(target)}, ())
     assets = load_assets()
-    page, notes = collect(place, study)
+    page, notes = collect(root, study)
     if out is not None:
         page["commands"][-1]["command"] += f" --out {shlex.quote(str(out))}"
     write(target, page_html(page, assets).encode())

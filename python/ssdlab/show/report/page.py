@@ -43,8 +43,8 @@ def load_assets() -> dict[str, str]:
     found = {}
     for name, (package, path) in wanted.items():
         spec = find_spec(package)
-        places: Sequence[str] = list(spec.submodule_search_locations or ()) if spec is not None else ()
-        file = next((Path(place, path) for place in places if Path(place, path).is_file()), None)
+        roots: Sequence[str] = list(spec.submodule_search_locations or ()) if spec is not None else ()
+        file = next((Path(root, path) for root in roots if Path(root, path).is_file()), None)
         if file is None:
             raise _missing(package)
         # Base64 of gzip, which browsers unpack: a page of 2 MB in place of 6.

@@ -87,10 +87,10 @@ def _kept_cases(table: polars.DataFrame, folder: Path) -> list[Json]:
 
     finder = Reproducer((".", folder))
     found = []
-    kept = [Cache(place) for place in (folder / "cache", Path("results/cache")) if place.is_dir()]
+    kept = [Cache(path) for path in (folder / "cache", Path("results/cache")) if path.is_dir()]
     for row, case in enumerate(table["case"].to_list()):
-        for place in kept:
-            payload = place.find(str(case))
+        for cache in kept:
+            payload = cache.find(str(case))
             if payload is None:
                 continue
             manifest = payload["data"]["manifest"]

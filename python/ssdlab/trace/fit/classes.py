@@ -35,7 +35,7 @@ REACH = 1 << 18
 REMEMBERED = 1 << 15
 """Requests after which an address is forgotten."""
 SHORT_STEP, SHORT_LAG = 32768, 7
-"""Skips [B] and re-accesses [requests] up to these are told from longer ones."""
+"""Skips [B] and re-accesses [requests] up to these are distinguished from longer ones."""
 OPS = ("read", "write", "trim")
 
 

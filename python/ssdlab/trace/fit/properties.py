@@ -28,7 +28,7 @@ class Property(NamedTuple):
 
 
 SCALES_NS = {"100 us": 10**5, "1 ms": 10**6, "10 ms": 10**7, "100 ms": 10**8, "1 s": 10**9}
-"""Time scales at which burstiness is told."""
+"""Time scales at which burstiness is reported."""
 
 
 def properties(trace: polars.DataFrame, twin: polars.DataFrame) -> list[Property]:
@@ -47,12 +47,14 @@ def properties(trace: polars.DataFrame, twin: polars.DataFrame) -> list[Property
         Property("requests a second", "1/s", one["iops"] or 0.0, two["iops"] or 0.0),
     ]
     for name, key in (("reads", "size_read"), ("writes", "size_written")):
-        for word in ("mean", "p50", "p99"):
-            if one[key][word] is not None and two[key][word] is not None:
-                rows.append(Property(f"size of {name}, {word}", "B", one[key][word], two[key][word]))
-    for word in ("p50", "p90", "p99"):
-        if one["gap_ns"][word] is not None and two["gap_ns"][word] is not None:
-            rows.append(Property(f"gap, {word}", "us", one["gap_ns"][word] / 1e3, two["gap_ns"][word] / 1e3))
+        for statistic in ("mean", "p50", "p99"):
+            if one[key][statistic] is not None and two[key][statistic] is not None:
+                rows.append(Property(f"size of {name}, {statistic}", "B", one[key][statistic], two[key][statistic]))
+    for statistic in ("p50", "p90", "p99"):
+        if one["gap_ns"][statistic] is not None and two["gap_ns"][statistic] is not None:
+            rows.append(
+                Property(f"gap, {statistic}", "us", one["gap_ns"][statistic] / 1e3, two["gap_ns"][statistic] / 1e3)
+            )
     for name, scale in SCALES_NS.items():
         rows.append(Property(f"bytes in {name} around a request", "B", _around(trace, scale), _around(twin, scale)))
     for label, key in (
