@@ -188,8 +188,8 @@ SMALL: dict[str, Any] = {"run": {"requests": 2000}, "axes": {"seed": [1, 2, 3, 4
 def test_another_ssdlab_is_refused_at_once_and_when_it_joins_later(machines: Machines, tmp_path: Path) -> None:
     older = other_ssdlab(tmp_path / "older", "_version.py", '__version__ = "0.1.0"', '__version__ = "0.0.9"')
     # The same version of everything, and it computes something else.
-    other = other_ssdlab(tmp_path / "other", "runs/simulation.py", 'given["settings"] = list(options.settings)',
-                         'given["settings"] = [*options.settings, "host.t_submit=2us"]')  # fmt: skip
+    other = other_ssdlab(tmp_path / "other", "runs/simulation.py", 'given = options.for_core()',
+                         'given = options.for_core(); given["settings"].append("host.t_submit=2us")')  # fmt: skip
     failures: list[str] = []
 
     def sweep() -> None:

@@ -97,7 +97,7 @@ def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options that echo_error what is run."""
+    """Gives a command the options that specify what is run."""
     for name in reversed([name for name, option in OPTIONS.items() if option.help and not option.is_output]):
         command = run_option(name)(command)
     return command

@@ -291,7 +291,7 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
 @commands.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--out", metavar="FILE", help="The page  [default: DIR/report.html]")
-@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not echo.")
+@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not tell.")
 def report(folder: str, out: str | None, study: str | None) -> None:
     """Write DIR's results as one HTML page with charts and tables; it needs no network.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from ssdlab._core import InputError
+from ssdlab.runs.options import PathLike
 
-PathLike = str | os.PathLike[str]
 INPUTS: set[str] = set()
 """The user's files that have been read: no output is to take the place of one."""
 LARGEST = 16 << 20

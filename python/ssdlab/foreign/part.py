@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab._core import InputError
 from ssdlab.common.output import write as write_file
 from ssdlab.common.toml import Document, to_toml
-from ssdlab.foreign.files import PathLike
-from ssdlab.runs.options import flag_of, setting_texts
+from ssdlab.runs.options import PathLike, flag_of, setting_texts
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result

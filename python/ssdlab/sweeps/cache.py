@@ -68,7 +68,7 @@ class Cache:
         with suppress(OSError):
             os.unlink(self._path(key, FAILURE))
 
-    def claim(self, key: str) -> Claim | None:
+    def claim(self, key: str) -> CaseLock | None:
         """The right to play a case; None while another sweep has it. It ends with the process, however that ends.
         Where the file system has no locks everybody has it: then a case may be played twice."""
         path = self._path(key, CLAIM)
@@ -84,7 +84,7 @@ class Cache:
             # Its last owner may have removed the file meanwhile: then the lock is on nothing.
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle), os.stat(path)):
-                    return Claim(handle, path)
+                    return CaseLock(handle, path)
             os.close(handle)
 
     def clean(self) -> None:
@@ -160,7 +160,7 @@ class Cache:
         )
 
 
-class Claim:
+class CaseLock:
     """The right to play a case."""
 
     def __init__(self, handle: int, path: str) -> None:

@@ -39,7 +39,7 @@ from ssdlab.runs.manifest import inputs_of, key_of
 from ssdlab.runs.result import Result
 from ssdlab.runs.runner import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
-from ssdlab.sweeps.cache import Cache, Claim
+from ssdlab.sweeps.cache import Cache, CaseLock
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, CaseExecutor, ExternalExecutor, LocalExecutor
 from ssdlab.sweeps.spec import Case, Sweep, Value
 from ssdlab.sweeps.table import ROWS, statistics_frame, sweep_frame
@@ -176,7 +176,7 @@ class _Campaign:
         self.keys: list[str | None] = []
         self.manifests: list[bytes] = []
         """Of each case, as compressed JSON: there may be many."""
-        self.claims: dict[str, Claim] = {}
+        self.claims: dict[str, CaseLock] = {}
         """The cases that this sweep alone plays."""
         self.waits = False
         """Whether the user knows that another sweep is waited for."""

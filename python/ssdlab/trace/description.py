@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab._core import InputError
 from ssdlab.common.output import replacing
-from ssdlab.trace.reading import PathLike
+from ssdlab.runs.options import PathLike
 
 if TYPE_CHECKING:
     from pathlib import Path

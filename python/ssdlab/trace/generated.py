@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ssdlab.runs.options import PathLike
 from ssdlab.trace.description import info
-from ssdlab.trace.reading import PathLike
 
 if TYPE_CHECKING:
     import polars

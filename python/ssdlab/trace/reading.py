@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.common.output import check_outputs, replacing
+from ssdlab.runs.options import PathLike
 
 if TYPE_CHECKING:
     import polars
 
-PathLike = str | os.PathLike[str]
 
 TARGETS = {".csv": "msr", ".mqsim": "mqsim", ".trace": "mqsim", ".iolog": "fio", ".parquet": None}
 """What a file's ending asks for, where no format is given; None is Parquet."""

@@ -9,13 +9,13 @@ from typing import Any
 
 from ssdlab._core import InputError, Simulation
 from ssdlab.common.toml import Document
-from ssdlab.foreign.files import PathLike
 from ssdlab.foreign.fio.generator import TargetDrive, generator_job
 from ssdlab.foreign.fio.job import DEFAULT_PERCENTILES, MOST_JOBS, Job, JobFile
 from ssdlab.foreign.fio.jobfile import JobSection, parsed_time, read_sections
 from ssdlab.foreign.fio.options import SPELLINGS, SUPPORTED, WITHOUT_EFFECT
 from ssdlab.foreign.options import Notes, near
 from ssdlab.foreign.part import Part
+from ssdlab.runs.options import PathLike
 
 
 def load(

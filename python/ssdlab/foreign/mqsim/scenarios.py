@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from ssdlab._core import InputError, Simulation
 from ssdlab.common.toml import Document
-from ssdlab.foreign.files import PathLike
 from ssdlab.foreign.mqsim.device import FASTEST_DRAM, DriveConfig
 from ssdlab.foreign.mqsim.flows import RESOURCES, Flow, flow_jobs, flows_of
 from ssdlab.foreign.mqsim.traces import trace_flows
 from ssdlab.foreign.mqsim.xml import XmlFile
 from ssdlab.foreign.part import Part
+from ssdlab.runs.options import PathLike
 
 
 class Scenarios(NamedTuple):

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ssdlab._core import InputError
-from ssdlab.foreign.files import PathLike, read_text
+from ssdlab.foreign.files import read_text
 from ssdlab.foreign.mqsim.keys import KEYS
 from ssdlab.foreign.options import ForeignOption, Notes, near
+from ssdlab.runs.options import PathLike
 
 
 @dataclass

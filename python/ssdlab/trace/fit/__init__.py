@@ -4,13 +4,13 @@ The preset is a hidden Markov model: phases, each with its mix of requests and o
 """
 
 from ssdlab.trace.fit.check import Agreement, Missing, check, missing, twin_of, write
-from ssdlab.trace.fit.generator import PHASES, Fitted, fit
+from ssdlab.trace.fit.generator import PHASES, FittedGenerator, fit
 from ssdlab.trace.fit.properties import Property, properties
 
 __all__ = [
     "PHASES",
     "Agreement",
-    "Fitted",
+    "FittedGenerator",
     "Missing",
     "Property",
     "check",

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.runs import api
+from ssdlab.runs.options import PathLike
 from ssdlab.trace.fit.classes import OPS
-from ssdlab.trace.fit.generator import Fitted, fit
+from ssdlab.trace.fit.generator import FittedGenerator, fit
 from ssdlab.trace.generated import of_workload
-from ssdlab.trace.reading import PathLike
 
 if TYPE_CHECKING:
     import polars
@@ -173,7 +173,7 @@ def twin_of(preset: PathLike, seed: int = 1) -> polars.DataFrame:
     return of_workload(preset, seed=seed)
 
 
-def write(fitted: Fitted, out: PathLike) -> None:
+def write(fitted: FittedGenerator, out: PathLike) -> None:
     """Writes a preset."""
     from ssdlab.common.output import write as written
 

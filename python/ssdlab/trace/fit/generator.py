@@ -38,7 +38,7 @@ LONGEST_NS = 365 * 86_400 * 10**9
 """No gap of a preset, and no fitted trace, is longer [ns]."""
 
 
-class Fitted(NamedTuple):
+class FittedGenerator(NamedTuple):
     """A generator fitted to a trace."""
 
     text: str
@@ -54,7 +54,7 @@ def fit(
     phases: int = PHASES,
     seed: int = 1,
     in_order: bool = False,
-) -> Fitted:
+) -> FittedGenerator:
     """Fits a generator to a trace (a frame as :func:`ssdlab.trace.read` gives it).
 
     Args:
@@ -99,7 +99,7 @@ def fit(
         found = request_class_lines(requests.op, requests.offset - phase, requests.size, accesses, own)
         lines += ["", f"[kind.{name}]", *found]
     lines += [*_burst_lines(classes, bursts), *_phase_lines(classes, bursts, path)]
-    return Fitted("\n".join(lines) + "\n", tuple(notes))
+    return FittedGenerator("\n".join(lines) + "\n", tuple(notes))
 
 
 class _Bursts(NamedTuple):
