@@ -132,8 +132,8 @@ def outdated(*_: object) -> Iterable[str]:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    # `run` answers with Result or Runs: its overloads would say the same twenty arguments twice.
-    api = ModuleAnalyzer.for_module("ssdlab.api")
+    # `run` answers with Result or Runs: its overloads would say the same arguments twice.
+    api = ModuleAnalyzer.for_module("ssdlab.runs.api")
     api.analyze()
     api.overloads.clear()
     app.connect("source-read", write_generated)

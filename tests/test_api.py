@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import pickle
 import threading
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +17,8 @@ from hypothesis import strategies as st
 import ssdlab
 from conftest import beyond_the_end
 from ssdlab import _core
-from ssdlab.confidence import mean_and_half_width, t_quantile
+from ssdlab.common.confidence import mean_and_half_width, t_quantile
+from ssdlab.runs.options import OPTIONS, Options, options_of
 
 
 def small(**words: Any) -> ssdlab.Result:
@@ -402,3 +405,30 @@ def test_whatever_is_submitted_completes_once_and_not_before_it_came(commands: l
     assert sorted(completion.request for completion in done) == sorted(arrivals)
     assert all(completion.finish_ns > arrivals[completion.request] for completion in done)
     assert device.outstanding == 0
+
+
+def test_the_core_takes_the_options_that_are_declared() -> None:
+    taken = inspect.signature(_core.Simulation).parameters
+    assert Options("tlc", "default").for_core().keys() == taken.keys()
+
+
+def test_every_option_is_documented_and_others_are_refused() -> None:
+    for name in OPTIONS:
+        assert f"\n    {name}: " in str(ssdlab.run.__doc__)
+    with pytest.raises(TypeError, match=r"run\(\) got an unexpected keyword argument 'requets'"):
+        ssdlab.run(requets=5)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="no option 'requets'"):
+        Options("tlc", "default", requets=5)
+
+
+def test_options_are_values() -> None:
+    options = options_of({"workload": ["a.csv", "b.csv"], "age": {"pec": 10}, "precondition": "write:1", "seed": 7})
+    assert (options.workload, options.merge, options.age) == ("a.csv", ("b.csv",), "pec=10")
+    assert options.settings == ("age.precondition=write:1",)
+    assert pickle.loads(pickle.dumps(options)) == options
+    assert hash(options.replace()) == hash(options)
+    assert options.replace(seed=8) != options
+    assert options.replace(keep_requests=True, series_out="x").without_outputs() == options
+    assert options.command()[-4:] == ["--age", "pec=10", "--seed", "7"]
+    with pytest.raises(AttributeError, match="read-only"):
+        options.seed = 1

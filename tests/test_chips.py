@@ -9,8 +9,8 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab import characterize
 from ssdlab._core import Chip
+from ssdlab.chip import characterize
 
 
 def test_a_population_is_measured_into_tables_and_figures(cli: Cli, tmp_path: Path) -> None:

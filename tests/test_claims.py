@@ -13,9 +13,10 @@ import pytest
 
 import ssdlab
 from ssdlab import study
-from ssdlab.characterize import load
-from ssdlab.levers import Bench
-from ssdlab.study import KINDS, Constant, Fitted, Predicted, Study, Verdict, measuring
+from ssdlab.chip.characterize import load
+from ssdlab.study.claims import KINDS, Constant, Fitted, Predicted, Verdict
+from ssdlab.study.folder import Study, measuring
+from ssdlab.study.levers import Bench
 
 ROOT = Path(__file__).parent.parent
 STUDIES = study.studies()

@@ -20,8 +20,8 @@ import pytest
 
 import ssdlab
 from conftest import until
-from ssdlab import cluster, task
-from ssdlab.cases import write_table
+from ssdlab.common.frames import write_table
+from ssdlab.sweeps import cluster, task
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not os.path.isdir("/proc/self/cwd"), reason="needs /proc")]
@@ -186,10 +186,10 @@ SMALL: dict[str, Any] = {"run": {"requests": 2000}, "axes": {"seed": [1, 2, 3, 4
 
 @pytest.mark.filterwarnings("ignore:.*no workers yet")
 def test_another_ssdlab_is_refused_at_once_and_when_it_joins_later(machines: Machines, tmp_path: Path) -> None:
-    older = other_ssdlab(tmp_path / "older", "__init__.py", '__version__ = "0.1.0"', '__version__ = "0.0.9"')
+    older = other_ssdlab(tmp_path / "older", "_version.py", '__version__ = "0.1.0"', '__version__ = "0.0.9"')
     # The same version of everything, and it computes something else.
-    other = other_ssdlab(tmp_path / "other", "_runner.py", 'given["settings"] = list(options.settings)',
-                         'given["settings"] = [*options.settings, "host.t_submit=2us"]')  # fmt: skip
+    other = other_ssdlab(tmp_path / "other", "runs/simulation.py", 'given = options.for_core()',
+                         'given = options.for_core(); given["settings"].append("host.t_submit=2us")')  # fmt: skip
     failures: list[str] = []
 
     def sweep() -> None:
@@ -222,14 +222,14 @@ def test_another_ssdlab_is_refused_at_once_and_when_it_joins_later(machines: Mac
 
 
 FAULT = """
-import os, ssdlab.task
-play = getattr(ssdlab.task.play, "real", ssdlab.task.play)
+import os, ssdlab.sweeps.task
+play = getattr(ssdlab.sweeps.task.play, "real", ssdlab.sweeps.task.play)
 def killing(options, **words):
     if options.seed == 4 and options.workload == "default":
         os._exit(9)
     return play(options, **words)
 killing.real = play
-ssdlab.task.play = killing
+ssdlab.sweeps.task.play = killing
 """
 
 

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from pages import ROOT, blocks, edit, play, steps
-from ssdlab import cli
+from ssdlab.cli.main import commands
 
 DOCS = ROOT / "docs"
 TOLD = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
@@ -42,7 +42,7 @@ def test_commands_have_valid_options() -> None:
             if words[0] != "ssdlab":
                 continue
             words = words[1 : words.index("|")] if "|" in words else words[1:]
-            command: click.Command = cli.commands
+            command: click.Command = commands
             while isinstance(command, click.Group):
                 assert words[0] in command.commands, f"{page.name}: {step.command}"
                 command = command.commands[words.pop(0)]

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from conftest import SSDLAB, Cli, until
-from ssdlab import ecc
-from ssdlab.confidence import wilson
+from ssdlab.chip import ecc
+from ssdlab.common.confidence import wilson
 
 SIMULATE = ("ecc", "simulate", "--rber", "0.003:0.006:0.003", "--words", "6000", "--schedule", "layered")
 

@@ -16,8 +16,10 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab import fio, fio_output, foreign
-from ssdlab.result import Result
+from ssdlab.foreign import fio
+from ssdlab.foreign.fio.generator import UNTIL_STOPPED
+from ssdlab.foreign.options import ForeignOption, table
+from ssdlab.runs.result import Result
 
 Load = Callable[..., fio.JobFile]
 
@@ -126,7 +128,7 @@ def test_addresses_and_amounts(load: Load) -> None:
     for lines, requests in (
         (("size=1m",), 256), (("size=1m", "io_size=4m"), 1024), (("size=1m", "loops=3"), 768),
         (("size=1m", "number_ios=5"), 5), (("size=1m", "bssplit=4k/50:12k/50"), 128),
-        (("size=1m", "time_based", "runtime=1"), fio.UNTIL_STOPPED), (("size=1m", "time_based"), 256),
+        (("size=1m", "time_based", "runtime=1"), UNTIL_STOPPED), (("size=1m", "time_based"), 256),
         # What fio 3.33 issues.
         (("size=1m", "number_ios=1000"), 256), (("size=1m", "number_ios=100", "loops=3"), 300),
         (("size=1m", "number_ios=600", "loops=3"), 768), (("size=1m", "number_ios=1000", "io_size=4m"), 1000),
@@ -193,8 +195,8 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("key", fio.TAKEN, ids=lambda key: key.name)
-def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: foreign.Key) -> None:
+@pytest.mark.parametrize("key", fio.SUPPORTED, ids=lambda key: key.name)
+def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: ForeignOption) -> None:
     (tmp_path / "x.log").write_text("fio version 2 iolog\nf add\nf open\nf read 0 4096\nf close\n")
     base = {"rw": "randrw", "bs": "4k", "ioengine": "libaio", "iodepth": "4", "numjobs": "2", "filename": "f"}
     beside: dict[str, dict[str, str | None]] = {
@@ -227,7 +229,7 @@ def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: 
 def test_options_without_effect_change_nothing(load: Load) -> None:
     base = "[a]\nrw=randread\nsize=1g\nruntime=1\nioengine=libaio\niodepth=4\n"
     plain = load(base)
-    for key in fio.IDLE:
+    for key in fio.WITHOUT_EFFECT:
         imported = load(f"{base}{key.name}=1\n")
         assert (imported.parts[0].workload, imported.parts[0].options) == (
             plain.parts[0].workload,
@@ -238,11 +240,11 @@ def test_options_without_effect_change_nothing(load: Load) -> None:
 
 def test_what_has_no_counterpart_is_named(load: Load) -> None:
     text = "\n".join(load("[a]\nrw=randread:8\nverify=crc32c\niodeptth=4\ndirect=1\nsize=1g").notes)
-    for words in ("left out: verify", "iodeptth (did you mean `iodepth`?)", "rw=randread:8", "no effect: direct"):
+    for words in ("ignored: verify", "iodeptth (did you mean `iodepth`?)", "rw=randread:8", "no effect: direct"):
         assert words in text
     assert "jobs.fio: " in text
     text = "\n".join(load("[a]\nexitall\ncreate_only=1\ntime_based\nnumber_ios=5\nramp_time=1\n[b]\nsize=1g").notes)
-    for words in ("left out: exitall, create_only", "time_based: has no runtime", "number_ios: counts from",
+    for words in ("ignored: exitall, create_only", "time_based: has no runtime", "number_ios: counts from",
                   "[a] has no size: its file is the whole drive"):  # fmt: skip
         assert words in text
 
@@ -258,7 +260,7 @@ def test_a_longer_duration_than_the_files_is_played_whole(load: Load) -> None:
 
 def test_layouts_without_a_job_file(load: Load) -> None:
     results = [ssdlab.run(requests=500, warmup=100 * n, seed=n + 1, keep_requests=True) for n in (0, 1)]
-    data = json.loads(fio_output.to_json(results))
+    data = json.loads(fio.to_json(results))
     assert {job["groupid"] for job in data["jobs"]} == {0, 1}
     for group, (result, total) in enumerate(zip(results, (500, 400), strict=True)):
         mine = [job for job in data["jobs"] if job["groupid"] == group]
@@ -267,7 +269,7 @@ def test_layouts_without_a_job_file(load: Load) -> None:
         assert read["clat_ns"]["mean"] == pytest.approx(result.host.read.latency_ns.mean)
         assert read["iops"] == pytest.approx(result.host.read.iops, rel=0.02)
     imported = load(MIXED)
-    for layout in (fio_output.to_json, fio_output.to_text):
+    for layout in (fio.to_json, fio.to_text):
         with pytest.raises(ssdlab.InputError, match="0 of 2 runs"):
             layout([], imported)
         with pytest.raises(ssdlab.InputError, match="0 of 1 runs"):
@@ -342,7 +344,7 @@ bs=16k
 def test_the_json_says_what_the_run_measured(load: Load) -> None:
     imported = load(MIXED)
     results = run(imported)
-    data = json.loads(fio_output.to_json(results, imported))
+    data = json.loads(fio.to_json(results, imported))
     assert data["fio version"].startswith("fio-3.")
     assert [(job["jobname"], job["groupid"]) for job in data["jobs"]] == [("reader", 0), ("writer", 1)]
     assert data["global options"]["iodepth"] == "8"
@@ -372,7 +374,7 @@ def test_the_json_says_what_the_run_measured(load: Load) -> None:
 def test_jobs_have_latencies_of_their_own(load: Load) -> None:
     imported = load("[global]\nrw=randread\nsize=1g\nnumber_ios=2000\n[small]\nbs=4k\n[large]\nbs=256k\n")
     (result,) = run(imported)
-    small, large = json.loads(fio_output.to_json([result], imported))["jobs"]
+    small, large = json.loads(fio.to_json([result], imported))["jobs"]
     for number, job in enumerate((small, large)):
         mine = result.requests.filter(polars.col("queue") == number)["latency_ns"]
         assert job["read"]["clat_ns"]["min"] == mine.min()
@@ -384,7 +386,7 @@ def test_ramp_and_percentiles(load: Load) -> None:
     text = "[a]\nrw=randread\nsize=1g\nruntime=1\npercentile_list=50:99.99\n"
     imported = load(text + "ramp_time=1\n")
     (result,) = run(imported)
-    read = json.loads(fio_output.to_json([result], imported))["jobs"][0]["read"]
+    read = json.loads(fio.to_json([result], imported))["jobs"][0]["read"]
     assert list(read["clat_ns"]["percentile"]) == ["50.000000", "99.990000"]
     assert read["runtime"] == pytest.approx(1000, abs=2)
     assert read["total_ios"] == pytest.approx(result.host.read.requests / 2, rel=0.05)
@@ -408,7 +410,7 @@ def test_the_json_has_the_keys_of_fio_itself(load: Load, tmp_path: Path) -> None
     )
     command = ["fio", "--output-format=json", str(tmp_path / "jobs.fio")]
     theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    ours = json.loads(fio_output.to_json(run(imported), imported))
+    ours = json.loads(fio.to_json(run(imported), imported))
     # The null engine has no disk, and 4 MiB of it no time.
     del ours["disk_util"], ours["timestamp_ms"]
     theirs.pop("timestamp_ms", None)
@@ -418,7 +420,7 @@ def test_the_json_has_the_keys_of_fio_itself(load: Load, tmp_path: Path) -> None
     assert tree(ours) == tree(theirs)
     assert [job["groupid"] for job in ours["jobs"]] == [job["groupid"] for job in theirs["jobs"]]
     assert ours["jobs"][0]["read"]["total_ios"] + ours["jobs"][0]["write"]["total_ios"] == 1024
-    text = fio_output.to_text(run(imported), imported)
+    text = fio.to_text(run(imported), imported)
     shape = subprocess.run(command[:1] + command[2:], capture_output=True, text=True, check=True).stdout
     for line in shape.splitlines():
         head = re.match(r"(\s*[A-Za-z][\w ]*?)\s*[:(=]", line)
@@ -497,11 +499,11 @@ def test_an_iolog_is_played(load: Load, tmp_path: Path) -> None:
         "fio version 2 iolog\nf add\nf open\nf read 0 4096\nf wait 100 0\nf write 8192 4096\nf close\n"
     )
     imported = load("[a]\nread_iolog=x.log\n")
-    data = json.loads(fio_output.to_json(run(imported), imported))
+    data = json.loads(fio.to_json(run(imported), imported))
     assert [data["jobs"][0][kind]["total_ios"] for kind in ("read", "write")] == [1, 1]
     imported = load("[a]\nread_iolog=x.log\npercentile_list=50:90\nramp_time=10us\niodepth=4\nnumjobs=2\nrate_iops=5\n")
     assert any(line.endswith("no effect beside read_iolog: iodepth, numjobs, rate_iops") for line in imported.notes)
-    (job,) = json.loads(fio_output.to_json(run(imported), imported))["jobs"]
+    (job,) = json.loads(fio.to_json(run(imported), imported))["jobs"]
     assert list(job["write"]["clat_ns"]["percentile"]) == ["50.000000", "90.000000"]
     assert (job["read"]["total_ios"], job["write"]["total_ios"]) == (0, 1)
     with pytest.raises(ssdlab.InputError, match="give it a stonewall"):
@@ -512,8 +514,8 @@ def test_the_page_has_the_importers_tables(
     in_page: Callable[[str, str, str], None], named_statistics: Callable[[str], set[str]]
 ) -> None:
     heads = ("fio", "ssdlab", "")
-    in_page("fio.md", "taken", foreign.table(fio.TAKEN, heads))
-    in_page("fio.md", "idle", foreign.table(fio.IDLE, heads))
+    in_page("fio.md", "taken", table(fio.SUPPORTED, heads))
+    in_page("fio.md", "idle", table(fio.WITHOUT_EFFECT, heads))
     assert named_statistics("fio.md") == set()
 
 

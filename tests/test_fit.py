@@ -1,4 +1,4 @@
-"""Generators fitted to traces: known laws are found again, and real traces' latencies."""
+"""Generators fitted to traces: known distributions are found again, and real traces' latencies."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import polars
 import pytest
 
 from conftest import Cli
-from ssdlab import InputError, fit, trace
-from ssdlab.reproduce import Reproducer
+from ssdlab import InputError, trace
+from ssdlab.runs.reproduce import Reproducer
+from ssdlab.trace import fit
+from ssdlab.trace.fit import classes
 from test_shared_traces import FOLDER
 
 pytest.importorskip("numpy")
@@ -48,7 +50,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_known_laws_are_found_again(known: Path, tmp_path: Path) -> None:
+def test_known_distributions_are_found_again(known: Path, tmp_path: Path) -> None:
     frame = trace.of_workload(known)
     found = fit.fit(frame, phases=8)
     assert found == fit.fit(frame, phases=8), "same trace and seed, same preset"
@@ -73,7 +75,7 @@ def test_known_laws_are_found_again(known: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_preset_does_not_grow_with_the_trace(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "BURSTS", 16)
+    monkeypatch.setattr(classes, "BURSTS", 16)
     frame = trace.of_workload(known)
     whole, third = fit.fit(frame, phases=8).text, fit.fit(frame.head(4000), phases=8).text
     assert len(whole) < 1.5 * len(third)
@@ -95,7 +97,7 @@ def test_what_has_no_bursts_or_is_all_one_is_fitted_request_by_request(tmp_path:
 def test_a_latency_is_compared_where_there_are_enough_requests(known: Path) -> None:
     rows = fit.check([known], known, seeds=2, replays=["timed"])
     # Of the 12,000 requests some 700 are writes.
-    assert [(row.kind, row.metric) for row in rows] == [("read", "mean"), ("read", "p99")]
+    assert [(row.op, row.metric) for row in rows] == [("read", "mean"), ("read", "p99")]
     # A workload is its own twin, but for the seeds.
     assert rows[0].agrees, rows
     assert rows[0].half_width_us is not None
@@ -130,17 +132,17 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     fit.write(fit.fit(frame), tmp_path / "twin.toml")
     rows = fit.check(tmp_path / "t.txt", tmp_path / "twin.toml", seeds=2, replays=["timed"], format="mqsim")
     found = fit.missing(frame, rows, seeds=2)
-    assert [row.what for row in found] == ["sizes and places"] * 2, found
+    assert [row.what for row in found] == ["sizes and addresses"] * 2, found
     for each in found:
         assert each.gaps == pytest.approx(1, abs=0.1)
-        assert each.places == pytest.approx(each.twin, rel=0.25)
+        assert each.addresses == pytest.approx(each.twin, rel=0.25)
     assert fit.missing(frame, [row._replace(twin_us=row.trace_us) for row in rows]) == []
-    # Requests that are independent of each other: the laws say all, so that a twin that differs has another order.
+    # Independent requests: the distributions say all, so that a twin that differs has another order.
     path.write_text(RESIDUE.replace(":strided.one.new/35", ""))
     (row,) = (row for row in fit.check([path], path, seeds=1, replays=["timed"]) if row.metric == "mean")
     (told,) = fit.missing(trace.of_workload(path), [row._replace(twin_us=1.3 * row.trace_us)], seeds=2)
     assert told.what == "order"
-    assert (told.gaps, told.places, told.in_order) == pytest.approx((1, 1, 1), abs=0.05)
+    assert (told.gaps, told.addresses, told.in_order) == pytest.approx((1, 1, 1), abs=0.05)
 
 
 def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: Path) -> None:

@@ -17,12 +17,18 @@ import polars as pl
 import pytest
 
 import ssdlab
+import ssdlab._version
 from conftest import until
-from ssdlab import plot, task
-from ssdlab._runner import Options, _open
-from ssdlab.cache import Cache, key_of
-from ssdlab.cases import Sweep, read_table, write_table
-from ssdlab.comparison import GEOMEAN
+from ssdlab.common.frames import write_table
+from ssdlab.runs.manifest import key_of
+from ssdlab.runs.options import OPTIONS, Options
+from ssdlab.runs.simulation import open_simulation
+from ssdlab.show import plot
+from ssdlab.sweeps import task
+from ssdlab.sweeps.cache import Cache
+from ssdlab.sweeps.comparison import GEOMEAN
+from ssdlab.sweeps.spec import Sweep
+from ssdlab.sweeps.table import read_table
 
 SSDLAB = Path(sys.executable).with_name("ssdlab")
 
@@ -50,7 +56,7 @@ def key(**words: Any) -> str:
     import json
 
     options = Options(**{"device": "tlc", "workload": "default", **words})
-    return key_of(json.loads(_open(options).manifest))
+    return key_of(json.loads(open_simulation(options).manifest))
 
 
 @pytest.mark.slow
@@ -87,10 +93,10 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         key(workload=str(trace), beyond="refuse"),
     ]
     assert len({base, *changed}) == 1 + len(changed)
-    # Every word of a run is above, but for where results go, what is found by its content, and what is kept.
+    # Every option of a run is above, but for where results go, what is found by its content, and what is kept.
     tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
-    tested |= {"until_steady", "merge", "format", "skip_bad_lines", "sort_window", "volumes", "beyond"}
-    assert set(Options._fields) - tested == {"requests_out", "keep_requests", "series_out", "traces"}
+    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond"}
+    assert set(OPTIONS) - tested == {"precondition", "requests_out", "keep_requests", "series_out", "traces"}
     # The same content under another name, the same choices in other words.
     assert key(workload=str(copy)) == traced
     assert key(scheme="fifo") == key(settings=("schedule.order=fifo",))
@@ -269,7 +275,7 @@ def test_an_executor_with_another_ssdlab_or_other_files_is_refused(tmp_path: Pat
 
 def pretend_to_be_older() -> None:
     """Makes a process of a pool one with another release."""
-    ssdlab.__version__ = "0.0.9"
+    ssdlab._version.__version__ = "0.0.9"
     task.build.cache_clear()
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab import lifetime
-from ssdlab.characterize import ept, load
+from ssdlab.chip import lifetime
+from ssdlab.chip.characterize import ept, load
 
 
 def test_shorter_erases_make_longer_lives() -> None:

@@ -17,19 +17,21 @@ import pytest
 
 import ssdlab
 from conftest import SSDLAB, Cli, until
-from ssdlab import foreign, mqsim
-from ssdlab.foreign import Part
+from ssdlab.foreign import mqsim
+from ssdlab.foreign.mqsim import keys
+from ssdlab.foreign.options import ForeignOption, table
+from ssdlab.foreign.part import Part
 
 # The values of MQSim's shipped ssdconfig.xml.
 CONFIG: dict[str, dict[str, object]] = {
-    mqsim.HOST: {
+    keys.HOST: {
         "PCIe_Lane_Bandwidth": "1.00000",
         "PCIe_Lane_Count": 4,
         "SATA_Processing_Delay": 400000,
         "Enable_ResponseTime_Logging": "false",
         "ResponseTime_Logging_Period_Length": 1000000,
     },
-    mqsim.DEVICE: {
+    keys.DEVICE: {
         "Seed": 321,
         "Enabled_Preconditioning": "false",
         "Memory_Type": "FLASH",
@@ -69,7 +71,7 @@ CONFIG: dict[str, dict[str, object]] = {
         "Chip_No_Per_Channel": 4,
         "Flash_Comm_Protocol": "NVDDR2",
     },
-    mqsim.FLASH: {
+    keys.FLASH: {
         "Flash_Technology": "MLC",
         "CMD_Suspension_Support": "ERASE",
         "Page_Read_Latency_LSB": 75000,
@@ -137,25 +139,25 @@ def ssdconfig(folder: Path, changes: dict[str, object] | None = None, name: str 
         section: {key: changes.pop(key, value) for key, value in values.items()} for section, values in CONFIG.items()
     }
     for key, value in changes.items():
-        section = next((known.section for known in mqsim.KEYS if key in known.aliases), mqsim.DEVICE)
+        section = next((known.section for known in keys.KEYS if key in known.aliases), keys.DEVICE)
         parts[section][key] = value
         parts[section] |= {}
     host, device, flash = (rows(values) for values in parts.values())
     path = folder / name
     path.write_text(
         '<?xml version="1.0" encoding="us-ascii"?>\n<Execution_Parameter_Set>\n'
-        f"<{mqsim.HOST}>\n{host}</{mqsim.HOST}>\n<{mqsim.DEVICE}>\n{device}<{mqsim.FLASH}>\n{flash}</{mqsim.FLASH}>\n"
-        f"</{mqsim.DEVICE}>\n</Execution_Parameter_Set>\n"
+        f"<{keys.HOST}>\n{host}</{keys.HOST}>\n<{keys.DEVICE}>\n{device}<{keys.FLASH}>\n{flash}</{keys.FLASH}>\n"
+        f"</{keys.DEVICE}>\n</Execution_Parameter_Set>\n"
     )
     return path
 
 
 def flow(**changes: object) -> str:
-    return f"<{mqsim.SYNTHETIC}>\n{rows({**SYNTHETIC, **changes})}</{mqsim.SYNTHETIC}>\n"
+    return f"<{keys.SYNTHETIC}>\n{rows({**SYNTHETIC, **changes})}</{keys.SYNTHETIC}>\n"
 
 
 def traced(**changes: object) -> str:
-    return f"<{mqsim.TRACE}>\n{rows({**TRACED, **changes})}</{mqsim.TRACE}>\n"
+    return f"<{keys.TRACE}>\n{rows({**TRACED, **changes})}</{keys.TRACE}>\n"
 
 
 def workload(folder: Path, *scenarios: Iterable[str]) -> Path:
@@ -197,7 +199,7 @@ def job(part: Part, number: int = 0) -> dict[str, Any]:
 
 def requests(part: Part, **words: Any) -> polars.DataFrame:
     result = part.run(keep_requests=True, **words)
-    assert isinstance(result, ssdlab.result.Result)
+    assert isinstance(result, ssdlab.Result)
     return result.requests.sort("request")
 
 
@@ -262,11 +264,11 @@ def test_transfer_rates_are_rounded_as_mqsim_rounds_them(load: Load) -> None:
 
 # Of every key a value other than the default one above, and the flow in which it matters.
 CHANGES: dict[tuple[str, str], object] = {
-    **{(mqsim.HOST, key): value for key, value in {
+    **{(keys.HOST, key): value for key, value in {
         "PCIe_Lane_Bandwidth": 2, "PCIe_Lane_Count": 8, "SATA_Processing_Delay": 5,
         "Enable_ResponseTime_Logging": "true", "ResponseTime_Logging_Period_Length": 5,
     }.items()},
-    **{(mqsim.DEVICE, key): value for key, value in {
+    **{(keys.DEVICE, key): value for key, value in {
         "Seed": 5, "Enabled_Preconditioning": "true", "Memory_Type": "flash", "HostInterface_Type": "SATA",
         "IO_Queue_Depth": 32, "Queue_Fetch_Size": 16, "Caching_Mechanism": "SIMPLE",
         "Data_Cache_Sharing_Mode": "EQUAL_PARTITIONING", "Data_Cache_Capacity": 1048576,
@@ -281,7 +283,7 @@ CHANGES: dict[tuple[str, str], object] = {
         "Preferred_suspend_write_time_for_read": 5, "Flash_Channel_Count": 16, "Flash_Channel_Width": 2,
         "Channel_Transfer_Rate": 200, "Chip_No_Per_Channel": 8, "Flash_Comm_Protocol": "nvddr2",
     }.items()},
-    **{(mqsim.FLASH, key): value for key, value in {
+    **{(keys.FLASH, key): value for key, value in {
         "Flash_Technology": "TLC", "CMD_Suspension_Support": "PROGRAM", "Page_Read_Latency_LSB": 5,
         "Page_Read_Latency_CSB": 5, "Page_Read_Latency_MSB": 5, "Page_Program_Latency_LSB": 5,
         "Page_Program_Latency_CSB": 5, "Page_Program_Latency_MSB": 5, "Block_Erase_Latency": 5,
@@ -289,18 +291,18 @@ CHANGES: dict[tuple[str, str], object] = {
         "Plane_No_Per_Die": 4, "Block_No_Per_Plane": 4096, "Page_No_Per_Block": 512, "Page_Capacity": 16384,
         "Page_Metadat_Capacity": 5,
     }.items()},
-    **{(mqsim.FLOW, key): value for key, value in {
+    **{(keys.FLOW, key): value for key, value in {
         "Priority_Class": "LOW", "Device_Level_Data_Caching_Mode": "TURNED_OFF", "Channel_IDs": "0,1", "Chip_IDs": "0",
         "Die_IDs": "1", "Plane_IDs": "1", "Initial_Occupancy_Percentage": 50,
     }.items()},
-    **{(mqsim.SYNTHETIC, key): value for key, value in {
+    **{(keys.SYNTHETIC, key): value for key, value in {
         "Working_Set_Percentage": 20, "Synthetic_Generator_Type": "QUEUE_DEPTH", "Read_Percentage": 30,
         "Address_Distribution": "STREAMING", "Percentage_of_Hot_Region": 5, "Generated_Aligned_Addresses": "false",
         "Address_Alignment_Unit": 8, "Request_Size_Distribution": "NORMAL", "Average_Request_Size": 8,
         "Variance_Request_Size": 3, "Seed": 5, "Average_No_of_Reqs_in_Queue": 3, "Bandwidth": 40960000,
         "Stop_Time": 500000000, "Total_Requests_To_Generate": 50,
     }.items()},
-    **{(mqsim.TRACE, key): value for key, value in {
+    **{(keys.TRACE, key): value for key, value in {
         "File_Path": "traces/other.trace", "Percentage_To_Be_Executed": 50, "Relay_Count": 2,
         "Time_Unit": "MICROSECOND",
     }.items()},
@@ -323,8 +325,8 @@ def essence(part: Part) -> str:
     return json.dumps([part.device, part.workload, dict(part.options), part.trace, str(part.content)])
 
 
-@pytest.mark.parametrize("key", mqsim.KEYS, ids=lambda key: f"{key.section[:8]}-{key.name}")
-def test_a_key_has_an_effect_exactly_if_the_table_says_so(key: foreign.Key, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", keys.KEYS, ids=lambda key: f"{key.section[:8]}-{key.name}")
+def test_a_key_has_an_effect_exactly_if_the_table_says_so(key: ForeignOption, tmp_path: Path) -> None:
     small(tmp_path)
     small(tmp_path, "5 0 0 8 1\n", "other")
     beside = BESIDE.get(key.name, {})
@@ -334,11 +336,11 @@ def test_a_key_has_an_effect_exactly_if_the_table_says_so(key: foreign.Key, tmp_
         values = {**beside, **change}
         of_device = {name: value for name, value in values.items() if any(name in part for part in CONFIG.values())}
         of_flow = {name: value for name, value in values.items() if name not in of_device}
-        if key.section in (mqsim.SYNTHETIC, mqsim.FLOW, mqsim.TRACE) and key.name == "Seed":
+        if key.section in (keys.SYNTHETIC, keys.FLOW, keys.TRACE) and key.name == "Seed":
             of_device, of_flow = {}, change
-        if key.section == mqsim.FLASH or key.section == mqsim.DEVICE:
+        if key.section == keys.FLASH or key.section == keys.DEVICE:
             of_flow |= dict.fromkeys(("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"))
-        make = traced if key.section == mqsim.TRACE else flow
+        make = traced if key.section == keys.TRACE else flow
         files = ssdconfig(tmp_path, of_device), workload(tmp_path, [make(**of_flow)])
         found.append(mqsim.load(*files))
     same = essence(found[0].parts[0]) == essence(found[1].parts[0])
@@ -354,7 +356,7 @@ def test_a_key_has_an_effect_exactly_if_the_table_says_so(key: foreign.Key, tmp_
 
 def test_every_spelling_is_understood(tmp_path: Path) -> None:
     plain = mqsim.load(ssdconfig(tmp_path), workload(tmp_path, [flow()]))
-    spelt = [(key, alias) for key in mqsim.KEYS for alias in key.aliases if key.section in (mqsim.DEVICE, mqsim.FLASH)]
+    spelt = [(key, alias) for key in keys.KEYS for alias in key.aliases if key.section in (keys.DEVICE, keys.FLASH)]
     assert ("Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_Data_Burst_Size") in [(k.name, a) for k, a in spelt]
     for key, alias in spelt:
         text = ssdconfig(tmp_path).read_text()
@@ -372,7 +374,7 @@ def test_every_spelling_is_understood(tmp_path: Path) -> None:
 
 def test_what_is_missing_has_mqsims_defaults(tmp_path: Path) -> None:
     path = tmp_path / "short.xml"
-    path.write_text(f"<Execution_Parameter_Set><{mqsim.DEVICE}/></Execution_Parameter_Set>")
+    path.write_text(f"<Execution_Parameter_Set><{keys.DEVICE}/></Execution_Parameter_Set>")
     found = device(mqsim.load(path, workload(tmp_path, [flow()])).parts[0])
     # MQSim's code, where its file says nothing: 300 MT/s, 512 MiB of cache, 0.4 GB/s a lane.
     assert found["bus"]["t_dma"] == f"{4096 * 6}ns"
@@ -391,9 +393,9 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
         ).notes
     )
     for words in (
-        "unknown, left out: Flsh_Channel_Count (line ", "did you mean `Flash_Channel_Count`?", "Priority_Class",
+        "unknown, ignored: Flsh_Channel_Count (line ", "did you mean `Flash_Channel_Count`?", "Priority_Class",
         "Data_Cache_Sharing_Mode EQUAL_PARTITIONING", "PRIORITY_OUT_OF_ORDER", "READ_CACHE", "Channel_IDs",
-        "in MQSim neither: Block_PE_Cycles_Limit", "CMD_Suspension_Support",
+        "nor in MQSim: Block_PE_Cycles_Limit", "CMD_Suspension_Support",
     ):  # fmt: skip
         assert words in text, words
 
@@ -446,8 +448,8 @@ def test_errors_of_the_run_name_the_users_key(load: Load) -> None:
 def test_what_is_given_twice_is_noted_and_the_last_holds(load: Load, tmp_path: Path) -> None:
     path = ssdconfig(tmp_path)
     text = path.read_text()
-    first = f"<{mqsim.FLASH}>\n<Page_Capacity>4096</Page_Capacity><Block_No_Per_Plane>512</Block_No_Per_Plane>\n"
-    text = text.replace(f"<{mqsim.FLASH}>\n", f"{first}</{mqsim.FLASH}>\n<{mqsim.FLASH}>\n")
+    first = f"<{keys.FLASH}>\n<Page_Capacity>4096</Page_Capacity><Block_No_Per_Plane>512</Block_No_Per_Plane>\n"
+    text = text.replace(f"<{keys.FLASH}>\n", f"{first}</{keys.FLASH}>\n<{keys.FLASH}>\n")
     text = text.replace("\t\t<Block_No_Per_Plane>2048</Block_No_Per_Plane>\n", "")
     path.write_text(text.replace("<Seed>321", "<Seed>5</Seed>\n<Seed>321"))
     found = mqsim.load(path, workload(tmp_path, [flow()]))
@@ -455,7 +457,9 @@ def test_what_is_given_twice_is_noted_and_the_last_holds(load: Load, tmp_path: P
     assert (geometry["page_size"], geometry["blocks"]) == ("8192B", 512)
     assert found.parts[0].options["seed"] == 321
     (line,) = [line for line in found.notes if "given twice" in line]
-    assert line.startswith(f"{path}: given twice, the last holds: Seed (lines 11 and 12), Flash_Parameter_Set (lines ")
+    assert line.startswith(
+        f"{path}: given twice, the last one counts: Seed (lines 11 and 12), Flash_Parameter_Set (lines "
+    )
     assert "Page_Capacity (lines 51 and " in line
 
 
@@ -736,7 +740,7 @@ def test_a_part_of_the_drive_is_a_smaller_drive(load: Load) -> None:
     assert any("use 4 of 8 channels, 1 of 2 planes: the drive has no more" in line for line in half.notes)
     apart = load([flow(Channel_IDs="0,1,2,3"), flow(Channel_IDs="4,5,6,7")])
     assert device(apart.parts[0])["geometry"]["channels"] == 8
-    assert any("no counterpart: Channel_IDs" in line for line in apart.notes)
+    assert any("unsupported: Channel_IDs" in line for line in apart.notes)
     # A quarter of the drive each, of which half is the working set.
     part = load([flow(Channel_IDs="0,1"), flow(Channel_IDs="2,3")]).parts[0]
     room = int(job(part)["footprint"].removesuffix("B"))
@@ -799,5 +803,5 @@ def test_the_page_has_the_importers_tables(
 ) -> None:
     assert named_statistics("mqsim.md") == set()
     heads = ("MQSim", "ssdlab", "")
-    for section in dict.fromkeys(key.section for key in mqsim.KEYS):
-        in_page("mqsim.md", section, foreign.table([key for key in mqsim.KEYS if key.section == section], heads))
+    for section in dict.fromkeys(key.section for key in keys.KEYS):
+        in_page("mqsim.md", section, table([key for key in keys.KEYS if key.section == section], heads))

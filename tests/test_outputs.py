@@ -18,9 +18,11 @@ import pytest
 
 import ssdlab
 from conftest import SSDLAB, Cli, cpu_s, until
-from ssdlab import lines, output, signals
-from ssdlab.cases import Progress
-from ssdlab.table import Table, escaped, show
+from ssdlab.common import output, signals
+from ssdlab.common.numbers import elapsed_text
+from ssdlab.common.tables import Table, escaped, show
+from ssdlab.show import lines
+from ssdlab.sweeps.campaign import SweepProgress
 
 MSR = "10,web,0,Read,4096,4096,1\n20,web,1,Write,8192,4096,1\n"
 
@@ -219,7 +221,7 @@ FOREVER = "run -q --workload random-read-8k --set workload.requests=100000000 --
 
 def begin(folder: Path, words: str, handlers: Callable[[], object] | None = None) -> subprocess.Popen[str]:
     def fresh() -> None:
-        for number in signals.WORDS:
+        for number in signals.NAMES:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if handlers is not None:
@@ -255,7 +257,7 @@ def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.S
         stdout, stderr = running.communicate(timeout=20)
         assert (running.returncode, stdout) == (128 + number, "")
         rows = polars.read_parquet(tmp_path / name).height
-        assert stderr.startswith(f"{signals.WORDS[number]}: ")
+        assert stderr.startswith(f"{signals.NAMES[number]}: ")
         assert f"kept: {name} with {rows:,} rows; no results were written\n" in stderr
         assert stderr.count("\n") == 1
     assert earlier.read_text() == "earlier"
@@ -329,7 +331,7 @@ def test_without_a_terminal_a_line_tells_how_far_it_is() -> None:
     for second in range(41):
         now = float(second)
         run(second / 80, 0, 1000 * second)
-        cases(Progress(10 + second, 90, 10, 1))
+        cases(SweepProgress(10 + second, 90, 10, 1))
         shares("rpt", second / 50)
     assert len(said) == 12, "one in ten seconds each"
     assert said[:3] == [
@@ -340,13 +342,13 @@ def test_without_a_terminal_a_line_tells_how_far_it_is() -> None:
     now = 60.0
     run(None, 0, 90_000)
     assert said[-1] == "90,000 requests, 1,500 requests/s"
-    assert [lines.duration(seconds) for seconds in (0.4, 3700, 90_000)] == ["0 s", "1 h 1 min", "1 d 1 h"]
+    assert [elapsed_text(seconds) for seconds in (0.4, 3700, 90_000)] == ["0 s", "1 h 1 min", "1 d 1 h"]
 
 
 def test_commands_without_a_terminal_tell_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ssdlab.cli import commands
+    from ssdlab.cli.main import commands
 
     monkeypatch.setattr(lines, "EVERY_S", 0.0)
     monkeypatch.chdir(tmp_path)

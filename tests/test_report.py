@@ -15,10 +15,13 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab import cases, study
-from ssdlab.comparison import GEOMEAN, compare
-from ssdlab.report import _assets, collect, report
-from ssdlab.reproduce import Reproducer
+from ssdlab import study
+from ssdlab.common.frames import read_csv, write_table
+from ssdlab.runs.reproduce import Reproducer
+from ssdlab.show.report.contents import collect, report
+from ssdlab.show.report.page import load_assets
+from ssdlab.sweeps.comparison import GEOMEAN, compare
+from ssdlab.sweeps.table import read_table
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -71,8 +74,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sweep = home / "sweep"
     sweep.mkdir()
     (sweep / "sweep.toml").write_text(SWEEP_FILE)
-    outcome = cases.sweep(sweep / "sweep.toml", cache=home / "cache")
-    cases.write_table(outcome.table, str(sweep / "table.csv"))
+    outcome = ssdlab.sweep(sweep / "sweep.toml", cache=home / "cache")
+    write_table(outcome.table, str(sweep / "table.csv"))
     shutil.copytree(study.study("theory").folder, home / "theory")
     claims = home / "theory" / "claims.toml"
     claims.write_text(claims.read_text().replace("accept = [84.872, 84.872]", "accept = [84, 84.5]"))
@@ -101,8 +104,8 @@ def test_a_folder_that_holds_nothing_known_is_refused(cli: Cli, tmp_path: Path) 
 
 
 def test_missing_libraries_are_named_with_the_extra(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ssdlab.report.find_spec", lambda name: None)
-    monkeypatch.setattr("ssdlab.report._assets", _assets.__wrapped__)
+    monkeypatch.setattr("ssdlab.show.report.page.find_spec", lambda name: None)
+    monkeypatch.setattr("ssdlab.show.report.contents.load_assets", load_assets.__wrapped__)
     with pytest.raises(ssdlab.InputError, match=r'plotly\n  help: pip install "ssdlab\[report\]"'):
         report(folders / "run", folders / "other.html")
     assert not (folders / "other.html").exists()
@@ -178,7 +181,7 @@ def test_the_command_from_a_manifest_plays_the_same_run(
     assert (command.exact, command.note) == (True, "")
     for name, text in command.files.items():
         (tmp_path / name).write_text(text)
-    done = cli(*command.words[1:], "--json", "again.json", "-q")
+    done = cli(*command.arguments[1:], "--json", "again.json", "-q")
     assert done.returncode == 0, done.stderr
     again = json.loads((tmp_path / "again.json").read_text())
     for part in ("host", "flash", "ftl", "usage", "energy"):
@@ -372,7 +375,7 @@ def colours_follow_the_system(chrome: Chrome) -> None:
 def test_a_sweep_is_compared_as_the_command_compares_it(folders: Path, chrome: Chrome) -> None:
     show(chrome, folders / "sweep" / "report.html")
     colours_follow_the_system(chrome)
-    table = cases.read_table(folders / "sweep" / "table.csv")
+    table = read_table(folders / "sweep" / "table.csv")
     metric = "host.read.latency_ns.p99"
     choose(chrome, "metric", metric)
     expected = compare(table, metric)
@@ -415,7 +418,7 @@ def test_cases_of_a_table_are_played_again_from_the_cache(
     shutil.copy(folders / "sweep" / "table.csv", tmp_path / "table.csv")
     shutil.copytree(folders / "cache", tmp_path / "cache")
     show(chrome, report(tmp_path)[0])
-    table = cases.read_table(tmp_path / "table.csv")
+    table = read_table(tmp_path / "table.csv")
     row = table.with_row_index().filter(scheme="pnar2", age="old", seed=3).row(0, named=True)
     choose(chrome, "case", str(row["index"]))
     command = do(chrome, "return document.querySelector('#source pre').textContent")
@@ -448,7 +451,7 @@ def test_a_study_shows_its_claims_and_what_fails_first(folders: Path, chrome: Ch
     choose(chrome, "proves", "all")
     choose(chrome, "table", "waf")
     assert drawn(chrome, "explorer") != []
-    kept = cases.read_csv(folders / "theory" / "results" / "waf.csv")
+    kept = read_csv(folders / "theory" / "results" / "waf.csv")
     assert f"{kept.height} rows" in do(chrome, "return document.getElementById('tables').textContent")
     images = do(chrome, "return [...document.querySelectorAll('.figures img')].map((one) => one.naturalWidth)")
     assert images != []
@@ -482,7 +485,7 @@ def test_texts_from_files_are_texts(folders: Path, chrome: Chrome) -> None:
 
 
 def test_a_report_of_a_study_holds_its_claims_and_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ssdlab.report._figures", lambda *given: ([], []))
+    monkeypatch.setattr("ssdlab.show.report.contents._figures", lambda *given: ([], []))
     for found in (study.study("fast12"), study.study("electronics25")):
         page, _ = collect(found.folder)
         assert [claim["id"] for claim in page["claims"]] == [claim.id for claim in found.claims]

@@ -15,7 +15,7 @@ import pytest
 
 import ssdlab
 from ssdlab import _core, study
-from ssdlab.study import Study
+from ssdlab.study.folder import Study
 
 SSDLAB = Path(sys.executable).with_name("ssdlab")
 HERE = Path(__file__).parent

@@ -20,10 +20,12 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab import cases
-from ssdlab.cache import Cache, key_of
-from ssdlab.cases import MOST_CASES, Elsewhere, Sweep
-from ssdlab.task import Answer
+from ssdlab.runs.manifest import key_of
+from ssdlab.sweeps import campaign
+from ssdlab.sweeps.cache import Cache
+from ssdlab.sweeps.executors import ExternalExecutor
+from ssdlab.sweeps.spec import MOST_CASES, Sweep
+from ssdlab.sweeps.task import Answer
 
 SMALL: dict[str, Any] = {"run": {"requests": 200}, "axes": {"seed": [1, 2, 3, 4]}}
 
@@ -190,7 +192,7 @@ def test_entries_have_the_rights_of_other_files(tmp_path: Path) -> None:
 
 CLAIMANT = """
 import sys, time
-from ssdlab.cache import Cache
+from ssdlab.sweeps.cache import Cache
 claim = Cache(sys.argv[1]).claim(sys.argv[2])
 print("claimed" if claim else "refused", flush=True)
 time.sleep(60)
@@ -237,7 +239,7 @@ def test_three_sweeps_play_each_case_once(tmp_path: Path, monkeypatch: pytest.Mo
         keep(self, key, payload)
 
     monkeypatch.setattr(Cache, "put", put)
-    monkeypatch.setattr(cases, "POLL_S", 0.01)
+    monkeypatch.setattr(campaign, "POLL_S", 0.01)
     begin = threading.Barrier(3)
     outcomes: list[Any] = []
 
@@ -259,14 +261,14 @@ def test_three_sweeps_play_each_case_once(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_sweep_takes_other_cases_first_and_over_from_one_that_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cases, "POLL_S", 0.01)
+    monkeypatch.setattr(campaign, "POLL_S", 0.01)
     first = ssdlab.run(requests=200, seed=1)
     key = key_of(first.manifest.to_dict())
     other = claimant(tmp_path, key)
     assert says(other) == "claimed"
     done: list[int] = []
 
-    def progress(now: cases.Progress) -> None:
+    def progress(now: campaign.SweepProgress) -> None:
         done.append(now.done)
         if done.count(3) == 2:  # it has waited for the other
             os.kill(other.pid, signal.SIGKILL)
@@ -298,7 +300,7 @@ def test_what_killed_sweeps_leave_is_removed_and_what_is_used_is_not(tmp_path: P
     mine.release()
 
 
-class Deserted(Elsewhere):
+class Deserted(ExternalExecutor):
     """A cluster that has lost all its workers: no case comes to an end."""
 
     def __init__(self, limit: int) -> None:
@@ -317,10 +319,10 @@ class Deserted(Elsewhere):
 
 
 def test_a_sweep_that_nobody_plays_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "WAIT_S", 0.001)
-    place = Deserted(5)
-    monkeypatch.setattr(cases, "Here", lambda threads: place)
+    monkeypatch.setattr(campaign, "WAIT_S", 0.001)
+    executor = Deserted(5)
+    monkeypatch.setattr(campaign, "LocalExecutor", lambda threads: executor)
     with pytest.raises(ssdlab.SimulationError, match="no worker for long"):
         ssdlab.sweep(SMALL, cache=tmp_path)
-    assert place.checks == 6
+    assert executor.checks == 6
     assert not list(tmp_path.rglob("*.claim"))

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from ssdlab import characterize
 from ssdlab._core import Chip
-from ssdlab._runner import cpus
+from ssdlab.chip import characterize
+from ssdlab.common.machine import cpus
 
 Constants = dict[str, dict[str, Any]]
 FOLDER = Path(__file__).parent

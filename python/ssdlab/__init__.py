@@ -9,19 +9,20 @@
 Everything is loaded at first use, so that importing the package costs next to nothing.
 """
 
+from ssdlab._version import __version__
+
 # What typing would give, without the time that it takes to load.
 TYPE_CHECKING = False
 
-__version__ = "0.1.0"
-
 if TYPE_CHECKING:
-    from ._core import InputError, SimulationError
-    from ._runner import Interrupted, Kept
-    from .api import presets, run, schema
-    from .cases import sweep
-    from .comparison import Comparison, compare
-    from .device import Completion, Conditions, Device
-    from .result import Result, Runs
+    from ssdlab._core import InputError, SimulationError
+    from ssdlab.runs.api import run
+    from ssdlab.runs.catalogue import presets, schema
+    from ssdlab.runs.device import Completion, Conditions, Device
+    from ssdlab.runs.result import Result, Runs
+    from ssdlab.runs.runner import Interrupted, Kept
+    from ssdlab.sweeps.campaign import sweep
+    from ssdlab.sweeps.comparison import Comparison, compare
 
 __all__ = [
     "Comparison",
@@ -34,6 +35,7 @@ __all__ = [
     "Result",
     "Runs",
     "SimulationError",
+    "__version__",
     "compare",
     "presets",
     "run",
@@ -42,21 +44,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Comparison": "comparison",
-    "Completion": "device",
-    "Conditions": "device",
-    "Device": "device",
+    "Comparison": "sweeps.comparison",
+    "Completion": "runs.device",
+    "Conditions": "runs.device",
+    "Device": "runs.device",
     "InputError": "_core",
-    "Interrupted": "_runner",
-    "Kept": "_runner",
-    "Result": "result",
-    "Runs": "result",
+    "Interrupted": "runs.runner",
+    "Kept": "runs.runner",
+    "Result": "runs.result",
+    "Runs": "runs.result",
     "SimulationError": "_core",
-    "compare": "comparison",
-    "presets": "api",
-    "run": "api",
-    "schema": "api",
-    "sweep": "cases",
+    "compare": "sweeps.comparison",
+    "presets": "runs.catalogue",
+    "run": "runs.api",
+    "schema": "runs.catalogue",
+    "sweep": "sweeps.campaign",
 }
 
 

@@ -7,14 +7,14 @@ import _signal  # type: ignore[import-not-found]
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
-from . import signals
+from ssdlab.common import signals
 
 signals.install()
 
 
 def main() -> None:
     """Loads the command line and hands over to it."""
-    from .cli import main as command
+    from ssdlab.cli.main import main as command
 
     command()
 

@@ -1,6 +1,7 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
 from collections.abc import Callable
+from typing import Any
 
 __version__: str
 RESULTS_VERSION: int
@@ -20,30 +21,9 @@ class SimulationError(RuntimeError):
 class Simulation:
     """A replay of a workload on a device, played in steps."""
 
-    def __new__(
-        cls,
-        device: str,
-        workload: str,
-        *,
-        scheme: str | None = None,
-        age: str | None = None,
-        settings: list[str] = ...,
-        replay: str | None = None,
-        requests: int | None = None,
-        duration: str | None = None,
-        warmup: int = 0,
-        until_steady: str | None = None,
-        seed: int = 1,
-        format: str | None = None,
-        skip_bad_lines: int = 0,
-        sort_window: int | None = None,
-        merge: list[str] = ...,
-        volumes: str | None = None,
-        beyond: str | None = None,
-        traces: str | None = None,
-        requests_out: str | None = None,
-        keep_requests: bool = False,
-    ) -> Simulation: ...
+    def __new__(cls, device: str, workload: str, **options: Any) -> Simulation:
+        """The options are those of :mod:`ssdlab.runs.options`."""
+
     @property
     def manifest(self) -> str: ...
     @property

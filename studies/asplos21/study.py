@@ -9,23 +9,14 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import ssdlab
-from ssdlab import characterize, chip_figures, trace
-from ssdlab.characterize import constant, load
-from ssdlab.comparison import compare
-from ssdlab.confidence import mean_and_half_width
-from ssdlab.study import (
-    Fitted,
-    Measured,
-    Tables,
-    by_construction,
-    chip,
-    fitted,
-    key,
-    measures,
-    number,
-    off,
-    predicted,
-)
+from ssdlab import trace
+from ssdlab.chip import characterize
+from ssdlab.chip import figures as chip_figures
+from ssdlab.chip.characterize import constant, load
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.study.claims import Fitted, Measured, Tables, by_construction, chip, fitted, key, measures, off, predicted
+from ssdlab.study.folder import number
+from ssdlab.sweeps.comparison import compare
 
 CHIP = "tlc48"
 TWINS = {
@@ -78,7 +69,7 @@ BRIEF = {
     "": {"STEPS": (1, 24, 25)},
     "similar": {"requests": 6000, "warmup": 2000, "seed": [1]},
 }
-"""For the levers of what is predicted: ssdlab.levers."""
+"""For the levers of what is predicted: ssdlab.study.levers."""
 
 TLC48 = "presets/chips/tlc48.toml"
 CELLS = fitted(TLC48, "cells.shift*", "cells.wear_*", "cells.width*", "cells.retry_step")

@@ -12,22 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import ssdlab
-from ssdlab import characterize, chip_figures, lifetime, plot, trace
+from ssdlab import trace
 from ssdlab._core import Chip
-from ssdlab.characterize import before_the_last_pulse, constant, grains_of, load, loops_of
-from ssdlab.confidence import mean_and_half_width
-from ssdlab.study import (
-    Measured,
-    Tables,
-    by_construction,
-    chip,
-    fitted,
-    key,
-    measures,
-    number,
-    off,
-    predicted,
-)
+from ssdlab.chip import characterize, lifetime
+from ssdlab.chip import figures as chip_figures
+from ssdlab.chip.characterize import before_the_last_pulse, constant, grains_of, load, loops_of
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.show import plot
+from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, off, predicted
+from ssdlab.study.folder import number
 
 CHIP = "tlc48-reo"
 _FEW: dict[str, Any] = {"requests": 2000, "warmup": 200, "workload": ["prxy_1"]}
@@ -40,7 +33,7 @@ BRIEF: dict[str, dict[str, Any]] = {
     # Of so few predictions all are wrong.
     "mispredict": _ERASING | {"erase.mispredictions": 1},
 }
-"""For the levers of what is predicted: ssdlab.levers."""
+"""For the levers of what is predicted: ssdlab.study.levers."""
 REO = "presets/chips/tlc48-reo.toml"
 ERASES = fitted(
     REO, *(f"erasing.{name}" for name in ("fresh*", "growth_spread", "wear_spread", "knots_*", "loop_stress"))

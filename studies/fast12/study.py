@@ -6,21 +6,11 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import ssdlab
-from ssdlab import plot
-from ssdlab.comparison import compare
-from ssdlab.confidence import mean_and_half_width
-from ssdlab.study import (
-    Lever,
-    Measured,
-    Tables,
-    by_construction,
-    fitted,
-    key,
-    measures,
-    number,
-    off,
-    predicted,
-)
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.show import plot
+from ssdlab.study.claims import Lever, Measured, Tables, by_construction, fitted, key, measures, off, predicted
+from ssdlab.study.folder import number
+from ssdlab.sweeps.comparison import compare
 
 CHIPS = {"slc": "fast12-slc", "mlc": "fast12-mlc"}
 # Table 1 [us].
@@ -36,7 +26,7 @@ BRIEF = {
     "queue": {"requests": 3000, "device": ["fast12-slc"], "schedule.write_queue": ["16", "512"], "seed": [1]},
     "": {"STRIDE": 20},
 }
-"""For the levers of what is predicted: ssdlab.levers."""
+"""For the levers of what is predicted: ssdlab.study.levers."""
 STRIDE = 1
 """How much further apart the reads of ``meetings`` come."""
 

@@ -13,24 +13,15 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import ssdlab
-from ssdlab import characterize, ecc, plot, trace
+from ssdlab import trace
 from ssdlab._core import ECC_BITS, ecc_simulate
-from ssdlab._runner import cpus
-from ssdlab.characterize import CAPABILITY_RBER, constant, load
-from ssdlab.confidence import mean_and_half_width, wilson
-from ssdlab.study import (
-    Measured,
-    Tables,
-    by_construction,
-    chip,
-    fitted,
-    key,
-    measures,
-    named,
-    number,
-    off,
-    predicted,
-)
+from ssdlab.chip import characterize, ecc
+from ssdlab.chip.characterize import CAPABILITY_RBER, constant, load
+from ssdlab.common.confidence import mean_and_half_width, wilson
+from ssdlab.common.machine import cpus
+from ssdlab.show import plot
+from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
+from ssdlab.study.folder import number
 
 CHIP = "tlc48"
 TWINS = {
@@ -52,7 +43,7 @@ BRIEF = {
     "tails": {"requests": 1200, "warmup": 200, "seed": [1]},
     "": {"WORDS": 60, "RATES": [n / 4000 for n in range(30, 48, 2)], "SPLITS": []},
 }
-"""For the levers of what is predicted: ssdlab.levers."""
+"""For the levers of what is predicted: ssdlab.study.levers."""
 TLC48 = "presets/chips/tlc48.toml"
 
 RATES = [n / 4000 for n in range(16, 51)]

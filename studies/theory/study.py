@@ -7,8 +7,8 @@ import math
 import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab.confidence import mean_and_half_width
-from ssdlab.study import Measured, Tables, key, measures, predicted
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.study.claims import Measured, Tables, key, measures, predicted
 
 # Beside the service a read takes 34 ns of DRAM and link (queues.toml: 1000 GB/s each).
 BESIDE_NS = 34.0
@@ -17,7 +17,7 @@ BRIEF = {
     "queues": {"requests": 6000, "seed": [1]},
     "waf": {"requests": 12_000, "warmup": 4000, "seed": [1]},
 }
-"""For the levers of what is predicted: ssdlab.levers."""
+"""For the levers of what is predicted: ssdlab.study.levers."""
 SERVICE_NS = {"die": 67_000.0, "bus": 16_000.0, "ecc": 16_000.0}
 
 

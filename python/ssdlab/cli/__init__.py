@@ -1,7 +1,2 @@
 """The command line, a module a group of commands. What is heavy (rich, polars) is imported where it is used: start-up
 stays below 0.1 s of CPU."""
-
-from ssdlab.cli import chips, lab, runs, traces
-from ssdlab.cli.base import commands, main
-
-__all__ = ["chips", "commands", "lab", "main", "runs", "traces"]

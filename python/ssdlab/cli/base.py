@@ -1,20 +1,18 @@
-"""What the commands share: their group, the options of a run, progress, and how errors are told."""
+"""What the commands share: their group, the options of a run, progress, and how errors are reported."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab import __version__, signals
-from ssdlab.output import discard_all
-from ssdlab.table import escaped, one_line
-
-if TYPE_CHECKING:
-    from ssdlab._runner import Options
+from ssdlab._version import __version__
+from ssdlab.common import signals
+from ssdlab.common.tables import escaped, one_line
+from ssdlab.runs.options import OPTIONS, flag_of
 
 INTERNAL, BAD_INPUT = 1, 2
 """Exit statuses: a run that could not go on, a user's mistake. A signal gives 128 + its number, 130 for Ctrl-C."""
@@ -44,74 +42,15 @@ class Whole(_IntParam):
         return number
 
 
-def main() -> NoReturn:
-    """The entry point of ``ssdlab``. Every failure is a line on standard error and an exit status, no traceback."""
-    try:
-        signals.raising(discard_all)
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")
-        status = _status()
-    except (click.Abort, KeyboardInterrupt):
-        say(signals.message())
-        status = signals.status()
-    signals.leaving()
-    sys.exit(status)
-
-
-def _status() -> int:
-    """Carries out the command, and gives its exit status."""
-    try:
-        status = commands.main(standalone_mode=False)
-        sys.stdout.flush()
-        return status if isinstance(status, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        say(error.format_message())
-        return BAD_INPUT
-    except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        name = context.command_path if context else "ssdlab"
-        say(f"error: {error.format_message()}\n  help: see `{name} --help`")
-        return BAD_INPUT
-    except (click.Abort, KeyboardInterrupt, SystemExit):
-        raise
-    except BrokenPipeError:
-        abandon_stdout()
-        return INTERNAL
-    except BaseException as error:
-        return _fail(error)
-
-
-def _fail(error: BaseException) -> int:
-    from ssdlab._core import InputError, SimulationError
-
-    if isinstance(error, InputError | SimulationError):
-        say("\n  ".join([f"error: {error}", *(f"note: {note}" for note in getattr(error, "__notes__", []))]))
-        return BAD_INPUT if isinstance(error, InputError) else INTERNAL
-    if isinstance(error, OSError):
-        say(f"error: {error.filename or 'output'}: {error.strerror or error}")
-        return INTERNAL
-    # The core's own assertions arrive here too, as pyo3's PanicException.
-    import os
-
-    if os.environ.get("SSDLAB_DEBUG"):
-        raise error
-    say(
-        f"error: internal fault: {type(error).__name__}: {error}\n"
-        "  help: please report this with the command; SSDLAB_DEBUG=1 shows where it happened"
-    )
-    return INTERNAL
-
-
-def say(text: str) -> None:
+def echo_error(text: str) -> None:
     """Prints to standard error. Labels and names of files cannot steer the terminal."""
     # Where nobody reads it, the exit status still tells.
     with suppress(OSError):
         print(escaped(text), file=sys.stderr, flush=True)
 
 
-def tell(text: str, *, err: bool = False) -> None:
-    """Prints to standard output, or to standard error; escaped like :func:`say`."""
+def echo(text: str, *, err: bool = False) -> None:
+    """Prints to standard output, or to standard error; escaped like :func:`echo_error`."""
     click.echo(escaped(text), err=err)
 
 
@@ -123,7 +62,7 @@ def abandon_stdout() -> None:
 
 
 @contextmanager
-def heard(*, needed: bool) -> Iterator[None]:
+def handling_closed_stdout(*, needed: bool) -> Iterator[None]:
     """Prints to standard output. Where its reader has gone, the command goes on unheard if it is ``needed`` for more
     than what it prints, and ends otherwise."""
     try:
@@ -141,133 +80,85 @@ def commands() -> None:
     """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and tells what happened."""
 
 
-INPUT = (
-    click.option(
-        "--device", metavar="NAME|FILE", default="tlc", show_default=True, help="Preset, or device file (TOML)."
-    ),
-    click.option(
-        "--workload",
-        "workloads",
-        metavar="NAME|FILE|TRACE",
-        multiple=True,
-        default=("default",),
-        show_default=True,
-        help="Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.",
-    ),
-    click.option("--scheme", metavar="NAME|AXIS=CHOICE,…", help="Scheme, or choices on its axes."),
-    click.option("--age", metavar="KEY=VALUE,…", help="State at the start, such as pec=2000,retention=6mo."),
-    click.option(
-        "--replay", metavar="timed|timed:xN|closed:QD", help="Pace: trace times, N times faster, or QD at once."
-    ),
-    click.option("--requests", type=Whole(1), metavar="N", help="Stop after N requests."),
-    click.option("--duration", metavar="TIME", help="Submit nothing after this simulated time, such as 10s."),
-    click.option("--warmup", type=Whole(0), default=0, metavar="N", help="Leave the first N out of the statistics."),
-    click.option(
-        "--precondition",
-        metavar="closed-form|write:N",
-        help="Start as after long overwriting: by formula, or by really writing N times the capacity.",
-    ),
-    click.option(
-        "--until-steady",
-        metavar="TIME|auto",
-        help="Play until the state is steady by rounds of at least TIME (SNIA); the last five rounds are the result.",
-    ),
-    click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams."),
-    click.option(
-        "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of `ssdlab schema`; may be repeated."
-    ),
-    click.option("--format", metavar="FORMAT", help="Of the trace, such as disksim:time=ms,offset=B,size=B."),
-    click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N malformed lines."),
-    click.option(
-        "--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late  [default: 1024]"
-    ),
-    click.option(
-        "--volumes", metavar="overlay|namespaces|concatenate", help="Where a trace's volumes lie  [default: overlay]"
-    ),
-    click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are."),
-    click.option("--beyond", metavar="wrap|refuse", help="Requests beyond the drive  [default: wrap]"),
-)
-"""What is run: the options that commands which run something share."""
+def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option of the command line for an option of a run, as :data:`ssdlab.runs.options.OPTIONS` declares it."""
+    option = OPTIONS[name]
+    several = option.kind in ("workload", "settings")
+    return click.option(
+        flag_of(name),
+        name,
+        type=Whole(option.least) if option.kind == "number" else None,
+        multiple=several,
+        default=(option.default,) if option.kind == "workload" else option.default,
+        show_default=option.shows_default,
+        metavar=option.metavar,
+        help=option.help,
+    )
 
 
-def of_a_run(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of :data:`INPUT`."""
-    for option in reversed(INPUT):
-        command = option(command)
+def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options that specify what is run."""
+    for name in reversed([name for name, option in OPTIONS.items() if option.help and not option.is_output]):
+        command = run_option(name)(command)
     return command
 
 
-def options_of(
-    *,
-    workloads: tuple[str, ...],
-    precondition: str | None,
-    settings: tuple[str, ...],
-    **given: Any,
-) -> Options:
-    """The run that the options of :data:`INPUT` ask for."""
-    from ssdlab._runner import Options
-    from ssdlab.api import precondition_words
-
-    settings = (*precondition_words(precondition), *settings)
-    return Options(workload=workloads[0], merge=workloads[1:], settings=settings, **given)
-
-
-def complain(failures: list[str], remedy: str) -> None:
+def report_failures(failures: list[str], remedy: str) -> None:
     """Tells which cases failed, and ends with status 1 if any did."""
     if failures:
-        say(f"error: {len(failures)} cases failed\n  help: {remedy}")
+        echo_error(f"error: {len(failures)} cases failed\n  help: {remedy}")
         for line in failures[:20]:
-            say("  " + line.replace("\n", "\n  "))
+            echo_error("  " + line.replace("\n", "\n  "))
         if len(failures) > 20:
-            say(f"  and {len(failures) - 20} more")
+            echo_error(f"  and {len(failures) - 20} more")
         raise click.exceptions.Exit(1)
 
 
 @contextmanager
-def listening(what: str) -> Iterator[Callable[[Any], None]]:
-    """Shows how many cases are done, as a bar on a terminal; a signal ends with a word on what is kept."""
+def case_progress(what: str) -> Iterator[Callable[[Any], None]]:
+    """Shows how many cases are done, as a bar on a terminal; a signal ends it with a message on what is kept."""
     import warnings
 
     what = one_line(what)
-    told = warnings.showwarning
-    warnings.showwarning = lambda message, *_, **__: say(f"note: {message}")
+    earlier = warnings.showwarning
+    warnings.showwarning = lambda message, *_, **__: echo_error(f"note: {message}")
     try:
         if sys.stderr.isatty():
-            from ssdlab.progress import cases
+            from ssdlab.show.progress import cases
 
             with cases(what) as progress:
                 yield progress
         else:
-            from ssdlab import lines
+            from ssdlab.show import lines
 
-            yield lines.cases(what, say)
+            yield lines.cases(what, echo_error)
     except KeyboardInterrupt as error:
         done = getattr(error, "kept", (0,))[0]
-        say(
-            f"{signals.newline()}{signals.word()}: the results of {done} cases are kept; the same command goes on "
-            "from there"
+        echo_error(
+            f"{signals.newline()}{signals.signal_name()}: the results of {done} cases are kept; the same command goes "
+            "on from there"
         )
         raise click.exceptions.Exit(signals.status()) from None
     finally:
-        warnings.showwarning = told
+        warnings.showwarning = earlier
 
 
 def make_folder(folder: str, option: str = "--out") -> None:
     """Makes the folder that an option asks for."""
-    from ssdlab.output import check_folder
+    from ssdlab.common.output import check_folder
 
     check_folder(option, folder)
 
 
 @contextmanager
-def measuring() -> Iterator[Callable[[str, float], None]]:
+def share_progress() -> Iterator[Callable[[str, float], None]]:
     """Shows what share of measurements is done, as a bar on a terminal."""
     if not sys.stderr.isatty():
-        from ssdlab import lines
+        from ssdlab.show import lines
 
-        yield lines.shares(say)
+        yield lines.shares(echo_error)
         return
-    from ssdlab.progress import shares
+    from ssdlab.show.progress import shares
 
     with shares() as progress:
         yield progress

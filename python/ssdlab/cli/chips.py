@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab import signals
 from ssdlab.cli.base import (
     Whole,
     commands,
+    echo,
+    echo_error,
     make_folder,
-    measuring,
-    say,
-    tell,
+    share_progress,
 )
+from ssdlab.common import signals
 
 if TYPE_CHECKING:
     pass
@@ -32,7 +32,7 @@ def _failures(value: str) -> int:
 def _rates(value: str) -> tuple[float, ...]:
     """Raw bit error rates."""
     from ssdlab._core import InputError
-    from ssdlab.ecc import rates
+    from ssdlab.chip.ecc import rates
 
     try:
         return rates(value)
@@ -76,9 +76,9 @@ def characterize(
     ssdlab characterize tlc48 --figures
     ssdlab characterize my-chip.toml --only rpt --only ept --out tables
     """
-    from ssdlab import characterize as module
-    from ssdlab import table
-    from ssdlab.cases import write_table
+    from ssdlab.chip import characterize as module
+    from ssdlab.common.frames import write_table
+    from ssdlab.common.tables import Table, show
 
     unknown = [name for name in only if name not in module.TABLES]
     if unknown:
@@ -86,13 +86,13 @@ def characterize(
     found = module.load(chip, chips=chips, blocks=blocks, seed=seed)
     if constants:
         rows: list[tuple[str, ...]] = [(f"{part}.{key}", value, why) for part, key, value, _, why in found.constants]
-        table.show([table.Table(f"{chip}: {found.about}", ("constant", "value", "source"), rows, left=3)])
+        show([Table(f"{chip}: {found.about}", ("constant", "value", "source"), rows, left=3)])
         return
     folder = out or os.path.join("results", os.path.splitext(os.path.basename(chip))[0])
     make_folder(folder)
     tables = {}
     names = list(only) or list(module.TABLES)
-    with measuring() as progress:
+    with share_progress() as progress:
         for index, name in enumerate(names):
 
             def listen(share: float, index: int = index, name: str = name) -> None:
@@ -101,9 +101,10 @@ def characterize(
             listen(0.0)
             tables[name] = module.TABLES[name](found, listen)
             write_table(tables[name], os.path.join(folder, f"{name}.csv"))
-    tell(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
+    echo(f"wrote {', '.join(f'{name}.csv' for name in tables)} in {folder}")
     if figures:
-        from ssdlab import chip_figures, plot
+        from ssdlab.chip import figures as chip_figures
+        from ssdlab.show import plot
 
         drawn: dict[str, Any] = {}
         if {"steps", "m_err", "cuts", "both", "rpt"} <= tables.keys():
@@ -114,7 +115,7 @@ def characterize(
             drawn["fig4"] = chip_figures.first_days(tables["days"])
         for name, figure in drawn.items():
             plot.save(figure, os.path.join(folder, f"{name}.png"))
-        tell(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
+        echo(f"wrote {', '.join(f'{name}.png' for name in drawn)} in {folder}")
 
 
 @commands.command()
@@ -167,10 +168,12 @@ def lifetime(
     ssdlab lifetime tlc48-reo --scheme ispe --scheme reo --requirement 40 --out lives.csv --plot lives.png
     ssdlab lifetime --device electronics25 --waf 2.6 --dwpd 3
     """
-    from ssdlab import characterize, table
-    from ssdlab import lifetime as module
-    from ssdlab.cases import write_table
-    from ssdlab.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.chip import characterize
+    from ssdlab.chip import lifetime as module
+    from ssdlab.common.frames import write_table
+    from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.tables import show
+    from ssdlab.show.chips import of_lives
 
     check_ending("--out", out, TABLES)
     check_ending("--plot", plot, FIGURES)
@@ -184,15 +187,15 @@ def lifetime(
     if device is not None:
         cycles = module.lifetimes(lives, requirement)
         drives = {n: None if life is None else module.endurance(life, device, waf, dwpd) for n, life in cycles.items()}
-    table.show([table.of_lives(lives, requirement, drives)])
+    show([of_lives(lives, requirement, drives)])
     if out is not None:
         write_table(lives, out)
-        tell(f"wrote {out}")
+        echo(f"wrote {out}")
     if plot is not None:
-        from ssdlab import plot as drawing
+        from ssdlab.show import plot as drawing
 
         drawing.save(drawing.lives(lives, requirement), plot)
-        tell(f"wrote {plot}")
+        echo(f"wrote {plot}")
 
 
 @commands.group()
@@ -260,8 +263,10 @@ def simulate_ecc(
     \b
     ssdlab ecc simulate --rber 0.004:0.012:0.0005 --words 10000 --plot results/ecc.png
     """
-    from ssdlab import ecc, table
-    from ssdlab.output import check_outputs
+    from ssdlab.chip import ecc
+    from ssdlab.common.output import check_outputs
+    from ssdlab.common.tables import show
+    from ssdlab.show.chips import of_ecc
 
     make_folder(os.path.dirname(out) or ".")
     check_outputs({"--out": out, "--plot": plot}, ())
@@ -270,17 +275,17 @@ def simulate_ecc(
         return f"{out} is kept; the same command goes on from there" if os.path.exists(out) else None
 
     try:
-        with signals.keeping(kept), measuring() as progress:
+        with signals.keeping(kept), share_progress() as progress:
             found = ecc.simulate(
                 rber, words=words, failures=failures, threads=threads, progress=progress, out=out, **given
             )
     except KeyboardInterrupt:
-        say(signals.message())
+        echo_error(signals.message())
         raise click.exceptions.Exit(signals.status()) from None
-    table.show([table.of_ecc(found)])
-    tell(f"wrote {out}")
+    show([of_ecc(found)])
+    echo(f"wrote {out}")
     if plot is not None:
-        from ssdlab import plot as drawing
+        from ssdlab.show import plot as drawing
 
         drawing.save(drawing.frame_errors(found), plot)
-        tell(f"wrote {plot}")
+        echo(f"wrote {plot}")

@@ -11,11 +11,11 @@ import click
 
 from ssdlab.cli.base import (
     Whole,
+    case_progress,
     commands,
-    complain,
-    listening,
-    say,
-    tell,
+    echo,
+    echo_error,
+    report_failures,
 )
 
 WORKER_TIMEOUT = click.option(
@@ -60,11 +60,13 @@ def sweep(
     \b
     ssdlab sweep sweep.toml --out sweep.csv --show host.read.latency_ns.p99
     """
-    from ssdlab import cases, table
+    from ssdlab.common.tables import show
+    from ssdlab.show.sweeps import of_sweep
+    from ssdlab.sweeps.campaign import sweep as sweep_cases
 
     _one_place(threads, dask)
-    with listening(os.path.basename(file)) as progress:
-        outcome = cases.sweep(
+    with case_progress(os.path.basename(file)) as progress:
+        outcome = sweep_cases(
             file,
             cache=cache,
             threads=threads,
@@ -77,14 +79,14 @@ def sweep(
             files=files,
             progress=progress,
         )
-    of_sweep = table.of_sweep(outcome.table, shown)
+    cells = of_sweep(outcome.table, shown)
     if not quiet:
-        table.show([of_sweep])
+        show([cells])
     total = outcome.table.height
-    tell(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
+    echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
     if out is not None:
-        tell(f"wrote {out}")
-    complain(
+        echo(f"wrote {out}")
+    report_failures(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
     )
 
@@ -102,7 +104,7 @@ def _one_place(threads: int | None, dask: str | None) -> None:
 
 
 def _label(labels: dict[str, Any]) -> str:
-    from ssdlab.study import label_of
+    from ssdlab.study.folder import label_of
 
     return label_of(labels)
 
@@ -124,30 +126,33 @@ def compare(
     \b
     ssdlab compare sweep.csv --by scheme --baseline rps --metric host.read.latency_ns.p99_99
     """
-    from ssdlab import cases, table
-    from ssdlab.comparison import compare as compared
-    from ssdlab.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.frames import write_table
+    from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.tables import show
+    from ssdlab.show.sweeps import of_comparison
+    from ssdlab.sweeps.comparison import compare as compared
+    from ssdlab.sweeps.table import read_table
 
     check_ending("--out", out, TABLES)
     check_ending("--plot", plot, FIGURES)
     check_outputs({"--out": out, "--plot": plot}, (table_path,))
-    found = cases.read_table(table_path)
+    found = read_table(table_path)
     comparisons = [compared(found, m, baseline=baseline, by=by) for m in metrics or ("host.read.latency_ns.mean",)]
     for comparison in comparisons:
-        tables, footnotes = table.of_comparison(comparison)
-        table.show(tables, footnotes)
+        tables, footnotes = of_comparison(comparison)
+        show(tables, footnotes)
     if out is not None:
-        cases.write_table(comparisons[0].frame(), out)
-        tell(f"wrote {out}")
+        write_table(comparisons[0].frame(), out)
+        echo(f"wrote {out}")
     if plot is not None:
-        from ssdlab import plot as drawing
+        from ssdlab.show import plot as drawing
 
         drawing.save(drawing.bars(comparisons[0]), plot)
     # Last on the screen stands what was found, and where its picture is.
     for comparison in comparisons:
-        tell(comparison.takeaway())
+        echo(comparison.takeaway())
     if plot is not None:
-        tell(f"wrote {plot}")
+        echo(f"wrote {plot}")
 
 
 @commands.group()
@@ -158,14 +163,15 @@ def study() -> None:
 @study.command("list")
 def list_studies() -> None:
     """List the studies, their claims and how many hold."""
-    from ssdlab import table
-    from ssdlab.study import count, studies
+    from ssdlab.common.tables import Table, show
+    from ssdlab.study.claims import count
+    from ssdlab.study.folder import studies
 
     rows = []
     for found in studies():
         verdicts = found.verdicts()
         rows.append((found.id, found.about, f"{len(verdicts)}", *(f"{number}" for number in count(verdicts))))
-    table.show([table.Table("Studies", ("study", "about", "claims", "hold", "fail", "not measured"), rows, left=2)])
+    show([Table("Studies", ("study", "about", "claims", "hold", "fail", "not measured"), rows, left=2)])
 
 
 @study.command("run")
@@ -196,8 +202,8 @@ def run_study(
     """Run a study: its sweeps, tables and figures. What is in the cache is not run again."""
     from pathlib import Path
 
-    from ssdlab.output import check_folder
-    from ssdlab.study import study as find
+    from ssdlab.common.output import check_folder
+    from ssdlab.study.folder import study as find
 
     found = find(id)
     _one_place(threads, dask)
@@ -212,7 +218,7 @@ def run_study(
 
         def progress(name: str) -> Callable[[Any], None] | None:
             stack.close()
-            return stack.enter_context(listening(f"{id} {name}"))
+            return stack.enter_context(case_progress(f"{id} {name}"))
 
         if quick:
             compared, differences = found.check(
@@ -231,21 +237,21 @@ def run_study(
             )
     if quick:
         for line in differences[:20]:
-            say(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
-        tell(f"{compared} cases compared, {len(differences)} statistics differ")
+            echo_error(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
+        echo(f"{compared} cases compared, {len(differences)} statistics differ")
         if differences:
-            say("error: results are not those that are kept\n  help: if the model was meant to change, raise")
-            say("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
+            echo_error("error: results are not those that are kept\n  help: if the model was meant to change, raise")
+            echo_error("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
             raise click.exceptions.Exit(1)
         return
-    tell(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
+    echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
     if figures is not None:
-        from ssdlab import plot
+        from ssdlab.show import plot
 
         for name, figure in found.figures(folder).items():
             plot.save(figure, os.path.join(figures, f"{name}.png"))
-            tell(f"wrote {os.path.join(figures, f'{name}.png')}")
-    complain(failures, "--retry-failed runs them again")
+            echo(f"wrote {os.path.join(figures, f'{name}.png')}")
+    report_failures(failures, "--retry-failed runs them again")
 
 
 @study.command()
@@ -260,9 +266,11 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
     """
     from pathlib import Path
 
-    from ssdlab import table
-    from ssdlab.study import KINDS, count, studies
-    from ssdlab.study import study as find
+    from ssdlab.common.tables import show
+    from ssdlab.show.studies import of_claims
+    from ssdlab.study.claims import KINDS, count
+    from ssdlab.study.folder import studies
+    from ssdlab.study.folder import study as find
 
     if id is None and results is not None:
         raise click.UsageError("--results belongs to one study: name it")
@@ -273,11 +281,11 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
 
         print(json.dumps([verdict.to_dict() for part in verdicts.values() for verdict in part], indent=1))
         return
-    table.show([table.of_claims(each.id, each.about, part) for each, part in verdicts.items()])
+    show([of_claims(each.id, each.about, part) for each, part in verdicts.items()])
     every = [verdict for part in verdicts.values() for verdict in part]
-    tell(f"{len(every)} claims: {count(every)}")
+    echo(f"{len(every)} claims: {count(every)}")
     for proves in KINDS:
-        tell(f"  {proves}: {count(every, proves)}")
+        echo(f"  {proves}: {count(every, proves)}")
 
 
 @commands.command()
@@ -294,9 +302,9 @@ def report(folder: str, out: str | None, study: str | None) -> None:
     ssdlab run --json out/result.json --requests-out out/requests.parquet --series-out out/series.parquet
     ssdlab report out
     """
-    from ssdlab.report import report as written
+    from ssdlab.show.report import report as written
 
     path, notes = written(folder, out, study=study)
     for note in notes:
-        say(f"note: {note}")
-    tell(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
+        echo_error(f"note: {note}")
+    echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")

@@ -11,12 +11,12 @@ import click
 from ssdlab.cli.base import (
     Whole,
     commands,
-    say,
-    tell,
+    echo,
+    echo_error,
 )
 
 if TYPE_CHECKING:
-    from ssdlab.trace import Inspection
+    from ssdlab.trace.reading import Inspection
 
 
 MISSED = 1
@@ -55,10 +55,11 @@ def info(
     as_json: bool,
 ) -> None:
     """What is in a trace: mix, sizes, gaps, footprint, sequentiality, skew. Several are merged by time."""
-    from ssdlab import table
     from ssdlab import trace as module
+    from ssdlab.common import tables
+    from ssdlab.show import traces as shown
 
-    readings = _tell_reading(traces, format, skip_bad_lines, err=as_json)
+    readings = _echo_reading(traces, format, skip_bad_lines, err=as_json)
     frame = module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     found = module.info(frame, page)
     if as_json:
@@ -66,21 +67,21 @@ def info(
 
         print(json.dumps({**found, "read_as": [of._asdict() for of in readings]}, indent=2))
     else:
-        table.show(table.of_trace(", ".join(os.path.basename(path) for path in traces), found))
+        tables.show(shown.of_trace(", ".join(os.path.basename(path) for path in traces), found))
     if plot is not None:
         module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
-        tell(f"wrote {plot}", err=as_json)
+        echo(f"wrote {plot}", err=as_json)
 
 
-def _tell_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: int, err: bool) -> list[Inspection]:
+def _echo_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: int, err: bool) -> list[Inspection]:
     """Tells what traces are read as, and what looks wrong about it: the first lines of what describes a trace."""
     from ssdlab import trace as module
 
     found = module.inspect(traces, format=format, skip_bad_lines=skip_bad_lines)
     for of in found:
-        tell(f"{of.trace}: {of.read_as}", err=err)
+        echo(f"{of.trace}: {of.read_as}", err=err)
         for doubt in of.doubts:
-            tell(f"  looks wrong: {doubt}", err=err)
+            echo(f"  looks wrong: {doubt}", err=err)
     return found
 
 
@@ -134,11 +135,11 @@ def _convert(traces: tuple[str, ...], out: str, to: str | None, options: dict[st
 
     done = module.convert(traces, out, to=to, **options)
     for note in done.notes:
-        say(note)
+        echo_error(note)
     losses = [
         f"{count:,} {name.replace('_', ' ')}" for name, count in done.counts.items() if count and name != "requests"
     ]
-    tell(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
+    echo(f"wrote {out}: " + ", ".join([f"{done.counts['requests']:,} requests", *losses]))
 
 
 @trace.command()
@@ -168,24 +169,25 @@ def fit(
     ssdlab trace fit trace.csv.gz --out twin.toml --check
     ssdlab run --workload twin.toml
     """
-    from ssdlab import fit as module
-    from ssdlab import table
     from ssdlab import trace as traces_module
     from ssdlab._core import InputError
-    from ssdlab.output import check_outputs
+    from ssdlab.common import tables
+    from ssdlab.common.output import check_outputs
+    from ssdlab.show import traces as shown
+    from ssdlab.trace import fit as module
 
     if not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
     check_outputs({"--out": out}, (device, *traces))
-    _tell_reading(traces, format, skip_bad_lines, err=False)
+    _echo_reading(traces, format, skip_bad_lines, err=False)
     frame = traces_module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     about = "fitted to " + ", ".join(os.path.basename(path) for path in traces)
     found = module.fit(frame, about=about, phases=phases or module.PHASES)
     module.write(found, out)
     for note in found.notes:
-        say(note)
+        echo_error(note)
     rows = module.properties(frame, module.twin_of(out))
-    tables = [table.of_properties(about, rows)]
+    found_tables = [shown.of_properties(about, rows)]
     notes, missed = [], []
     if check:
         agreements = module.check(
@@ -197,15 +199,15 @@ def fit(
             skip_bad_lines=skip_bad_lines,
             sort_window=sort_window,
         )
-        tables.append(table.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
+        found_tables.append(shown.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
         missed = module.missing(frame, agreements, device=device, seeds=seeds)
         if missed:
-            tables.append(table.of_missing(f"what is missing, over {seeds} seeds", missed))
+            found_tables.append(shown.of_missing(f"what is missing, over {seeds} seeds", missed))
             notes.append(f"{len(missed)} of {len(agreements)} latencies differ by more than 10 %")
         elif agreements:
             notes.append(f"all {len(agreements)} latencies agree within 10 %")
         else:
-            notes.append("no kind has enough requests to compare (1,000 and 1 % of all)")
-    table.show(tables, [*notes, f"wrote {out}"])
+            notes.append("neither reads nor writes are enough to compare (1,000 and 1 % of all)")
+    tables.show(found_tables, [*notes, f"wrote {out}"])
     if missed:
         raise click.exceptions.Exit(MISSED)

@@ -1,0 +1,1 @@
+"""Virtual chips: characterization, lifetimes, figures, and the error-correcting code."""

@@ -1,0 +1,103 @@
+"""Blocks cycled to the end of their lives under erase schemes (electronics25 section 7.2, Fig. 21, 25 and 26)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssdlab import _core
+from ssdlab._core import Chip, InputError
+from ssdlab.chip.characterize import constant
+
+if TYPE_CHECKING:
+    import polars
+
+
+class EraseScheme(NamedTuple):
+    """A row of choices: pulses (ispe, i-ispe, felp), margin (none, ecc), voltage (nominal, scaled, per-wordline)."""
+
+    pulse: str
+    margin: str
+    voltage: str
+
+
+SCHEMES = {
+    name: EraseScheme(**choices)
+    for name, choices in ((name, dict(chosen)) for name, _, chosen in _core.schemes())
+    if choices.keys() == set(EraseScheme._fields)
+}
+"""The named schemes that say how blocks are erased; ``ispe`` is electronics25's Baseline."""
+
+
+def cycle(
+    chip: Chip,
+    schemes: Sequence[str] = tuple(SCHEMES),
+    *,
+    requirement: float | None = None,
+    mispredictions: float = 0.0,
+    step: int = 50,
+    last: int = 10_000,
+) -> polars.DataFrame:
+    """Every block of the chip's population, cycled under each scheme: scheme, pec, m_rber and m_rber_max (errors per
+    KiB of the worst page after a year at 30 °C: mean and largest over blocks), loops (mean of an erase), within_two
+    (share of blocks that two loops erase), erase_ms (mean), failed (share of blocks that five loops could not erase).
+
+    ``requirement`` is what a block may have (errors per KiB; by default the chip's, 63): REO's margin follows from it.
+    ``mispredictions`` is the share of REO's pulses that are followed by 0.5 ms more.
+    """
+    import polars
+
+    if requirement is None:
+        requirement = constant(chip, "erasing", "requirement")
+    if not 0 <= mispredictions <= 1 or requirement <= 0 or not 0 < step <= last:
+        raise InputError(
+            f"a requirement of {requirement:g} errors, {mispredictions:g} mispredictions, {last} cycles by {step}\n"
+            "  help: write a positive requirement, a share of 0 to 1, and a step of 1 up to the last cycle"
+        )
+    rows = []
+    for name in schemes:
+        if name not in SCHEMES:
+            raise InputError(f"there is no erase scheme {name!r}\n  help: the schemes are {', '.join(SCHEMES)}")
+        found = chip.lifetime(*SCHEMES[name], mispredictions, requirement, step, last)
+        rows += [(name, pec, *rest, time / 1e6, failed) for pec, *rest, time, failed in found]
+    columns = ["scheme", "pec", "m_rber", "m_rber_max", "loops", "within_two", "erase_ms", "failed"]
+    return polars.DataFrame(rows, schema=columns, orient="row")
+
+
+class Endurance(NamedTuple):
+    """What a drive's host may write before its blocks have lived."""
+
+    terabytes: float
+    """TBW: what the host writes [TB]."""
+    years: float
+    """How long that lasts at the daily load."""
+
+
+def endurance(cycles: float, device: str, waf: float, dwpd: float = 1.0) -> Endurance:
+    """What blocks that live for so many P/E cycles make of a device: wear is spread evenly, every byte of the host
+    costs ``waf`` programmed ones (``ftl.waf`` of a run), and a day brings ``dwpd`` times the logical capacity."""
+    from ssdlab.runs.device import Device
+
+    if waf < 1 or dwpd <= 0:
+        raise InputError(
+            f"a write amplification of {waf:g} and {dwpd:g} drive writes a day\n"
+            "  help: write at least 1, such as a run's ftl.waf, and a positive load"
+        )
+    drive = Device(device)
+    written = cycles * drive.raw_capacity / waf
+    return Endurance(written / 1e12, written / (dwpd * drive.capacity * 365.25))
+
+
+def lifetimes(lives: polars.DataFrame, requirement: float) -> dict[str, float | None]:
+    """The P/E cycles at which each scheme's mean M_RBER passes a requirement, on a line between the cycles looked at;
+    None where it does not."""
+    found: dict[str, float | None] = {}
+    for (name,), of in lives.group_by("scheme", maintain_order=True):
+        found[str(name)] = None
+        points = list(of.select("pec", "m_rber").iter_rows())
+        for (low, below), (high, above) in pairwise(points):
+            if below < requirement <= above:
+                found[str(name)] = low + (requirement - below) / (above - below) * (high - low)
+                break
+    return found

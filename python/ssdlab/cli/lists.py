@@ -1,0 +1,85 @@
+"""Commands that list what can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from ssdlab.cli.base import BAD_INPUT, commands, echo_error
+
+if TYPE_CHECKING:
+    from ssdlab.runs.catalogue import Key
+
+
+@commands.command()
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List devices, workloads, schemes and trace formats; with NAME, print what it stands for.
+
+    \b
+    ssdlab presets tlc > my.toml        # a device file to be edited
+    """
+    from ssdlab.common.numbers import decimal_size
+    from ssdlab.common.tables import Table, show
+    from ssdlab.runs.catalogue import presets as all_presets
+
+    found = all_presets()
+    if name is not None:
+        _print_preset(name, [(preset.name, preset.text) for preset in found])
+        return
+    kinds = [
+        ("Devices (--device)", "device", ("name", "capacity", "what it is")),
+        ("Workloads (--workload)", "workload", ("name", "what it is")),
+        ("Schemes (--scheme)", "scheme", ("name", "choices", "what it is")),
+        ("Trace formats (--format)", "format", ("name", "title", "a line")),
+    ]
+    cells: dict[str, Callable[..., tuple[str, ...]]] = {
+        "device": lambda p: (p.name, decimal_size(p.capacity), p.about),
+        "workload": lambda p: (p.name, p.about),
+        "scheme": lambda p: (p.name, p.text, p.about),
+        "format": lambda p: (p.name, p.about, p.text),
+    }
+    show(
+        Table(title, columns, [cells[kind](preset) for preset in found if preset.kind == kind], left=3)
+        for title, kind, columns in kinds
+    )
+
+
+def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
+    texts = [text for other, text in known if other == name]
+    if not texts:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, [other for other, _ in known], 1)
+        hint = f"did you mean `{near[0]}`?" if near else "`ssdlab presets` lists them"
+        echo_error(f"error: preset `{name}`: there is no such preset\n  help: {hint}")
+        raise click.exceptions.Exit(BAD_INPUT)
+    print(texts[0].rstrip())
+
+
+@commands.command()
+@click.argument("section", required=False)
+def schema(section: str | None) -> None:
+    """List every configuration key (of SECTION): meaning, accepted values, default of a bare device."""
+    keys = _keys(section)
+    shown = None
+    for key in keys:
+        if key.section != shown:
+            print(f"{'' if shown is None else chr(10)}[{key.section}]  {key.section_about}")
+            shown = key.section
+        print(f"  {key.key} = {key.default}")
+        print(f"      {key.about}")
+        print(f"      {key.accepts}")
+
+
+def _keys(section: str | None) -> list[Key]:
+    from ssdlab.runs.catalogue import schema as all_keys
+
+    keys = all_keys()
+    known = list(dict.fromkeys(key.section for key in keys))
+    if section is not None and section not in known:
+        echo_error(f"error: section `{section}`: there is no such section\n  help: the sections are {', '.join(known)}")
+        raise click.exceptions.Exit(BAD_INPUT)
+    return [key for key in keys if section in (None, key.section)]

@@ -1,0 +1,183 @@
+"""Playing a run for the command line: progress, tables, files, signals."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from ssdlab.cli.base import echo, echo_error, handling_closed_stdout
+from ssdlab.common import signals
+
+if TYPE_CHECKING:
+    from ssdlab.runs.options import Options
+    from ssdlab.runs.result import Result, Runs
+    from ssdlab.runs.runner import ProgressListener
+
+
+class Outputs(NamedTuple):
+    """Where a run's results go."""
+
+    json: str | None
+    requests: str | None
+    series: str | None
+    timeline: str | None
+    windows: tuple[str, ...]
+    slowest: int | None
+
+    def paths(self) -> dict[str, str | None]:
+        """The files by the options that name them."""
+        return {
+            "--json": self.json,
+            "--requests-out": self.requests,
+            "--series-out": self.series,
+            "--timeline": self.timeline,
+        }
+
+    def files(self, seed: int, repeat: int) -> list[str]:
+        """The files that the runs of ``repeat`` seeds write."""
+        from ssdlab.runs.runner import for_seed
+
+        logs = [path for path in (self.requests, self.series) if path is not None]
+        if repeat > 1:
+            logs = [for_seed(path, number) or "" for path in logs for number in range(seed, seed + repeat)]
+        results = [path for path in (self.json, self.timeline) if path not in (None, "-")]
+        return [path for path in (*results, *logs) if path is not None]
+
+
+def carry_out(
+    options: Options,
+    outputs: Outputs,
+    repeat: int,
+    threads: int | None,
+    quiet: bool,
+    title: str = "",
+    before: Sequence[str] = (),
+) -> Result | Runs:
+    """Plays a run, writes what is asked for, and shows its tables under a title. ``before`` are the files that runs
+    before it have written."""
+    from ssdlab._core import SimulationError
+    from ssdlab.runs.api import check_against_inputs
+
+    json_out = outputs.json
+    # Where there are several seeds, the logs are other files, and checked there.
+    paths = outputs.paths() if repeat == 1 else {"--json": json_out}
+    check_against_inputs(paths, options)
+    result = _play(options, repeat, threads, json_out, quiet, before)
+    failure = None
+    missing = {outputs.timeline, json_out}
+    try:
+        if json_out is not None and json_out != "-":
+            try:
+                _write_json(json_out, result)
+                missing.remove(json_out)
+            except SimulationError as error:
+                failure = error
+        _show_outputs(result, options, outputs, repeat, quiet, title, wrote_json=failure is None)
+    except KeyboardInterrupt:
+        lost = [path for path in (json_out, outputs.timeline) if path in missing and path not in (None, "-")]
+        what = (
+            f"{' and '.join(map(str, lost))} {'was' if len(lost) == 1 else 'were'} not written"
+            if lost
+            else "not all was shown"
+        )
+        interrupted(what, [*before, *(path for path in outputs.files(options.seed, repeat) if path not in missing)])
+    if failure is not None:
+        # The run has been shown all the same.
+        raise failure
+    return result
+
+
+def _show_outputs(
+    result: Result | Runs,
+    options: Options,
+    outputs: Outputs,
+    repeat: int,
+    quiet: bool,
+    title: str,
+    wrote_json: bool,
+) -> None:
+    """Shows a run's tables and what was written, and writes its timeline."""
+    from ssdlab.runs.runner import for_seed
+
+    json_out, seeds = outputs.json, range(options.seed, options.seed + repeat)
+    with handling_closed_stdout(needed=bool(outputs.files(options.seed, repeat))):
+        if title and not quiet and json_out != "-":
+            echo(title)
+        if not quiet and json_out != "-":
+            _show(result)
+        if json_out == "-":
+            _write_json(json_out, result)
+        logs = [(outputs.requests, "a row a request"), (outputs.series, "time series")]
+        for path, what in [(json_out if json_out != "-" and wrote_json else None, "results"), *logs]:
+            if path is not None and not quiet:
+                shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
+                echo(f"wrote {shown} ({what})", err=json_out == "-")
+    if outputs.timeline is not None:
+        from ssdlab.runs import timeline as module
+        from ssdlab.runs.result import Result
+
+        assert isinstance(result, Result), "Invariant: a timeline shows one run"
+        size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
+        for window in module.beyond(outputs.windows, options, result.host.elapsed_s):
+            echo_error(f"--window {window}: lies behind the end of the run: {outputs.timeline} shows nothing of it")
+        with handling_closed_stdout(needed=True):
+            if not quiet:
+                message = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
+                echo(message, err=json_out == "-")
+
+
+def interrupted(what: str, kept: Sequence[str]) -> NoReturn:
+    """Ends after a signal, with a message on what is kept."""
+    kept_files = f"; kept: {', '.join(kept)}" if kept else ""
+    echo_error(f"{signals.newline()}{signals.signal_name()}: {what}{kept_files}")
+    raise click.exceptions.Exit(signals.status()) from None
+
+
+def _play(
+    options: Options, repeat: int, threads: int | None, json_out: str | None, quiet: bool, before: Sequence[str]
+) -> Result | Runs:
+    from ssdlab.runs.api import play_checked
+
+    try:
+        with _progress(quiet) as (progress, note):
+            return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
+    except KeyboardInterrupt as error:
+        message = str(getattr(error, "kept", "nothing was kept"))
+        interrupted(f"{message} of this run" if before else message, before)
+
+
+def _progress(quiet: bool) -> AbstractContextManager[tuple[ProgressListener | None, Callable[[str], None]]]:
+    """What shows how far a run is, and what prints a line beside it."""
+    if quiet:
+        return nullcontext((None, echo_error))
+    if not sys.stderr.isatty():
+        from ssdlab.show import lines
+
+        return nullcontext((lines.requests(echo_error), echo_error))
+    from ssdlab.show.progress import bar
+
+    return bar()
+
+
+def _show(result: Result | Runs) -> None:
+    from ssdlab.common.tables import show
+    from ssdlab.runs.result import Result
+    from ssdlab.show.runs import of_result, of_runs
+
+    tables, footnotes = of_result(result) if isinstance(result, Result) else of_runs(result)
+    show(tables, footnotes)
+
+
+def _write_json(path: str, result: Result | Runs) -> None:
+    from ssdlab.common.output import write
+
+    text = result.to_json()
+    if path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write(path, text.encode())

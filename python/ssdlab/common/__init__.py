@@ -1,0 +1,1 @@
+"""What knows nothing of SSDs: files, signals, tables on a terminal, confidence intervals."""

@@ -1,0 +1,43 @@
+"""polars frames as files."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ssdlab._core import InputError
+from ssdlab.common.output import TABLES, check_ending, write
+
+if TYPE_CHECKING:
+    import polars
+
+
+def write_table(table: polars.DataFrame, path: str) -> None:
+    """Writes a table as CSV, Parquet or JSON, by the path's ending."""
+    import io
+
+    buffer = io.BytesIO()
+    check_ending("", path, TABLES)
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".csv":
+        table.write_csv(buffer)
+    elif ending == ".parquet":
+        table.write_parquet(buffer)
+    else:
+        table.write_json(buffer)
+    write(path, buffer.getvalue())
+
+
+def read_csv(path: str | os.PathLike[str]) -> polars.DataFrame:
+    """Reads a table that was written as CSV or Parquet."""
+    import polars
+
+    path = os.fspath(path)
+    try:
+        if path.lower().endswith(".parquet"):
+            return polars.read_parquet(path)
+        return polars.read_csv(path, infer_schema_length=None)
+    except (OSError, polars.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{path}: cannot be read: {error}\n  help: give a table that `ssdlab sweep` has written"
+        ) from None

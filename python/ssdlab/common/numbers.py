@@ -1,0 +1,59 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def time_text(ns: float | None) -> str:
+    """A latency in the unit that fits, to three digits: "61.2 µs"."""
+    if ns is None:
+        return "-"
+    for limit, scale, unit in ((1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
+        if ns < limit:
+            value = ns / scale
+            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+    raise AssertionError("Invariant: the last limit is infinite")
+
+
+def decimal_size(count: int) -> str:
+    """A capacity: "1.08 TB"."""
+    for scale, unit in ((1e12, "TB"), (1e9, "GB")):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count / 1e6:.3g} MB"
+
+
+def binary_size(count: int) -> str:
+    """A size in the unit that fits, powers of 1024: "480 GiB"."""
+    value, names = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(names) > 1:
+        value /= 1024
+        del names[0]
+    return f"{value:.0f} {names[0]}" if value >= 99.5 else f"{value:.3g} {names[0]}"
+
+
+def number_text(value: float | None) -> str:
+    """Five significant digits, whole numbers with separators."""
+    if value is None:
+        return "-"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
+
+
+def with_interval(mean: float | None, half_width: float | None) -> str:
+    """A mean with its confidence interval; the mean has the digits that the interval leaves sense in."""
+    if mean is None or half_width is None or half_width <= 1e-12 * abs(mean):
+        return number_text(mean)
+    import math
+
+    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    return f"{mean:,.{digits}f} ± {half_width:,.{digits}f}"
+
+
+def elapsed_text(seconds: float) -> str:
+    """A time in two units: "1 h 5 min"."""
+    whole = round(seconds)
+    for unit, name, part, below in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= unit:
+            return f"{whole // unit} {name} {whole % unit // part} {below}"
+    return f"{whole} s"

@@ -1,0 +1,1 @@
+"""Files of other tools become devices, workloads and options of ordinary runs."""

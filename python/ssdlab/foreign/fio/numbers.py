@@ -1,0 +1,28 @@
+"""Numbers as fio prints them."""
+
+from __future__ import annotations
+
+
+def range_unit(least: int, most: int, percentiles: bool = False) -> tuple[str, int]:
+    """The unit in which fio shows such a range of ns."""
+    if least > 2_000_000 and most > 99_999_999:
+        return "msec", 1_000_000
+    return ("usec", 1000) if least > 2000 and most > 99_999 else ("nsec", 1)
+
+
+def prefixed(value: int, base: int, unit: str = "", digits: int = 4) -> str:
+    """A number in so many digits, with fio's prefixes: ``13.2k``, ``97.7GiB/s``."""
+    prefixes = ("", "Ki", "Mi", "Gi", "Ti", "Pi") if base == 1024 else ("", "k", "M", "G", "T", "P")
+    scaled, power = float(value), 0
+    while len(str(int(scaled))) > digits and power < 5:
+        scaled /= base
+        power += 1
+    if power == 0:
+        return f"{value}{unit}"
+    decimals = max(0, digits - len(str(int(scaled))) - 1)
+    return f"{scaled:.{decimals}f}{prefixes[power]}{unit}"
+
+
+def block(size: int) -> str:
+    """A block's size as in fio's line about a job."""
+    return prefixed(size, 1024, "B")

@@ -1,0 +1,1 @@
+"""Runs: their options, how they are played, and their results."""

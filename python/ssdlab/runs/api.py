@@ -1,0 +1,117 @@
+"""Playing runs: :func:`run`, and what the command line does alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack, overload
+
+from ssdlab._core import InputError
+from ssdlab.common.output import check_outputs, write
+from ssdlab.runs.options import OPTIONS, Options, PathLike, RunOptions, options_of, whole_number
+from ssdlab.runs.result import Result, Runs
+from ssdlab.runs.runner import ProgressListener, for_seed, play, play_repeats
+
+
+@overload
+def run(
+    device: PathLike = ...,
+    workload: PathLike | Sequence[PathLike] = ...,
+    *,
+    repeat: Literal[1] = ...,
+    threads: int | None = ...,
+    json_out: PathLike | None = ...,
+    progress: ProgressListener | None = ...,
+    **options: Unpack[RunOptions],
+) -> Result: ...
+@overload
+def run(
+    device: PathLike = ...,
+    workload: PathLike | Sequence[PathLike] = ...,
+    *,
+    repeat: int,
+    threads: int | None = ...,
+    json_out: PathLike | None = ...,
+    progress: ProgressListener | None = ...,
+    **options: Unpack[RunOptions],
+) -> Result | Runs: ...
+def run(
+    device: PathLike = "tlc",
+    workload: PathLike | Sequence[PathLike] = "default",
+    *,
+    repeat: int = 1,
+    threads: int | None = None,
+    json_out: PathLike | None = None,
+    progress: ProgressListener | None = None,
+    **options: Unpack[RunOptions],
+) -> Result | Runs:
+    unknown = next((name for name in options if name not in OPTIONS), None)
+    if unknown is not None:
+        raise TypeError(f"run() got an unexpected keyword argument {unknown!r}")
+    asked = options_of({"device": device, "workload": workload, **options})
+    repeat = whole_number("repeat", repeat, 1)
+    threads = None if threads is None else whole_number("threads", threads, 1)
+    path = None if json_out is None else os.fspath(json_out)
+    result = play_checked(asked, repeat, threads, path, progress=progress)
+    if path is not None:
+        write(path, result.to_json().encode())
+    return result
+
+
+run.__doc__ = f"""Replays a workload on a device and tells what happened. The GIL is released while it plays.
+
+Args:
+{"".join(f"    {name}: {option.about}{chr(10)}" for name, option in OPTIONS.items())}\
+    repeat: play so often, with seeds ``seed``, ``seed + 1``, ...; above 1 the answer is :class:`Runs`.
+    threads: for ``repeat``; None is one a core. The results do not depend on it.
+    json_out: write the result here (JSON).
+    progress: called some 20 times a second with the share played (or None), requests submitted and completed.
+        With ``repeat`` it is called from the worker threads.
+
+Raises:
+    InputError: bad input; the message names file, line or key, and the remedy.
+    SimulationError: the run cannot go on; ``error.kept`` tells what is left of it.
+    Interrupted: Ctrl-C (a KeyboardInterrupt); ``error.kept`` tells what is left of the run.
+"""
+
+
+def play_checked(
+    options: Options,
+    repeat: int,
+    threads: int | None,
+    json_out: str | None,
+    *,
+    progress: ProgressListener | None = None,
+    note: Any = None,
+) -> Result | Runs:
+    """Checks where the outputs go, then plays."""
+    if repeat > MOST_REPEATS:
+        raise InputError(f"repeat is {repeat}\n  help: write {MOST_REPEATS:,} at most, or several commands with --seed")
+    seeds = range(options.seed, options.seed + repeat)
+    whole_number("seed + repeat", seeds[-1], 0)
+    outputs: dict[str, str | None] = {"--json": json_out}
+    for option, path in (("--requests-out", options.requests_out), ("--series-out", options.series_out)):
+        if repeat == 1 or path is None:
+            outputs[option] = path
+        else:
+            # A name for each file: an error names its path.
+            outputs |= {f"{option} (seed {seed})": for_seed(path, seed) for seed in seeds}
+    check_against_inputs(outputs, options)
+    if repeat > 1:
+        return play_repeats(options, repeat, threads, progress=progress, note=note)
+    return play(options, progress=progress, note=note)
+
+
+MOST_REPEATS = 10_000
+"""The results of all repeats are held in memory, some 100 kB each."""
+
+
+def check_against_inputs(outputs: Mapping[str, str | None], options: Options) -> None:
+    """Refuses outputs that cannot be written or that the run reads (:func:`ssdlab.common.output.check_outputs`)."""
+    inputs: Sequence[str] = ()
+    # What is not there cannot be an input: the common case costs nothing.
+    if any(path not in (None, "-") and os.path.isfile(path) for path in outputs.values()):
+        from ssdlab.runs.manifest import inputs_of
+
+        inputs = inputs_of(options)
+    check_outputs(outputs, inputs)

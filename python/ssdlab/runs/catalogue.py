@@ -1,0 +1,62 @@
+"""What can be chosen: presets, and configuration keys."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ssdlab import _core
+
+
+class Preset(NamedTuple):
+    """Something that can be chosen by its name."""
+
+    kind: str
+    """"device", "workload", "scheme" or "format"."""
+    name: str
+    about: str
+    text: str
+    """A device's or workload's TOML, a scheme's choices, the layout of a format's line."""
+    source: str = ""
+    """Where a device's values come from."""
+    capacity: int | None = None
+    """A device's logical capacity [B]."""
+
+
+def presets() -> list[Preset]:
+    """Everything that can be chosen by name: devices, workloads, schemes, trace formats."""
+    found = [
+        Preset("device", name, about, _toml_head(about=about, source=source) + text, source, capacity)
+        for name, about, source, capacity, text in _core.devices()
+    ]
+    found += [
+        Preset("workload", name, about, _toml_head(about=about) + text) for name, about, text in _core.workloads()
+    ]
+    found += [
+        Preset("scheme", name, about, ",".join(f"{axis}={choice}" for axis, choice in choices))
+        for name, about, choices in _core.schemes()
+    ]
+    found += [Preset("format", name, about, text) for name, about, text in _core.formats()]
+    return found
+
+
+def _toml_head(**texts: str) -> str:
+    import json
+
+    # JSON's escapes of these one-line texts are TOML's.
+    return "".join(f"{key} = {json.dumps(text, ensure_ascii=False)}\n" for key, text in texts.items() if text) + "\n"
+
+
+class Key(NamedTuple):
+    """A configuration key."""
+
+    section: str
+    section_about: str
+    key: str
+    about: str
+    accepts: str
+    default: str
+
+
+def schema() -> list[Key]:
+    """Every configuration key: section, meaning, what it accepts, and its default as TOML."""
+    return [Key(*row) for row in _core.schema()]

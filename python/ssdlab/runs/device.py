@@ -1,0 +1,131 @@
+"""The device as a library: submit requests, advance the time, take completions."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, NamedTuple
+
+from ssdlab import _core
+from ssdlab._core import InputError
+from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
+
+
+class Completion(NamedTuple):
+    """A request that has completed."""
+
+    request: int
+    """The number that :meth:`Device.submit` gave."""
+    finish_ns: int
+    """When the host saw it complete [ns]."""
+    uncorrectable: bool
+    """Some of the data that it asked for could not be corrected."""
+
+
+class Conditions(NamedTuple):
+    """The conditions of a flash page."""
+
+    pec: int
+    """Program/erase cycles of its block."""
+    retention_s: float
+    """Age of its data, as if kept at 30 C [s]."""
+    temperature_c: float
+    """[C]"""
+
+
+class Device:
+    """A simulated SSD that is driven request by request. Simulated time is whole nanoseconds from 0.
+
+    >>> device = Device("tlc")
+    >>> number = device.submit(0, "read", offset=0, bytes=16384)
+    >>> [done] = device.advance_to_completion()
+    >>> done.request == number
+    True
+
+    Its methods may be called from several threads; the GIL is released while time advances.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(
+        self,
+        device: PathLike = "tlc",
+        *,
+        scheme: str | None = None,
+        age: Age | None = None,
+        settings: Settings | None = None,
+        seed: int = 1,
+    ) -> None:
+        """The options are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
+        with _Refusing():
+            self._core = _core.Device(
+                os.fspath(device), scheme=scheme, age=age_text(age), settings=setting_texts(settings), seed=seed
+            )
+
+    def submit(
+        self, time_ns: int, op: Literal["read", "write", "trim", "flush"], offset: int, bytes: int, queue: int = 0
+    ) -> int:
+        """Hands a request to the device; returns its number.
+
+        Args:
+            time_ns: when it arrives [ns]: not before :attr:`now` nor before an earlier request's.
+            op: ``"read"``, ``"write"``, ``"trim"`` (deallocate the whole pages of the range) or ``"flush"`` (complete
+                when everything acknowledged is on flash; offset and bytes are 0).
+            offset: first byte; offset + bytes must lie within :attr:`capacity`.
+            bytes: length, 1 or more; need not be aligned to anything.
+            queue: submission queue, taken modulo the device's number of queues.
+
+        Raises:
+            InputError: a time that goes backwards, or bytes beyond the device.
+        """
+        with _Refusing():
+            return self._core.submit(time_ns, op, offset, bytes, queue)
+
+    def advance(self, time_ns: int) -> list[Completion]:
+        """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""
+        with _Refusing():
+            return [Completion(*done) for done in self._core.advance(time_ns)]
+
+    def advance_to_completion(self) -> list[Completion]:
+        """Plays until something completes; returns what did, nothing where nothing was left to do."""
+        return [Completion(*done) for done in self._core.advance_to_completion()]
+
+    def flush(self) -> None:
+        """Writes everything buffered to flash and plays until all is idle."""
+        self._core.flush()
+
+    def conditions(self, offset: int) -> Conditions | None:
+        """The conditions of the flash page behind a byte address; None where it was never written."""
+        with _Refusing():
+            found = self._core.conditions(offset)
+        return None if found is None else Conditions(*found)
+
+    @property
+    def now(self) -> int:
+        """The present simulated time [ns]."""
+        return self._core.now
+
+    @property
+    def capacity(self) -> int:
+        """Logical capacity [B]."""
+        return self._core.capacity
+
+    @property
+    def raw_capacity(self) -> int:
+        """Capacity of the flash, spare blocks included [B]."""
+        return self._core.raw_capacity
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that were submitted and have not completed."""
+        return self._core.outstanding
+
+
+class _Refusing:
+    """Turns numbers that the core cannot hold into an InputError."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OverflowError):
+            raise InputError("a number is negative or too large\n  help: write whole numbers from 0 up") from None

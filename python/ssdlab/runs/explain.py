@@ -1,0 +1,116 @@
+"""Where the time of requests went: from arrival to completion without a gap, along the part that arrived last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import polars
+
+    from ssdlab.common.tables import Table
+    from ssdlab.runs.options import Options
+
+
+class Stage(NamedTuple):
+    """A stretch of a request's time."""
+
+    what: str
+    """``host queue``, ``map``, ``die``, ``command``, ``sense``, ``bus``, ``transfer``, ``ecc``, ``decode``, ``send``;
+    of writes ``buffer``, ``receive``, ``store``, ``program`` (docs/lab.md)."""
+    step: int
+    """Senses of the page before: 0 for its first, and for what is no sense."""
+    from_ns: int
+    """When it began [ns]."""
+    to_ns: int
+    """When it ended [ns]."""
+    die: dict[str, int]
+    """While a part waited for its die: what that did, or, where it was idle, waited for (``bus wait``, ``chip wait``,
+    ``collection wait``) [ns]."""
+
+    @property
+    def took_ns(self) -> int:
+        """How long it took [ns]."""
+        return self.to_ns - self.from_ns
+
+
+class Explanation(NamedTuple):
+    """A request and where its time went."""
+
+    request: int
+    """Its number, from 0."""
+    op: str
+    """``read``, ``write``, ``trim`` or ``flush``."""
+    bytes: int
+    """How much it asked for."""
+    arrival_ns: int
+    """When the host sent it [ns]."""
+    finish_ns: int
+    """When the host saw it complete [ns]."""
+    stages: tuple[Stage, ...]
+    """In order; they add up to its latency exactly."""
+    parts: tuple[tuple[Stage, ...], ...] = ()
+    """Of a read, the stages of each of its pages that came from flash, until it was decoded."""
+
+    @property
+    def latency_ns(self) -> int:
+        """From arrival to completion [ns]."""
+        return self.finish_ns - self.arrival_ns
+
+    @property
+    def retries(self) -> int:
+        """Retry steps of the part that arrived last."""
+        return max((stage.step for stage in self.stages), default=0)
+
+    def table(self) -> polars.DataFrame:
+        """A row for each stage: what, step, from_ns, to_ns, took_ns."""
+        import polars
+
+        rows = [(s.what, s.step, s.from_ns, s.to_ns, s.took_ns) for s in self.stages]
+        schema = {"what": polars.String} | dict.fromkeys(("step", "from_ns", "to_ns", "took_ns"), polars.Int64)
+        return polars.DataFrame(rows, schema=schema, orient="row")
+
+    def __str__(self) -> str:
+        from ssdlab.common.tables import plain_lines
+
+        return "\n".join(plain_lines(of_explanation(self)))
+
+
+def explain(options: Options, slowest: int, requests: Sequence[int]) -> list[Explanation]:
+    """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others."""
+    from ssdlab.runs.simulation import open_simulation
+
+    found = open_simulation(options.without_outputs()).explain(slowest, list(requests))
+
+    def of(stages: Iterable[tuple[str, int, int, int, list[tuple[str, int]]]]) -> tuple[Stage, ...]:
+        return tuple(Stage(what, step, begin, end, dict(die)) for what, step, begin, end, die in stages)
+
+    return [
+        Explanation(number, op, size, arrival, finish, of(stages), tuple(map(of, parts)))
+        for number, op, size, arrival, finish, stages, parts in found
+    ]
+
+
+def of_explanation(of: Explanation) -> Table:
+    """An explanation for people: what the time went into, first senses and retries apart."""
+    from ssdlab.common.numbers import time_text
+    from ssdlab.common.tables import Table
+
+    sums: dict[tuple[str, bool], list[Stage]] = {}
+    for stage in of.stages:
+        sums.setdefault((stage.what, stage.step > 0), []).append(stage)
+    rows: list[tuple[str, ...]] = []
+    for (what, retry), stages in sums.items():
+        took = sum(stage.took_ns for stage in stages)
+        die: dict[str, int] = {}
+        for stage in stages:
+            for cause, ns in stage.die.items():
+                die[cause] = die.get(cause, 0) + ns
+        spent = ", ".join(f"{cause} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1]))
+        name = f"{what}, {of.retries} retries" if retry else what
+        count = str(len(stages)) if len(stages) > 1 else ""
+        rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", f"~{spent}"))
+    title = (
+        f"request {of.request}: {of.op} of {of.bytes:,} B at {time_text(of.arrival_ns)} took {time_text(of.latency_ns)}"
+    )
+    return Table(title, ("", "times", "took", "%", "while its die did"), rows)

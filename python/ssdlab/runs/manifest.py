@@ -1,0 +1,94 @@
+"""What decides a run's result: the hash of its full input, and the files that it reads."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab.runs.options import Options
+from ssdlab.runs.simulation import open_simulation
+
+
+def key_of(manifest: dict[str, Any]) -> str:
+    """The hash of a run's full input. ``manifest`` is the core's; names of presets and files do not count: their
+    contents are in it. The release does not count either, but the version of the results does."""
+    device, workload = manifest["device"], manifest["workload"]
+    parts = workload.get("traces", [workload])
+    files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
+    rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
+    input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
+    input |= {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
+    return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+FILE_KEYS = (("chip", "model", (".toml", ".csv")), ("read", "rpt", ("",)), ("ecc", "code", (".csv",)))
+"""Section and key of the keys that may name a file, and the endings that tell files from presets."""
+
+
+def _nameless(device: dict[str, Any]) -> dict[str, Any]:
+    """The configuration without names of files: what ``chip.model`` and ``read.rpt`` hold stands under ``cells`` and
+    ``rpt``, and the hash of ``ecc.code`` takes its place."""
+    config = {section: dict(keys) for section, keys in device["config"].items()}
+    for section, key, endings in FILE_KEYS:
+        value = config[section][key]
+        if value != "none" and value.endswith(endings):
+            config[section][key] = device["code"] if section == "ecc" else "file"
+    return config
+
+
+def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
+    twin) and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are absolute. A device file's bases are not
+    among them."""
+    from ssdlab import _core
+
+    found = {}
+    if options.device not in {row[0] for row in _core.devices()}:
+        found["device"] = options.device
+    parts = manifest["workload"].get("traces", [manifest["workload"]])
+    if options.workload not in {row[0] for row in _core.workloads()}:
+        found["workload"] = options.workload
+    elif "trace" in parts[0] and options.traces is not None:
+        found["traces"] = os.path.join(options.traces, parts[0]["trace"])
+    found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
+    config = manifest["device"]["config"]
+    for section, name, endings in FILE_KEYS:
+        value = config[section][name]
+        if value != "none" and value.endswith(endings):
+            found[f"{section}.{name}"] = value
+    return {role: os.path.abspath(path) for role, path in found.items()}
+
+
+def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """The paths of all files that a run reads, those that its device file builds on too. ``manifest`` is the run's,
+    where it is known.
+
+    Raises:
+        InputError: the run itself is wrong.
+    """
+    if manifest is None:
+        manifest = json.loads(open_simulation(options.without_outputs()).manifest)
+    by_role = files_of(options, manifest)
+    below, paths = by_role.get("device"), list(by_role.values())
+    while below is not None and (below := base_of(below)) is not None:
+        paths.append(below)
+    return tuple(paths)
+
+
+def base_of(path: str) -> str | None:
+    """The file that a device file is based on, if it is one."""
+    import tomllib
+
+    from ssdlab._core import devices
+
+    try:
+        with open(path, "rb") as file:
+            base = tomllib.load(file).get("base")
+    except (OSError, ValueError):
+        return None
+    if not isinstance(base, str) or base in {row[0] for row in devices()}:
+        return None
+    return os.path.join(os.path.dirname(path), base)

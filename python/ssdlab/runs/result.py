@@ -1,0 +1,333 @@
+"""What a run has found out: typed, frozen, as JSON and as polars tables."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from ssdlab.runs.sections import Energy, Flash, Ftl, Host, Process, Run, Section, Usage
+
+if TYPE_CHECKING:
+    import polars
+
+    from ssdlab.runs.explain import Explanation
+    from ssdlab.runs.options import Options
+
+    Distributions = tuple[list[tuple[int, float]], list[tuple[int, float]]]
+
+
+_Part = TypeVar("_Part", bound=Section)
+
+
+class Result:
+    """The result of one run."""
+
+    __slots__ = ("_data", "_described", "_distributions", "_log", "_options", "_series", "log_path", "log_rows", "note")
+    _data: dict[str, Any]
+    _described: list[tuple[str, str, str]]
+    _distributions: Distributions
+    _log: bytes | None
+    _options: Options | None
+    _series: bytes | None
+    note: str | None
+    """What to know about how the workload was read (a detected trace format)."""
+    log_path: str | None
+    """Where the request log was written."""
+    log_rows: int | None
+    """Rows of the request log; None where none was kept."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("results are read-only")
+
+    @classmethod
+    def from_core(
+        cls,
+        text: str,
+        described: list[tuple[str, str, str]],
+        distributions: Distributions,
+        series: bytes,
+        log: tuple[int, bytes] | None,
+        log_path: str | None,
+        note: str | None,
+        run: dict[str, int],
+        process: dict[str, float | int],
+        options: Options | None = None,
+    ) -> Result:
+        """Puts together what the core gives at the end of a run."""
+        self = cls()
+        data = json.loads(text)
+        # Without a request that counted there is no queue to report.
+        data["host"].setdefault("queue", {})
+        data["run"] = run
+        data["process"] = process
+        values = {
+            "_data": data,
+            "_described": described,
+            "_distributions": distributions,
+            "_series": series,
+            "_options": options,
+            "_log": log[1] if log and log_path is None else None,
+            "log_path": log_path,
+            "log_rows": log[0] if log else None,
+            "note": note,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def explain(self, *requests: int, slowest: int | None = None) -> list[Explanation]:
+        """Where the time of ``requests`` (numbers from 0) went, and that of the ``slowest`` others: 10 if nothing is
+        asked for. The run is played again."""
+        from ssdlab._core import InputError
+        from ssdlab.runs.explain import explain
+
+        if self._options is None:
+            raise InputError("this result was kept without its run\n  help: run it again with ssdlab.run")
+        return explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
+
+    def timeline(self, path: str | os.PathLike[str], *windows: str, slowest: int | None = None) -> int:
+        """Writes what every die, plane, channel, ECC engine and host queue did as a trace for the Perfetto UI: in
+        ``windows`` such as ``"10ms:12ms"``, around the ``slowest`` so many requests, or all the time if neither is
+        given. The run is played again. Returns the file's size [B]."""
+        from ssdlab._core import InputError
+        from ssdlab.runs.timeline import write
+
+        if self._options is None:
+            raise InputError("this result was kept without its run\n  help: run it again with ssdlab.run")
+        return write(self._options, os.fspath(path), windows, slowest)
+
+    def to_payload(self) -> dict[str, Any]:
+        """The result without log and time series, as what :meth:`from_payload` takes: JSON, for caches."""
+        return {"data": self._data, "described": self._described, "distributions": self._distributions}
+
+    @classmethod
+    def from_payload(cls, payload: dict[str, Any]) -> Result:
+        """A result that was kept."""
+        self = cls()
+        distributions = tuple([(int(latency), share) for latency, share in part] for part in payload["distributions"])
+        values = {
+            "_data": payload["data"],
+            "_described": [tuple(line) for line in payload["described"]],
+            "_distributions": distributions,
+            "_series": None,
+            "_log": None,
+            "_options": None,
+            "log_path": None,
+            "log_rows": None,
+            "note": None,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    @property
+    def manifest(self) -> Section:
+        """What was run: enough to run it again. Holds no time, host or path."""
+        return self._part("manifest", Section)
+
+    @property
+    def host(self) -> Host:
+        """What the host saw."""
+        return self._part("host", Host)
+
+    @property
+    def flash(self) -> Flash:
+        """What the flash did."""
+        return self._part("flash", Flash)
+
+    @property
+    def ftl(self) -> Ftl:
+        """What the translation layer did."""
+        return self._part("ftl", Ftl)
+
+    @property
+    def usage(self) -> Usage:
+        """Where the time of channels and dies went [%]."""
+        return self._part("usage", Usage)
+
+    @property
+    def energy(self) -> Energy:
+        """What flash, channels and ECC engines used [mJ]."""
+        return self._part("energy", Energy)
+
+    @property
+    def run(self) -> Run:
+        """Events of the simulation."""
+        return self._part("run", Run)
+
+    @property
+    def process(self) -> Process:
+        """Wall time [s] and peak resident set [B] of the process that played the run."""
+        return self._part("process", Process)
+
+    def _part(self, name: str, kind: type[_Part]) -> _Part:
+        return kind(self._data[name])
+
+    def __getitem__(self, key: str) -> Any:
+        """``result["host"]["read"]``, or by a statistic's dotted name: ``result["host.read.iops"]``."""
+        value: Any = getattr(self, key.split(".")[0]) if key.split(".")[0] in self._data else None
+        if value is None:
+            raise KeyError(key)
+        for part in key.split(".")[1:]:
+            value = value[part]
+        return value
+
+    def __repr__(self) -> str:
+        device = self.manifest.device.name
+        return f"<ssdlab.Result: {self.host.all.requests:,} requests on {device}, {self.host.elapsed_s:.3f} s>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy of the whole result as plain dictionaries and lists."""
+        return cast("dict[str, Any]", json.loads(json.dumps(self._data)))
+
+    def to_json(self, process: bool = True) -> str:
+        """The result as JSON with a stable order of keys: only the last section, ``process``, differs between two runs.
+        It can be left out."""
+        data = self._data if process else {name: part for name, part in self._data.items() if name != "process"}
+        return json.dumps(data, indent=1) + "\n"
+
+    def scalars(self) -> list[tuple[str, float | int | None, str, str]]:
+        """Every statistic that is one number: name, value (None: nothing to measure), unit, description."""
+        rows = []
+        for name, unit, description in self._described:
+            value: Any = self._data
+            for part in name.split("."):
+                value = value[part]
+            if not isinstance(value, list):
+                rows.append((name, value, unit, description))
+        return rows
+
+    def statistics(self) -> polars.DataFrame:
+        """Every statistic: name, value (f64; null where there was nothing to measure), unit, description."""
+        import polars
+
+        rows = [(name, None if v is None else float(v), unit, about) for name, v, unit, about in self.scalars()]
+        schema = {"name": polars.String, "value": polars.Float64, "unit": polars.String, "description": polars.String}
+        return polars.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def requests(self) -> polars.DataFrame:
+        """One row a request, in order of completion: request, queue, write (0, 1), offset [B], bytes, arrival_ns,
+        finish_ns, latency_ns (i64). Warm-up requests included: their numbers are below ``manifest.warmup``.
+
+        Raises :class:`ssdlab.InputError` where the run kept no log.
+        """
+        import polars
+
+        if self._log is not None:
+            return polars.read_parquet(self._log)
+        if self.log_path is not None:
+            return polars.read_parquet(self.log_path)
+        from ssdlab._core import InputError
+
+        raise InputError("this run kept no request log\n  help: run with keep_requests=True or requests_out=...")
+
+    @property
+    def series(self) -> polars.DataFrame:
+        """The time series, at most 2,048 rows: time_ns, reads, writes, read_bytes, write_bytes, outstanding,
+        buffered_pages, die_busy, channel_busy. Warm-up included."""
+        import polars
+
+        if self._series is None:
+            from ssdlab._core import InputError
+
+            raise InputError("results of a sweep hold no time series\n  help: run the case by itself")
+        return polars.read_parquet(self._series)
+
+    def latency_distribution(self, kind: Literal["read", "write"]) -> polars.DataFrame:
+        """The cumulative distribution: latency_ns (i64) and share of the requests that do not exceed it (f64)."""
+        import polars
+
+        if kind not in ("read", "write"):
+            from ssdlab._core import InputError
+
+            raise InputError(f'kind is {kind!r}\n  help: write "read" or "write"')
+        rows = self._distributions[0 if kind == "read" else 1]
+        return polars.DataFrame(rows, schema={"latency_ns": polars.Int64, "share": polars.Float64}, orient="row")
+
+
+class Runs:
+    """The results of repeated runs that differ in their seed only, in the seeds' order."""
+
+    __slots__ = ("peak_rss_bytes", "results", "wall_s")
+    results: tuple[Result, ...]
+    wall_s: float
+    peak_rss_bytes: int
+
+    def __init__(self, results: tuple[Result, ...], wall_s: float, peak_rss_bytes: int) -> None:
+        object.__setattr__(self, "results", results)
+        object.__setattr__(self, "wall_s", wall_s)
+        object.__setattr__(self, "peak_rss_bytes", peak_rss_bytes)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("results are read-only")
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    def __getitem__(self, index: int) -> Result:
+        return self.results[index]
+
+    def intervals(self) -> list[tuple[str, float | None, float | None, str, str]]:
+        """Every statistic: name, mean of the repeats, half width of its 95 % confidence interval (Student's t),
+        unit, description. Repeats in which there was nothing to measure are left out."""
+        from ssdlab.common.confidence import mean_and_half_width
+
+        columns = zip(*(result.scalars() for result in self.results), strict=True)
+        rows = []
+        for column in columns:
+            name, _, unit, description = column[0]
+            values = [float(value) for _, value, _, _ in column if value is not None]
+            rows.append((name, *mean_and_half_width(values), unit, description))
+        return rows
+
+    def summary(self) -> polars.DataFrame:
+        """Every statistic: name, mean, ci95 (half width of the 95 % confidence interval, Student's t; null for fewer
+        than two values), unit, description."""
+        import polars
+
+        kinds = {"name": polars.String, "mean": polars.Float64, "ci95": polars.Float64}
+        schema = {**kinds, "unit": polars.String, "description": polars.String}
+        return polars.DataFrame(self.intervals(), schema=schema, orient="row")
+
+    def to_dict(self) -> dict[str, Any]:
+        """``manifest`` (with ``seeds`` in place of ``seed``), ``repeats`` (a result each, without ``process``),
+        ``summary`` (a statistic's place in a result holds its mean and ci95), ``run`` and ``process``."""
+        manifest = self.results[0].manifest.to_dict()
+        first = manifest.pop("seed")
+        summary: dict[str, Any] = {}
+        for name, mean, ci95, _, _ in self.intervals():
+            *sections, key = name.split(".")
+            level = summary
+            for section in sections:
+                level = level.setdefault(section, {})
+            level[key] = {"mean": mean, "ci95": ci95}
+        repeats = [result.to_dict() for result in self.results]
+        for repeat in repeats:
+            del repeat["process"]
+        return {
+            "manifest": {**manifest, "seeds": [first + index for index in range(len(self.results))]},
+            "repeats": repeats,
+            "summary": summary,
+            "run": {"events": sum(result.run.events for result in self.results)},
+            "process": {"wall_s": self.wall_s, "peak_rss_bytes": self.peak_rss_bytes},
+        }
+
+    def to_json(self) -> str:
+        """The results as JSON with a stable order of keys; only ``process``, the last section, differs between two
+        runs."""
+        return json.dumps(self.to_dict(), indent=1) + "\n"
+
+
+def ended_early(result: Result) -> str | None:
+    """What to say of a workload that ended before the requests asked for."""
+    missing = result.host.trace.get("missing_requests")
+    if missing is None:
+        return None
+    asked = result.manifest.requests
+    return f"the workload ended after {asked - missing:,} of the {asked:,} requests asked for"

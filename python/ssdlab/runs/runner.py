@@ -1,0 +1,258 @@
+"""The run loop: plays the core in short steps, so that progress is shown and Ctrl-C is answered at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+from ssdlab._core import InputError, Simulation, SimulationError
+from ssdlab.common.machine import cpus, peak_rss_bytes
+from ssdlab.common.output import Output, write
+from ssdlab.runs.options import Options
+from ssdlab.runs.result import Result, Runs, ended_early
+from ssdlab.runs.simulation import open_simulation
+
+ProgressListener = Callable[["float | None", int, int], None]
+"""Called with the share played (None where it cannot be known), the requests submitted and those completed."""
+
+STEP_S = 0.05
+"""Wall time that a step aims at [s]: Ctrl-C waits for one at most."""
+
+
+class Kept(NamedTuple):
+    """What an unfinished run leaves behind."""
+
+    completed: int
+    """Requests that had completed."""
+    logs: tuple[tuple[str, int], ...] = ()
+    """The request logs that are complete and readable: path and rows."""
+    broken: tuple[str, ...] = ()
+    """Request logs that could not be completed: nothing of them is left, and earlier ones are as they were."""
+
+    def __str__(self) -> str:
+        parts = [f"{self.completed:,} requests had completed"]
+        if self.logs:
+            parts.append("kept: " + ", ".join(f"{path} with {rows:,} rows" for path, rows in self.logs))
+        if self.broken:
+            parts.append("could not be kept: " + ", ".join(self.broken))
+        if not self.logs and not self.broken:
+            parts.append("nothing was kept (a request log, --requests-out, would be)")
+        return "; ".join([*parts, "no results were written"])
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; :attr:`kept` tells what is left of it."""
+
+    def __init__(self, kept: Kept) -> None:
+        super().__init__(str(kept))
+        self.kept = kept
+
+
+class _Stopped(Exception):  # noqa: N818 -- nothing is in error where another run has ended
+    """Another repeat has ended the whole."""
+
+    kept = Kept(0)
+
+
+def play(
+    options: Options,
+    *,
+    progress: ProgressListener | None = None,
+    note: Callable[[str], None] | None = None,
+    stop: Stop | None = None,
+    simulation: Simulation | None = None,
+) -> Result:
+    """Plays one run to its end. Errors carry ``kept`` (a :class:`Kept`) and say it in their notes. ``simulation`` is
+    what ``options`` open, where that has been done."""
+    started = time.perf_counter()
+    log = None if options.requests_out is None else Output(options.requests_out)
+    try:
+        simulation = simulation or open_simulation(
+            options if log is None else options.replace(requests_out=log.temporary)
+        )
+    except BaseException as error:
+        if log is not None:
+            log.discard()
+            log.renamed(error)
+        raise
+    completed, finished = _played(simulation, log, progress, note, stop)
+    text, described, events, series, rows, distributions = finished
+    kept = Kept(completed)
+    try:
+        if log is not None and rows is not None:
+            kept = Kept(completed, ((log.commit(), rows[0]),))
+        if options.series_out is not None:
+            write(options.series_out, series)
+    except SimulationError as error:
+        _attach(error, kept)
+        raise
+    result = Result.from_core(
+        text,
+        described,
+        distributions,
+        series,
+        rows,
+        options.requests_out,
+        simulation.note,
+        {"events": events},
+        {"wall_s": time.perf_counter() - started, "peak_rss_bytes": peak_rss_bytes()},
+        options,
+    )
+    if note is not None:
+        for line in (simulation.ended, ended_early(result)):
+            if line is not None:
+                note(line)
+    return result
+
+
+def _played(
+    simulation: Simulation,
+    log: Output | None,
+    progress: ProgressListener | None,
+    note: Callable[[str], None] | None,
+    stop: Stop | None,
+) -> tuple[int, Any]:
+    """Plays a simulation to its end: requests that completed, and what the core gives at the end. A run that ends
+    before keeps its request log."""
+    completed = 0
+    try:
+        if note is not None and simulation.note:
+            note(simulation.note)
+        for share, submitted, completed in _steps(simulation, stop):
+            if progress is not None:
+                progress(share, submitted, completed)
+        return completed, simulation.finish()
+    except KeyboardInterrupt:
+        raise Interrupted(_keep(simulation, log, completed)) from None
+    except _Stopped as stopped:
+        stopped.kept = _keep(simulation, log, completed)
+        raise
+    except (InputError, SimulationError) as error:
+        _attach(error, _keep(simulation, log, completed))
+        if log is not None:
+            log.renamed(error)
+        raise
+    except BaseException:  # a fault of the core: what it has written is not to be trusted
+        if log is not None:
+            log.discard()
+        raise
+
+
+def _steps(simulation: Simulation, stop: Stop | None) -> Iterator[tuple[float | None, int, int]]:
+    """Plays a simulation in steps of some :data:`STEP_S`; after each, how far it is."""
+    requests = 256
+    while True:
+        before = time.perf_counter()
+        ended = simulation.step(requests)
+        took = time.perf_counter() - before
+        requests = max(16, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6)))))
+        yield simulation.progress()
+        if ended:
+            return
+        if stop is not None and stop.is_set():
+            raise _Stopped
+
+
+def play_repeats(
+    options: Options,
+    repeat: int,
+    threads: int | None,
+    *,
+    progress: ProgressListener | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Runs:
+    """Plays ``repeat`` runs with consecutive seeds on a pool of threads; their order and results are the seeds'."""
+    from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+    from threading import Event
+
+    started = time.perf_counter()
+    stop = Event()
+    shares: list[tuple[float | None, int, int]] = [(0.0, 0, 0)] * repeat
+
+    def one(index: int) -> Result:
+        def report(share: float | None, submitted: int, completed: int) -> None:
+            shares[index] = (share, submitted, completed)
+            if progress is not None:
+                known = [share for share, _, _ in shares if share is not None]
+                whole = sum(known) / repeat if len(known) == repeat else None
+                progress(whole, sum(s for _, s, _ in shares), sum(c for _, _, c in shares))
+
+        if stop.is_set():
+            raise _Stopped
+        seed = options.seed + index
+        mine = options.replace(
+            seed=seed,
+            requests_out=for_seed(options.requests_out, seed),
+            series_out=for_seed(options.series_out, seed),
+        )
+        try:
+            return play(mine, progress=report, note=note if index == 0 else None, stop=stop)
+        except BaseException:
+            stop.set()
+            raise
+
+    interrupted = False
+    with ThreadPoolExecutor(max_workers=min(threads or cpus(), repeat)) as pool:
+        futures: list[Future[Result]] = []
+        # Whenever it comes, an interruption stops what has begun: the pool waits for its threads.
+        try:
+            for index in range(repeat):
+                futures.append(pool.submit(one, index))
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except KeyboardInterrupt:
+            stop.set()
+            wait(futures)
+            interrupted = True
+    failures = [error for error in (future.exception() for future in futures) if error is not None]
+    if interrupted or failures:
+        kept = Kept(sum(completed for _, _, completed in shares))
+        for future in futures:
+            left = getattr(future.exception(), "kept", Kept(0))
+            if future.exception() is None:
+                path, rows = future.result().log_path, future.result().log_rows
+                left = Kept(0, ((path, rows),)) if path is not None and rows is not None else left
+            kept = Kept(kept.completed, kept.logs + left.logs, kept.broken + left.broken)
+        if interrupted:
+            raise Interrupted(kept)
+        failure = next(error for error in failures if not isinstance(error, _Stopped))
+        if isinstance(failure, InputError | SimulationError):
+            _attach(failure, kept)
+        raise failure
+    return Runs(tuple(future.result() for future in futures), time.perf_counter() - started, peak_rss_bytes())
+
+
+def for_seed(path: str | None, seed: int) -> str | None:
+    """The file of one repeat: ``out.parquet`` becomes ``out.seed3.parquet``."""
+    if path is None:
+        return None
+    stem, suffix = os.path.splitext(path)
+    return f"{stem}.seed{seed}{suffix}"
+
+
+def _keep(simulation: Simulation, log: Output | None, completed: int) -> Kept:
+    """Completes the request log of a run that is not going on. An earlier log keeps its name."""
+    completed = max(completed, simulation.progress()[2])
+    try:
+        rows = simulation.finish()[4]
+        if log is not None and rows is not None:
+            return Kept(completed, logs=((log.commit(aside=True), rows[0]),))
+    except (InputError, SimulationError):
+        pass
+    if log is None:
+        return Kept(completed)
+    log.discard()
+    return Kept(completed, broken=(log.path,))
+
+
+def _attach(error: InputError | SimulationError, kept: Kept) -> None:
+    """Reports in an error what is left of the run, in place of earlier notes."""
+    error.kept = kept  # type: ignore[union-attr]
+    error.__notes__ = [str(kept)]
+
+
+class Stop(Protocol):
+    """Tells whether a run is to end, as :class:`threading.Event` does."""
+
+    def is_set(self) -> bool: ...

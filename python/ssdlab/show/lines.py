@@ -1,0 +1,91 @@
+"""Progress where there is no terminal (a batch system, nohup, a log): a plain line every ten seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ssdlab.common.numbers import elapsed_text
+
+if TYPE_CHECKING:
+    from ssdlab.runs.runner import ProgressListener
+    from ssdlab.sweeps.campaign import SweepProgress
+
+EVERY_S = 10.0
+"""Between two lines [s]."""
+
+Print = Callable[[str], None]
+
+
+class Lines:
+    """Prints how far something has come. It may be asked from several threads.
+
+    Args:
+        print_line: takes a line.
+        clock: gives the time [s].
+    """
+
+    def __init__(self, print_line: Print, clock: Callable[[], float] = time.monotonic) -> None:
+        self._say, self._clock = print_line, clock
+        self._lock = threading.Lock()
+        self._begun = self._printed = clock()
+
+    def print(self, line: Callable[[float], str]) -> None:
+        """Prints a line if it is time for one; ``line`` makes it of the time that has passed [s]."""
+        now = self._clock()
+        if now - self._printed >= EVERY_S:
+            with self._lock:
+                if now - self._printed < EVERY_S:
+                    return
+                self._printed = now
+            self._say(line(now - self._begun))
+
+
+def requests(print_line: Print, clock: Callable[[], float] = time.monotonic) -> ProgressListener:
+    """Prints how far a run has come."""
+    lines = Lines(print_line, clock)
+
+    def progress(share: float | None, submitted: int, completed: int) -> None:
+        def line(passed: float) -> str:
+            parts = [f"{completed:,} requests"]
+            if share is not None:
+                parts[0] += f" ({100 * share:.1f} %)"
+            parts += [f"{completed / passed:,.0f} requests/s"] if passed else []
+            return ", ".join(parts + _left(passed, share))
+
+        lines.print(line)
+
+    return progress
+
+
+def cases(what: str, print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[SweepProgress], None]:
+    """Prints how far a sweep has come."""
+    lines = Lines(print_line, clock)
+
+    def progress(now: SweepProgress) -> None:
+        def line(passed: float) -> str:
+            counts = [f"{now.kept:,} kept"] * (now.kept > 0) + [f"{now.failed:,} failed"] * (now.failed > 0)
+            parts = [f"{what}: {now.done:,} of {now.total:,} cases" + (f" ({', '.join(counts)})" if counts else "")]
+            played, missing = now.done - now.kept, now.total - now.kept
+            if played and passed:
+                parts.append(f"{played / passed:.2g} cases/s")
+            return ", ".join(parts + _left(passed, played / missing if missing else None))
+
+        lines.print(line)
+
+    return progress
+
+
+def shares(print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[str, float], None]:
+    """Prints the name of what is done and the share that is done."""
+    lines = Lines(print_line, clock)
+    return lambda name, share: lines.print(
+        lambda passed: ", ".join([f"{name}: {100 * share:.1f} %", *_left(passed, share)])
+    )
+
+
+def _left(passed: float, share: float | None) -> list[str]:
+    """About how long the rest takes, where that can be known."""
+    return [f"about {elapsed_text(passed * (1 - share) / share)} left"] if share and passed else []

@@ -1,0 +1,231 @@
+"""Figures, on matplotlib: latency distributions, normalised bars, usage, heat maps, time series,
+frame errors, lives of blocks.
+
+Every function draws on ``ax``, or on a figure of its own, and returns the figure; labels and units are those of the
+statistics. :func:`save` writes PNG, SVG or PDF, the same bytes for the same figure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab._core import InputError
+from ssdlab.common.output import FIGURES, check_ending, replacing
+from ssdlab.runs.result import Result
+from ssdlab.sweeps.comparison import GEOMEAN, Comparison
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#333333"
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222255", "#225555", "#663333")
+"""P. Tol's bright scheme, which the colour-blind can tell apart, and darker ones behind it."""
+
+
+def _axes(ax: Axes | None, width: float = 7.0, height: float = 3.6) -> tuple[Figure, Axes]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError('drawing needs matplotlib\n  help: pip install "ssdlab[plot]"') from None
+    if ax is not None:
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        return figure, ax
+    figure = Figure(figsize=(width, height), layout="constrained")
+    ax = figure.add_subplot()
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure, ax
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Writes a figure as PNG, SVG or PDF, by the path's ending."""
+    import matplotlib as mpl
+
+    path = os.fspath(path)
+    check_ending("", path, FIGURES)
+    ending = os.path.splitext(path)[1].lower()
+    metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
+    with mpl.rc_context({"svg.hashsalt": "ssdlab"}), replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150, metadata=metadata, format=ending[1:])
+
+
+def cdf(results: Mapping[str, Result], kind: Literal["read", "write"] = "read", *, ax: Axes | None = None) -> Figure:
+    """The latency distributions of runs, on a scale of nines to p99.9999; a curve ends where ten samples lie beyond."""
+    figure, ax = _axes(ax)
+    import numpy as np
+
+    nines = 6.0
+    for colour, (name, result) in zip(_cycle(len(results)), results.items(), strict=True):
+        points = result.latency_distribution(kind)
+        count = int(result[f"host.{kind}.requests"])
+        if count == 0:
+            continue
+        beyond = 1.0 - points["share"].to_numpy()
+        known = beyond >= 10.0 / count
+        ax.plot(
+            points["latency_ns"].to_numpy()[known] / 1e3,
+            np.minimum(-np.log10(np.maximum(beyond[known], 1e-9)), nines),
+            label=f"{name} ({count:,})",
+            color=colour,
+        )
+    ax.set_xscale("log")
+    ax.set_ylim(0, nines)
+    ax.set_yticks(range(7), ["0", "90", "99", "99.9", "99.99", "99.999", "99.9999"])
+    ax.set_xlabel(f"{kind} latency [µs]")
+    ax.set_ylabel("percentile [%]")
+    ax.grid(alpha=0.3)
+    ax.legend(title="requests", frameon=False, fontsize="small")
+    return figure
+
+
+def bars(comparison: Comparison, *, ax: Axes | None = None) -> Figure:
+    """A comparison as bars over the baseline, a group for each row, with 95 % confidence intervals."""
+    rows = comparison.rows
+    schemes = [
+        scheme for scheme in comparison.schemes if any(cells[scheme].ratio.mean is not None for cells in rows.values())
+    ]
+    width = max(7.0, 0.16 * len(rows) * (len(schemes) + 1.5))
+    figure, ax = _axes(ax, width)
+    step = 0.8 / max(1, len(schemes))
+    for index, (colour, scheme) in enumerate(zip(_cycle(len(schemes)), schemes, strict=True)):
+        cells = [cells[scheme] for cells in rows.values()]
+        positions = [row + (index - (len(schemes) - 1) / 2) * step for row in range(len(rows))]
+        heights = [cell.ratio.mean or 0.0 for cell in cells]
+        errors = [cell.ratio.half_width or 0.0 for cell in cells]
+        ax.bar(
+            positions, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw={"lw": 0.8}
+        )
+    ax.axhline(1.0, color=INK, lw=0.6)
+    if GEOMEAN in rows:
+        ax.axvline(len(rows) - 1.5, color=INK, lw=0.6, ls=":")
+    slanted = max(len(row) for row in rows) > 6 and len(rows) > 3
+    ax.set_xticks(range(len(rows)), list(rows), rotation=30 if slanted else 0, ha="right" if slanted else "center")
+    ax.set_ylabel(f"{comparison.metric}\nover {comparison.baseline}")
+    ax.grid(axis="y", alpha=0.3)
+    ax.set_axisbelow(True)
+    figure.legend(
+        *ax.get_legend_handles_labels(), ncols=min(6, len(schemes)), loc="outside upper center", frameon=False
+    )
+    return figure
+
+
+def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", *, ax: Axes | None = None) -> Figure:
+    """Where the time of dies or channels went, stacked to 100 %, a bar for each run."""
+    figure, ax = _axes(ax)
+    shares = {name: dict(result[f"usage.{of}"]) for name, result in results.items()}
+    causes = list(next(iter(shares.values()), {}))
+    left = [0.0] * len(shares)
+    for colour, cause in zip(_cycle(len(causes)), sorted(causes, key=lambda cause: cause == "idle"), strict=True):
+        values = [share[cause] or 0.0 for share in shares.values()]
+        colour = "#e5e5e5" if cause == "idle" else colour
+        ax.barh(list(shares), values, left=left, label=cause, color=colour, height=0.7)
+        left = [a + b for a, b in zip(left, values, strict=True)]
+    ax.set_xlim(0, 100)
+    ax.invert_yaxis()
+    ax.set_xlabel(f"share of a {of}'s time [%]")
+    figure.legend(*ax.get_legend_handles_labels(), ncols=len(causes), loc="outside upper center", frameon=False)
+    return figure
+
+
+def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = "", ax: Axes | None = None) -> Figure:
+    """The mean of a column over two others, such as P/E cycles and retention; every cell tells its number."""
+    figure, ax = _axes(ax, 6.0, 4.2)
+    import numpy as np
+    import polars
+
+    columns, rows = (list(table[axis].unique(maintain_order=True)) for axis in (x, y))
+    grid = np.full((len(rows), len(columns)), np.nan)
+    for *point, mean in table.group_by(x, y, maintain_order=True).agg(polars.col(value).mean()).iter_rows():
+        grid[rows.index(point[1]), columns.index(point[0])] = np.nan if mean is None else mean
+    shown = ax.imshow(grid, aspect="auto", origin="lower", cmap="viridis")
+    middle = (np.nanmin(grid) + np.nanmax(grid)) / 2 if not np.isnan(grid).all() else 0.0
+    for row in range(len(rows)):
+        for column in range(len(columns)):
+            if not np.isnan(grid[row, column]):
+                number = grid[row, column]
+                colour = "white" if number < middle else "black"
+                ax.text(column, row, f"{number:.3g}", ha="center", va="center", color=colour, fontsize="small")
+    ax.set_xticks(range(len(columns)), [str(label) for label in columns])
+    ax.set_yticks(range(len(rows)), [str(label) for label in rows])
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    figure.colorbar(shown, ax=ax, label=f"{value}{f' [{unit}]' if unit else ''}")
+    return figure
+
+
+def series(result: Result, *, ax: Axes | None = None) -> Figure:
+    """Bandwidth of reads and writes over the time of a run, and how many requests were under way."""
+    figure, ax = _axes(ax)
+    rows = result.series
+    ends = rows["time_ns"].to_numpy() / 1e9
+    import numpy as np
+
+    lengths = np.diff(ends, prepend=0.0)
+    lengths[lengths <= 0] = np.nan
+    for name, colour in (("read", COLOURS[0]), ("write", COLOURS[1])):
+        ax.plot(ends, rows[f"{name}_bytes"].to_numpy() / lengths / 1e6, color=colour, label=f"{name}s", lw=1)
+    ax.set_xlabel("simulated time [s]")
+    ax.set_ylabel("bandwidth [MB/s]")
+    ax.set_ylim(bottom=0)
+    other = ax.twinx()
+    other.plot(ends, rows["outstanding"].to_numpy(), color="#999999", lw=0.8, label="outstanding")
+    other.set_ylabel("outstanding requests")
+    other.set_ylim(bottom=0)
+    handles, labels = ax.get_legend_handles_labels()
+    more, names = other.get_legend_handles_labels()
+    figure.legend(handles + more, labels + names, ncols=3, loc="outside upper center", frameon=False)
+    return figure
+
+
+def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:
+    """Frame-error rate with its 95 % interval, and mean iterations, over RBER (hpca24 Fig. 3), of a table of
+    :func:`ssdlab.chip.ecc.simulate`. Where no word failed, a triangle stands at the interval's upper end."""
+    figure, ax = _axes(ax)
+    import polars
+
+    failed, fine = table.filter(polars.col("failures") > 0), table.filter(polars.col("failures") == 0)
+    rber, rate = failed["rber"].to_numpy(), failed["fer"].to_numpy()
+    interval = (rate - failed["fer_low"].to_numpy(), failed["fer_high"].to_numpy() - rate)
+    ax.errorbar(rber, rate, interval, fmt="o-", ms=4, lw=1, capsize=2, color=COLOURS[0], label="frame-error rate")
+    if fine.height:
+        bounds = fine["fer_high"].to_numpy()
+        ax.plot(fine["rber"].to_numpy(), bounds, "v", ms=5, mfc="none", color=COLOURS[0], label="below (no failure)")
+    ax.set_yscale("log")
+    ax.set_ylim(top=2.0)
+    ax.set_xlabel("raw bit error rate")
+    ax.set_ylabel("frame-error rate, 95 % interval")
+    ax.grid(alpha=0.3)
+    other = ax.twinx()
+    rber, iterations = table["rber"].to_numpy(), table["iterations"].to_numpy()
+    other.plot(rber, iterations, "s--", ms=3, lw=1, color=COLOURS[1], label="iterations")
+    other.set_ylabel("mean iterations")
+    other.set_ylim(bottom=0)
+    handles, labels = ax.get_legend_handles_labels()
+    more, names = other.get_legend_handles_labels()
+    figure.legend(handles + more, labels + names, ncols=3, loc="outside upper center", frameon=False)
+    return figure
+
+
+def _cycle(count: int) -> Sequence[str]:
+    return [COLOURS[index % len(COLOURS)] for index in range(count)]
+
+
+def lives(table: polars.DataFrame, requirement: float, *, ax: Axes | None = None) -> Figure:
+    """Mean M_RBER over P/E cycles under erase schemes (electronics25 Fig. 21), of a table of
+    :func:`ssdlab.chip.lifetime.cycle`."""
+    figure, ax = _axes(ax)
+    names = list(table["scheme"].unique(maintain_order=True))
+    for colour, name in zip(_cycle(len(names)), names, strict=True):
+        of = table.filter(scheme=name)
+        ax.plot(of["pec"].to_list(), of["m_rber"].to_list(), color=colour, label=name)
+    ax.axhline(requirement, color=INK, lw=0.8, ls=":")
+    ax.set_ylim(0, 1.6 * requirement)
+    ax.set_xlabel("P/E cycles")
+    ax.set_ylabel("M_RBER [errors per KiB]")
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False)
+    return figure

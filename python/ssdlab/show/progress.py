@@ -1,0 +1,68 @@
+"""The progress bar, on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ssdlab.runs.runner import ProgressListener
+    from ssdlab.sweeps.campaign import SweepProgress
+
+
+@contextmanager
+def cases(what: str) -> Iterator[Callable[[SweepProgress], None]]:
+    """Gives what reports a sweep's progress: cases done, their rate, the time left."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[about]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
+        task = shown.add_task(what, total=None, about="")
+
+        def progress(now: SweepProgress) -> None:
+            speed = shown.tasks[task].speed
+            parts = [f"{speed:.2g} cases/s"] if speed else []
+            parts += [f"{now.kept} kept"] if now.kept else []
+            parts += [f"[red]{now.failed} failed[/]"] if now.failed else []
+            shown.update(task, total=now.total, completed=now.done, about=", ".join(parts))
+
+        yield progress
+
+
+@contextmanager
+def shares() -> Iterator[Callable[[str, float], None]]:
+    """Gives what reports a name and the share that is done."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(compact=True),
+    )
+    with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
+        task = shown.add_task("", total=1.0)
+        yield lambda name, share: shown.update(task, description=name, completed=share)
+
+
+@contextmanager
+def bar() -> Iterator[tuple[ProgressListener, Callable[[str], None]]]:
+    """Gives what reports progress, and what prints a line above the bar. The bar goes when the run has ended."""
+    console = Console(stderr=True, highlight=False)
+    columns = (TextColumn("{task.fields[done]}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
+    with Bar(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("", total=None, done="starting")
+
+        def progress(share: float | None, submitted: int, completed: int) -> None:
+            total = None if share is None else 1.0
+            shown.update(task, total=total, completed=share or 0.0, done=f"{completed:,} requests")
+
+        yield progress, lambda text: console.print(Text(text))

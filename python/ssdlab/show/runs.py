@@ -1,0 +1,179 @@
+"""Tables for the terminal. rich draws them on a terminal; elsewhere they are plain aligned text, without its import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.common.numbers import binary_size, time_text
+from ssdlab.common.tables import Table
+from ssdlab.runs.result import ended_early
+
+if TYPE_CHECKING:
+    from ssdlab.runs.result import Result, Runs
+    from ssdlab.runs.sections import Requests, Section
+
+
+PERCENTILES = (
+    ("p50", 0.5),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+    ("p99_9999", 0.999999),
+)
+NOTHING = "no request was measured: all are warm-up, or none completed in the rounds shown"
+FEW = 10
+"""A percentile with fewer samples beyond it says little."""
+
+
+def of_result(result: Result) -> tuple[list[Table], list[str]]:
+    """The tables of one run, and the footnotes below them."""
+    host, cost = result.host, result.process
+    kinds = [(name, part) for name, part in (("reads", host.read), ("writes", host.write), ("all", host.all))]
+    kinds = [(name, part) for name, part in kinds if part.requests or name == "all"]
+    queues = [(f"queue {number}", part) for number, part in host.queue.items()]
+    shown = kinds + (queues if len(queues) > 1 else [])
+
+    columns = ("latency", "mean", *(name.replace("_", ".") for name, _ in PERCENTILES), "max")
+    latency = Table(_title(result), columns, [(name, *_latencies(part)) for name, part in shown])
+    rates = Table(
+        "Throughput",
+        ("", "requests", "IOPS", "MB/s"),
+        [(name, f"{p.requests:,}", f"{p.iops:,.0f}", f"{p.bandwidth_mb_s:,.1f}") for name, p in shown],
+    )
+    flash = result.flash
+    pages = Table(
+        "Flash",
+        ("reads", "programs", "erases", "WAF", "moved by GC"),
+        [
+            (
+                f"{flash.reads:,}",
+                f"{flash.programs:,}",
+                f"{flash.erases:,}",
+                "-" if result.ftl.waf is None else f"{result.ftl.waf:.3f}",
+                f"{result.ftl.pages_relocated:,}",
+            )
+        ],
+        left=0,
+    )
+    footnotes = []
+    if not host.all.requests:
+        footnotes.append(NOTHING)
+    if any(cell.startswith("~") for row in latency.rows for cell in row):
+        footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
+    if "missing_requests" in host.trace:
+        footnotes.append(ended_early(result) or "")
+    if host.wrapped:
+        footnotes.append(f"{host.wrapped:,} requests lay beyond the device and were wrapped around")
+    if "steady" in host:
+        found = (
+            f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
+        )
+        none = f"no steady state in {host.steady.rounds} rounds of {host.steady.round_s:g} s: all of them are shown"
+        footnotes.append(found if host.steady.reached else none)
+    footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
+    return [latency, rates, *_usage(result), pages], footnotes
+
+
+def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
+    """The tables of repeated runs: means with their 95 % confidence intervals."""
+    found = {name: (mean, ci95) for name, mean, ci95, _, _ in runs.intervals()}
+    first = runs[0]
+    kinds = [kind for kind in ("read", "write", "all") if found[f"host.{kind}.requests"][0]]
+    names = {"read": "reads", "write": "writes", "all": "all"}
+
+    def cell(name: str, scale: float, unit: str) -> str:
+        mean, ci95 = found[name]
+        return "-" if mean is None else f"{mean / scale:,.4g} ± {(ci95 or 0.0) / scale:,.2g}{unit}"
+
+    keys = ("mean", *(name for name, _ in PERCENTILES), "max")
+    latency = Table(
+        f"{_title(first)}: {len(runs)} repeats, mean ± 95 % confidence interval",
+        ("latency [µs]", *(names[kind] for kind in kinds)),
+        [(key.replace("_", "."), *(cell(f"host.{kind}.latency_ns.{key}", 1e3, "") for kind in kinds)) for key in keys],
+    )
+    rates = Table(
+        "Throughput",
+        ("", "IOPS", "MB/s"),
+        [(names[k], cell(f"host.{k}.iops", 1, ""), cell(f"host.{k}.bandwidth_mb_s", 1, "")) for k in kinds],
+    )
+    events = sum(result.run.events for result in runs)
+    requests = sum(result.host.all.requests for result in runs)
+    footnotes = [line for line in (NOTHING if not kinds else None, ended_early(first)) if line is not None]
+    return [latency, rates], [*footnotes, _speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
+
+
+def _title(result: Result) -> str:
+    manifest = result.manifest
+    work = manifest.workload
+    if "trace" in work:
+        what = work.trace
+    elif "phases" in work:
+        what = f"{sum(name.startswith('phase.') for name in work.phases)} phases"
+    elif "traces" in work:
+        what = " + ".join(of.trace for of in work.traces)
+    elif "generator" in work:
+        what = _access(work.generator, manifest.device.capacity_bytes)
+    else:
+        jobs = work.jobs.items()
+        what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
+    scheme = f", {manifest.scheme}" if manifest.scheme else ""
+    seconds = f"{result.host.elapsed_s:,.3f} s simulated"
+    return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
+
+
+def _access(job: Section, capacity: int) -> str:
+    """What a job does, and of random accesses how they are distributed: "randread 8KiB, uniform over 480 GiB"."""
+    what = f"{job.rw} {job.bs}"
+    if not job.rw.startswith("rand"):
+        return what
+    law = "uniform" if job.random_distribution == "random" else job.random_distribution
+    copies = job.numjobs if job.numjobs > 1 else 1
+    over = (capacity - _bytes(job.offset)) // copies if job.footprint == "none" else _bytes(job.footprint)
+    return f"{what}, {law} over {binary_size(over)}"
+
+
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def _bytes(size: str) -> int:
+    """A size of the manifest, such as "16KiB", in bytes."""
+    digits = size.rstrip("BkKMGTi")
+    return int(digits) * SIZES[size[len(digits) :]]
+
+
+def _latencies(part: Requests) -> list[str]:
+    latency = part.latency_ns
+    cells = [time_text(latency.mean)]
+    for name, share in PERCENTILES:
+        few = part.requests * (1.0 - share) < FEW - 1e-6
+        cells.append(("~" if few and part.requests else "") + time_text(latency[name]))
+    return [*cells, time_text(latency.max)]
+
+
+def _usage(result: Result) -> list[Table]:
+    usage = result.usage
+    tables = []
+    for name, causes, each in (("Dies", usage.die, usage.dies), ("Channels", usage.channel, usage.channels)):
+        busy = [100.0 - one.idle for one in each]
+        spread = (f"{min(busy):.1f}", f"{max(busy):.1f}")
+        tables.append(_causes(f"{name}: share of time [%], mean of {len(each)}", causes, spread))
+    others = ("ecc", usage.ecc), ("link in", usage.link_in), ("link out", usage.link_out), ("DRAM", usage.dram)
+    tables.append(
+        Table("Busy [%]", tuple(name for name, _ in others), [tuple(f"{share:.1f}" for _, share in others)], left=0)
+    )
+    return tables
+
+
+def _causes(title: str, causes: Section, spread: tuple[str, str]) -> Table:
+    names = tuple(name.replace("_", " ") for name in causes)
+    shares = tuple(f"{causes[name]:.1f}" for name in causes)
+    return Table(title, (*names, "least busy", "most busy"), [(*shares, *spread)], left=0)
+
+
+def _speed(requests: int, wall_s: float, events: int, rss: int) -> str:
+    rate = requests / wall_s if wall_s > 0 else 0.0
+    return (
+        f"simulated {requests:,} requests in {wall_s:.2f} s: {rate:,.0f} requests/s, "
+        f"{events:,} events, peak RSS {rss / 2**20:,.0f} MiB"
+    )

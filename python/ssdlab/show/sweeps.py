@@ -1,0 +1,70 @@
+"""Tables of sweeps and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ssdlab.common.numbers import number_text, with_interval
+from ssdlab.common.tables import Table
+
+if TYPE_CHECKING:
+    import polars
+
+    from ssdlab.sweeps.comparison import Comparison
+
+
+SHOWN = (
+    "host.read.latency_ns.mean",
+    "host.read.latency_ns.p99",
+    "host.write.latency_ns.mean",
+    "host.all.iops",
+    "ftl.waf",
+)
+"""What is shown of a sweep if nothing is asked for."""
+
+
+def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
+    """The table of a sweep: the axes and some statistics."""
+    from ssdlab._core import InputError
+    from ssdlab.sweeps.table import axes_of, statistics_of
+
+    axes, statistics = axes_of(table), statistics_of(table)
+    for name in shown:
+        if name not in statistics:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, statistics, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(statistics[:8])}, …"
+            raise InputError(f"--show {name}: there is no such statistic in the table\n  help: {hint}")
+    names = shown or [name for name in SHOWN if name in statistics] or statistics[:4]
+    rows = [
+        (*(str(row[axis]) for axis in axes), *(number_text(row[name]) for name in names))
+        for row in table.iter_rows(named=True)
+    ]
+    return Table("Cases", (*axes, *names), rows, left=len(axes))
+
+
+def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
+    """A comparison: the metric itself, and its ratios to the baseline's."""
+    schemes = comparison.schemes
+    values = [
+        (row, *(with_interval(*cells[scheme].value) for scheme in schemes))
+        for row, cells in comparison.rows.items()
+        if any(cell.value.mean is not None for cell in cells.values())
+    ]
+    ratios = [
+        (row, *(with_interval(*cells[scheme].ratio) for scheme in schemes)) for row, cells in comparison.rows.items()
+    ]
+    pairs = min((cell.pairs for cells in comparison.rows.values() for cell in cells.values()), default=0)
+    footnotes = [f"± 95 % confidence interval over seeds; pairs of a seed: {pairs} or more"] if pairs > 1 else []
+    if pairs == 1:
+        footnotes.append("one seed each: nothing can be said about chance; give the sweep an axis of seeds")
+    if comparison.fewest_beyond is not None:
+        footnotes.append(
+            f"{comparison.fewest_beyond:,.1f} samples lie beyond the percentile in the case with the fewest"
+        )
+    return [
+        Table(comparison.metric, ("", *schemes), values),
+        Table(f"over {comparison.baseline}", ("", *schemes), ratios),
+    ], footnotes

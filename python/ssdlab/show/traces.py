@@ -1,0 +1,88 @@
+"""Tables of traces and of generators fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.common.numbers import decimal_size, number_text
+from ssdlab.common.tables import Table
+
+if TYPE_CHECKING:
+    from ssdlab.trace.fit.check import Agreement, Missing
+    from ssdlab.trace.fit.properties import Property
+
+
+def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
+    """The tables of a trace's description (see :func:`ssdlab.trace.info`)."""
+
+    def percent(share: float | None) -> str:
+        return "-" if share is None else f"{100 * share:.1f} %"
+
+    plain: list[tuple[str, ...]] = [
+        ("requests", f"{info['requests']:,}"),
+        ("reads", f"{info['reads']:,}"),
+        ("writes", f"{info['writes']:,}"),
+        *((kind, f"{info[kind]:,}") for kind in ("trims", "flushes") if info[kind]),
+        ("devices", f"{info['devices']:,}"),
+        ("read ratio", percent(info["read_ratio"])),
+        ("cold-read ratio (of reads, no page ever written)", percent(info["cold_read_ratio"])),
+        ("duration", f"{info['duration_s']:,.3f} s"),
+        ("requests a second", "-" if info["iops"] is None else f"{info['iops']:,.1f}"),
+        ("bytes read", decimal_size(info["bytes_read"])),
+        ("bytes written", decimal_size(info["bytes_written"])),
+        ("footprint", decimal_size(info["footprint_bytes"])),
+        ("footprint read", decimal_size(info["footprint_read_bytes"])),
+        ("footprint written", decimal_size(info["footprint_written_bytes"])),
+        ("highest byte", decimal_size(info["highest_byte"])),
+        ("sequential requests", percent(info["sequential_ratio"])),
+        *((f"accesses to the hottest {share} %", percent(info[f"hot_{share}"])) for share in (1, 10, 20)),
+    ]
+    columns = ("", "mean", "min", "p50", "p90", "p99", "max")
+    rows = []
+    for label, key, scale in (
+        ("read [KiB]", "size_read", 1024),
+        ("write [KiB]", "size_written", 1024),
+        ("gap [us]", "gap_ns", 1000),
+    ):
+        values = [info[key][column] for column in columns[1:]]
+        rows.append((label, *("-" if value is None else f"{value / scale:,.1f}" for value in values)))
+    return [Table(name, ("", ""), plain), Table("sizes and gaps", columns, rows)]
+
+
+def of_properties(name: str, rows: Sequence[Property]) -> Table:
+    """The properties of a trace and of its twin (see :func:`ssdlab.trace.fit.properties.properties`)."""
+    cells: list[tuple[str, ...]] = [
+        (
+            f"{row.name} [{row.unit}]" if row.unit else row.name,
+            number_text(row.trace),
+            number_text(row.twin),
+            f"{row.ratio:.2f}",
+        )
+        for row in rows
+    ]
+    return Table(name, ("", "trace", "twin", "ratio"), cells)
+
+
+def of_agreements(name: str, rows: Sequence[Agreement]) -> Table:
+    """The latencies of a trace's replay and of its twin's (see :func:`ssdlab.trace.fit.check.check`)."""
+    cells: list[tuple[str, ...]] = []
+    for row in rows:
+        spread = "" if row.half_width_us is None else f" ± {row.half_width_us:.3g}"
+        label = f"{row.replay} {row.op} {row.metric} [us]"
+        verdict = "yes" if row.agrees else "no"
+        cells.append((label, f"{row.trace_us:.4g}", f"{row.twin_us:.4g}{spread}", f"{row.ratio:.2f}", verdict))
+    return Table(name, ("", "trace", "twin", "ratio", "within 10 %"), cells)
+
+
+def of_missing(name: str, rows: Sequence[Missing]) -> Table:
+    """What twins miss (see :func:`ssdlab.trace.fit.check.missing`)."""
+    cells = [
+        (
+            f"{row.replay} {row.op} {row.metric}",
+            *(f"{ratio:.2f}" for ratio in (row.gaps, row.addresses, row.in_order, row.twin)),
+            row.what,
+        )
+        for row in rows
+    ]
+    return Table(name, ("twin/trace", "gaps drawn", "sizes, addresses drawn", "both", "order too", "missing"), cells)

@@ -1,0 +1,287 @@
+"""The folder of a study: its sweeps, tables, claims and what was measured of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ssdlab._core import InputError
+from ssdlab.common.tables import one_line
+from ssdlab.study.claims import Claim, Measured, Measuring, Proof, Tables, Verdict
+from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import polars
+    from distributed import Client
+    from matplotlib.figure import Figure
+
+    from ssdlab.sweeps.campaign import SweepProgress
+
+
+class Difference(NamedTuple):
+    """A statistic that is not what the kept table says."""
+
+    table: str
+    case: str
+    statistic: str
+    kept: float | None
+    now: float | None
+
+
+class Study:
+    """A study's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        import tomllib
+
+        self.folder = folder
+        self.id = folder.name
+        path = folder / "claims.toml"
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+            self.about = str(data.get("about", ""))
+            self.conditions = str(data.get("conditions", ""))
+            self.claims = [Claim(**{**claim, "accept": tuple(claim["accept"])}) for claim in data["claims"]]
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be read: {error.strerror}\n  help: `ssdlab study list` lists studies"
+            ) from None
+        except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
+            raise InputError(f"{path}: {error}\n  help: a claim has {', '.join(Claim._fields)}") from None
+
+    @property
+    def sweeps(self) -> dict[str, Path]:
+        """The sweep files by name."""
+        return {path.stem: path for path in sorted(self.folder.glob("*.toml")) if path.stem != "claims"}
+
+    @property
+    def computed(self) -> dict[str, Callable[[Callable[[float], None] | None], polars.DataFrame]]:
+        """The tables that ``study.py`` computes by itself (``TABLES``): each takes a listener for the share that is
+        done."""
+        return dict(getattr(self._module(), "TABLES", {}))
+
+    def run(
+        self,
+        results: Path | None = None,
+        *,
+        cache: str | os.PathLike[str] = "results/cache",
+        threads: int | None = None,
+        dask: str | Client | None = None,
+        worker_timeout: float = WORKER_TIMEOUT_S,
+        traces: str | os.PathLike[str] | None = None,
+        retry_failed: bool = False,
+        progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
+    ) -> list[str]:
+        """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given); returns what
+        failed, a line each. ``dask`` and ``worker_timeout``: where the cases of sweeps are played, as for
+        :func:`ssdlab.sweep`. ``progress`` gives a listener for the sweep that begins."""
+        from ssdlab.common.frames import write_table
+        from ssdlab.sweeps.campaign import sweep
+
+        folder = results or self.folder / "results"
+        folder.mkdir(parents=True, exist_ok=True)
+        failures = []
+        for name, compute in self.computed.items():
+            write_table(compute(None), str(folder / f"{name}.csv"))
+        for name, path in self.sweeps.items():
+            outcome = sweep(
+                path,
+                cache=cache,
+                threads=threads,
+                dask=dask,
+                worker_timeout=worker_timeout,
+                traces=traces,
+                retry_failed=retry_failed,
+                progress=progress(name),
+            )
+            write_table(outcome.table, str(folder / f"{name}.csv"))
+            failures += [f"{name} {label_of(failed.labels)}: {failed.error}" for failed in outcome.failed]
+        return failures
+
+    def check(
+        self,
+        *,
+        cache: str | os.PathLike[str],
+        threads: int | None = None,
+        dask: str | Client | None = None,
+        worker_timeout: float = WORKER_TIMEOUT_S,
+        progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
+    ) -> tuple[int, list[Difference]]:
+        """Runs the quick cases again and compares them with the kept tables, exactly. Returns how many cases were
+        compared, and what differs."""
+        from ssdlab.common.frames import read_csv
+        from ssdlab.sweeps.campaign import sweep
+        from ssdlab.sweeps.table import axes_of, statistics_of
+
+        compared, differences = 0, []
+        quick = getattr(self._module(), "QUICK", {})
+        for name, compute in self.computed.items():
+            kept = read_csv(self.folder / "results" / f"{name}.csv")
+            now = quick.get(name, compute)(None)
+            if name in quick:
+                key = kept.columns[0]
+                kept = kept.filter(kept[key].is_in(now[key].implode()))
+            found, differing = _differences(name, kept, now)
+            compared += found
+            differences += differing
+        for name, path in self.sweeps.items():
+            kept = Tables(self.folder / "results", [name])[name]
+            outcome = sweep(
+                path,
+                cache=cache,
+                threads=threads,
+                dask=dask,
+                worker_timeout=worker_timeout,
+                quick=True,
+                progress=progress(name),
+            )
+            now = outcome.table
+            axes, statistics = axes_of(now), statistics_of(now)
+            by_label = {label_of({axis: row[axis] for axis in axes}): row for row in kept.iter_rows(named=True)}
+            for row in now.iter_rows(named=True):
+                case = label_of({axis: row[axis] for axis in axes})
+                before = by_label.get(case, {})
+                compared += 1
+                differences += [
+                    Difference(name, case, statistic, before.get(statistic), row[statistic])
+                    for statistic in statistics
+                    if before.get(statistic) != row[statistic]
+                ]
+        return compared, differences
+
+    def verdicts(self, results: Path | None = None) -> list[Verdict]:
+        """Every claim with what was measured of it, from the tables in ``results`` or the study's own."""
+        module = self._module()
+        folder = results or self.folder / "results"
+        measured: dict[str, Measured] = {}
+        proofs = self.proofs
+        why = "not measured yet"
+        if module is not None:
+            missing = [name for name in [*self.sweeps, *self.computed] if not (folder / f"{name}.csv").exists()]
+            if missing:
+                why = f"not run yet: ssdlab study run {self.id} (no {', '.join(missing)})"
+            else:
+                tables = Tables(folder, [*self.sweeps, *self.computed])
+                for function in measuring(module):
+                    found = function(tables)
+                    if set(found) != set(function.proofs):
+                        odd = ", ".join(sorted(set(found) ^ set(function.proofs)))
+                        raise InputError(
+                            f"{self.folder / 'study.py'}: {odd}: measured or declared, not both\n"
+                            "  help: say in @measures what each measured claim proves"
+                        )
+                    measured |= found
+        return [
+            Verdict(claim, measured.get(claim.id, Measured(None, note=why)), proofs.get(claim.id))
+            for claim in self.claims
+        ]
+
+    @property
+    def proofs(self) -> dict[str, Proof]:
+        """What each claim proves, as ``study.py`` declares it."""
+        module = self._module()
+        if module is None:
+            return {}
+        path, found = self.folder / "study.py", dict[str, Proof]()
+        for function in measuring(module):
+            twice = sorted(set(found) & set(function.proofs))
+            if twice:
+                raise InputError(f"{path}: declares {', '.join(twice)} twice\n  help: once says what a claim proves")
+            found |= function.proofs
+        known = {claim.id for claim in self.claims}
+        if set(found) - known:
+            raise InputError(
+                f"{path}: measures {', '.join(sorted(set(found) - known))}\n  help: claims.toml has no such ids"
+            )
+        if known - set(found):
+            raise InputError(
+                f"{path}: does not say what is proved by {', '.join(sorted(known - set(found)))}\n"
+                "  help: measure them in a function marked with @measures, as predicted, fitted or by construction"
+            )
+        return found
+
+    def figures(self, results: Path | None = None) -> dict[str, Figure]:
+        """The study's figures by name."""
+        module = self._module()
+        if module is None or not hasattr(module, "figures"):
+            return {}
+        found: dict[str, Figure] = module.figures(
+            Tables(results or self.folder / "results", [*self.sweeps, *self.computed])
+        )
+        return found
+
+    def _module(self) -> ModuleType | None:
+        path = self.folder / "study.py"
+        if not path.exists():
+            return None
+        name = f"ssdlab_study_{self.id}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return module
+
+
+def measuring(module: ModuleType) -> list[Measuring]:
+    """The functions of a ``study.py`` that measure claims, in their order."""
+    return [value for value in vars(module).values() if hasattr(value, "proofs")]
+
+
+def _differences(name: str, kept: polars.DataFrame, now: polars.DataFrame) -> tuple[int, list[Difference]]:
+    """Compares two computed tables line by line."""
+    if kept.columns != now.columns or kept.height != now.height:
+        return now.height, [Difference(name, "all", "shape", float(kept.height), float(now.height))]
+    lines = zip(kept.iter_rows(), now.iter_rows(), strict=True)
+    return now.height, [
+        Difference(name, f"line {number}", column, before, after)
+        for number, (old, new) in enumerate(lines, 2)
+        for column, before, after in zip(now.columns, old, new, strict=True)
+        if before != after
+    ]
+
+
+def number(value: Any) -> float:
+    """A number from a table; what is none fails."""
+    return float(value)
+
+
+def label_of(labels: Mapping[str, Any]) -> str:
+    """A case's labels, for people."""
+    return one_line(" ".join(f"{axis}={label}" for axis, label in labels.items()))
+
+
+def home() -> Path:
+    """The folder of studies: ``SSDLAB_STUDIES``, or ``studies`` beside the package's sources or here."""
+    given = os.environ.get("SSDLAB_STUDIES")
+    candidates = [Path(given)] if given else [Path(__file__).resolve().parents[3] / "studies", Path("studies")]
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
+    raise InputError(
+        "there are no studies here\n  help: run it in a checkout of ssdlab, or set SSDLAB_STUDIES to their folder"
+    )
+
+
+def studies() -> list[Study]:
+    """All studies, by name."""
+    return [Study(path.parent) for path in sorted(home().glob("*/claims.toml"))]
+
+
+def study(id: str) -> Study:
+    """The study called ``id``."""
+    known = [found.id for found in studies()]
+    if id not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(id, known, 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
+        raise InputError(f"study `{id}`: there is no such study\n  help: {hint}")
+    return Study(home() / id)

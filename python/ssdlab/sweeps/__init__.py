@@ -1,0 +1,1 @@
+"""Sweeps: many runs, kept in a cache, played here or elsewhere, as one table."""

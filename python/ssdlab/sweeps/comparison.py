@@ -1,0 +1,162 @@
+"""Schemes against a baseline, as the papers' figures show them: paired by seed, normalised, with geometric means."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssdlab._core import InputError
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.sweeps.table import axes_of, statistics_of
+
+if TYPE_CHECKING:
+    import polars
+
+GEOMEAN = "geometric mean"
+
+PERCENTILES = {"p50": 0.5, "p99": 0.01, "p99_9": 1e-3, "p99_99": 1e-4, "p99_9999": 1e-6}
+"""The share of samples that lies beyond a percentile."""
+
+
+class Interval(NamedTuple):
+    """A mean and half the width of its 95 % confidence interval (Student's t); None for what cannot be known."""
+
+    mean: float | None
+    half_width: float | None
+
+
+class Cell(NamedTuple):
+    """One scheme on one row."""
+
+    value: Interval
+    """The metric itself."""
+    ratio: Interval
+    """Over the baseline's, pair by pair."""
+    difference: Interval
+    """Minus the baseline's, pair by pair."""
+    pairs: int
+    """Seeds that both have."""
+
+
+class Comparison(NamedTuple):
+    """A metric of several schemes against one of them."""
+
+    metric: str
+    by: str
+    baseline: str
+    schemes: list[str]
+    rows: dict[str, dict[str, Cell]]
+    """By row (the labels of the other axes), then by scheme; the last row holds the geometric means of the ratios."""
+    fewest_beyond: float | None
+    """For a percentile: how many samples lie beyond it in the case that has the fewest."""
+
+    def frame(self) -> polars.DataFrame:
+        """A line for each row and scheme: row, scheme, then value, ratio, difference with their ``_ci95``, pairs."""
+        import polars
+
+        lines = [
+            (row, scheme, *cell.value, *cell.ratio, *cell.difference, cell.pairs)
+            for row, cells in self.rows.items()
+            for scheme, cell in cells.items()
+        ]
+        numbers = ("value", "value_ci95", "ratio", "ratio_ci95", "difference", "difference_ci95")
+        texts = {"row": polars.String, self.by: polars.String}
+        schema = {**texts, **dict.fromkeys(numbers, polars.Float64), "pairs": polars.Int64}
+        return polars.DataFrame(lines, schema=schema, orient="row")
+
+    def takeaway(self) -> str:
+        """The comparison in a line: each scheme's ratio over all rows."""
+        from ssdlab.common.numbers import with_interval
+
+        row, cells = list(self.rows.items())[-1] if self.rows else ("", {})
+        others = [(scheme, cells[scheme].ratio) for scheme in self.schemes if scheme != self.baseline and cells]
+        listed = ", ".join(f"{scheme} {with_interval(*ratio)}" for scheme, ratio in others if ratio.mean is not None)
+        of = f", {GEOMEAN} of {len(self.rows) - 1}" if row == GEOMEAN else ""
+        return f"{self.metric} over {self.baseline}'s{of}: {listed or 'nothing to compare'}"
+
+
+def compare(
+    table: polars.DataFrame,
+    metric: str = "host.read.latency_ns.mean",
+    *,
+    baseline: str | None = None,
+    by: str = "scheme",
+) -> Comparison:
+    """Compares the labels of one axis of a sweep's table with one of them.
+
+    Cases that agree in every other axis but the seed make a row; within a row, cases of the same seed make a pair.
+
+    Args:
+        table: what :func:`ssdlab.sweep` gives.
+        metric: a statistic.
+        baseline: a label of the axis; the first if not given.
+        by: the axis.
+
+    Raises:
+        InputError: there is no such axis, label or statistic.
+    """
+    axes = axes_of(table)
+    _known(by, axes, "axis")
+    _known(metric, statistics_of(table), "statistic")
+    schemes = [str(label) for label in table[by].unique(maintain_order=True)]
+    if baseline is None:
+        baseline = schemes[0]
+    _known(baseline, schemes, f"label of {by}")
+    others = [axis for axis in axes if axis not in (by, "seed") and table[axis].n_unique() > 1]
+    values: dict[str, dict[str, dict[object, float]]] = {}
+    for line in table.select([*axes, metric]).iter_rows(named=True):
+        if line[metric] is not None:
+            row = " ".join(str(line[axis]) for axis in others) or "all"
+            values.setdefault(row, {}).setdefault(str(line[by]), {})[line.get("seed")] = line[metric]
+    rows = {
+        row: {scheme: _cell(of.get(scheme, {}), of.get(baseline, {})) for scheme in schemes}
+        for row, of in values.items()
+    }
+    if len(rows) > 1:
+        rows[GEOMEAN] = {scheme: _geometric_mean(values, scheme, baseline) for scheme in schemes}
+    return Comparison(metric, by, baseline, schemes, rows, _fewest_beyond(table, metric))
+
+
+def _known(name: str, known: list[str], what: str) -> None:
+    if name not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, 1)
+        shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {shown or 'none'}"
+        raise InputError(f"{name}: there is no such {what} in the table\n  help: {hint}")
+
+
+def _cell(mine: dict[object, float], base: dict[object, float]) -> Cell:
+    pairs = [(mine[seed], base[seed]) for seed in mine if seed in base]
+    ratios = [value / other for value, other in pairs if other]
+    return Cell(
+        Interval(*mean_and_half_width(list(mine.values()))),
+        Interval(*mean_and_half_width(ratios)),
+        Interval(*mean_and_half_width([value - other for value, other in pairs])),
+        len(pairs),
+    )
+
+
+def _geometric_mean(values: dict[str, dict[str, dict[object, float]]], scheme: str, baseline: str) -> Cell:
+    """Of the ratios over all rows, seed by seed; rows that lack the scheme or a seed leave that seed out."""
+    of = [(row.get(scheme, {}), row.get(baseline, {})) for row in values.values()]
+    of = [(mine, base) for mine, base in of if mine]
+    seeds = [seed for seed in (of[0][0] if of else {}) if all(seed in mine and base.get(seed) for mine, base in of)]
+    means = []
+    for seed in seeds:
+        ratios = [mine[seed] / base[seed] for mine, base in of]
+        if min(ratios) > 0:
+            means.append(math.exp(math.fsum(math.log(ratio) for ratio in ratios) / len(ratios)))
+    nothing = Interval(None, None)
+    return Cell(nothing, Interval(*mean_and_half_width(means)), nothing, len(means))
+
+
+def _fewest_beyond(table: polars.DataFrame, metric: str) -> float | None:
+    part, _, last = metric.rpartition(".latency_ns.")
+    beyond = PERCENTILES.get(last)
+    counts = f"{part}.requests"
+    if beyond is None or counts not in table.columns:
+        return None
+    fewest = table.filter(table[metric].is_not_null())[counts].min()
+    return None if fewest is None else float(fewest) * beyond  # type: ignore[arg-type]

@@ -1,0 +1,178 @@
+"""Sweep files: what all cases share, what differs, and the cases that this makes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ssdlab._core import InputError
+from ssdlab.runs.options import OPTIONS, Option, Options, options_of
+
+SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_output and option.kind != "settings"}
+"""The options of a run that a sweep may set. All other names in it are configuration keys."""
+
+MOST_CASES = 100_000
+"""Cases of a sweep: some 3 ms and 5 kB each go before the first is played."""
+Value = str | int | float | bool | list[Any]
+
+
+class Case(NamedTuple):
+    """One run of a sweep."""
+
+    labels: dict[str, Value]
+    """Its label on each axis."""
+    options: Options
+
+
+class Sweep(NamedTuple):
+    """What a sweep file says."""
+
+    about: str
+    run: dict[str, Value]
+    """What all cases share."""
+    axes: dict[str, dict[Value, dict[str, Value]]]
+    """For each axis its labels, and the options that a label sets."""
+    quick: dict[str, list[Value]]
+    """For some axes the labels that a quick check plays."""
+    statistics: tuple[str, ...] = ("*",)
+    """The statistics that the table keeps: names, ``*`` standing for anything."""
+    origin: str = "sweep"
+    """Where it was read."""
+
+    @classmethod
+    def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
+        """Reads a file, or takes the same as a mapping."""
+        if isinstance(source, Mapping):
+            return _parse(source, "sweep")
+        import tomllib
+
+        path = os.fspath(source)
+        try:
+            with open(path, "rb") as file:
+                return _parse(tomllib.load(file), path)
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be read: {error.strerror}\n  help: give the path of a sweep file"
+            ) from None
+        except (ValueError, RecursionError) as error:  # malformed, no UTF-8, a number of 5,000 digits, nested too deep
+            raise InputError(f"{path}: {error}\n  help: the file must be TOML") from None
+
+    def cases(self, quick: bool = False) -> list[Case]:
+        """All cases, the last axis varying fastest; with ``quick`` those of the quick check only.
+
+        Raises:
+            InputError: there are more than :data:`MOST_CASES`, or a value is not accepted.
+        """
+        axes = [
+            [
+                (axis, label, values)
+                for label, values in labels.items()
+                if not quick or axis not in self.quick or label in self.quick[axis]
+            ]
+            for axis, labels in self.axes.items()
+        ]
+        count = math.prod(map(len, axes))
+        if count > MOST_CASES:
+            lengths = " x ".join(f"{len(axis)} {axis[0][0]}" for axis in axes if len(axis) > 1)
+            raise InputError(
+                f"{self.origin}: has {count:,} cases ({lengths}), more than {MOST_CASES:,}\n  help: give its axes "
+                "fewer values, or make several sweeps of it: they may share a cache"
+            )
+        cases = []
+        for point in itertools.product(*axes):
+            values = dict(self.run)
+            for _, _, set_by_label in point:
+                values |= set_by_label
+            cases.append(Case({axis: label for axis, label, _ in point}, _options(values, self.origin)))
+        return cases
+
+
+def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
+    def fail(key: str, problem: str, remedy: str) -> InputError:
+        return InputError(f"{origin}: {key}: {problem}\n  help: {remedy}")
+
+    for name, value in data.items():
+        if name not in ("about", "statistics", "run", "axes", "quick"):
+            raise fail(name, "unknown", "a sweep has about, statistics, [run], [axes] and [quick]")
+        if name in ("run", "axes", "quick") and not isinstance(value, Mapping):
+            raise fail(name, "must be a section", f"write [{name}] on a line of its own")
+    statistics = data.get("statistics", ["*"])
+    if not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
+        raise fail("statistics", "must be a list of names", 'write statistics = ["host.read.latency_ns.*"]')
+    run = dict(data.get("run", {}))
+    axes: dict[str, dict[Value, dict[str, Value]]] = {}
+    for axis, values in data.get("axes", {}).items():
+        if axis == "case":
+            raise fail("axes.case", "is the name of a column of the table", "call the axis something else")
+        if isinstance(values, Mapping):
+            axes[axis] = {label: dict(v) if isinstance(v, Mapping) else {axis: v} for label, v in values.items()}
+        elif isinstance(values, Sequence) and not isinstance(values, str):
+            if any(isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values):
+                raise fail(f"axes.{axis}", "holds a list in a list", f'name its values: [axes."{axis}"]')
+            axes[axis] = {value: {axis: value} for value in values}
+            if len(axes[axis]) < len(values):
+                raise fail(f"axes.{axis}", "names a value twice", "give each once")
+        else:
+            raise fail(f"axes.{axis}", "is one value", f"write a list, or put {axis} under [run]")
+        if not axes[axis]:
+            raise fail(f"axes.{axis}", "is empty", "give it values, or leave it out")
+    quick = dict(data.get("quick", {}))
+    for axis, labels in quick.items():
+        if not isinstance(labels, list) or any(isinstance(label, list | Mapping) for label in labels):
+            raise fail(f"quick.{axis}", "is no list of labels", f"write quick.{axis} = [LABEL, …]")
+        known = axes.get(axis)
+        if known is None:
+            raise fail(f"quick.{axis}", "is no axis", f"the axes are {', '.join(axes) or 'none'}")
+        unknown = [str(label) for label in labels if label not in known]
+        if unknown:
+            raise fail(
+                f"quick.{axis}", f"{', '.join(unknown)}: not on the axis", f"it has {', '.join(map(str, known))}"
+            )
+    names = set(run) | {name for labels in axes.values() for values in labels.values() for name in values}
+    _check_names(names, fail)
+    return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin)
+
+
+def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -> None:
+    from ssdlab.runs.catalogue import schema
+
+    known = {f"{key.section}.{key.key}" for key in schema()}
+    for name in sorted(names):
+        if name in SWEPT or name in known or name.startswith("job.") or name.startswith("workload."):
+            continue
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, [*SWEPT, *known], 1)
+        remedy = (
+            f"did you mean `{near[0]}`?"
+            if near
+            else f"the options are {', '.join(SWEPT)}, and every key of `ssdlab schema`"
+        )
+        raise fail(name, "there is no such option or key", remedy)
+
+
+def _options(values: dict[str, Value], origin: str) -> Options:
+    """The run that a case plays."""
+    given: dict[str, Any] = {}
+    settings: dict[str, Value] = {}
+    for name, value in values.items():
+        option = SWEPT.get(name)
+        if option is None:
+            settings[name] = value
+        elif value is None or _is_accepted(option, value):
+            given[name] = value
+        else:
+            what = f"a whole number, {option.least} or more" if option.kind == "number" else "text in quotes"
+            raise InputError(f"{origin}: {name}: {value!r} is not accepted\n  help: expected {what}")
+    if given.get("scheme") == "none":
+        del given["scheme"]
+    return options_of({**given, "settings": settings})
+
+
+def _is_accepted(option: Option, value: Value) -> bool:
+    if option.kind == "number":
+        return isinstance(value, int) and not isinstance(value, bool) and option.least <= value < 1 << 63
+    return isinstance(value, str) and "\0" not in value

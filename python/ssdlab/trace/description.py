@@ -1,0 +1,140 @@
+"""What is in a trace, as numbers and as a figure."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ssdlab._core import InputError
+from ssdlab.common.output import replacing
+from ssdlab.runs.options import PathLike
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars
+
+
+def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
+    """Describes a trace (a frame as :func:`read` gives it); pages of ``page`` bytes are what is touched.
+
+    ``read_ratio`` is the share of reads among reads and writes; ``cold_read_ratio`` the share of reads none of whose
+    pages the trace ever writes (asplos21 section 7.1, hpca24 section VI-A); ``sequential_ratio`` the share of
+    requests that start where the one before them on the device ended; ``hot_1``, ``hot_10`` and ``hot_20`` the shares
+    of accesses that go to the most accessed 1, 10 and 20 % of the touched pages. Memory grows with the pages touched.
+    """
+    import polars as pl
+
+    data = trace.filter(pl.col("op") < 2)
+    reads, writes = data.filter(op=0).height, data.filter(op=1).height
+    gaps = trace["time_ns"].diff().drop_nulls()
+    duration = int(trace["time_ns"][-1] - trace["time_ns"][0]) if trace.height else 0
+    ends = (pl.col("offset") + pl.col("bytes")).shift(1).over("device")
+    sequential = data.select((pl.col("offset") == ends).fill_null(False).mean()).item() if data.height else None
+    last = (pl.col("offset") + pl.col("bytes") - 1) // page
+    spans = data.select("op", "device", page=pl.int_ranges(pl.col("offset") // page, last + 1))
+    pages = spans.with_row_index("request").explode("page")
+    counted = pages.group_by("device", "page").agg(
+        reads=(pl.col("op") == 0).sum().cast(pl.Int64), writes=(pl.col("op") == 1).sum().cast(pl.Int64)
+    )
+    written = counted.filter(pl.col("writes") > 0)
+    warm = pages.filter(op=0).join(written, on=["device", "page"], how="semi")["request"].n_unique()
+    accesses = (counted["reads"] + counted["writes"]).sort(descending=True)
+
+    def hot(share: float) -> float | None:
+        top = max(1, round(accesses.len() * share))
+        return int(accesses.head(top).sum()) / int(accesses.sum()) if accesses.len() else None
+
+    def quantiles(values: pl.Series) -> dict[str, float | None]:
+        known = values.len() > 0
+        named = {"mean": float(values.mean()) if known else None}  # type: ignore[arg-type]
+        for name, share in (("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)):
+            named[name] = float(values.quantile(share, "lower")) if known else None  # type: ignore[arg-type]
+        return named
+
+    return {
+        "requests": trace.height,
+        "reads": reads,
+        "writes": writes,
+        "trims": trace.filter(op=2).height,
+        "flushes": trace.filter(op=3).height,
+        "devices": trace["device"].n_unique(),
+        "read_ratio": reads / (reads + writes) if reads + writes else None,
+        "cold_read_ratio": (reads - warm) / reads if reads else None,
+        "duration_s": duration / 1e9,
+        "iops": trace.height / (duration / 1e9) if duration else None,
+        "bytes_read": int(data.filter(op=0)["bytes"].sum()),
+        "bytes_written": int(data.filter(op=1)["bytes"].sum()),
+        "size_read": quantiles(data.filter(op=0)["bytes"]),
+        "size_written": quantiles(data.filter(op=1)["bytes"]),
+        "gap_ns": quantiles(gaps),
+        "footprint_bytes": counted.height * page,
+        "footprint_read_bytes": counted.filter(pl.col("reads") > 0).height * page,
+        "footprint_written_bytes": counted.filter(pl.col("writes") > 0).height * page,
+        "highest_byte": int((data["offset"] + data["bytes"]).max()) if data.height else 0,  # type: ignore[arg-type]
+        "sequential_ratio": sequential,
+        "hot_1": hot(0.01),
+        "hot_10": hot(0.10),
+        "hot_20": hot(0.20),
+    }
+
+
+def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4096) -> Path:
+    """Draws a trace: addresses over time, sizes, gaps, and how skewed its accesses are. Needs matplotlib."""
+    from pathlib import Path
+
+    import polars as pl
+
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise InputError("a picture needs matplotlib\n  help: pip install 'ssdlab[plot]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 2, figsize=(11, 7), constrained_layout=True)
+    figure.suptitle(title)
+    colours = {"reads": ("tab:blue", 0), "writes": ("tab:orange", 1)}
+    shown = trace.sample(20_000, seed=1).sort("time_ns") if trace.height > 20_000 else trace
+    for name, (colour, op) in colours.items():
+        part = shown.filter(op=op)
+        axes[0, 0].plot(part["time_ns"] / 1e9, part["offset"] / 2**30, ".", ms=2, color=colour, label=name)
+        sizes = trace.filter(op=op)["bytes"]
+        if sizes.len():
+            counts = sizes.value_counts(sort=True).sort("bytes")
+            share = counts["count"].cum_sum() / sizes.len()
+            axes[0, 1].step(counts["bytes"] / 1024, share, where="post", color=colour, label=name)
+    axes[0, 0].set(xlabel="time [s]", ylabel="address [GiB]", title="where requests go")
+    axes[0, 1].set(
+        xlabel="size [KiB]", ylabel="share of requests up to it", title="sizes", xscale="log", ylim=(0, 1.02)
+    )
+    gaps = trace["time_ns"].diff().drop_nulls().sort() / 1e3
+    if gaps.len():
+        shares = [index / gaps.len() for index in range(1, gaps.len() + 1)]
+        axes[1, 0].step(gaps.clip(lower_bound=1e-3), shares, where="post", color="black")
+    axes[1, 0].set(
+        xlabel="time between requests [us]", ylabel="share of gaps up to it", title="gaps", xscale="log", ylim=(0, 1.02)
+    )
+    data = trace.filter(pl.col("op") < 2)
+    last = (pl.col("offset") + pl.col("bytes") - 1) // page
+    touched = data.select("op", "device", page=pl.int_ranges(pl.col("offset") // page, last + 1)).explode("page")
+    accesses = touched.group_by("device", "page").len()["len"].sort(descending=True)
+    if accesses.len():
+        steps = max(1, accesses.len() // 2000)
+        share = (accesses.cum_sum() / accesses.sum()).gather_every(steps)
+        axes[1, 1].plot([100 * index * steps / accesses.len() for index in range(share.len())], share, color="black")
+    axes[1, 1].set(
+        xlabel="hottest pages [% of those touched]",
+        ylabel="share of accesses",
+        title="skew",
+        xlim=(0, 100),
+        ylim=(0, 1.02),
+    )
+    for axis in (axes[0, 0], axes[0, 1]):
+        axis.legend(loc="best", markerscale=4)
+    for axis in axes.flat:
+        axis.grid(alpha=0.3)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=120, format=os.path.splitext(path)[1][1:] or None)
+    pyplot.close(figure)
+    return Path(path)

@@ -1,0 +1,45 @@
+"""The requests that a generator makes, as a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ssdlab.runs.options import PathLike
+from ssdlab.trace.description import info
+
+if TYPE_CHECKING:
+    import polars
+
+
+def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) -> polars.DataFrame:
+    """The requests that a generator makes, as a frame like that of :func:`read`, with queues as devices. Its loops
+    are opened: requests that wait for others come at their arrival, or all at once."""
+    import polars as pl
+
+    from ssdlab.runs import api
+
+    open_loop = {"workload.iodepth": "none", "workload.thinktime": "0s", "age.fill": 0, "host.queues": 64}
+    settings = {**open_loop, "geometry.blocks": 4000}
+    played = api.run("tlc", workload, requests=requests, seed=seed, settings=settings, keep_requests=True)
+    return played.requests.sort("request").select(
+        time_ns=pl.col("arrival_ns"),
+        op=pl.col("op"),
+        offset=pl.col("offset"),
+        bytes=pl.col("bytes"),
+        device=pl.col("queue"),
+    )
+
+
+def twins(names: Sequence[str]) -> polars.DataFrame:
+    """What the twins called ``names`` are like (see :func:`info`): workload, read_ratio, cold_read_ratio, size_bytes,
+    gap_ms."""
+    import polars as pl
+
+    rows = []
+    for name in names:
+        found = info(of_workload(name))
+        sizes, gaps = (found["bytes_read"] + found["bytes_written"]) / found["requests"], found["gap_ns"]["mean"] / 1e6
+        rows.append((name.partition("/")[2], found["read_ratio"], found["cold_read_ratio"], sizes, gaps))
+    numbers = dict.fromkeys(("read_ratio", "cold_read_ratio", "size_bytes", "gap_ms"), pl.Float64)
+    return pl.DataFrame(rows, schema={"workload": pl.String, **numbers}, orient="row")
