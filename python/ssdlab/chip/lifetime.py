@@ -66,7 +66,7 @@ def cycle(
 
 
 class Endurance(NamedTuple):
-    """What a drive's host may write before its blocks have lived."""
+    """What a drive's host may write before its blocks are worn out."""
 
     terabytes: float
     """TBW: what the host writes [TB]."""

@@ -130,7 +130,7 @@ class Ftl(Section):
     waf: float | None
     """Write amplification; None where nothing was written to flash."""
     gc_runs: int
-    pages_moved: int
+    pages_relocated: int
 
 
 class Usage(Section):

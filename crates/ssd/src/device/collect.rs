@@ -5,217 +5,45 @@
 //! once; a page that is overwritten meanwhile is left behind. When the last has moved the block is erased (or, if
 //! free blocks are erased when they are opened, it is free at once) after every older read of the plane.
 
-use std::collections::VecDeque;
-
 use nand::{Address, DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn, Time};
+use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::OpId;
-use crate::config::{EraseWhen, Placement, Plan};
+use crate::config::{EraseWhen, Placement};
 use crate::flash::op::{Owner, PageOp, Sense};
-use crate::ftl::{Ftl, Location};
+use crate::ftl::Location;
 use crate::observe::probe::Probe;
-use crate::observe::stats::{Victims, relocation_causes};
+use crate::observe::stats::relocation_causes;
 use crate::write_class;
 
-/// What is going on in a plane.
-#[derive(Default)]
-pub(crate) struct PlaneRelocation {
-    /// The block whose pages move, and why.
-    victim: Option<(u32, usize)>,
-    /// Its next page to be looked at, and whether all have been.
-    next_page: u32,
-    scanned: bool,
-    /// Pages being read, and pages waiting for their programs or in them.
-    reading: u32,
-    writing: u32,
-    /// Pages that have moved.
-    moved: u32,
-    /// Free blocks fell below `gc.start` and have not come up to `gc.stop`.
-    running: bool,
-    /// Nothing could be gained when it was looked for last: for collection, in the background.
-    no_victim: bool,
-    no_background_victim: bool,
-    /// The reclaimed block waits for its erase or is in it.
-    erasing: bool,
-    /// Blocks whose data shall move, and whether one of them was the last to.
-    served: bool,
-    requests: VecDeque<(u32, usize)>,
-    /// Blocks that failed: they are out of the candidates and wait to be emptied.
-    failed: Vec<u32>,
-    /// No block of the plane has been erased less often.
-    least_erases: u32,
-    /// Pages of host data that the plane has taken; and that it had taken when a block last moved for wear levelling.
-    pub(super) host_pages: u64,
-    levelled_at: u64,
-}
-
-impl PlaneRelocation {
-    /// Whether it neither moves a block nor erases one.
-    pub(super) fn rests(&self) -> bool {
-        self.victim.is_none() && !self.erasing
-    }
-
-    /// Whether it moves a block for that cause.
-    pub(super) fn relocates_for(&self, cause: usize) -> bool {
-        self.victim.is_some_and(|(_, moving)| moving == cause)
-    }
-}
-
-/// What relocates data, plane by plane.
-pub(crate) struct Relocator {
-    pub planes: Vec<PlaneRelocation>,
-    /// Valid pages of the blocks that were collected.
-    pub victims: Victims,
-    /// When the next block is visited for refresh, and how many have been.
-    pub patrol: Time,
-    visited: u64,
-}
-
-impl Relocator {
-    pub fn new(plan: &Plan) -> Relocator {
-        Relocator {
-            planes: (0..plan.layout.planes).map(|_| PlaneRelocation::default()).collect(),
-            victims: Victims::default(),
-            patrol: plan.config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
-            visited: 0,
-        }
-    }
-}
-
-impl Relocator {
-    /// Whether a die that is idle should collect.
-    pub fn wants_background(&self, die: DieId, plan: &Plan, ftl: &Ftl) -> bool {
-        let layout = &plan.layout;
-        (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
-            let relocation = &self.planes[plane.0 as usize];
-            relocation.rests() && !relocation.no_background_victim && ftl.blocks.free(plane) < plan.config.gc.idle_stop
-        })
-    }
-}
-
 impl<P: Probe> Device<P> {
-    fn relocation(&mut self, plane: PlaneId) -> &mut PlaneRelocation {
-        &mut self.relocator.planes[plane.0 as usize]
-    }
-
     /// Starts to move a block of a plane if there is reason to and none is moving.
     #[inline]
     pub(super) fn collect(&mut self, plane: PlaneId) {
-        let free = self.ftl.blocks.free(plane);
-        let gc = &self.core.plan.config.gc;
-        let (start, stop) = (gc.start, gc.stop);
-        let relocation = &mut self.relocator.planes[plane.0 as usize];
-        relocation.running = free < start || (relocation.running && free < stop);
-        let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
-        if work && relocation.rests() {
-            self.begin_next(plane);
-        }
-    }
-
-    fn begin_next(&mut self, plane: PlaneId) {
-        // Failed blocks must never be picked: they give no free block back.
-        for index in 0..self.relocation(plane).failed.len() {
-            let block = self.relocation(plane).failed[index];
-            if self.ftl.claim(plane, block) {
-                self.relocation(plane).failed.swap_remove(index);
-                self.relocation(plane).requests.push_front((block, relocation_causes::BAD_BLOCK));
-                break;
-            }
-        }
-        // Under lasting writes collection never rests: it takes turns with the blocks that shall move.
-        let running = self.relocation(plane).running;
-        if (!running || !self.relocation(plane).served) && self.begin_requested(plane) {
-            self.relocation(plane).served = true;
-            return;
-        }
-        self.relocation(plane).served = false;
-        if running {
-            let victim = self.ftl.pick_victim(plane, &self.core.plan, false);
-            self.relocation(plane).no_victim = victim.is_none();
-            if let Some(block) = victim {
-                self.begin(plane, block, relocation_causes::COLLECTION);
-            }
-        }
-    }
-
-    /// Starts to move the next block that shall move, if there is any. A block that failed gives no free one back: its
-    /// data moves only while there are enough.
-    fn begin_requested(&mut self, plane: PlaneId) -> bool {
-        let spare = self.ftl.blocks.free(plane) > self.core.plan.space.reserve + 1;
-        for _ in 0..self.relocation(plane).requests.len() {
-            let Some((block, cause)) = self.relocation(plane).requests.pop_front() else { return false };
-            if cause == relocation_causes::BAD_BLOCK {
-                if spare {
-                    self.begin(plane, block, cause);
-                    return true;
-                }
-                self.relocation(plane).requests.push_back((block, cause));
-            } else if self.yields(plane, cause) {
-                self.relocation(plane).requests.push_back((block, cause));
-            } else if self.still_wanted(plane, block, cause) && self.ftl.claim(plane, block) {
-                if cause == relocation_causes::WEAR_LEVELLING {
-                    let relocation = self.relocation(plane);
-                    relocation.levelled_at = relocation.host_pages;
-                } else {
-                    let die = self.core.plan.layout.die_of(plane).0;
-                    self.flash.dies[usize::from(die.0)].host_is_next = true;
-                }
+        if self.ftl.may_relocate(plane, &self.core.plan) {
+            let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
+            if let Some((block, cause)) = self.ftl.next_relocation(plane, self.core.now, &self.core.plan, host_waits) {
                 self.begin(plane, block, cause);
-                return true;
+                // A block without valid pages is done by now, and the next one has begun before it.
+                self.ftl.relocator.has_begun(plane, cause);
             }
         }
-        false
-    }
-
-    /// Whether a move must wait for the host. Levelling moves at most one block for each block's worth of pages that the plane
-    /// takes from the host: otherwise the erases that it causes would keep it going by itself. Refresh and read reclaim take
-    /// turns with what the host waits for on any plane of the die: moves that nothing may interrupt would else follow one
-    /// another without end.
-    fn yields(&self, plane: PlaneId, cause: usize) -> bool {
-        if cause == relocation_causes::WEAR_LEVELLING {
-            let relocation = &self.relocator.planes[plane.0 as usize];
-            return relocation.host_pages < relocation.levelled_at + u64::from(self.core.plan.layout.pages);
-        }
-        let state = &self.flash.dies[usize::from(self.core.plan.layout.die_of(plane).0.0)];
-        state.host_is_next && state.host_waits()
     }
 
     /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
     pub(super) fn host_was_next(&mut self, die: usize) {
-        if std::mem::take(&mut self.flash.dies[die].host_is_next) {
+        if std::mem::take(&mut self.ftl.relocator.host_is_next[die]) {
             for place in 0..self.core.plan.layout.planes_per_die as u8 {
                 self.collect(self.core.plan.layout.plane(DieId(die as u16), place));
             }
         }
     }
 
-    /// Whether the reason to move a block still holds: it may have been reclaimed and written again since.
-    fn still_wanted(&self, plane: PlaneId, block: u32, cause: usize) -> bool {
-        let blocks = &self.ftl.blocks;
-        match cause {
-            relocation_causes::REFRESH => {
-                let age = blocks.age(plane, block, self.core.now, &self.core.plan);
-                self.core.plan.config.refresh.period.is_some_and(|period| age > period)
-            }
-            relocation_causes::READ_RECLAIM => {
-                self.core.plan.config.refresh.reads.is_some_and(|limit| blocks.reads(plane, block) >= limit)
-            }
-            _ => true,
-        }
-    }
-
     fn begin(&mut self, plane: PlaneId, block: u32, cause: usize) {
-        let valid = self.ftl.valid(plane, block);
         self.core.counters.blocks_relocated[cause] += 1;
-        if cause == relocation_causes::COLLECTION {
-            self.relocator.victims.add(valid, self.core.plan.layout.pages);
-        }
-        let relocation = self.relocation(plane);
-        (relocation.victim, relocation.next_page, relocation.scanned) = (Some((block, cause)), 0, false);
-        relocation.moved = 0;
+        self.ftl.begin_relocation(plane, block, cause, self.core.plan.layout.pages);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
             self.flash.dies[usize::from(die.0)].exclusive += 1;
@@ -227,9 +55,9 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
     fn continue_relocation(&mut self, plane: PlaneId) {
-        let Some((block, cause)) = self.relocation(plane).victim else { return };
+        let Some((block, cause)) = self.ftl.relocator[plane].victim else { return };
         loop {
-            let relocation = &self.relocator.planes[plane.0 as usize];
+            let relocation = &self.ftl.relocator[plane];
             if relocation.scanned || relocation.reading + relocation.writing >= self.core.plan.config.gc.relocations {
                 break;
             }
@@ -237,13 +65,13 @@ impl<P: Probe> Device<P> {
             let next = self.ftl.next_valid(plane, block, from, &self.core.plan, |lpn| self.flash_version(lpn));
             match next {
                 Some((page, lpn, ppn)) => {
-                    self.relocation(plane).next_page = page + 1;
+                    self.ftl.relocator[plane].next_page = page + 1;
                     self.relocate_page(plane, lpn, ppn);
                 }
-                None => self.relocation(plane).scanned = true,
+                None => self.ftl.relocator[plane].scanned = true,
             }
         }
-        let relocation = &self.relocator.planes[plane.0 as usize];
+        let relocation = &self.ftl.relocator[plane];
         if relocation.scanned && relocation.reading == 0 {
             if relocation.writing == 0 {
                 self.emptied(plane, block, cause);
@@ -259,11 +87,11 @@ impl<P: Probe> Device<P> {
         let bytes = self.core.plan.layout.page_size.0 as u32;
         if self.core.plan.config.gc.copyback {
             let op = self.relocation_op(plane, lpn, ppn);
-            self.relocation(plane).writing += 1;
+            self.ftl.relocator[plane].writing += 1;
             let op = self.flash.ops.insert(op);
             self.flash().queue_program(op);
         } else {
-            self.relocation(plane).reading += 1;
+            self.ftl.relocator[plane].reading += 1;
             self.queue_read(Class::InternalRead, Owner::Relocation(ppn), lpn, ppn, (bytes, 0));
         }
     }
@@ -293,9 +121,9 @@ impl<P: Probe> Device<P> {
     pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn) {
         let lpn = self.flash.ops[id].lpn;
         let plane = self.core.plan.layout.plane_of(source);
-        self.relocation(plane).reading -= 1;
+        self.ftl.relocator[plane].reading -= 1;
         if self.flash_version(lpn) == Some(source) {
-            self.relocation(plane).writing += 1;
+            self.ftl.relocator[plane].writing += 1;
             let op = self.relocation_op(plane, lpn, source);
             self.flash.ops[id] = op;
             self.flash().queue_program(id);
@@ -310,7 +138,7 @@ impl<P: Probe> Device<P> {
         let PageOp { lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
         let plane = self.core.plan.layout.plane_of(source);
-        let cause = self.relocation(plane).victim.map_or(relocation_causes::COLLECTION, |(_, cause)| cause);
+        let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |(_, cause)| cause);
         self.core.counters.pages_relocated[cause] += 1;
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
@@ -321,8 +149,8 @@ impl<P: Probe> Device<P> {
             self.mark_stale(ppn);
         }
         self.ftl.blocks.completed(ppn);
-        self.relocation(plane).writing -= 1;
-        self.relocation(plane).moved += 1;
+        self.ftl.relocator[plane].writing -= 1;
+        self.ftl.relocator[plane].moved += 1;
         self.continue_relocation(plane);
     }
 
@@ -344,18 +172,16 @@ impl<P: Probe> Device<P> {
     /// Every page of a block has moved.
     fn emptied(&mut self, plane: PlaneId, block: u32, cause: usize) {
         let (die, place) = self.core.plan.layout.die_of(plane);
-        self.relocation(plane).victim = None;
+        self.ftl.relocator[plane].victim = None;
         if !self.core.plan.config.gc.preemptible {
             self.flash.dies[usize::from(die.0)].exclusive -= 1;
         }
         self.ftl.blocks.empty(plane, block);
-        self.rewrite_touched(
-            self.core.plan.space.victim_valid_limit.saturating_sub(self.relocator.planes[plane.0 as usize].moved),
-        );
+        self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));
         if cause == relocation_causes::BAD_BLOCK {
             self.retire(plane);
         } else if self.core.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
-            self.relocation(plane).erasing = true;
+            self.ftl.relocator[plane].erasing = true;
             let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
             let seq = self.flash.number();
             let op = PageOp {
@@ -384,7 +210,7 @@ impl<P: Probe> Device<P> {
     /// A block that was reclaimed has been erased.
     pub(super) fn block_erased(&mut self, ppn: Ppn) {
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-        self.relocation(plane).erasing = false;
+        self.ftl.relocator[plane].erasing = false;
         if self.erase_fails(plane, block) {
             self.retire(plane);
         } else {
@@ -411,7 +237,7 @@ impl<P: Probe> Device<P> {
         let erases = self.ftl.blocks.count_erase(plane, block);
         let wear = &self.core.plan.config.wear;
         if let Some(spread) = wear.static_spread
-            && erases > self.relocator.planes[plane.0 as usize].least_erases.saturating_add(spread)
+            && erases > self.ftl.relocator[plane].least_erases.saturating_add(spread)
         {
             self.level(plane, erases, spread);
         }
@@ -429,7 +255,7 @@ impl<P: Probe> Device<P> {
     /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
     fn level(&mut self, plane: PlaneId, erases: u32, spread: u32) {
         let Some((least, block)) = self.ftl.least_worn(plane) else { return };
-        let relocation = self.relocation(plane);
+        let relocation = &mut self.ftl.relocator[plane];
         relocation.least_erases = least;
         let asked = relocation.requests.iter().any(|(_, cause)| *cause == relocation_causes::WEAR_LEVELLING);
         if erases > least.saturating_add(spread) && !asked {
@@ -447,7 +273,7 @@ impl<P: Probe> Device<P> {
     /// A page of a plane has become stale: collection that found nothing to gain looks again.
     #[inline]
     pub(super) fn page_lost(&mut self, plane: PlaneId) {
-        let relocation = &mut self.relocator.planes[plane.0 as usize];
+        let relocation = &mut self.ftl.relocator[plane];
         relocation.no_background_victim = false;
         if relocation.no_victim {
             relocation.no_victim = false;
@@ -460,7 +286,7 @@ impl<P: Probe> Device<P> {
         for place in 0..self.core.plan.layout.planes_per_die as u8 {
             let plane = self.core.plan.layout.plane(die, place);
             let free = self.ftl.blocks.free(plane);
-            let relocation = self.relocation(plane);
+            let relocation = &mut self.ftl.relocator[plane];
             if !relocation.rests() || free >= self.core.plan.config.gc.idle_stop {
                 continue;
             }
@@ -469,7 +295,7 @@ impl<P: Probe> Device<P> {
                     self.core.counters.background_runs += 1;
                     self.begin(plane, block, relocation_causes::COLLECTION);
                 }
-                None => self.relocation(plane).no_background_victim = true,
+                None => self.ftl.relocator[plane].no_background_victim = true,
             }
         }
     }
@@ -485,7 +311,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn request_move(&mut self, plane: PlaneId, block: u32, cause: usize) {
-        let requests = &mut self.relocation(plane).requests;
+        let requests = &mut self.ftl.relocator[plane].requests;
         if !requests.iter().any(|(other, _)| *other == block) {
             requests.push_back((block, cause));
         }
@@ -497,9 +323,9 @@ impl<P: Probe> Device<P> {
         let Some(period) = self.core.plan.config.refresh.period else { return };
         let layout = self.core.plan.layout;
         let (planes, blocks) = (u64::from(layout.planes), u64::from(layout.blocks));
-        let visit = self.relocator.visited % (planes * blocks);
-        self.relocator.visited += 1;
-        self.relocator.patrol = self.core.now + units::Span(period.0 / (planes * blocks));
+        let visit = self.ftl.relocator.visited % (planes * blocks);
+        self.ftl.relocator.visited += 1;
+        self.ftl.relocator.patrol = self.core.now + units::Span(period.0 / (planes * blocks));
         let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
         if self.ftl.blocks.is_full(plane, block)
             && self.ftl.blocks.age(plane, block, self.core.now, &self.core.plan) > period
@@ -515,8 +341,8 @@ impl<P: Probe> Device<P> {
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         let stream = usize::from(self.core.plan.space.stream[usize::from(write_class)]);
         self.core.counters.pages_failed += 1;
-        if !self.relocation(plane).failed.contains(&block) {
-            self.relocation(plane).failed.push(block);
+        if !self.ftl.relocator[plane].failed.contains(&block) {
+            self.ftl.relocator[plane].failed.push(block);
             if self.ftl.blocks.open_block(plane, stream) == block {
                 self.ftl.blocks.abandon(plane, stream);
             }
@@ -553,7 +379,7 @@ impl<P: Probe> Device<P> {
 
     /// Checks that nothing is left over of what has moved, when everything is quiet.
     pub(super) fn check_relocations(&self) -> Result<(), String> {
-        for (plane, relocation) in self.relocator.planes.iter().enumerate() {
+        for (plane, relocation) in self.ftl.relocator.planes.iter().enumerate() {
             let on_the_move = relocation.reading + relocation.writing;
             if on_the_move > self.core.plan.config.gc.relocations || (relocation.victim.is_none() && on_the_move > 0) {
                 return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));

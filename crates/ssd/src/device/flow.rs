@@ -17,7 +17,7 @@ impl<P: Probe> Device<P> {
     /// The flash as it stands now.
     #[inline]
     pub(super) fn flash(&mut self) -> FlashAt<'_, P> {
-        FlashAt { flash: &mut self.flash, core: &mut self.core, ftl: &mut self.ftl, relocator: &self.relocator }
+        FlashAt { flash: &mut self.flash, core: &mut self.core, ftl: &mut self.ftl }
     }
 
     /// What is decided from.
@@ -156,7 +156,7 @@ impl<P: Probe> Device<P> {
             let PageOp { owner, ppn, .. } = self.flash.ops[op];
             if let Owner::Slot(slot) = owner {
                 let plane = self.core.plan.layout.plane_of(ppn);
-                self.relocator.planes[plane.0 as usize].host_pages += 1;
+                self.ftl.relocator[plane].host_pages += 1;
                 self.settle(slot);
             }
         }

@@ -26,8 +26,6 @@ mod host;
 mod mapping;
 mod write;
 
-pub(crate) use collect::Relocator;
-
 use nand::PlaneId;
 use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
@@ -37,10 +35,10 @@ use crate::core::Core;
 use crate::error::RunError;
 use crate::flash::Flash;
 use crate::flash::op::PageOp;
+use crate::ftl::relocate::PlaneRelocation;
 use crate::ftl::{Ftl, Location};
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::{Counters, Steps, Usage, Victims, relocation_causes};
-use collect::PlaneRelocation;
 use host::HostSide;
 use mapping::TranslationPages;
 use write::Writes;
@@ -76,7 +74,6 @@ pub struct Device<P: Probe = Unwatched> {
     writes: Writes,
     ftl: Ftl,
     map: TranslationPages,
-    relocator: Relocator,
     flash: Flash,
 }
 
@@ -108,7 +105,6 @@ impl<P: Probe> Device<P> {
             writes: Writes::new(&plan),
             map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
             ftl,
-            relocator: Relocator::new(&plan),
             flash: Flash::new(&plan, seed),
             core: Core::new(plan, probe),
         })
@@ -300,7 +296,7 @@ impl<P: Probe> Device<P> {
     fn busy_with(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (cause, (_, what)) in relocation_causes::CAUSES.iter().enumerate() {
-            let planes = self.relocator.planes.iter().filter(|relocation| relocation.relocates_for(cause)).count();
+            let planes = self.ftl.relocator.planes.iter().filter(|relocation| relocation.relocates_for(cause)).count();
             let blocks = self.core.counters.blocks_relocated[cause];
             if blocks > 0 {
                 parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
@@ -316,13 +312,13 @@ impl<P: Probe> Device<P> {
     #[inline]
     fn next_event(&self, limit: Time) -> Option<(Time, usize)> {
         let next = self.core.agenda.peek();
-        if self.relocator.patrol == Time::NEVER {
+        if self.ftl.relocator.patrol == Time::NEVER {
             return next;
         }
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
-        if self.relocator.patrol < until && !endless {
-            Some((self.relocator.patrol.max(self.core.now), usize::MAX))
+        if self.ftl.relocator.patrol < until && !endless {
+            Some((self.ftl.relocator.patrol.max(self.core.now), usize::MAX))
         } else {
             next
         }
@@ -396,7 +392,7 @@ impl<P: Probe> Device<P> {
 
     /// Valid pages of the blocks that were collected.
     pub fn victims(&self) -> &Victims {
-        &self.relocator.victims
+        &self.ftl.relocator.victims
     }
 
     /// Erases in the run of every block that the factory found good.
@@ -412,7 +408,7 @@ impl<P: Probe> Device<P> {
 
     /// Of each plane, the pages programmed since the start, and those of host data among them.
     pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        let planes = self.relocator.planes.iter().zip((0..).map(PlaneId));
+        let planes = self.ftl.relocator.planes.iter().zip((0..).map(PlaneId));
         planes.map(|(relocation, plane)| (self.ftl.blocks.all_taken(plane), relocation.host_pages)).collect()
     }
 
@@ -517,7 +513,7 @@ impl<P: Probe> Device<P> {
             && self.idle()
             && self.writes.buffer.in_use() == self.writes.buffer.dirty_pages
             && self.progress() == 0
-            && self.relocator.planes.iter().all(PlaneRelocation::rests)
+            && self.ftl.relocator.planes.iter().all(PlaneRelocation::rests)
             && self.map.quiet()
     }
 

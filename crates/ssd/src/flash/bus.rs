@@ -9,8 +9,8 @@ use units::Time;
 
 use super::FlashAt;
 use super::decoder::EccState;
-use super::die::BusRequest;
 use super::op::{Fate, Queue};
+use super::state::BusRequest;
 use crate::arena::OpId;
 use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe};

@@ -4,8 +4,8 @@
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
 use super::FlashAt;
-use super::die::{Active, ERASE_ROW, PLANES, planes};
-use super::suspend::Work;
+use super::queues::{ERASE_ROW, PLANES, planes};
+use super::state::{Active, Work};
 use crate::observe::probe::Probe;
 use crate::observe::stats::{channel, die};
 use crate::phases::Phases;

@@ -3,8 +3,10 @@
 //! | file | what |
 //! |---|---|
 //! | `op.rs` | page operations and the queues that they wait in |
-//! | `die.rs` | a die: its queues, registers and array |
+//! | `queues.rs`, `state.rs` | the queues of a die and their ranks; its registers, its array |
+//! | `die.rs` | what goes into the queues, and keeping a die up to date |
 //! | `schedule.rs` | what a die may start, and what goes first |
+//! | `sense.rs`, `program.rs` | pages out of the array and into it |
 //! | `suspend.rs` | programs and erases that are suspended for reads |
 //! | `erase.rs` | erases, pulse by pulse |
 //! | `retry.rs` | what becomes of a sensed page: predictions, retries, speculation |
@@ -16,15 +18,20 @@
 
 mod bus;
 mod decoder;
-pub(crate) mod die;
+mod die;
 mod erase;
 pub(crate) mod op;
+mod program;
+mod queues;
 mod retry;
 mod schedule;
+mod sense;
+mod state;
 mod suspend;
 
 pub(crate) use bus::Grant;
-pub(crate) use die::{Ended, Started, planes, write_class_of};
+pub(crate) use queues::{planes, write_class_of};
+pub(crate) use state::{Ended, Started};
 
 use std::collections::HashMap;
 
@@ -35,13 +42,13 @@ use units::Stream;
 use crate::arena::Arena;
 use crate::config::{BufferMode, Plan};
 use crate::core::Core;
-use crate::device::Relocator;
 use crate::ftl::Ftl;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Steps;
 use bus::Channel;
-use die::{DieState, Ranks};
 use op::Ops;
+use queues::Ranks;
+use state::DieState;
 
 /// Everything below the FTL: dies, buses, decoders, and the operations in them.
 pub struct Flash {
@@ -113,6 +120,11 @@ impl Flash {
         self.tracked.len()
     }
 
+    /// Whether a read or a program of the host's waits for nothing but its turn on a die.
+    pub fn host_waits(&self, die: DieId) -> bool {
+        self.dies[usize::from(die.0)].host_waits()
+    }
+
     /// The age that the next operation will be given.
     pub fn next_number(&self) -> u64 {
         self.last_seq + 1
@@ -151,7 +163,6 @@ pub(crate) struct FlashAt<'a, P: Probe> {
     pub flash: &'a mut Flash,
     pub core: &'a mut Core<P>,
     pub ftl: &'a mut Ftl,
-    pub relocator: &'a Relocator,
 }
 
 /// What decisions are made from: nothing changes through it.
@@ -170,7 +181,7 @@ impl FlashView<'_> {
         if !self.flash.dirty.is_empty() {
             return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
         }
-        let host = die::FIRST_WRITE_CLASS * die::PLANES..(die::FIRST_WRITE_CLASS + 2) * die::PLANES;
+        let host = queues::FIRST_WRITE_CLASS * queues::PLANES..(queues::FIRST_WRITE_CLASS + 2) * queues::PLANES;
         let queued: u32 = self.flash.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
         if pooled + queued != self.flash.programs_waiting {
             return Err(format!(

@@ -19,24 +19,12 @@ use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Failed, Predictor, ReadReference, Sensing};
 use units::Span;
 
-use super::die::{INTERNAL, PLANES, planes};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
+use super::queues::{INTERNAL, PLANES, planes};
 use super::{FlashAt, FlashView};
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
-
-/// The reads that a die is held for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reservation {
-    /// Planes with such a read, and those of them where it is a host's.
-    pub planes: u8,
-    pub(super) user: u8,
-    /// The read of each plane, by its age.
-    pub(super) by: [u64; PLANES],
-    /// By how much tPRE is shorter than by default [ns].
-    pub(super) shorter: u32,
-}
 
 impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is held for retries.

@@ -2,10 +2,8 @@
 
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
-use super::die::{
-    Active, DieState, ERASE_ROW, FIRST_WRITE_CLASS, HOST_PROGRAMS, PLANES, Pick, Priority, READS, program_queue,
-    write_class_of,
-};
+use super::queues::{ERASE_ROW, FIRST_WRITE_CLASS, HOST_PROGRAMS, PLANES, READS, program_queue, write_class_of};
+use super::state::{Active, DieState, Pick, Priority};
 use super::{FlashAt, FlashView};
 use crate::observe::probe::Probe;
 use crate::write_class;

@@ -7,32 +7,15 @@ use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Span, Time};
 
-use super::die::{Active, Pick};
+use super::queues::USER_READS;
+use super::state::{Active, Pick, Work};
 use super::{FlashAt, FlashView};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::phases::Phases;
 
-/// The user reads among a die's queues.
-pub const USER_READS: u64 = 0xFF;
-
 /// The most phases of an operation that a probe is told.
 pub(super) const MOST_TOLD: usize = 1000;
-
-/// How far the active or suspended operation of a die has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Work {
-    /// When it began, in the array.
-    pub began: Time,
-    /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
-    pub runs_from: Time,
-    /// Where in its phases [ns].
-    pub position: u64,
-    /// What is to be done before it goes on, when it is suspended.
-    pub before: Span,
-    /// How often it has been suspended.
-    pub suspensions: u32,
-}
 
 impl FlashView<'_> {
     /// Whether the suspended operation of a die can go on.

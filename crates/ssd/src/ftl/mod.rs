@@ -11,6 +11,7 @@ pub(crate) mod blocks;
 pub(crate) mod candidates;
 pub(crate) mod cmt;
 pub(crate) mod map;
+pub(crate) mod relocate;
 pub(crate) mod wear;
 
 use nand::{Address, PlaneId};
@@ -24,6 +25,7 @@ use blocks::Blocks;
 use cmt::CachedMap;
 pub(crate) use map::Location;
 use map::Map;
+use relocate::Relocator;
 use wear::WearTable;
 
 /// The FTL's state: map, its cache, initial state, blocks.
@@ -35,6 +37,7 @@ pub(crate) struct Ftl {
     pub wear: Option<WearTable>,
     /// The cached mapping table, where the map is on flash.
     pub cmt: Option<CachedMap>,
+    pub relocator: Relocator,
     draws: Stream,
     drawn: u64,
 }
@@ -50,6 +53,7 @@ impl Ftl {
             wear: WearTable::new(plan, seed),
             cmt: CachedMap::new(plan),
             aged,
+            relocator: Relocator::new(plan),
             draws: Stream::new(seed, "victims"),
             drawn: 0,
         })

@@ -1,0 +1,139 @@
+//! Programs: pages from the queues into the registers, and from there into the array.
+
+use nand::{Address, DieId};
+use units::Span;
+
+use super::op::Owner;
+use super::queues::{HOST_PROGRAMS, planes, program_queue, write_class_of};
+use super::state::{Active, Pick, Program, Work};
+use super::{FlashAt, FlashView};
+use crate::arena::{List, OpId};
+use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::{channel, die};
+use crate::phases::{Phases, slower};
+
+impl FlashView<'_> {
+    /// The queue that leads the program which the die picks; none where it sends the data of a suspended one again.
+    pub fn program_lead(&self, die: usize) -> Option<usize> {
+        match self.flash.dies[die].picked {
+            Pick::Program(lead) => Some(lead),
+            Pick::Resume => None,
+            Pick::Nothing | Pick::Read(_) | Pick::Erase(_) => {
+                unreachable!("Invariant: a die is rescheduled whenever what it can do changes")
+            }
+        }
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P> {
+    /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
+    /// operation, and whether the data is the host's.
+    pub fn load_program(&mut self, die: usize, lead: usize, set: u8) -> (OpId, bool) {
+        let copyback = self.view().copies_back(lead);
+        let (ops, pages, sensing) = self.gather(die, set, write_class_of(lead), copyback);
+        let commands = self.core.plan.config.bus.t_command * u64::from(set.count_ones());
+        let channel = usize::from(self.flash.dies[die].channel);
+        let ready = if copyback {
+            self.core.counters.pages_copied_back += pages;
+            // A command to sense and one to program.
+            self.occupy(channel, commands * 2, channel::COMMAND)
+        } else {
+            self.core.counters.pages_transferred_in += pages;
+            let page = self.core.plan.layout.page_size.0 as u32;
+            self.occupy(channel, commands + self.core.plan.t_dma(page) * pages, channel::WRITE_DATA)
+        };
+        let program = Program { ops, planes: set, ready, sensing };
+        let of_host = HOST_PROGRAMS >> lead & 1 != 0;
+        self.flash.host_units += u32::from(of_host);
+        if self.flash.dies[die].active.is_some() {
+            self.flash.dies[die].loaded = Some(program);
+        } else {
+            self.run_program(die, program);
+        }
+        (ops, of_host)
+    }
+
+    /// Takes a unit of pages from a lane's queues of each plane of a set and gives them their physical pages; returns
+    /// the linked operations, how many pages the command programs, padding included, and how long it senses the
+    /// pages that it copies back.
+    pub(super) fn gather(&mut self, die: usize, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
+        let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
+        let stream = usize::from(self.core.plan.space.stream[write_class]);
+        for plane in planes(set) {
+            let physical = self.core.plan.layout.plane(DieId(die as u16), plane as u8);
+            let queue = program_queue(write_class, plane);
+            let mut here = Span::ZERO;
+            for _ in 0..self.core.plan.unit_pages {
+                pages += 1;
+                let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
+                    self.ftl.blocks.take_page(physical, stream, None, self.core.now);
+                    self.core.counters.pages_padded += 1;
+                    continue;
+                };
+                self.flash.ops[op].ppn =
+                    self.ftl.blocks.take_page(physical, stream, Some(self.flash.ops[op].lpn), self.core.now);
+                match self.flash.ops[op].owner {
+                    Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
+                    Owner::Relocation(source) if copyback => {
+                        here += self.core.plan.timings.read(&self.core.plan.layout, source)
+                    }
+                    _ => {}
+                }
+                ops.push(&mut self.flash.ops, op);
+            }
+            sensing = sensing.max(here);
+            let state = &mut self.flash.dies[die];
+            if state.queues[queue].is_empty() {
+                state.waiting &= !(1 << queue);
+                state.flush_partial &= !(1 << queue);
+            }
+            self.update_eligibility(die, queue);
+            self.update_plane_eligibility(DieId(die as u16), plane as u8);
+        }
+        (ops.first().expect("Invariant: a program has a page"), pages, sensing)
+    }
+
+    /// tPROG of a program over the nominal one: of the slowest of its blocks.
+    pub(super) fn program_factor(&self, program: Program) -> f64 {
+        let mut factor: f64 = 1.0;
+        let Some(lives) = &self.ftl.wear else { return factor };
+        let mut next = Some(program.ops);
+        while let Some(op) = next {
+            let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn);
+            let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
+            factor = factor.max(lives.eraser().scheme.voltage.program_factor(pec));
+            next = self.flash.ops[op].next;
+        }
+        factor
+    }
+
+    #[inline]
+    pub(super) fn run_program(&mut self, die: usize, program: Program) {
+        let start = program.ready.max(self.core.now);
+        let factor = self.program_factor(program);
+        let t_prog = slower(self.core.plan.timings.program, factor);
+        let phases =
+            self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
+        let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
+        let state = &mut self.flash.dies[die];
+        state.phases = phases;
+        state.active = Some((Active::Program(program), end));
+        let runs_from = start + program.sensing;
+        state.work = Work { began: runs_from, runs_from, ..Work::default() };
+        self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
+        if P::EXPLAINS {
+            let (pages, what) =
+                (self.core.plan.unit_pages * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
+            self.core.probe.explain(self.core.now, Event::Programs { pages, what });
+        }
+        self.core.probe.program(start, end, DieId(die as u16), program.planes);
+        self.tell_phases(die);
+    }
+
+    /// The program whose data is in the cache registers, if there is one, has the array.
+    pub fn start_loaded(&mut self, die: usize) {
+        if let Some(program) = self.flash.dies[die].loaded.take() {
+            self.run_program(die, program);
+        }
+    }
+}
