@@ -1,6 +1,6 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 __version__: str
@@ -20,6 +20,9 @@ class SimulationError(RuntimeError):
 
 class Simulation:
     """A replay of a workload on a device, played in steps."""
+
+    OPTIONS: Sequence[str]
+    """The options that the core declares itself."""
 
     def __new__(cls, device: str, workload: str, **options: Any) -> Simulation:
         """The options are those of :mod:`ssdlab.runs.options`."""

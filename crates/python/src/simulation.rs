@@ -109,6 +109,10 @@ type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
 
 #[pymethods]
 impl Simulation {
+    /// The options that are given to the core by their names.
+    #[classattr]
+    const OPTIONS: &[&str] = RunOptions::NAMES;
+
     #[new]
     #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, **options))]
     fn new(
