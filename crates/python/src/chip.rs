@@ -10,7 +10,7 @@ use nand::{VirtualChip, model};
 use pyo3::prelude::*;
 use ssd::lifetime::{After, EraseScheme, Eraser, cycle};
 
-use crate::refuse;
+use crate::error::refuse;
 
 /// A virtual chip and a population of it.
 #[pyclass(module = "ssdlab._core", frozen)]

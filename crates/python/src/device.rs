@@ -7,7 +7,7 @@ use ssd::run::device_given;
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
-use crate::{InputError, raise, refuse};
+use crate::error::{InputError, raise, refuse};
 
 /// A simulated SSD that is driven request by request.
 #[pyclass(module = "ssdlab._core", frozen)]

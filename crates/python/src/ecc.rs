@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use ssd::run::refused;
 use units::ConfigError;
 
-use crate::refuse;
+use crate::error::refuse;
 
 /// Words, failures, those of them decoded to another codeword; words by iterations; words by pruned syndrome weight and by
 /// the weight of all syndromes, each as (decoded, failed).

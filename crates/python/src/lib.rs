@@ -3,33 +3,13 @@
 mod chip;
 mod device;
 mod ecc;
+mod error;
 mod simulation;
 mod tables;
 mod trace;
 
-use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use error::{InputError, SimulationError};
 use pyo3::prelude::*;
-use ssd::RunError;
-use units::ConfigError;
-
-create_exception!(_core, InputError, PyValueError, "Bad input: file, line or key, what was expected, and the remedy.");
-create_exception!(_core, SimulationError, PyRuntimeError, "A run that cannot go on.");
-
-/// Bad input is the user's to mend; anything else is a run that cannot go on.
-fn raise(error: RunError) -> PyErr {
-    let text = error.to_string();
-    match error {
-        RunError::Config(_) | RunError::Trace(_) | RunError::OutOfRange { .. } | RunError::BackInTime { .. } => {
-            InputError::new_err(text)
-        }
-        _ => SimulationError::new_err(text),
-    }
-}
-
-fn refuse(error: ConfigError) -> PyErr {
-    InputError::new_err(error.to_string())
-}
 
 /// ssdlab's compiled core.
 #[pymodule]

@@ -17,7 +17,7 @@ use ssd::stats::die;
 use ssd::{Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
-use crate::{SimulationError, raise, refuse};
+use crate::error::{SimulationError, raise, refuse};
 
 /// A window of a timeline, `FROM:TO`.
 fn window(word: &str) -> Result<(Time, Time), ConfigError> {
@@ -69,7 +69,7 @@ fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
 /// A replay of a workload on a device, played in steps.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Simulation {
-    run: Mutex<Progress>,
+    run: Mutex<RunState>,
     manifest: Value,
     note: Option<String>,
     /// Why the run ended before its workload, with its result.
@@ -77,7 +77,7 @@ pub struct Simulation {
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
-enum Progress {
+enum RunState {
     Ready(Box<Ready>),
     Running(Box<Run>),
     Finished,
@@ -89,16 +89,16 @@ struct Ready {
     log: Option<Box<dyn RequestLog>>,
 }
 
-impl Progress {
+impl RunState {
     /// The run, begun if it had not been; none once it has been finished.
     fn run(&mut self) -> PyResult<Option<&mut Run>> {
-        if let Progress::Ready(_) = self
-            && let Progress::Ready(ready) = std::mem::replace(self, Progress::Finished)
+        if let RunState::Ready(_) = self
+            && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
             let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
-            *self = Progress::Running(Box::new(Run::new(&config, source, options, log).map_err(refuse)?));
+            *self = RunState::Running(Box::new(Run::new(&config, source, options, log).map_err(refuse)?));
         }
-        Ok(if let Progress::Running(run) = self { Some(run) } else { None })
+        Ok(if let RunState::Running(run) = self { Some(run) } else { None })
     }
 }
 
@@ -161,7 +161,7 @@ impl Simulation {
         let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
         let manifest = prepared.manifest.clone();
         let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
-        let ready = Progress::Ready(Box::new(Ready { prepared, log }));
+        let ready = RunState::Ready(Box::new(Ready { prepared, log }));
         Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() })
     }
 
@@ -170,7 +170,7 @@ impl Simulation {
     /// for a die what that did (cause and ns).
     fn explain(&self, py: Python<'_>, slowest: usize, wanted: Vec<u64>) -> PyResult<Vec<Explained>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        let Progress::Ready(ready) = std::mem::replace(&mut *state, Progress::Finished) else {
+        let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
         let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
@@ -206,7 +206,7 @@ impl Simulation {
             shown.push((Time::ZERO, Time::NEVER));
         }
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        let Progress::Ready(ready) = std::mem::replace(&mut *state, Progress::Finished) else {
+        let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
         let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
@@ -256,12 +256,12 @@ impl Simulation {
     /// Share of the workload played, where it can be known; requests submitted; requests completed.
     fn progress(&self) -> (Option<f64>, u64, u64) {
         match &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
-            Progress::Ready(_) => (Some(0.0), 0, 0),
-            Progress::Running(run) => {
+            RunState::Ready(_) => (Some(0.0), 0, 0),
+            RunState::Running(run) => {
                 let (submitted, completed) = run.counts();
                 (run.progress(), submitted, completed)
             }
-            Progress::Finished => (Some(1.0), 0, 0),
+            RunState::Finished => (Some(1.0), 0, 0),
         }
     }
 
@@ -282,7 +282,7 @@ impl Simulation {
     )> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         state.run()?;
-        let Progress::Running(run) = std::mem::replace(&mut *state, Progress::Finished) else {
+        let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been finished already"));
         };
         if let Some(end) = run.end_of_life() {

@@ -5,7 +5,7 @@ use ssd::config::Config;
 use ssd::{presets, stats};
 use units::section::Section;
 
-use crate::refuse;
+use crate::error::refuse;
 
 /// A device preset: name, about, source, capacity [B], TOML text.
 type DeviceRow = (String, String, String, u64, String);

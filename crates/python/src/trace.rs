@@ -13,7 +13,7 @@ use units::{Bytes, Span};
 use workload::convert::{Cut, Target, Writer};
 use workload::{Format, Merged, Reading, Source};
 
-use crate::{raise, refuse};
+use crate::error::{raise, refuse};
 
 /// Counts of a conversion: requests written, then what was left out or changed, by name.
 type Counts = Vec<(&'static str, u64)>;

@@ -21,8 +21,8 @@ pub(super) struct Track {
 }
 
 impl Track {
-    pub fn new(id: u64, causes: &'static [(&'static str, &'static str)], joins: bool) -> Track {
-        Track { id, causes, joins, state: 0, since: Time::ZERO, until: None, detail: None, last: None }
+    pub fn new(track: u64, causes: &'static [(&'static str, &'static str)], joins: bool) -> Track {
+        Track { id: track, causes, joins, state: 0, since: Time::ZERO, until: None, detail: None, last: None }
     }
 
     pub fn enter(&mut self, now: Time, state: usize, until: Option<(Time, usize)>, out: &mut Writer) {
