@@ -18,6 +18,7 @@ pub mod device;
 mod error;
 mod flash;
 mod ftl;
+mod host;
 pub mod lifetime;
 mod meter;
 mod observe;

@@ -26,7 +26,7 @@ impl<P: Probe> Device<P> {
                 self.core.probe.trimmed(self.core.now, id, lpn);
             }
         }
-        self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
+        self.host.acknowledge_now(&mut self.core, command);
         self.dispatch_pools();
         self.fetch_writes();
     }
@@ -61,7 +61,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.flush_requests += 1;
         let pending = self.writes.buffer.pending();
         if pending.is_empty() {
-            return self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
+            return self.host.acknowledge_now(&mut self.core, command);
         }
         self.host.commands[command].remaining = pending.len() as u32;
         self.writes.flushing += 1;

@@ -39,6 +39,27 @@ impl<P: Probe> Device<P> {
         self.flash().queue_read(class, owner, lpn, ppn, bytes);
     }
 
+    /// A request reaches the drive.
+    pub(super) fn on_arrival(&mut self) {
+        if let Some(command) = self.host.arrive(&mut self.core) {
+            self.start(command);
+        }
+    }
+
+    /// A read's completion reaches the host.
+    pub(super) fn on_read_completion(&mut self) {
+        if let Some(next) = self.host.read_completed(&mut self.core) {
+            self.start(next);
+        }
+    }
+
+    /// A completion without data reaches the host.
+    pub(super) fn on_write_completion(&mut self) {
+        if let Some(next) = self.host.write_completed(&mut self.core) {
+            self.start(next);
+        }
+    }
+
     /// Something in the array of a die has ended, or the die has been idle for long.
     pub(super) fn on_die(&mut self, die: usize) {
         if let Some(ended) = self.flash().array_event(die) {

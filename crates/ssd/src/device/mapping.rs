@@ -143,7 +143,7 @@ impl<P: Probe> Device<P> {
     fn awaited(&self, id: AwaitedId) -> (Lpn, Option<u16>) {
         match self.map.waiting[id].what {
             Waiting::Part { command, lpn, .. } => {
-                (lpn, Some(self.queue_of(&self.host.commands[command].request) as u16))
+                (lpn, Some(self.host.queue_of(&self.host.commands[command].request) as u16))
             }
             Waiting::Program(op) => (self.flash.ops[op].lpn, None),
         }

@@ -22,8 +22,8 @@
 mod collect;
 mod discard;
 mod flow;
-mod host;
 mod mapping;
+mod read;
 mod write;
 
 use nand::PlaneId;
@@ -37,33 +37,12 @@ use crate::flash::Flash;
 use crate::flash::op::PageOp;
 use crate::ftl::relocate::PlaneRelocation;
 use crate::ftl::{Ftl, Location};
+pub use crate::host::Completion;
+use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::{Counters, Steps, Usage, Victims, relocation_causes};
-use host::HostSide;
 use mapping::TranslationPages;
 use write::Writes;
-
-/// A finished request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
-    /// The number that [`Device::submit`] gave it.
-    pub id: u64,
-    /// What was asked.
-    pub request: Request,
-    /// When the host saw it complete.
-    pub finish: Time,
-    /// Some of the data that it asked for could not be corrected.
-    pub uncorrectable: bool,
-    /// The drive is read-only (`wear.end_of_life`) and has not done, or not wholly done, what was asked.
-    pub refused: bool,
-}
-
-impl Completion {
-    /// From the request's arrival to its completion.
-    pub fn latency(&self) -> Span {
-        self.finish.since(self.request.time)
-    }
-}
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {
@@ -539,24 +518,6 @@ impl<P: Probe> Device<P> {
     fn lpn_of(&self, offset: u64) -> Lpn {
         Lpn((offset >> self.core.plan.layout.page_size.0.trailing_zeros()) as u32)
     }
-}
-
-/// The part of a request that lies in its `index`-th page: page, first byte in it, byte after the last.
-#[inline]
-fn part(request: &Request, page_size: u64, index: u32) -> (Lpn, u32, u32) {
-    let shift = page_size.trailing_zeros();
-    let lpn = (request.offset.0 >> shift) + u64::from(index);
-    let start = lpn << shift;
-    let from = request.offset.0.max(start) - start;
-    let to = (request.offset.0 + request.bytes.0).min(start + page_size) - start;
-    (Lpn(lpn as u32), from as u32, to as u32)
-}
-
-/// Pages that a request touches.
-#[inline]
-fn parts(request: &Request, page_size: u64) -> u32 {
-    let shift = page_size.trailing_zeros();
-    (((request.offset.0 + request.bytes.0 - 1) >> shift) - (request.offset.0 >> shift) + 1) as u32
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

@@ -14,13 +14,14 @@ use schemes::Class;
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
 
+use super::Device;
 use super::mapping::Waiting;
-use super::{Device, part, parts};
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{Buffer, SlotState, Waiter};
 use crate::config::{BufferMode, Placement, Plan};
 use crate::flash::op::{Owner, PageOp, Queue, Sense};
 use crate::ftl::Location;
+use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{Event, Probe, Server};
 use crate::write_class;
 
@@ -109,7 +110,7 @@ impl<P: Probe> Device<P> {
                 .sum();
             let service = self.core.plan.link.time_for(Bytes(bytes));
             let time = self.host.link_in.serve(self.core.now, service);
-            self.tell_service(Server::LinkIn, service, time);
+            tell_service(&mut self.core, Server::LinkIn, service, time);
             if P::EXPLAINS {
                 let id = self.host.commands[command].id;
                 self.core.probe.explain(self.core.now, Event::Received { request: id, from: self.core.now, to: time });
@@ -144,7 +145,7 @@ impl<P: Probe> Device<P> {
                 self.wait_for(slot, arrived.command);
             }
         }
-        let stored = self.through_dram(Bytes(bytes));
+        let stored = self.host.through_dram(&mut self.core, Bytes(bytes));
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Stored { request: id, at: stored });
         }
@@ -152,7 +153,7 @@ impl<P: Probe> Device<P> {
             let entry = &mut self.host.commands[arrived.command];
             entry.remaining -= arrived.count;
             if entry.remaining == 0 {
-                self.acknowledge(arrived.command, stored + self.core.plan.config.host.t_complete);
+                self.host.acknowledge(&mut self.core, arrived.command, stored);
             }
         }
         self.destage();
@@ -462,7 +463,7 @@ impl<P: Probe> Device<P> {
             if entry.remaining == 0 {
                 self.writes.flushing -= u32::from(entry.request.op == Op::Flush);
                 self.flash.flush_units = self.writes.draining();
-                self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
+                self.host.acknowledge_now(&mut self.core, command);
             }
             waiters = next;
         }
@@ -471,7 +472,7 @@ impl<P: Probe> Device<P> {
     /// A command is refused.
     pub(super) fn refuse(&mut self, command: CommandId) {
         self.host.commands[command].refused = true;
-        self.acknowledge(command, self.core.now + self.core.plan.config.host.t_complete);
+        self.host.acknowledge_now(&mut self.core, command);
     }
 
     /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;

@@ -1,0 +1,300 @@
+//! The host side of the drive: arrivals, submission queues with round-robin arbitration, the link, the DRAM, completions.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Lpn, Span, Time};
+use workload::{Op, Request};
+
+use crate::agenda::FifoServer;
+use crate::arena::{Arena, CommandId};
+use crate::core::Core;
+use crate::meter::Meter;
+use crate::observe::probe::{Event, Probe, Server};
+
+/// A finished request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The number that [`Device::submit`] gave it.
+    pub id: u64,
+    /// What was asked.
+    pub request: Request,
+    /// When the host saw it complete.
+    pub finish: Time,
+    /// Some of the data that it asked for could not be corrected.
+    pub uncorrectable: bool,
+    /// The drive is read-only (`wear.end_of_life`) and has not done, or not wholly done, what was asked.
+    pub refused: bool,
+}
+
+impl Completion {
+    /// From the request's arrival to its completion.
+    pub fn latency(&self) -> Span {
+        self.finish.since(self.request.time)
+    }
+}
+
+/// A request that the device has taken from the host.
+pub(crate) struct Command {
+    pub id: u64,
+    pub request: Request,
+    /// Parts that are not done yet.
+    pub remaining: u32,
+    pub queue: u16,
+    /// The next part whose data is to be fetched from the host (writes).
+    pub next_part: u32,
+    /// Some of its data could not be corrected.
+    pub uncorrectable: bool,
+    /// The drive is read-only and does not do it, or not all of it.
+    pub refused: bool,
+    /// The next command in the same submission queue.
+    next: Option<CommandId>,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct HostQueue {
+    outstanding: u32,
+    /// The first command that waits, and the last.
+    ends: Option<(CommandId, CommandId)>,
+}
+
+/// The host side of the drive: what has arrived, what is worked on, what is on its way back.
+pub(crate) struct HostSide {
+    /// Requests that have not arrived yet, with their numbers.
+    pub arrivals: VecDeque<(u64, Request)>,
+    pub last_arrival: Time,
+    pub commands: Arena<CommandId, Command>,
+    queues: Vec<HostQueue>,
+    /// Queues with commands to fetch.
+    waiting_queues: [u64; 4],
+    turn: usize,
+    burst: u16,
+    in_flight: u32,
+    /// Time without a request and with one.
+    pub meter: Meter<2>,
+    /// The queue that the next arrival waits for.
+    pub stalled: Option<usize>,
+    pub link_in: FifoServer,
+    pub link_out: FifoServer,
+    pub dram: FifoServer,
+    read_completions: VecDeque<(Time, CommandId)>,
+    write_completions: VecDeque<(Time, CommandId)>,
+    pub completions: Vec<Completion>,
+    /// Pages that went to the host.
+    pub parts_sent: u64,
+}
+
+impl HostSide {
+    pub fn new(queues: usize) -> HostSide {
+        HostSide {
+            arrivals: VecDeque::new(),
+            last_arrival: Time::ZERO,
+            commands: Arena::new(),
+            queues: vec![HostQueue::default(); queues],
+            waiting_queues: [0; 4],
+            turn: 0,
+            burst: 0,
+            in_flight: 0,
+            meter: Meter::new(),
+            stalled: None,
+            link_in: FifoServer::default(),
+            link_out: FifoServer::default(),
+            dram: FifoServer::default(),
+            read_completions: VecDeque::new(),
+            write_completions: VecDeque::new(),
+            completions: Vec::new(),
+            parts_sent: 0,
+        }
+    }
+
+    pub fn queue_of(&self, request: &Request) -> usize {
+        let (queue, queues) = (usize::from(request.queue), self.queues.len());
+        if queue < queues { queue } else { queue % queues }
+    }
+
+    /// A request reaches its queue, or stays in the host until the queue has room. Returns it if the drive works on it at once.
+    pub fn arrive<P: Probe>(&mut self, core: &mut Core<P>) -> Option<CommandId> {
+        let &(id, request) = self.arrivals.front().expect("Invariant: the arrival event is a pending arrival");
+        let queue = self.queue_of(&request);
+        if self.queues[queue].outstanding == core.plan.config.host.queue_depth {
+            self.stalled = Some(queue);
+            core.agenda.clear(core.slots.arrival);
+            return None;
+        }
+        self.arrivals.pop_front();
+        if P::EXPLAINS {
+            core.probe.explain(core.now, Event::Arrives { arrival: request.time });
+        }
+        let next = self.arrivals.front().map(|(_, next)| core.now.max(next.time + core.plan.config.host.t_submit));
+        core.schedule(core.slots.arrival, next);
+        self.queues[queue].outstanding += 1;
+        let remaining = match request.op {
+            Op::Read | Op::Write => parts(&request, core.plan.layout.page_size.0),
+            Op::Trim | Op::Flush => 0,
+        };
+        let command = self.commands.insert(Command {
+            id,
+            request,
+            remaining,
+            queue: queue as u16,
+            next_part: 0,
+            uncorrectable: false,
+            refused: false,
+            next: None,
+        });
+        if self.in_flight < core.plan.config.host.commands {
+            self.meter.enter(core.now, 1);
+            self.in_flight += 1;
+            return Some(command);
+        }
+        self.enqueue(queue, command);
+        None
+    }
+
+    fn enqueue(&mut self, queue: usize, command: CommandId) {
+        let entry = &mut self.queues[queue];
+        if let Some((first, last)) = entry.ends {
+            entry.ends = Some((first, command));
+            self.commands[last].next = Some(command);
+        } else {
+            entry.ends = Some((command, command));
+            self.waiting_queues[queue / 64] |= 1 << (queue % 64);
+        }
+    }
+
+    /// Takes the next command from the submission queues: round robin, a burst from each.
+    fn fetch(&mut self, burst: u16) -> Option<CommandId> {
+        if self.waiting_queues == [0; 4] {
+            return None;
+        }
+        let waiting = |queue: usize| self.waiting_queues[queue / 64] >> (queue % 64) & 1 != 0;
+        if self.burst == 0 || !waiting(self.turn) {
+            let count = self.queues.len();
+            self.turn = (1..=count).map(|step| (self.turn + step) % count).find(|queue| waiting(*queue))?;
+            self.burst = burst;
+        }
+        self.burst -= 1;
+        let (command, last) = self.queues[self.turn].ends?;
+        self.queues[self.turn].ends = self.commands[command].next.map(|next| (next, last));
+        if self.queues[self.turn].ends.is_none() {
+            self.waiting_queues[self.turn / 64] &= !(1 << (self.turn % 64));
+        }
+        Some(command)
+    }
+
+    /// Moves read data to the host, through the DRAM if it was there; returns when it has arrived.
+    pub fn send<P: Probe>(&mut self, core: &mut Core<P>, bytes: u32, through_dram: bool) -> Time {
+        let bytes = Bytes(u64::from(bytes));
+        let ready = if through_dram { self.through_dram(core, bytes) } else { core.now };
+        let service = core.plan.link.time_for(bytes);
+        let end = self.link_out.serve_later(core.now, ready, service);
+        tell_service(core, Server::LinkOut, service, end);
+        end
+    }
+
+    /// Moves data through the DRAM; returns when it has.
+    pub fn through_dram<P: Probe>(&mut self, core: &mut Core<P>, bytes: Bytes) -> Time {
+        let service = core.plan.dram.time_for(bytes);
+        let end = self.dram.serve(core.now, service);
+        tell_service(core, Server::Dram, service, end);
+        end
+    }
+
+    /// A part of a read has been sent, to arrive at `sent`. Parts arrive in the order in which they are
+    /// sent, so the last one completes the request.
+    pub fn part_sent<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId, sent: Time) {
+        self.parts_sent += 1;
+        let entry = &mut self.commands[command];
+        entry.remaining -= 1;
+        if entry.remaining == 0 {
+            let time = sent + core.plan.config.host.t_complete;
+            if self.read_completions.is_empty() {
+                core.agenda.set(core.slots.read_completions, time);
+            }
+            self.read_completions.push_back((time, command));
+        }
+    }
+
+    /// A read's completion reaches the host. Returns the command that the drive works on next.
+    pub fn read_completed<P: Probe>(&mut self, core: &mut Core<P>) -> Option<CommandId> {
+        let (_, command) = self.read_completions.pop_front().expect("Invariant: the event is a sent completion");
+        let next = self.read_completions.front().map(|(time, _)| *time);
+        core.schedule(core.slots.read_completions, next);
+        self.complete(core, command)
+    }
+
+    /// What a command asked for is done.
+    pub fn acknowledge_now<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) {
+        self.acknowledge(core, command, core.now);
+    }
+
+    /// What a command asked for is done at `done`: a completion that carries no data is on its way to the host.
+    pub fn acknowledge<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId, done: Time) {
+        let time = done + core.plan.config.host.t_complete;
+        // Nearly always the latest: a trim or a flush may overtake writes whose data is still entering the DRAM.
+        let later = self.write_completions.iter().rev().take_while(|(other, _)| *other > time).count();
+        self.write_completions.insert(self.write_completions.len() - later, (time, command));
+        if self.write_completions[0].1 == command {
+            core.agenda.set(core.slots.write_completions, time);
+        }
+    }
+
+    /// A completion without data reaches the host. Returns the command that the drive works on next.
+    pub fn write_completed<P: Probe>(&mut self, core: &mut Core<P>) -> Option<CommandId> {
+        let (_, command) = self.write_completions.pop_front().expect("Invariant: the event is an acknowledgement");
+        let next = self.write_completions.front().map(|(time, _)| *time);
+        core.schedule(core.slots.write_completions, next);
+        self.complete(core, command)
+    }
+
+    fn complete<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) -> Option<CommandId> {
+        let Command { id, request, queue, uncorrectable, refused, .. } = self.commands[command];
+        self.completions.push(Completion { id, request, finish: core.now, uncorrectable, refused });
+        core.counters.requests_uncorrectable += u64::from(uncorrectable);
+        core.counters.requests_refused += u64::from(refused);
+        core.counters.requests_completed += 1;
+        if P::EXPLAINS {
+            core.probe.explain(core.now, Event::Completed { request: id });
+        }
+        self.commands.release(command);
+        let queue = usize::from(queue);
+        self.queues[queue].outstanding -= 1;
+        if self.stalled == Some(queue) {
+            self.stalled = None;
+            core.agenda.set(core.slots.arrival, core.now);
+        }
+        let next = self.fetch(core.plan.config.host.arbitration_burst);
+        if next.is_none() {
+            self.in_flight -= 1;
+            if self.in_flight == 0 {
+                self.meter.enter(core.now, 0);
+            }
+        }
+        next
+    }
+}
+
+/// Tells the probe that a server serves until `end`.
+#[inline]
+pub(crate) fn tell_service<P: Probe>(core: &mut Core<P>, server: Server, service: Span, end: Time) {
+    if P::EXPLAINS {
+        core.probe.explain(core.now, Event::Serves { server, from: Time(end.0 - service.0), to: end });
+    }
+}
+
+/// The part of a request that lies in its `index`-th page: page, first byte in it, byte after the last.
+#[inline]
+pub(crate) fn part(request: &Request, page_size: u64, index: u32) -> (Lpn, u32, u32) {
+    let shift = page_size.trailing_zeros();
+    let lpn = (request.offset.0 >> shift) + u64::from(index);
+    let start = lpn << shift;
+    let from = request.offset.0.max(start) - start;
+    let to = (request.offset.0 + request.bytes.0).min(start + page_size) - start;
+    (Lpn(lpn as u32), from as u32, to as u32)
+}
+
+/// Pages that a request touches.
+#[inline]
+pub(crate) fn parts(request: &Request, page_size: u64) -> u32 {
+    let shift = page_size.trailing_zeros();
+    (((request.offset.0 + request.bytes.0 - 1) >> shift) - (request.offset.0 >> shift) + 1) as u32
+}
