@@ -25,7 +25,9 @@ mod observe;
 mod phases;
 pub mod presets;
 pub mod run;
+mod translation;
 mod write_class;
+mod writes;
 
 /// The version of what runs compute: raised when a change to the model changes results, and only then. Results that are
 /// kept carry it, and those of another version are computed again. `tests/golden` holds results that must not change

@@ -1,6 +1,6 @@
 //! Ideal: the references of the second sense are right (hpca24 section III, SSDone).
 
-use super::{Failed, ReadReference};
+use super::contract::{Failed, ReadReference};
 
 pub(super) fn after(failed: Failed) -> Option<ReadReference> {
     (failed.v_ref != ReadReference::NearOptimal).then_some(ReadReference::NearOptimal)

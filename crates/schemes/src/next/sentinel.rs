@@ -2,7 +2,8 @@
 //! sentinel's is read once more for the sentinel cells, off the chip, before it is read with the best references. What
 //! then still fails walks the table.
 
-use super::{Failed, ReadReference, table};
+use super::contract::{Failed, ReadReference};
+use super::table;
 
 pub(super) fn after(failed: Failed) -> Option<ReadReference> {
     let first = failed.v_ref == ReadReference::Step(failed.start);

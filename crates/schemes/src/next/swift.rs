@@ -1,6 +1,7 @@
 //! Swift-Read (Cho et al., ISSCC'22, as hpca24 section III-B describes it). What then still fails walks the table.
 
-use super::{Failed, ReadReference, table};
+use super::contract::{Failed, ReadReference};
+use super::table;
 
 pub(super) fn after(failed: Failed) -> Option<ReadReference> {
     if failed.v_ref == ReadReference::Step(failed.start) {

@@ -1,6 +1,6 @@
 //! Read priority scheduling (RPS, fast12 §3.2): reads before programs and erases.
 
-use super::Class;
+use super::contract::Class;
 
 pub(super) fn rank(class: Class) -> u8 {
     u8::from(!class.is_read())

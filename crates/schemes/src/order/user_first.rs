@@ -1,7 +1,7 @@
 //! User I/O before the drive's own reads, writes and erases (electronics25 §7.1). Among user operations
 //! reads go first, as in MQSim's scheduler, which that paper extends.
 
-use super::Class;
+use super::contract::Class;
 
 pub(super) fn rank(class: Class) -> u8 {
     match class {

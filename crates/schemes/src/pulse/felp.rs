@@ -3,7 +3,7 @@
 
 use nand::ept::FIRST;
 
-use super::{Pulse, Verified};
+use super::contract::{Pulse, Verified};
 
 pub(super) fn next(seen: Verified<'_>) -> Option<Pulse> {
     let Some(last) = seen.last else {

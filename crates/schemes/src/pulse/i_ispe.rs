@@ -2,7 +2,7 @@
 //! last erase are skipped. When that one fails the next follows, and is where the next erase begins; the last loop is
 //! repeated, to as many loops as there are (`assumed`: what follows when it fails is not said).
 
-use super::{Pulse, Verified};
+use super::contract::{Pulse, Verified};
 
 pub(super) fn next(seen: Verified<'_>) -> Option<Pulse> {
     let index = seen.last.map_or(seen.before, |last| (last.index + 1).min(seen.loops - 1));

@@ -1,7 +1,7 @@
 //! At once: the phase is cancelled and the voltages are reset, unless that has begun. A cancelled program phase has not
 //! charged its cells: the verify on resumption says so, and it is done again.
 
-use super::{InPhase, ResumeMode, SuspendPoint};
+use super::contract::{InPhase, ResumeMode, SuspendPoint};
 
 pub(super) fn suspend_point(at: InPhase) -> SuspendPoint {
     if at.left <= at.reset {

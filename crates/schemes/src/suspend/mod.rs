@@ -3,38 +3,12 @@
 //! Contract: a policy sees where the operation is within its phase, and nothing else. It says how long the array is still
 //! held, and what becomes of the phase; none where it does not let go.
 
+mod contract;
 mod inter_phase;
 mod intra_phase;
 mod reset_and_resume;
 
-use units::Span;
-
-/// Where an operation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InPhase {
-    /// In a pulse (program phase, erase pulse) rather than in a verify.
-    pub pulse: bool,
-    /// What is left of the phase, the voltage reset at its end included.
-    pub left: Span,
-    /// T_voltage_reset: what resetting the voltages takes.
-    pub reset: Span,
-}
-
-/// What becomes of the phase that an operation is suspended in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResumeMode {
-    /// It ends; the operation goes on with the next one.
-    NextPhase,
-    /// It is cancelled and done again.
-    RepeatPhase,
-    /// It is cancelled; a verify decides that it must be done again.
-    VerifyThenRepeat,
-    /// Its remainder is done later, when the voltages are set again.
-    RestOfPhase,
-}
-
-/// For how long the array is still held, and what becomes of the phase.
-pub type SuspendPoint = Option<(Span, ResumeMode)>;
+pub use contract::{InPhase, ResumeMode, SuspendPoint};
 
 units::choices! {
     /// Whether and where programs are suspended for user reads.
@@ -84,6 +58,8 @@ impl SuspendErase {
 
 #[cfg(test)]
 mod tests {
+    use units::Span;
+
     use super::*;
 
     #[test]

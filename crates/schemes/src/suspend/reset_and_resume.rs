@@ -1,6 +1,6 @@
 //! At once: the pulse generator counts how much of the pulse is left; a verify is done again.
 
-use super::{InPhase, ResumeMode, SuspendPoint};
+use super::contract::{InPhase, ResumeMode, SuspendPoint};
 
 pub(super) fn suspend_point(at: InPhase) -> SuspendPoint {
     if at.left <= at.reset {

@@ -3,7 +3,7 @@
 //!
 //! Among blocks of equal u the oldest is best, so one look at each u finds the best of all.
 
-use super::Candidates;
+use super::contract::Candidates;
 
 pub(super) fn pick(blocks: &impl Candidates) -> Option<u32> {
     let least = blocks.least_valid()?;

@@ -2,7 +2,8 @@
 //! garbage collection algorithms in flash-based solid state drives", SIGMETRICS'13. Where none of them
 //! gains anything the choice is greedy, so that collection always gains something.
 
-use super::{Candidates, greedy};
+use super::contract::Candidates;
+use super::greedy;
 
 pub(super) fn pick(blocks: &impl Candidates, choices: u32, mut draw: impl FnMut() -> u64) -> Option<u32> {
     let drawn = (0..choices).filter_map(|_| blocks.random(draw()));

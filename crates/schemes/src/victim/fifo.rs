@@ -3,7 +3,7 @@
 //! performance comparison of RAID-5 and log-structured arrays", HPDC'95; Desnoyers, "Analytic modeling of SSD
 //! write performance", SYSTOR'12).
 
-use super::Candidates;
+use super::contract::Candidates;
 
 pub(super) fn pick(blocks: &impl Candidates) -> Option<u32> {
     blocks.first_filled()

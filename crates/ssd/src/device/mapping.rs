@@ -10,107 +10,18 @@
 //! they always gain, however small the cache. Nor do these rewrites keep host requests waiting: they start only while a
 //! further translation page could be on its way.
 
-use std::collections::VecDeque;
-
 use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
-use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
+use crate::arena::{AwaitedId, FetchId, List, OpId};
 use crate::config::Placement;
 use crate::flash::op::{Owner, PageOp, Sense};
 use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
 use crate::observe::probe::Probe;
+use crate::translation::{Awaited, Fetch, Waiting};
 use crate::write_class;
-
-/// What the device keeps beside the cache.
-pub(super) struct TranslationPages {
-    /// Groups being read, with what waits for them.
-    fetches: Arena<FetchId, Fetch>,
-    /// For each translation page the group that a read of it was begun for: further groups of it come with that read.
-    reading: Vec<Option<FetchId>>,
-    /// What waits for a map entry.
-    waiting: Arena<AwaitedId, Awaited>,
-    /// What waits until fewer translation pages are on their way to flash, in order.
-    stalled: List<AwaitedId>,
-    /// For each translation page: whether it is being rewritten, and whether it must be again.
-    rewriting: Vec<u8>,
-    /// Translation pages being rewritten.
-    rewrites: u32,
-    /// Translation pages with entries of moved pages that are kept in memory: in order, and which.
-    dirty: VecDeque<u32>,
-    is_touched: Vec<bool>,
-    /// Pages that collections have gained and that rewrites of these may take, and those that rewrites have taken.
-    earned: u32,
-    spent: u64,
-    /// Reads of groups that nothing waits for.
-    unawaited: u32,
-    /// The plane that takes translation pages, until it has a program's worth.
-    plane: u32,
-    filled: u32,
-    /// Translation pages that each plane holds, and those on their way to it.
-    held: Vec<u32>,
-}
-
-/// A group on its way into the cache.
-#[derive(Clone, Copy)]
-struct Fetch {
-    group: u32,
-    dirty: bool,
-    owner: Option<u16>,
-    waiting: List<AwaitedId>,
-    /// The next group that comes with the same read; of the first, the last one.
-    next: Option<FetchId>,
-    last: Option<FetchId>,
-}
-
-/// What goes on when a map entry is at hand.
-#[derive(Clone, Copy)]
-pub(super) enum Waiting {
-    /// A host's read of some bytes of a page.
-    Part { command: CommandId, lpn: Lpn, from: u32, to: u32 },
-    /// The program of a slot's page.
-    Program(OpId),
-}
-
-struct Awaited {
-    what: Waiting,
-    next: Option<AwaitedId>,
-}
-
-impl Linked<AwaitedId> for Awaited {
-    fn next(&mut self) -> &mut Option<AwaitedId> {
-        &mut self.next
-    }
-}
-
-impl TranslationPages {
-    /// `held`: the translation pages that each plane holds.
-    pub fn new(map_pages: u32, held: Vec<u32>) -> TranslationPages {
-        TranslationPages {
-            fetches: Arena::new(),
-            reading: vec![None; map_pages as usize],
-            waiting: Arena::new(),
-            stalled: List::EMPTY,
-            rewriting: vec![0; map_pages as usize],
-            rewrites: 0,
-            dirty: VecDeque::new(),
-            is_touched: vec![false; map_pages as usize],
-            earned: 0,
-            spent: 0,
-            unawaited: 0,
-            plane: 0,
-            filled: 0,
-            held,
-        }
-    }
-
-    /// Whether nothing is under way.
-    pub fn quiet(&self) -> bool {
-        self.fetches.len() == 0 && self.waiting.len() == 0 && self.rewrites == 0 && self.unawaited == 0
-    }
-}
 
 impl<P: Probe> Device<P> {
     /// The page that holds a translation page.

@@ -35,14 +35,14 @@ use crate::core::Core;
 use crate::error::RunError;
 use crate::flash::Flash;
 use crate::flash::op::PageOp;
-use crate::ftl::relocate::PlaneRelocation;
+use crate::ftl::relocation::PlaneRelocation;
 use crate::ftl::{Ftl, Location};
 pub use crate::host::Completion;
 use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::{Counters, Steps, Usage, Victims, relocation_causes};
-use mapping::TranslationPages;
-use write::Writes;
+use crate::translation::TranslationPages;
+use crate::writes::Writes;
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {

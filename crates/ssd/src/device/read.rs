@@ -4,13 +4,14 @@ use units::Lpn;
 use workload::Op;
 
 use super::Device;
-use super::mapping::Waiting;
+
 use crate::arena::{CommandId, OpId};
 use crate::config::Transfer;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::host::{Command, part, parts};
 use crate::observe::probe::{DataFrom, Event, Probe};
+use crate::translation::Waiting;
 
 impl<P: Probe> Device<P> {
     /// Works on a fetched command.

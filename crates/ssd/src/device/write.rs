@@ -8,77 +8,22 @@
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
 //! again meanwhile gets a new slot, and the map follows the newest, whichever program ends first.
 
-use std::collections::VecDeque;
-
 use schemes::Class;
-use units::{Bytes, Lpn, Ppn, Time};
+use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
 use super::Device;
-use super::mapping::Waiting;
+
 use crate::arena::{CommandId, OpId, SlotId};
-use crate::buffer::{Buffer, SlotState, Waiter};
-use crate::config::{BufferMode, Placement, Plan};
-use crate::flash::op::{Owner, PageOp, Queue, Sense};
+use crate::buffer::{SlotState, Waiter};
+use crate::config::{BufferMode, Placement};
+use crate::flash::op::{Owner, PageOp, Sense};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{Event, Probe, Server};
+use crate::translation::Waiting;
 use crate::write_class;
-
-/// Parts of a write that are crossing the link.
-pub(super) struct WriteArrival {
-    time: Time,
-    command: CommandId,
-    first_part: u32,
-    count: u32,
-}
-
-/// Written data on its way into the buffer, and out of it.
-pub(super) struct Writes {
-    pub buffer: Buffer,
-    pub arrivals: VecDeque<WriteArrival>,
-    /// Commands whose data waits for room in the buffer, first come first served.
-    pub queue: VecDeque<CommandId>,
-    /// Pages that the write queue waits for.
-    pub pages_wanted: u32,
-    /// Pages to be programmed wherever a die is free (dynamic placement), by write class.
-    pub pools: [Queue; 2],
-    /// Dies in page allocation order, and those of them that take pages from the pool.
-    die_order: Vec<u16>,
-    pool_cursor: usize,
-    /// Partly filled program units are programmed, padded.
-    pub draining: bool,
-    /// Flushes that have not completed: as long as there are any, partly filled units go as well.
-    pub flushing: u32,
-    /// What brings pages of the buffer to flash without further ado: reads that fill them and fetch their map entries,
-    /// whole program units, programs.
-    pub progress: u32,
-}
-
-impl Writes {
-    /// Whether partly filled units of host data go as they are.
-    pub fn draining(&self) -> bool {
-        self.draining || self.flushing > 0
-    }
-
-    pub fn new(plan: &Plan) -> Writes {
-        let (layout, config) = (&plan.layout, &plan.config);
-        let planes = config.ftl.page_order.planes(layout);
-        let firsts = planes.into_iter().filter(|plane| plane % layout.planes_per_die == 0);
-        Writes {
-            buffer: Buffer::new(plan),
-            arrivals: VecDeque::new(),
-            queue: VecDeque::new(),
-            pages_wanted: 0,
-            pools: [Queue::EMPTY; 2],
-            die_order: firsts.map(|plane| (plane / layout.planes_per_die) as u16).collect(),
-            pool_cursor: 0,
-            draining: config.buffer.mode == BufferMode::WriteThrough,
-            flushing: 0,
-            progress: 0,
-        }
-    }
-}
+use crate::writes::WriteArrival;
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_write(&mut self, command: CommandId) {

@@ -7,12 +7,10 @@
 
 use units::Time;
 
-use super::FlashAt;
-use super::decoder::EccState;
-use super::op::{Fate, Queue};
+use super::layer::FlashAt;
+use super::op::Fate;
 use super::state::BusRequest;
 use crate::arena::OpId;
-use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -23,59 +21,6 @@ pub(crate) enum Grant {
     Command(usize),
     /// The data of a die's program.
     Program(usize),
-}
-
-pub struct Channel {
-    pub free_at: Time,
-    /// The page that is leaving a die.
-    pub(super) transfer_out: Option<OpId>,
-    /// Dies of the channel that want to start a command, and that want data for a program.
-    pub(super) wants_command: u64,
-    pub(super) wants_data: u64,
-    /// The first die of the channel, and the place of the one that was granted last.
-    pub(super) first_die: u32,
-    pub(super) last_die: u32,
-    /// Sensed pages that wait to leave, oldest first.
-    pub out: Queue,
-    pub ecc: EccState,
-    /// The bus's event in the agenda.
-    pub(super) event: Option<Time>,
-    pub meter: Meter<{ channel::CAUSES.len() }>,
-}
-
-impl Channel {
-    pub fn new(first_die: u32) -> Channel {
-        Channel {
-            free_at: Time::ZERO,
-            transfer_out: None,
-            wants_command: 0,
-            wants_data: 0,
-            first_die,
-            last_die: 0,
-            out: Queue::EMPTY,
-            ecc: EccState::default(),
-            event: None,
-            meter: Meter::new(),
-        }
-    }
-
-    /// The page that is on the bus on its way out.
-    pub fn leaving(&self) -> Option<OpId> {
-        self.transfer_out
-    }
-
-    /// Whether the bus is in use or wanted and has no event.
-    pub fn forgotten(&self, ecc_buffer: u32) -> bool {
-        let out_ready = !self.out.is_empty() && self.ecc.reserved < ecc_buffer;
-        let wanted = self.wants_command | self.wants_data != 0 || out_ready;
-        (wanted || self.transfer_out.is_some()) && self.event.is_none()
-    }
-
-    /// The next die of a set, round robin.
-    pub(super) fn turn(&self, set: u64) -> u32 {
-        let later = set & (u64::MAX << self.last_die << 1);
-        if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() }
-    }
 }
 
 impl<P: Probe> FlashAt<'_, P> {

@@ -1,55 +1,12 @@
 //! The ECC engines: one a channel, with a bounded number of pages in it or on their way into it.
 
-use std::collections::VecDeque;
-
 use schemes::ReadReference;
-use units::{Span, Time};
+use units::Span;
 
-use super::FlashAt;
-use super::op::{Fate, Ops, PageOp};
+use super::layer::FlashAt;
+use super::op::{Fate, PageOp};
 use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
-
-#[derive(Default)]
-pub struct EccState {
-    /// Pages in the engine or on their way into it.
-    pub reserved: u32,
-    /// Pages being decoded, the first to finish first.
-    pub(super) decoding: VecDeque<(Time, OpId)>,
-    pub(super) waiting: VecDeque<OpId>,
-    /// Time that decoders were busy, summed over them, until the ends of the pages being decoded.
-    pub(super) busy: Span,
-}
-
-impl EccState {
-    /// The pages in the engine.
-    pub fn pages(&self) -> impl Iterator<Item = OpId> {
-        self.decoding.iter().map(|(_, op)| *op).chain(self.waiting.iter().copied())
-    }
-
-    /// Lets a page that has been decoded take the place of the last other page of its read to be decoded, where there is one:
-    /// returns that one, which belongs to the caller. If that one will be corrected, nothing takes its place.
-    pub fn succeed(&mut self, ops: &Ops, id: OpId) -> Option<OpId> {
-        let (seq, die) = (ops[id].seq, ops[id].die);
-        let of_read = |(_, op): &&mut (Time, OpId)| {
-            (ops[*op].seq, ops[*op].die) == (seq, die) && ops[*op].sense.fate != Fate::Cancelled
-        };
-        let mut last = None;
-        for entry in self.decoding.iter_mut().filter(of_read) {
-            if ops[entry.1].sense.fate == Fate::Corrected {
-                return Some(entry.1);
-            }
-            last = Some(entry);
-        }
-        last.map(|entry| std::mem::replace(&mut entry.1, id))
-    }
-
-    /// Time that decoders were busy until `now`, summed over them.
-    pub fn busy_until(&self, now: Time) -> Span {
-        let ahead: u64 = self.decoding.iter().map(|(end, _)| end.0.saturating_sub(now.0)).sum();
-        Span(self.busy.0 - ahead)
-    }
-}
 
 impl<P: Probe> FlashAt<'_, P> {
     /// A page has arrived at its channel's engine.

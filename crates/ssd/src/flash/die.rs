@@ -11,10 +11,10 @@ use nand::DieId;
 use schemes::Class;
 use units::{Lpn, Ppn, Time};
 
+use super::layer::{FlashAt, FlashView};
 use super::op::{Owner, PageOp, Sense};
 use super::queues::{ERASE_ROW, PLANES, Ranks, program_queue};
 use super::state::{Active, BusRequest, Ended, Pick, Started};
-use super::{FlashAt, FlashView};
 use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;

@@ -3,7 +3,7 @@
 
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
-use super::FlashAt;
+use super::layer::FlashAt;
 use super::queues::{ERASE_ROW, PLANES, planes};
 use super::state::{Active, Work};
 use crate::observe::probe::Probe;

@@ -10,6 +10,8 @@
 //! | `suspend.rs` | programs and erases that are suspended for reads |
 //! | `erase.rs` | erases, pulse by pulse |
 //! | `retry.rs` | what becomes of a sensed page: predictions, retries, speculation |
+//! | `channel.rs` | a channel: its bus, its ECC engine |
+//! | `layer.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
 //! | `decoder.rs` | ECC engines |
 //!
@@ -17,9 +19,11 @@
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
 mod bus;
+mod channel;
 mod decoder;
 mod die;
 mod erase;
+mod layer;
 pub(crate) mod op;
 mod program;
 mod queues;
@@ -30,230 +34,6 @@ mod state;
 mod suspend;
 
 pub(crate) use bus::Grant;
+pub(crate) use layer::{Flash, FlashAt, FlashView};
 pub(crate) use queues::{planes, write_class_of};
 pub(crate) use state::{Ended, Started};
-
-use std::collections::HashMap;
-
-use nand::DieId;
-use nand::model::outcomes::Outcomes;
-use units::Stream;
-
-use crate::arena::Arena;
-use crate::config::{BufferMode, Plan};
-use crate::core::Core;
-use crate::ftl::Ftl;
-use crate::observe::probe::Probe;
-use crate::observe::stats::Steps;
-use bus::Channel;
-use op::Ops;
-use queues::Ranks;
-use state::DieState;
-
-/// Everything below the FTL: dies, buses, decoders, and the operations in them.
-pub struct Flash {
-    pub ops: Ops,
-    pub dies: Vec<DieState>,
-    /// The busy die of each chip, where dies of a chip do not overlap.
-    chip_owner: Vec<u16>,
-    pub channels: Vec<Channel>,
-    /// Dies that got work in the present event.
-    dirty: Vec<u16>,
-    /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
-    pub programs_waiting: u32,
-    write_queue_full: bool,
-    /// Rank of each class at present and, by rank, the queues of a die that have it.
-    ranks: Ranks,
-    /// Results of reads, where a virtual chip gives them.
-    pub outcomes: Option<Outcomes>,
-    /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
-    tracked: HashMap<u64, u8>,
-    /// Retry steps of the pages read.
-    pub steps: Steps,
-    /// Random draws of decodings.
-    draws: Stream,
-    pub failures: Failures,
-    /// The age that the last operation was given.
-    last_seq: u64,
-    /// Partly filled units of host data go as they are.
-    pub flush_units: bool,
-    /// Whole units of host data in the dies' queues, and programs of host data.
-    pub host_units: u32,
-}
-
-impl Flash {
-    pub fn new(plan: &Plan, seed: u64) -> Flash {
-        let (layout, config) = (plan.layout, &plan.config);
-        let outcomes = plan.cells.as_ref().map(|reading| {
-            let wordlines = layout.pages.div_ceil(layout.bits);
-            let temperature = config.age.temperature.0;
-            Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
-        });
-        let write_queue_full = config.schedule.write_queue == Some(0);
-        let dies_per_channel = layout.chips * layout.dies_per_chip;
-        let die = |die: u32| {
-            let channel = layout.channel_of(DieId(die as u16));
-            DieState::new(channel as u16, die - channel * dies_per_channel)
-        };
-        Flash {
-            ops: Arena::new(),
-            dies: (0..layout.dies).map(die).collect(),
-            chip_owner: vec![u16::MAX; (layout.channels * layout.chips) as usize],
-            channels: (0..layout.channels).map(|channel| Channel::new(channel * dies_per_channel)).collect(),
-            dirty: Vec::new(),
-            programs_waiting: 0,
-            write_queue_full,
-            ranks: Ranks::new(config, write_queue_full),
-            outcomes,
-            tracked: HashMap::new(),
-            steps: Steps::default(),
-            draws: Stream::new(seed, "decodings"),
-            failures: Failures::new(seed),
-            last_seq: 0,
-            flush_units: config.buffer.mode == BufferMode::WriteThrough,
-            host_units: 0,
-        }
-    }
-
-    /// Bytes of the table of what last read similar pages: one for each entry that was made.
-    pub fn tracked_bytes(&self) -> usize {
-        self.tracked.len()
-    }
-
-    /// Whether a read or a program of the host's waits for nothing but its turn on a die.
-    pub fn host_waits(&self, die: DieId) -> bool {
-        self.dies[usize::from(die.0)].host_waits()
-    }
-
-    /// The age that the next operation will be given.
-    pub fn next_number(&self) -> u64 {
-        self.last_seq + 1
-    }
-
-    /// Dies that may have something new to do.
-    pub fn dirty_dies(&self) -> usize {
-        self.dirty.len()
-    }
-
-    /// The channel of one of them.
-    pub fn dirty_channel(&self, index: usize) -> usize {
-        usize::from(self.dies[usize::from(self.dirty[index])].channel)
-    }
-
-    /// All of them are up to date.
-    pub fn all_clean(&mut self) {
-        self.dirty.clear();
-    }
-
-    /// Whether a page waits in a die of a channel to leave it.
-    pub fn waits_for_bus(&self, channel: usize) -> bool {
-        !self.channels[channel].out.is_empty()
-    }
-
-    /// The age of a new operation.
-    #[inline]
-    pub fn number(&mut self) -> u64 {
-        self.last_seq += 1;
-        self.last_seq
-    }
-}
-
-/// The flash at a moment: its state, and what the layers above lend it.
-pub(crate) struct FlashAt<'a, P: Probe> {
-    pub flash: &'a mut Flash,
-    pub core: &'a mut Core<P>,
-    pub ftl: &'a mut Ftl,
-}
-
-/// What decisions are made from: nothing changes through it.
-#[derive(Clone, Copy)]
-pub(crate) struct FlashView<'a> {
-    pub flash: &'a Flash,
-    pub plan: &'a Plan,
-    pub ftl: &'a Ftl,
-    /// The drive has become read-only.
-    pub read_only: bool,
-}
-
-impl FlashView<'_> {
-    /// Checks that between events every die's wish is up to date and every bus that is wanted has an event.
-    pub fn check_schedule(&self, pooled: u32, idle: bool) -> Result<(), String> {
-        if !self.flash.dirty.is_empty() {
-            return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
-        }
-        let host = queues::FIRST_WRITE_CLASS * queues::PLANES..(queues::FIRST_WRITE_CLASS + 2) * queues::PLANES;
-        let queued: u32 = self.flash.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
-        if pooled + queued != self.flash.programs_waiting {
-            return Err(format!(
-                "{} pages wait to be programmed, {} are counted",
-                pooled + queued,
-                self.flash.programs_waiting
-            ));
-        }
-        for (die, state) in self.flash.dies.iter().enumerate() {
-            let pick = self.pick(die);
-            if state.suspended.is_some() && state.active.is_some() {
-                return Err(format!("die {die} runs one operation while another is suspended"));
-            }
-            if state.suspended.is_some() && idle {
-                return Err(format!("die {die} will never go on with what it has suspended"));
-            }
-            if state.reserved.planes != 0 && idle {
-                return Err(format!("die {die} is held for a retry that will never end"));
-            }
-            if pick != state.picked {
-                return Err(format!("die {die} would start {pick:?} and stands at {:?}", state.picked));
-            }
-        }
-        for (index, channel) in self.flash.channels.iter().enumerate() {
-            if channel.forgotten(self.plan.config.ecc.buffer) {
-                return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<P: Probe> FlashAt<'_, P> {
-    /// What decisions are made from.
-    #[inline]
-    pub fn view(&self) -> FlashView<'_> {
-        FlashView {
-            flash: self.flash,
-            plan: &self.core.plan,
-            ftl: self.ftl,
-            read_only: self.core.life.read_only.is_some(),
-        }
-    }
-
-    /// The planes of a program command that failed.
-    pub fn failed_programs(&mut self, set: u8) -> u8 {
-        let share = self.core.plan.config.wear.program_fail.0;
-        if share == 0.0 {
-            return 0;
-        }
-        let mut failed = 0;
-        for plane in planes(set) {
-            self.flash.failures.programs_drawn += 1;
-            if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
-                failed |= 1 << plane;
-            }
-        }
-        failed
-    }
-}
-
-/// Random draws for failing blocks.
-pub(crate) struct Failures {
-    pub programs: Stream,
-    pub erases: Stream,
-    pub programs_drawn: u64,
-    pub erases_drawn: u64,
-}
-
-impl Failures {
-    pub fn new(seed: u64) -> Failures {
-        let (programs, erases) = (Stream::new(seed, "program-failures"), Stream::new(seed, "erase-failures"));
-        Failures { programs, erases, programs_drawn: 0, erases_drawn: 0 }
-    }
-}

@@ -3,10 +3,10 @@
 use nand::{Address, DieId};
 use units::Span;
 
+use super::layer::{FlashAt, FlashView};
 use super::op::Owner;
 use super::queues::{HOST_PROGRAMS, planes, program_queue, write_class_of};
 use super::state::{Active, Pick, Program, Work};
-use super::{FlashAt, FlashView};
 use crate::arena::{List, OpId};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::{channel, die};

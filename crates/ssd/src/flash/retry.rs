@@ -19,9 +19,9 @@ use nand::{Address, DieId, PlaneReads};
 use schemes::{Class, Failed, Predictor, ReadReference, Sensing};
 use units::Span;
 
+use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
 use super::queues::{INTERNAL, PLANES, planes};
-use super::{FlashAt, FlashView};
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};

@@ -2,9 +2,9 @@
 
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
+use super::layer::{FlashAt, FlashView};
 use super::queues::{ERASE_ROW, FIRST_WRITE_CLASS, HOST_PROGRAMS, PLANES, READS, program_queue, write_class_of};
 use super::state::{Active, DieState, Pick, Priority};
-use super::{FlashAt, FlashView};
 use crate::observe::probe::Probe;
 use crate::write_class;
 

@@ -3,22 +3,22 @@
 use nand::{DieId, PlaneReads};
 use units::Span;
 
-use super::FlashAt;
+use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, PageOp};
 use super::queues::{PLANES, READS, USER_READS, planes};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
-impl<P: Probe> FlashAt<'_, P> {
-    /// Senses pages; whether one of them is the host's.
-    pub(super) fn start_sense(&mut self, die: usize, lead: usize) -> bool {
-        let layout = self.core.plan.layout;
+impl FlashView<'_> {
+    /// The queues whose heads are sensed by one command with a leading one's, and how many they are.
+    fn joined_senses(&self, die: usize, lead: usize) -> ([usize; PLANES], usize) {
+        let layout = &self.plan.layout;
         let state = &self.flash.dies[die];
         let place = layout.page_of(self.flash.ops[state.queues[lead].first()].ppn);
         let mut joined = [usize::MAX; PLANES];
         let mut count = 1;
         joined[0] = lead;
-        if self.core.plan.config.chip.plane_reads == PlaneReads::Lockstep {
+        if self.plan.config.chip.plane_reads == PlaneReads::Lockstep {
             let first = self.flash.ops[state.queues[lead].first()].sense;
             // A suspended die senses for users alone.
             let queues = if state.suspended.is_some() { USER_READS } else { READS };
@@ -35,7 +35,16 @@ impl<P: Probe> FlashAt<'_, P> {
                 }
             }
         }
-        let channel = usize::from(state.channel);
+        (joined, count)
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P> {
+    /// Senses pages; whether one of them is the host's.
+    pub(super) fn start_sense(&mut self, die: usize, lead: usize) -> bool {
+        let layout = self.core.plan.layout;
+        let (joined, count) = self.view().joined_senses(die, lead);
+        let channel = usize::from(self.flash.dies[die].channel);
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);

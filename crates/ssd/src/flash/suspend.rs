@@ -7,9 +7,9 @@ use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Span, Time};
 
+use super::layer::{FlashAt, FlashView};
 use super::queues::USER_READS;
 use super::state::{Active, Pick, Work};
-use super::{FlashAt, FlashView};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::phases::Phases;

@@ -11,7 +11,8 @@ pub(crate) mod blocks;
 pub(crate) mod candidates;
 pub(crate) mod cmt;
 pub(crate) mod map;
-pub(crate) mod relocate;
+mod relocate;
+pub(crate) mod relocation;
 pub(crate) mod wear;
 
 use nand::{Address, PlaneId};
@@ -25,7 +26,7 @@ use blocks::Blocks;
 use cmt::CachedMap;
 pub(crate) use map::Location;
 use map::Map;
-use relocate::Relocator;
+use relocation::Relocator;
 use wear::WearTable;
 
 /// The FTL's state: map, its cache, initial state, blocks.

@@ -1,0 +1,30 @@
+//! What a policy of this axis is asked, and what it answers.
+
+use units::Span;
+
+/// Where an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPhase {
+    /// In a pulse (program phase, erase pulse) rather than in a verify.
+    pub pulse: bool,
+    /// What is left of the phase, the voltage reset at its end included.
+    pub left: Span,
+    /// T_voltage_reset: what resetting the voltages takes.
+    pub reset: Span,
+}
+
+/// What becomes of the phase that an operation is suspended in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResumeMode {
+    /// It ends; the operation goes on with the next one.
+    NextPhase,
+    /// It is cancelled and done again.
+    RepeatPhase,
+    /// It is cancelled; a verify decides that it must be done again.
+    VerifyThenRepeat,
+    /// Its remainder is done later, when the voltages are set again.
+    RestOfPhase,
+}
+
+/// For how long the array is still held, and what becomes of the phase.
+pub type SuspendPoint = Option<(Span, ResumeMode)>;

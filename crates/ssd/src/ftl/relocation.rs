@@ -1,0 +1,100 @@
+//! What is being relocated, plane by plane, and what is asked for.
+
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+
+use nand::PlaneId;
+use units::Time;
+
+use crate::config::Plan;
+use crate::observe::stats::{Victims, relocation_causes};
+
+/// What is going on in a plane.
+#[derive(Default)]
+pub(crate) struct PlaneRelocation {
+    /// The block whose pages move, and why.
+    pub victim: Option<(u32, usize)>,
+    /// Its next page to be looked at, and whether all have been.
+    pub next_page: u32,
+    pub scanned: bool,
+    /// Pages being read, and pages waiting for their programs or in them.
+    pub reading: u32,
+    pub writing: u32,
+    /// Pages that have moved.
+    pub moved: u32,
+    /// Free blocks fell below `gc.start` and have not come up to `gc.stop`.
+    pub running: bool,
+    /// Nothing could be gained when it was looked for last: for collection, in the background.
+    pub no_victim: bool,
+    pub no_background_victim: bool,
+    /// The reclaimed block waits for its erase or is in it.
+    pub erasing: bool,
+    /// Blocks whose data shall move, and whether one of them was the last to.
+    pub served: bool,
+    pub requests: VecDeque<(u32, usize)>,
+    /// Blocks that failed: they are out of the candidates and wait to be emptied.
+    pub failed: Vec<u32>,
+    /// No block of the plane has been erased less often.
+    pub least_erases: u32,
+    /// Pages of host data that the plane has taken; and that it had taken when a block last moved for wear levelling.
+    pub host_pages: u64,
+    pub levelled_at: u64,
+}
+
+impl PlaneRelocation {
+    /// Whether it neither moves a block nor erases one.
+    pub fn rests(&self) -> bool {
+        self.victim.is_none() && !self.erasing
+    }
+
+    /// Whether it moves a block for that cause.
+    pub fn relocates_for(&self, cause: usize) -> bool {
+        self.victim.is_some_and(|(_, moving)| moving == cause)
+    }
+}
+
+/// What relocates data, plane by plane.
+pub(crate) struct Relocator {
+    pub planes: Vec<PlaneRelocation>,
+    /// Valid pages of the blocks that were collected.
+    pub victims: Victims,
+    /// When the next block is visited for refresh, and how many have been.
+    pub patrol: Time,
+    pub visited: u64,
+    /// By die: a block has begun to move for refresh or read reclaim, and nothing of the host's since then.
+    pub host_is_next: Vec<bool>,
+}
+
+impl Relocator {
+    pub fn new(plan: &Plan) -> Relocator {
+        Relocator {
+            planes: (0..plan.layout.planes).map(|_| PlaneRelocation::default()).collect(),
+            victims: Victims::default(),
+            patrol: plan.config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
+            visited: 0,
+            host_is_next: vec![false; plan.layout.dies as usize],
+        }
+    }
+}
+
+impl Relocator {
+    /// A block of a plane has begun to be relocated: if it was requested, collection is next to take its turn.
+    pub fn has_begun(&mut self, plane: PlaneId, cause: usize) {
+        self[plane].served |= cause != relocation_causes::COLLECTION;
+    }
+}
+
+impl Index<PlaneId> for Relocator {
+    type Output = PlaneRelocation;
+    #[inline]
+    fn index(&self, plane: PlaneId) -> &PlaneRelocation {
+        &self.planes[plane.0 as usize]
+    }
+}
+
+impl IndexMut<PlaneId> for Relocator {
+    #[inline]
+    fn index_mut(&mut self, plane: PlaneId) -> &mut PlaneRelocation {
+        &mut self.planes[plane.0 as usize]
+    }
+}
