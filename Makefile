@@ -33,7 +33,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs wheel programs tested claims-check soak bench clean
+.PHONY: help build run quick test lint check-all docs wheel programs tested claims-check soak bench calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -98,6 +98,10 @@ bench: ## measure speed and memory on a fixed panel, then the parts by themselve
 	$(CARGO) test --quiet --release --package nand -- --ignored --nocapture bench_
 	$(CARGO) test --quiet --release --package ecc -- --ignored --nocapture bench_
 	$(CARGO) run --quiet --release --package workload --example throughput
+
+calls: ## count the calls that one read with three retries takes in the drive (needs valgrind)
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --target-dir target/calls --package ssd --example one_read
+	$(BIN)/python crates/ssd/examples/one_read/count.py target/calls/debug/examples/one_read
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) target results python/ssdlab/_core*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis

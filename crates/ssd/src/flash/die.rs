@@ -121,8 +121,12 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Brings a die's event, its meter and its wish for the bus up to date.
     pub fn reschedule(&mut self, die: usize) {
         if self.core.plan.suspends {
-            self.try_resume(die);
-            self.consider_suspension(die);
+            if self.flash.dies[die].suspended.is_some() {
+                self.try_resume(die);
+            }
+            if self.flash.dies[die].active.is_some() {
+                self.consider_suspension(die);
+            }
         }
         let picked = self.view().pick(die);
         self.flash.dies[die].picked = picked;
