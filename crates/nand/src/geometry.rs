@@ -55,6 +55,30 @@ units::section! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DieId(pub u16);
 
+impl units::Id for DieId {
+    fn new(index: usize) -> DieId {
+        DieId(u16::try_from(index).expect("Invariant: a device has fewer dies"))
+    }
+    #[inline]
+    fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChannelId(pub u16);
+
+impl units::Id for ChannelId {
+    fn new(index: usize) -> ChannelId {
+        ChannelId(u16::try_from(index).expect("Invariant: a device has fewer channels"))
+    }
+    #[inline]
+    fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
 /// A plane, counted over the whole device: die-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlaneId(pub u32);
@@ -254,8 +278,8 @@ impl Layout {
     }
 
     /// The channel of a die.
-    pub fn channel_of(&self, die: DieId) -> u32 {
-        u32::from(die.0) / (self.chips * self.dies_per_chip)
+    pub fn channel_of(&self, die: DieId) -> ChannelId {
+        ChannelId((u32::from(die.0) / (self.chips * self.dies_per_chip)) as u16)
     }
 
     /// Pages of the whole device.
@@ -293,7 +317,7 @@ mod tests {
         let (die, plane) = layout.die_of(PlaneId(13));
         assert_eq!((die, plane), (DieId(3), 1));
         assert_eq!(layout.plane(die, plane), PlaneId(13));
-        assert_eq!(layout.channel_of(DieId(8)), 2);
+        assert_eq!(layout.channel_of(DieId(8)), ChannelId(2));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What every component of the device may use: the plan, the time, the agenda, the counters, the probe.
 
-use units::Time;
+use nand::{ChannelId, DieId};
+use units::{Id as _, Time};
 
 use crate::agenda::Agenda;
 use crate::config::{EndOfLife, Plan};
@@ -61,6 +62,24 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
+    /// A decoder's slot.
+    #[inline]
+    pub fn of_decoder(self, channel: ChannelId) -> usize {
+        channel.index()
+    }
+
+    /// A bus's slot.
+    #[inline]
+    pub fn of_bus(self, channel: ChannelId) -> usize {
+        self.bus + channel.index()
+    }
+
+    /// A die's slot.
+    #[inline]
+    pub fn of_die(self, die: DieId) -> usize {
+        self.die + die.index()
+    }
+
     /// The decoders' slots are those of the channels, from 0 on.
     fn new(channels: usize, dies: usize) -> Slots {
         let write_arrivals = 2 * channels + dies;

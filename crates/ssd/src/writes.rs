@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use nand::DieId;
 use units::Time;
 
 use crate::arena::CommandId;
@@ -28,7 +29,7 @@ pub(crate) struct Writes {
     /// Pages to be programmed wherever a die is free (dynamic placement), by write class.
     pub pools: [Queue; 2],
     /// Dies in page allocation order, and those of them that take pages from the pool.
-    pub die_order: Vec<u16>,
+    pub die_order: Vec<DieId>,
     pub pool_cursor: usize,
     /// Partly filled program units are programmed, padded.
     pub draining: bool,
@@ -55,7 +56,7 @@ impl Writes {
             queue: VecDeque::new(),
             pages_wanted: 0,
             pools: [Queue::EMPTY; 2],
-            die_order: firsts.map(|plane| (plane / layout.planes_per_die) as u16).collect(),
+            die_order: firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect(),
             pool_cursor: 0,
             draining: config.buffer.mode == BufferMode::WriteThrough,
             flushing: 0,

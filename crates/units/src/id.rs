@@ -1,11 +1,60 @@
 //! Ids: numbers that name one kind of thing and nothing else.
 
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
 /// A number that names one kind of thing, from 0 up.
 pub trait Id: Copy + Eq {
     /// The id of a place.
     fn new(index: usize) -> Self;
     /// The place of an id.
     fn index(self) -> usize;
+}
+
+/// As many of a kind of thing as there are, each by its id.
+#[derive(Clone, Debug)]
+pub struct PerId<I, T> {
+    things: Vec<T>,
+    kind: PhantomData<I>,
+}
+
+impl<I: Id, T> PerId<I, T> {
+    /// How many there are.
+    #[allow(clippy::len_without_is_empty)] // There always are some.
+    pub fn len(&self) -> usize {
+        self.things.len()
+    }
+
+    /// All ids.
+    pub fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+        (0..self.things.len()).map(I::new)
+    }
+
+    /// All of them in the order of their ids.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.things.iter()
+    }
+}
+
+impl<I, T> FromIterator<T> for PerId<I, T> {
+    fn from_iter<S: IntoIterator<Item = T>>(things: S) -> PerId<I, T> {
+        PerId { things: things.into_iter().collect(), kind: PhantomData }
+    }
+}
+
+impl<I: Id, T> Index<I> for PerId<I, T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, id: I) -> &T {
+        &self.things[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for PerId<I, T> {
+    #[inline]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.things[id.index()]
+    }
 }
 
 /// Declares ids. An `Option` of one is as large as one: four bytes.

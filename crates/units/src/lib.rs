@@ -16,7 +16,7 @@ pub mod value;
 
 pub use condition::{Conditions, PeCycles, Retention, Temperature};
 pub use document::{ConfigError, Document};
-pub use id::Id;
+pub use id::{Id, PerId};
 pub use quantity::{Bandwidth, Bytes, Fraction, Lpn, Ppn, Rate, Span, Time};
 pub use random::Stream;
 pub use table::Table;

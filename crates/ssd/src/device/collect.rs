@@ -33,10 +33,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
-    pub(super) fn host_was_next(&mut self, die: usize) {
+    pub(super) fn host_was_next(&mut self, die: DieId) {
         if std::mem::take(&mut self.ftl.relocator.host_is_next[die]) {
             for place in 0..self.core.plan.layout.planes_per_die as u8 {
-                self.collect(self.core.plan.layout.plane(DieId(die as u16), place));
+                self.collect(self.core.plan.layout.plane(die, place));
             }
         }
     }
@@ -46,7 +46,7 @@ impl<P: Probe> Device<P> {
         self.ftl.begin_relocation(plane, block, cause, self.core.plan.layout.pages);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
-            self.flash.dies[usize::from(die.0)].exclusive += 1;
+            self.flash.dies[die].exclusive += 1;
         }
         self.continue_relocation(plane);
         let die = self.core.plan.layout.die_of(plane).0;
@@ -174,7 +174,7 @@ impl<P: Probe> Device<P> {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.ftl.relocator[plane].victim = None;
         if !self.core.plan.config.gc.preemptible {
-            self.flash.dies[usize::from(die.0)].exclusive -= 1;
+            self.flash.dies[die].exclusive -= 1;
         }
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));

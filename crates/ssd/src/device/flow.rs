@@ -3,7 +3,7 @@
 //! Each event changes its own resource first; what depends on it follows in a fixed order: the owner of what has ended, waiting
 //! writes, the dies that may do more, their buses.
 
-use nand::DieId;
+use nand::{ChannelId, DieId};
 use schemes::Class;
 use units::{Lpn, Ppn};
 
@@ -61,7 +61,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Something in the array of a die has ended, or the die has been idle for long.
-    pub(super) fn on_die(&mut self, die: usize) {
+    pub(super) fn on_die(&mut self, die: DieId) {
         if let Some(ended) = self.flash().array_event(die) {
             match ended {
                 Ended::Program { first, planes } => self.program_ended(die, first, planes),
@@ -72,16 +72,16 @@ impl<P: Probe> Device<P> {
         }
         self.flash().senses_ended(die);
         if self.flash().idle_elapsed(die) {
-            self.collect_in_background(DieId(die as u16));
+            self.collect_in_background(die);
         }
-        self.flash().mark_dirty(DieId(die as u16));
+        self.flash().mark_dirty(die);
         self.dispatch_pools();
         self.fetch_writes();
         self.run_scheduler();
     }
 
     /// The bus of a channel is free again, or a page has left a die.
-    pub(super) fn on_bus(&mut self, channel: usize) {
+    pub(super) fn on_bus(&mut self, channel: ChannelId) {
         self.flash().bus_event(channel);
         self.arbitrate(channel);
         // A program that has just started makes its die take further pages from the pool.
@@ -89,7 +89,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page is decoded.
-    pub(super) fn on_decoded(&mut self, channel: usize) {
+    pub(super) fn on_decoded(&mut self, channel: ChannelId) {
         if let Some((op, corrected)) = self.flash().decoded(channel) {
             self.read_ended(op, corrected);
         }
@@ -117,7 +117,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Grants the bus of a channel for as long as it is free and somebody can use it.
-    pub(super) fn arbitrate(&mut self, channel: usize) {
+    pub(super) fn arbitrate(&mut self, channel: ChannelId) {
         while let Some(grant) = self.flash().next_grant(channel) {
             match grant {
                 Grant::Command(die) => self.start_command(die),
@@ -127,7 +127,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Starts the read or erase that a die picks.
-    fn start_command(&mut self, die: usize) {
+    fn start_command(&mut self, die: DieId) {
         match self.flash().start_command(die) {
             Started::Sense { of_host: true } => self.host_was_next(die),
             Started::Sense { .. } | Started::Erase => {}
@@ -141,7 +141,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Starts to move the data of the program that a die picks.
-    fn start_program(&mut self, die: usize) {
+    fn start_program(&mut self, die: DieId) {
         let Some(lead) = self.view().program_lead(die) else { return self.flash().send_again(die) };
         let set = self.view().plane_group(die, lead, false);
         self.make_room(die, set, write_class_of(lead));
@@ -155,10 +155,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// Opens blocks where the stream's present ones are full.
-    fn make_room(&mut self, die: usize, set: u8, write_class: usize) {
+    fn make_room(&mut self, die: DieId, set: u8, write_class: usize) {
         let stream = usize::from(self.core.plan.space.stream[write_class]);
         for place in planes(set) {
-            let (die, place) = (DieId(die as u16), place as u8);
+            let (die, place) = (die, place as u8);
             let plane = self.core.plan.layout.plane(die, place);
             if self.ftl.blocks.make_room(plane, stream) {
                 // Other streams that could have opened that block may have to wait now.
@@ -183,7 +183,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn program_ended(&mut self, die: usize, first: OpId, set: u8) {
+    fn program_ended(&mut self, die: DieId, first: OpId, set: u8) {
         let failed = self.flash().failed_programs(set);
         let mut next = Some(first);
         while let Some(op) = next {
@@ -202,7 +202,7 @@ impl<P: Probe> Device<P> {
             }
         }
         for plane in planes(set) {
-            self.collect(self.core.plan.layout.plane(DieId(die as u16), plane as u8));
+            self.collect(self.core.plan.layout.plane(die, plane as u8));
         }
     }
 
@@ -216,10 +216,10 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn opened_erased(&mut self, die: usize, write_class: usize, set: u8) {
+    fn opened_erased(&mut self, die: DieId, write_class: usize, set: u8) {
         let stream = usize::from(self.core.plan.space.stream[write_class]);
         for plane in planes(set) {
-            self.open_block_erased(self.core.plan.layout.plane(DieId(die as u16), plane as u8), stream);
+            self.open_block_erased(self.core.plan.layout.plane(die, plane as u8), stream);
         }
     }
 

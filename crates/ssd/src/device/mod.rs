@@ -26,8 +26,8 @@ mod mapping;
 mod read;
 mod write;
 
-use nand::PlaneId;
-use units::{Bytes, Conditions, Lpn, Span, Time};
+use nand::{ChannelId, DieId, PlaneId};
+use units::{Bytes, Conditions, Id as _, Lpn, Span, Time};
 use workload::{Op, Request};
 
 use crate::config::{Config, Plan};
@@ -208,11 +208,11 @@ impl<P: Probe> Device<P> {
                 break;
             }
             if slot < self.core.slots.bus {
-                self.on_decoded(slot);
+                self.on_decoded(ChannelId::new(slot));
             } else if slot < self.core.slots.die {
-                self.on_bus(slot - self.core.slots.bus);
+                self.on_bus(ChannelId::new(slot - self.core.slots.bus));
             } else if slot < self.core.slots.write_arrivals {
-                self.on_die(slot - self.core.slots.die);
+                self.on_die(DieId::new(slot - self.core.slots.die));
             } else if slot == self.core.slots.arrival {
                 self.on_arrival();
             } else if slot == self.core.slots.write_arrivals {

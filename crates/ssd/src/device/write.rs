@@ -8,6 +8,7 @@
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
 //! again meanwhile gets a new slot, and the map follows the newest, whichever program ends first.
 
+use nand::DieId;
 use schemes::Class;
 use units::{Bytes, Lpn, Ppn};
 use workload::Op;
@@ -178,7 +179,7 @@ impl<P: Probe> Device<P> {
             self.destage_oldest();
         }
         self.dispatch_pools();
-        for die in 0..self.flash.dies.len() {
+        for die in self.flash.dies.ids() {
             self.force_die_but_moves(die);
         }
         self.run_scheduler();
@@ -269,24 +270,24 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn next_pool_die(&mut self, write_class: usize) -> Option<usize> {
+    fn next_pool_die(&mut self, write_class: usize) -> Option<DieId> {
         let count = self.writes.die_order.len();
         let step = (0..count).find(|step| {
-            let die = usize::from(self.writes.die_order[(self.writes.pool_cursor + step) % count]);
+            let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
             self.view().takes_programs(die) && self.open_planes(die, write_class).next().is_some()
         })?;
         let position = (self.writes.pool_cursor + step) % count;
         self.writes.pool_cursor = (position + 1) % count;
-        Some(self.writes.die_order[position].into())
+        Some(self.writes.die_order[position])
     }
 
     /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
     /// they can still be collected.
-    fn open_planes(&self, die: usize, write_class: usize) -> impl Iterator<Item = u8> {
+    fn open_planes(&self, die: DieId, write_class: usize) -> impl Iterator<Item = u8> {
         let layout = self.core.plan.layout;
         let stream = usize::from(self.core.plan.space.stream[write_class]);
         (0..layout.planes_per_die as u8).filter(move |plane| {
-            let plane = layout.plane(nand::DieId(die as u16), *plane);
+            let plane = layout.plane(die, *plane);
             self.ftl.blocks.room(plane, stream, false) && self.stays_collectable(plane)
         })
     }
@@ -299,11 +300,10 @@ impl<P: Probe> Device<P> {
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
     /// that lag behind catch up alone, so that afterwards all of them go together again.
-    fn give_pages(&mut self, die: usize, write_class: usize, pages: u32) {
+    fn give_pages(&mut self, die: DieId, write_class: usize, pages: u32) {
         let layout = self.core.plan.layout;
-        let id = nand::DieId(die as u16);
         let stream = usize::from(self.core.plan.space.stream[write_class]);
-        let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(id, plane), stream);
+        let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(die, plane), stream);
         let most = self.open_planes(die, write_class).map(taken).max().unwrap_or(0);
         // Only the place in the block matters.
         let behind = |plane: u8| (most - taken(plane)) % u64::from(layout.pages);
@@ -320,7 +320,7 @@ impl<P: Probe> Device<P> {
                 .pop(&mut self.flash.ops)
                 .expect("Invariant: no more is taken than the pool has");
             let plane = lagging[(index / self.core.plan.unit_pages) as usize];
-            (self.flash.ops[op].die, self.flash.ops[op].plane) = (id, plane);
+            (self.flash.ops[op].die, self.flash.ops[op].plane) = (die, plane);
             self.flash().queue_program(op);
         }
     }
@@ -343,7 +343,7 @@ impl<P: Probe> Device<P> {
 
     /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
-    fn force_die_but_moves(&mut self, die: usize) {
+    fn force_die_but_moves(&mut self, die: DieId) {
         self.flash().force_die(die, write_class::HOST..write_class::RELOCATED);
         self.flash().force_die(die, write_class::MAP..write_class::COUNT);
     }
@@ -438,7 +438,7 @@ impl<P: Probe> Device<P> {
             self.end_waiting(slot, true);
         }
         self.resume_stalled();
-        (0..self.flash.dies.len() as u16).for_each(|die| self.flash().mark_dirty(nand::DieId(die)));
+        self.flash.dies.ids().for_each(|die| self.flash().mark_dirty(die));
         self.run_scheduler();
     }
 

@@ -1,5 +1,6 @@
 //! The ECC engines: one a channel, with a bounded number of pages in it or on their way into it.
 
+use nand::ChannelId;
 use schemes::ReadReference;
 use units::Span;
 
@@ -10,7 +11,7 @@ use crate::observe::probe::{Event, Probe};
 
 impl<P: Probe> FlashAt<'_, P> {
     /// A page has arrived at its channel's engine.
-    pub fn enter_ecc(&mut self, channel: usize, op: OpId) {
+    pub fn enter_ecc(&mut self, channel: ChannelId, op: OpId) {
         let sense = self.flash.ops[op].sense;
         if sense.fate == Fate::Cancelled || sense.v_ref == ReadReference::Sentinel {
             self.flash.channels[channel].ecc.reserved -= 1;
@@ -31,7 +32,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    pub(super) fn start_decoding(&mut self, channel: usize, op: OpId) {
+    pub(super) fn start_decoding(&mut self, channel: ChannelId, op: OpId) {
         let t_decode = match self.flash.outcomes {
             None => self.core.plan.config.ecc.t_decode,
             Some(_) => Span(self.flash.ops[op].sense.decoding.into()),
@@ -43,17 +44,17 @@ impl<P: Probe> FlashAt<'_, P> {
         ecc.decoding.insert(place, (end, op));
         ecc.busy += t_decode;
         if place == 0 {
-            self.core.agenda.set(channel, end);
+            self.core.agenda.set(self.core.slots.of_decoder(channel), end);
         }
         if P::EXPLAINS {
             let PageOp { seq: part, sense, ppn, .. } = self.flash.ops[op];
-            let event = Event::Decodes { part, attempt: sense.attempt, end, channel: channel as u16, ppn };
+            let event = Event::Decodes { part, attempt: sense.attempt, end, channel, ppn };
             self.core.probe.explain(self.core.now, event);
         }
     }
 
     /// A decoding has ended. The read whose data is in the controller, or is known to be lost, where it ends with that.
-    pub fn decoded(&mut self, channel: usize) -> Option<(OpId, bool)> {
+    pub fn decoded(&mut self, channel: ChannelId) -> Option<(OpId, bool)> {
         let ecc = &mut self.flash.channels[channel].ecc;
         let (_, op) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
         ecc.reserved -= 1;
@@ -66,7 +67,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops.release(next);
         }
         let next = self.flash.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
-        self.core.schedule(channel, next);
+        self.core.schedule(self.core.slots.of_decoder(channel), next);
         self.corrected(op).map(|corrected| (op, corrected))
     }
 }

@@ -9,7 +9,7 @@
 
 use nand::DieId;
 use schemes::Class;
-use units::{Lpn, Ppn, Time};
+use units::{Id as _, Lpn, Ppn, Time};
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Owner, PageOp, Sense};
@@ -20,12 +20,12 @@ use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
 
 impl FlashView<'_> {
-    pub(super) fn chip_taken(&self, die: usize) -> bool {
+    pub(super) fn chip_taken(&self, die: DieId) -> bool {
         if self.plan.config.bus.die_interleaving {
             return false;
         }
-        let owner = self.flash.chip_owner[die / self.plan.layout.dies_per_chip as usize];
-        owner != u16::MAX && usize::from(owner) != die
+        let chip = die.index() / self.plan.layout.dies_per_chip as usize;
+        self.flash.chip_owner[chip].is_some_and(|owner| owner != die)
     }
 }
 
@@ -54,7 +54,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let op = self.flash.ops.insert(op);
         let queue = class as usize * PLANES + usize::from(plane);
         self.waits(op);
-        let state = &mut self.flash.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
         state.ready |= 1 << queue;
         self.mark_dirty(die);
@@ -72,7 +72,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if full != self.flash.write_queue_full {
             self.flash.write_queue_full = full;
             self.flash.ranks = Ranks::new(&self.core.plan.config, full);
-            (0..self.flash.dies.len() as u16).for_each(|die| self.mark_dirty(DieId(die)));
+            self.flash.dies.ids().for_each(|die| self.mark_dirty(die));
         }
     }
 
@@ -81,7 +81,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn waits(&mut self, op: OpId) {
         let PageOp { owner, seq, sense, die, .. } = self.flash.ops[op];
         if P::EXPLAINS && matches!(owner, Owner::Host(_)) {
-            let spent = self.flash.dies[usize::from(die.0)].spent(self.core.now);
+            let spent = self.flash.dies[die].spent(self.core.now);
             self.core.probe.explain(self.core.now, Event::Waits { part: seq, attempt: sense.attempt, spent });
         }
     }
@@ -91,10 +91,10 @@ impl<P: Probe> FlashAt<'_, P> {
         let (die, plane, write_class) =
             (self.flash.ops[op].die, self.flash.ops[op].plane, self.flash.ops[op].write_class);
         let queue = program_queue(write_class.into(), plane.into());
-        let state = &mut self.flash.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
         state.waiting |= 1 << queue;
-        self.update_eligibility(usize::from(die.0), queue);
+        self.update_eligibility(die, queue);
         self.mark_dirty(die);
     }
 
@@ -102,7 +102,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn queue_erase(&mut self, op: OpId) {
         let (die, plane) = (self.flash.ops[op].die, self.flash.ops[op].plane);
         let queue = ERASE_ROW * PLANES + usize::from(plane);
-        let state = &mut self.flash.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
         state.ready |= 1 << queue;
         self.mark_dirty(die);
@@ -111,15 +111,15 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Notes that a die may have something new to do.
     #[inline]
     pub fn mark_dirty(&mut self, die: DieId) {
-        let state = &mut self.flash.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[die];
         if !state.dirty {
             state.dirty = true;
-            self.flash.dirty.push(die.0);
+            self.flash.dirty.push(die);
         }
     }
 
     /// Brings a die's event, its meter and its wish for the bus up to date.
-    pub fn reschedule(&mut self, die: usize) {
+    pub fn reschedule(&mut self, die: DieId) {
         if self.core.plan.suspends {
             if self.flash.dies[die].suspended.is_some() {
                 self.try_resume(die);
@@ -156,12 +156,12 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         if self.flash.dies[die].event != next {
             self.flash.dies[die].event = next;
-            self.core.agenda.set_or_clear(self.core.slots.die + die, next);
+            self.core.agenda.set_or_clear(self.core.slots.of_die(die), next);
         }
     }
 
     /// Notes what a die waits for, if it is idle and has work.
-    pub(super) fn note_wait(&mut self, die: usize) {
+    pub(super) fn note_wait(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full | state.reserved.planes;
         let wait = if state.active.is_some() || state.sensing != 0 || registers != 0 {
@@ -180,12 +180,12 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Starts or stops the clock of background collection.
-    pub(super) fn watch_idle(&mut self, die: usize) {
+    pub(super) fn watch_idle(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full;
         let idle = state.array_idle() && state.ready == 0 && registers | state.reserved.planes == 0;
         let until = match state.idle_until {
-            _ if !idle || !self.ftl.wants_background(DieId(die as u16), &self.core.plan) => None,
+            _ if !idle || !self.ftl.wants_background(die, &self.core.plan) => None,
             None => self.core.plan.config.gc.idle.map(|idle| self.core.now + idle),
             running => running,
         };
@@ -194,27 +194,27 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// A die's time goes into `cause` from now on; with `until`, from then on into another.
     #[inline]
-    pub(super) fn die_enters(&mut self, die: usize, cause: usize, until: Option<(Time, usize)>) {
+    pub(super) fn die_enters(&mut self, die: DieId, cause: usize, until: Option<(Time, usize)>) {
         let meter = &mut self.flash.dies[die].meter;
         match until {
             None => meter.enter(self.core.now, cause),
             Some((end, next)) => meter.enter_until(self.core.now, cause, end, next),
         }
         if P::EXPLAINS {
-            self.core.probe.explain(self.core.now, Event::Die { die: DieId(die as u16), cause, until });
+            self.core.probe.explain(self.core.now, Event::Die { die, cause, until });
         }
     }
 
     /// Keeps the other dies of a chip from working while this one does: they take their wishes back.
-    pub(super) fn take_chip(&mut self, die: usize) {
+    pub(super) fn take_chip(&mut self, die: DieId) {
         if self.core.plan.config.bus.die_interleaving || self.flash.dies[die].array_idle() {
             return;
         }
         let per_chip = self.core.plan.layout.dies_per_chip as usize;
-        let chip = die / per_chip;
-        if usize::from(self.flash.chip_owner[chip]) != die {
-            self.flash.chip_owner[chip] = die as u16;
-            for other in (chip * per_chip..(chip + 1) * per_chip).filter(|other| *other != die) {
+        let chip = die.index() / per_chip;
+        if self.flash.chip_owner[chip] != Some(die) {
+            self.flash.chip_owner[chip] = Some(die);
+            for other in (chip * per_chip..(chip + 1) * per_chip).map(DieId::new).filter(|other| *other != die) {
                 self.flash.dies[other].picked = Pick::Nothing;
                 self.request_bus(other, BusRequest::Nothing);
                 if P::EXPLAINS {
@@ -225,22 +225,22 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Lets the other dies of a chip work when this one has stopped.
-    pub(super) fn release_chip(&mut self, die: usize) {
+    pub(super) fn release_chip(&mut self, die: DieId) {
         if self.core.plan.config.bus.die_interleaving || !self.flash.dies[die].array_idle() {
             return;
         }
         let per_chip = self.core.plan.layout.dies_per_chip as usize;
-        let chip = die / per_chip;
-        if usize::from(self.flash.chip_owner[chip]) == die {
-            self.flash.chip_owner[chip] = u16::MAX;
+        let chip = die.index() / per_chip;
+        if self.flash.chip_owner[chip] == Some(die) {
+            self.flash.chip_owner[chip] = None;
             for step in 1..per_chip {
-                self.mark_dirty(DieId((chip * per_chip + (die + step) % per_chip) as u16));
+                self.mark_dirty(DieId::new(chip * per_chip + (die.index() + step) % per_chip));
             }
         }
     }
 
     /// What in the array of a die has ended now, if anything has but senses.
-    pub fn array_event(&mut self, die: usize) -> Option<Ended> {
+    pub fn array_event(&mut self, die: DieId) -> Option<Ended> {
         let state = &mut self.flash.dies[die];
         state.pulses_begin = state.pulses_begin.filter(|at| *at > self.core.now);
         if state.suspend_pending.is_some_and(|at| at <= self.core.now) {
@@ -262,7 +262,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Whether a die has been idle for as long as background collection waits.
-    pub fn idle_elapsed(&mut self, die: usize) -> bool {
+    pub fn idle_elapsed(&mut self, die: DieId) -> bool {
         let elapsed = self.flash.dies[die].idle_until.is_some_and(|until| until <= self.core.now);
         if elapsed {
             self.flash.dies[die].idle_until = None;
@@ -271,7 +271,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Starts the read or erase that the die picks, unless that opens a block first. The bus is free.
-    pub fn start_command(&mut self, die: usize) -> Started {
+    pub fn start_command(&mut self, die: DieId) -> Started {
         match self.flash.dies[die].picked {
             Pick::Read(queue) => Started::Sense { of_host: self.start_sense(die, queue) },
             Pick::Erase(queue) if queue >= ERASE_ROW * PLANES => {
@@ -286,7 +286,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// A die has started something: the other dies of its chip may have to wait, and it may be able to do more.
-    pub fn has_started(&mut self, die: usize) {
+    pub fn has_started(&mut self, die: DieId) {
         self.take_chip(die);
         self.reschedule(die);
     }
@@ -297,11 +297,11 @@ impl<P: Probe> FlashAt<'_, P> {
         let mut end = from;
         while end < self.flash.dirty.len() {
             // Marks the other dies of the chip: they say what they want before the bus is granted.
-            self.release_chip(usize::from(self.flash.dirty[end]));
+            self.release_chip(self.flash.dirty[end]);
             end += 1;
         }
         for index in from..end {
-            let die = usize::from(self.flash.dirty[index]);
+            let die = self.flash.dirty[index];
             self.flash.dies[die].dirty = false;
             self.reschedule(die);
         }

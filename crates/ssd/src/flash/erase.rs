@@ -12,7 +12,7 @@ use crate::phases::Phases;
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Erases blocks that were reclaimed.
-    pub fn start_erase(&mut self, die: usize, lead: usize) {
+    pub fn start_erase(&mut self, die: DieId, lead: usize) {
         let mut ops = None;
         let mut set = 0;
         let row = ERASE_ROW * PLANES;
@@ -36,8 +36,8 @@ impl<P: Probe> FlashAt<'_, P> {
         self.run_erase(die, Active::Erase(ops.expect("Invariant: a command has a block to erase")), set);
     }
 
-    pub(super) fn run_erase(&mut self, die: usize, erase: Active, set: u8) {
-        let channel = usize::from(self.flash.dies[die].channel);
+    pub(super) fn run_erase(&mut self, die: DieId, erase: Active, set: u8) {
+        let channel = self.flash.dies[die].channel;
         let start =
             self.occupy(channel, self.core.plan.config.bus.t_command * u64::from(set.count_ones()), channel::COMMAND);
         let phases = self.erase_phases(die, erase);
@@ -47,12 +47,12 @@ impl<P: Probe> FlashAt<'_, P> {
         state.active = Some((erase, end));
         state.work = Work { began: start, runs_from: start, ..Work::default() };
         self.die_enters(die, die::ERASE, None);
-        self.core.probe.erase(start, end, DieId(die as u16), set);
+        self.core.probe.erase(start, end, die, set);
         self.tell_phases(die);
     }
 
     /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own.
-    pub(super) fn erase_phases(&mut self, die: usize, erase: Active) -> Option<Phases> {
+    pub(super) fn erase_phases(&mut self, die: DieId, erase: Active) -> Option<Phases> {
         let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
@@ -69,7 +69,7 @@ impl<P: Probe> FlashAt<'_, P> {
             Active::EraseOpened(write_class, set) => {
                 let stream = usize::from(self.core.plan.space.stream[write_class]);
                 for plane in planes(set) {
-                    let plane = self.core.plan.layout.plane(DieId(die as u16), plane as u8);
+                    let plane = self.core.plan.layout.plane(die, plane as u8);
                     (blocks[count], count) = ((plane.0, self.ftl.blocks.open_block(plane, stream)), count + 1);
                 }
             }
@@ -95,7 +95,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Erases the blocks that a write class has opened on a set of planes.
-    pub fn start_erase_opened(&mut self, die: usize, write_class: usize, set: u8) {
+    pub fn start_erase_opened(&mut self, die: DieId, write_class: usize, set: u8) {
         self.run_erase(die, Active::EraseOpened(write_class, set), set);
     }
 }

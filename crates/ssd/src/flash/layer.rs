@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use nand::DieId;
 use nand::model::outcomes::Outcomes;
-use units::Stream;
+use nand::{ChannelId, DieId};
+use units::{Id as _, PerId, Stream};
 
 use super::channel::Channel;
 use super::op::Ops;
@@ -20,12 +20,12 @@ use crate::observe::stats::Steps;
 /// Everything below the FTL: dies, buses, decoders, and the operations in them.
 pub(crate) struct Flash {
     pub ops: Ops,
-    pub dies: Vec<DieState>,
+    pub dies: PerId<DieId, DieState>,
     /// The busy die of each chip, where dies of a chip do not overlap.
-    pub(super) chip_owner: Vec<u16>,
-    pub channels: Vec<Channel>,
+    pub(super) chip_owner: Vec<Option<DieId>>,
+    pub channels: PerId<ChannelId, Channel>,
     /// Dies that got work in the present event.
-    pub(super) dirty: Vec<u16>,
+    pub(super) dirty: Vec<DieId>,
     /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
     pub programs_waiting: u32,
     pub(super) write_queue_full: bool,
@@ -59,13 +59,13 @@ impl Flash {
         let write_queue_full = config.schedule.write_queue == Some(0);
         let dies_per_channel = layout.chips * layout.dies_per_chip;
         let die = |die: u32| {
-            let channel = layout.channel_of(DieId(die as u16));
-            DieState::new(channel as u16, die - channel * dies_per_channel)
+            let channel = layout.channel_of(DieId::new(die as usize));
+            DieState::new(channel, die - u32::from(channel.0) * dies_per_channel)
         };
         Flash {
             ops: Arena::new(),
             dies: (0..layout.dies).map(die).collect(),
-            chip_owner: vec![u16::MAX; (layout.channels * layout.chips) as usize],
+            chip_owner: vec![None; (layout.channels * layout.chips) as usize],
             channels: (0..layout.channels).map(|channel| Channel::new(channel * dies_per_channel)).collect(),
             dirty: Vec::new(),
             programs_waiting: 0,
@@ -89,7 +89,7 @@ impl Flash {
 
     /// Whether a read or a program of the host's waits for nothing but its turn on a die.
     pub fn host_waits(&self, die: DieId) -> bool {
-        self.dies[usize::from(die.0)].host_waits()
+        self.dies[die].host_waits()
     }
 
     /// The age that the next operation will be given.
@@ -103,8 +103,8 @@ impl Flash {
     }
 
     /// The channel of one of them.
-    pub fn dirty_channel(&self, index: usize) -> usize {
-        usize::from(self.dies[usize::from(self.dirty[index])].channel)
+    pub fn dirty_channel(&self, index: usize) -> ChannelId {
+        self.dies[self.dirty[index]].channel
     }
 
     /// All of them are up to date.
@@ -113,7 +113,7 @@ impl Flash {
     }
 
     /// Whether a page waits in a die of a channel to leave it.
-    pub fn waits_for_bus(&self, channel: usize) -> bool {
+    pub fn waits_for_bus(&self, channel: ChannelId) -> bool {
         !self.channels[channel].out.is_empty()
     }
 
@@ -157,19 +157,19 @@ impl FlashView<'_> {
                 self.flash.programs_waiting
             ));
         }
-        for (die, state) in self.flash.dies.iter().enumerate() {
+        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
             let pick = self.pick(die);
             if state.suspended.is_some() && state.active.is_some() {
-                return Err(format!("die {die} runs one operation while another is suspended"));
+                return Err(format!("die {} runs one operation while another is suspended", die.0));
             }
             if state.suspended.is_some() && idle {
-                return Err(format!("die {die} will never go on with what it has suspended"));
+                return Err(format!("die {} will never go on with what it has suspended", die.0));
             }
             if state.reserved.planes != 0 && idle {
-                return Err(format!("die {die} is held for a retry that will never end"));
+                return Err(format!("die {} is held for a retry that will never end", die.0));
             }
             if pick != state.picked {
-                return Err(format!("die {die} would start {pick:?} and stands at {:?}", state.picked));
+                return Err(format!("die {} would start {pick:?} and stands at {:?}", die.0, state.picked));
             }
         }
         for (index, channel) in self.flash.channels.iter().enumerate() {

@@ -14,7 +14,7 @@ use crate::phases::{Phases, slower};
 
 impl FlashView<'_> {
     /// The queue that leads the program which the die picks; none where it sends the data of a suspended one again.
-    pub fn program_lead(&self, die: usize) -> Option<usize> {
+    pub fn program_lead(&self, die: DieId) -> Option<usize> {
         match self.flash.dies[die].picked {
             Pick::Program(lead) => Some(lead),
             Pick::Resume => None,
@@ -28,11 +28,11 @@ impl FlashView<'_> {
 impl<P: Probe> FlashAt<'_, P> {
     /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
     /// operation, and whether the data is the host's.
-    pub fn load_program(&mut self, die: usize, lead: usize, set: u8) -> (OpId, bool) {
+    pub fn load_program(&mut self, die: DieId, lead: usize, set: u8) -> (OpId, bool) {
         let copyback = self.view().copies_back(lead);
         let (ops, pages, sensing) = self.gather(die, set, write_class_of(lead), copyback);
         let commands = self.core.plan.config.bus.t_command * u64::from(set.count_ones());
-        let channel = usize::from(self.flash.dies[die].channel);
+        let channel = self.flash.dies[die].channel;
         let ready = if copyback {
             self.core.counters.pages_copied_back += pages;
             // A command to sense and one to program.
@@ -56,11 +56,11 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Takes a unit of pages from a lane's queues of each plane of a set and gives them their physical pages; returns
     /// the linked operations, how many pages the command programs, padding included, and how long it senses the
     /// pages that it copies back.
-    pub(super) fn gather(&mut self, die: usize, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
+    pub(super) fn gather(&mut self, die: DieId, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
         let stream = usize::from(self.core.plan.space.stream[write_class]);
         for plane in planes(set) {
-            let physical = self.core.plan.layout.plane(DieId(die as u16), plane as u8);
+            let physical = self.core.plan.layout.plane(die, plane as u8);
             let queue = program_queue(write_class, plane);
             let mut here = Span::ZERO;
             for _ in 0..self.core.plan.unit_pages {
@@ -88,7 +88,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 state.flush_partial &= !(1 << queue);
             }
             self.update_eligibility(die, queue);
-            self.update_plane_eligibility(DieId(die as u16), plane as u8);
+            self.update_plane_eligibility(die, plane as u8);
         }
         (ops.first().expect("Invariant: a program has a page"), pages, sensing)
     }
@@ -108,7 +108,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     #[inline]
-    pub(super) fn run_program(&mut self, die: usize, program: Program) {
+    pub(super) fn run_program(&mut self, die: DieId, program: Program) {
         let start = program.ready.max(self.core.now);
         let factor = self.program_factor(program);
         let t_prog = slower(self.core.plan.timings.program, factor);
@@ -126,12 +126,12 @@ impl<P: Probe> FlashAt<'_, P> {
                 (self.core.plan.unit_pages * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
             self.core.probe.explain(self.core.now, Event::Programs { pages, what });
         }
-        self.core.probe.program(start, end, DieId(die as u16), program.planes);
+        self.core.probe.program(start, end, die, program.planes);
         self.tell_phases(die);
     }
 
     /// The program whose data is in the cache registers, if there is one, has the array.
-    pub fn start_loaded(&mut self, die: usize) {
+    pub fn start_loaded(&mut self, die: DieId) {
         if let Some(program) = self.flash.dies[die].loaded.take() {
             self.run_program(die, program);
         }

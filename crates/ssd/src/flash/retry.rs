@@ -29,11 +29,11 @@ use crate::observe::probe::{Event, Probe};
 impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is held for retries.
     #[inline]
-    pub fn eligible(&self, die: usize, ready: u64) -> u64 {
+    pub fn eligible(&self, die: DieId, ready: u64) -> u64 {
         if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_while_reserved(die, ready) }
     }
 
-    pub(super) fn eligible_while_reserved(&self, die: usize, ready: u64) -> u64 {
+    pub(super) fn eligible_while_reserved(&self, die: DieId, ready: u64) -> u64 {
         let state = &self.flash.dies[die];
         let mut allowed = self.flash.ranks.above_reads(state.reserved.user != 0);
         if self.plan.config.chip.plane_reads == PlaneReads::Independent
@@ -46,12 +46,12 @@ impl FlashView<'_> {
     }
 
     /// Whether a host's read is being retried on a die.
-    pub fn retries_user_read(&self, die: usize) -> bool {
+    pub fn retries_user_read(&self, die: DieId) -> bool {
         self.flash.dies[die].reserved.user != 0
     }
 
     /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
-    pub fn exclusive(&self, die: usize, ready: u64) -> u64 {
+    pub fn exclusive(&self, die: DieId, ready: u64) -> u64 {
         let state = &self.flash.dies[die];
         let held = state.reserved.planes;
         let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
@@ -59,7 +59,7 @@ impl FlashView<'_> {
     }
 
     /// The oldest read of a plane that has been begun and may have to sense its page again.
-    pub fn oldest_read_in_progress(&self, die: usize, plane: usize) -> u64 {
+    pub fn oldest_read_in_progress(&self, die: DieId, plane: usize) -> u64 {
         let reads_in_progress =
             self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| usize::from(*on) == plane);
         reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
@@ -129,7 +129,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
-    pub fn set_timing(&mut self, die: usize, shorter: u32) -> Span {
+    pub fn set_timing(&mut self, die: DieId, shorter: u32) -> Span {
         let held = &mut self.flash.dies[die].reserved;
         if held.shorter == shorter {
             return Span::ZERO;
@@ -142,7 +142,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// A retry is sensed: its die is held.
     pub fn hold(&mut self, id: OpId) {
         let PageOp { die, plane, class, seq, .. } = self.flash.ops[id];
-        let held = &mut self.flash.dies[usize::from(die.0)].reserved;
+        let held = &mut self.flash.dies[die].reserved;
         let bit = 1 << plane;
         held.planes |= bit;
         held.user = if class == Class::UserRead { held.user | bit } else { held.user & !bit };
@@ -150,7 +150,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Ends the hold of a plane.
-    pub fn release_plane(&mut self, die: usize, plane: usize) {
+    pub fn release_plane(&mut self, die: DieId, plane: usize) {
         let held = &mut self.flash.dies[die].reserved;
         held.planes &= !(1 << plane);
         held.user &= !(1 << plane);
@@ -189,7 +189,7 @@ impl<P: Probe> FlashAt<'_, P> {
         };
         let (die, queue) = (op.die, Self::read_queue(op));
         self.waits(id);
-        let state = &mut self.flash.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[die];
         state.queues[queue].insert(&mut self.flash.ops, id);
         state.read_head_changed(queue, &self.flash.ops);
         self.mark_dirty(die);
@@ -357,7 +357,7 @@ impl<P: Probe> FlashAt<'_, P> {
             return None;
         }
         // Decodings differ in length: an earlier step may still be decoded. The read ends with the last of them.
-        let channel = usize::from(self.flash.dies[usize::from(self.flash.ops[id].die.0)].channel);
+        let channel = self.flash.dies[self.flash.ops[id].die].channel;
         if sense.is_retry()
             && let Some(earlier) = self.flash.channels[channel].ecc.succeed(&self.flash.ops, id)
         {
@@ -387,20 +387,20 @@ impl<P: Probe> FlashAt<'_, P> {
     /// A read needs its plane no more: what follows it is void.
     pub(super) fn read_ended(&mut self, id: OpId) {
         let PageOp { die, plane, seq, sense, .. } = self.flash.ops[id];
-        let (die, plane) = (usize::from(die.0), usize::from(plane));
+        let plane = usize::from(plane);
         let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
         if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {
             reads_in_progress.swap_remove(place);
         }
-        self.mark_dirty(DieId(die as u16));
+        self.mark_dirty(die);
         if !sense.is_retry() {
             return;
         }
         // An earlier step may be decoded longer.
-        let channel = usize::from(self.flash.dies[die].channel);
+        let channel = self.flash.dies[die].channel;
         for op in self.flash.channels[channel].ecc.pages() {
             let earlier = &mut self.flash.ops[op];
-            if (earlier.seq, usize::from(earlier.die.0)) == (seq, die) && earlier.sense.attempt < sense.attempt {
+            if (earlier.seq, earlier.die) == (seq, die) && earlier.sense.attempt < sense.attempt {
                 earlier.sense.fate = Fate::Cancelled;
             }
         }
@@ -427,9 +427,9 @@ impl<P: Probe> FlashAt<'_, P> {
         self.die_enters(die, crate::observe::stats::die::READ, None);
         self.take_chip(die);
         let end = now + reset + set;
-        self.core.probe.reset(now, end, DieId(die as u16));
+        self.core.probe.reset(now, end, die);
         if P::EXPLAINS {
-            let (die, plane) = (DieId(die as u16), plane as u8);
+            let plane = plane as u8;
             self.core.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
         }
     }
@@ -441,8 +441,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let queue = Self::read_queue(&self.flash.ops[id]);
         let of_read = |op: &PageOp| op.seq == seq && op.die == die;
         let mut wasted = Span::ZERO;
-        let state = &mut self.flash.dies[usize::from(die.0)];
-        let channel = usize::from(state.channel);
+        let state = &mut self.flash.dies[die];
+        let channel = state.channel;
         if let Some(waiting) = state.queues[queue].remove(&mut self.flash.ops, seq) {
             self.flash.ops.release(waiting);
             state.read_head_changed(queue, &self.flash.ops);

@@ -11,12 +11,12 @@ use crate::write_class;
 impl FlashView<'_> {
     /// What the die would start now.
     #[inline]
-    pub(super) fn pick(&self, die: usize) -> Pick {
+    pub(super) fn pick(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
         if state.ready == 0 && state.suspended.is_none() { Pick::Nothing } else { self.pick_ready(die) }
     }
 
-    pub(super) fn pick_ready(&self, die: usize) -> Pick {
+    pub(super) fn pick_ready(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
         if self.chip_taken(die) {
             return Pick::Nothing;
@@ -88,13 +88,13 @@ impl FlashView<'_> {
     }
 
     /// The plane and the stream of a queue of programs.
-    pub fn stream_of(&self, die: usize, queue: usize) -> (PlaneId, usize) {
-        let plane = self.plan.layout.plane(DieId(die as u16), (queue % PLANES) as u8);
+    pub fn stream_of(&self, die: DieId, queue: usize) -> (PlaneId, usize) {
+        let plane = self.plan.layout.plane(die, (queue % PLANES) as u8);
         (plane, self.plan.space.stream[write_class_of(queue)].into())
     }
 
     /// Whether what a queue starts next is an erase.
-    pub fn is_erase(&self, die: usize, queue: usize) -> bool {
+    pub fn is_erase(&self, die: DieId, queue: usize) -> bool {
         queue >= ERASE_ROW * PLANES || {
             let (plane, stream) = self.stream_of(die, queue);
             self.ftl.blocks.needs_erase(plane, stream)
@@ -102,7 +102,7 @@ impl FlashView<'_> {
     }
 
     /// Whether what a queue starts next leaves no array to anything else from its beginning on.
-    pub(super) fn needs_array(&self, die: usize, queue: usize) -> bool {
+    pub(super) fn needs_array(&self, die: DieId, queue: usize) -> bool {
         self.is_erase(die, queue) || self.copies_back(queue)
     }
 
@@ -114,7 +114,7 @@ impl FlashView<'_> {
 
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
     /// may still want the block's data.
-    pub fn may_erase(&self, die: usize, queue: usize) -> bool {
+    pub fn may_erase(&self, die: DieId, queue: usize) -> bool {
         let state = &self.flash.dies[die];
         let barrier = if queue >= ERASE_ROW * PLANES {
             state.queues[queue].head_seq
@@ -128,7 +128,7 @@ impl FlashView<'_> {
     }
 
     /// The planes of the die whose programs go along with the leading queue's, as a set.
-    pub fn plane_group(&self, die: usize, lead: usize, erase: bool) -> u8 {
+    pub fn plane_group(&self, die: DieId, lead: usize, erase: bool) -> u8 {
         let mut set = 1u8 << (lead % PLANES);
         if self.plan.config.chip.plane_programs == PlanePrograms::Single {
             return set;
@@ -151,7 +151,7 @@ impl FlashView<'_> {
     }
 
     /// The priority of the program that the die would start.
-    pub fn program_priority(&self, die: usize) -> Option<Priority> {
+    pub fn program_priority(&self, die: DieId) -> Option<Priority> {
         let state = &self.flash.dies[die];
         if state.picked == Pick::Resume {
             // It has begun before anything that waits.
@@ -165,7 +165,7 @@ impl FlashView<'_> {
     }
 
     /// Whether a die can take further pages from the pool.
-    pub fn takes_programs(&self, die: usize) -> bool {
+    pub fn takes_programs(&self, die: DieId) -> bool {
         let state = &self.flash.dies[die];
         let room = match state.active {
             Some((Active::Program(_), _)) => self.plan.config.chip.cache_program && state.loaded.is_none(),
@@ -176,17 +176,17 @@ impl FlashView<'_> {
     }
 
     /// The die whose oldest program waits longest.
-    pub fn oldest_program_die(&self) -> Option<usize> {
+    pub fn oldest_program_die(&self) -> Option<DieId> {
         let programs = FIRST_WRITE_CLASS * PLANES..ERASE_ROW * PLANES;
         let oldest = |state: &DieState| state.queues[programs.clone()].iter().map(|q| q.head_seq).min();
-        let (seq, die) = self.flash.dies.iter().zip(0..).map(|(state, die)| (oldest(state), die)).min()?;
+        let (seq, die) = self.flash.dies.ids().map(|die| (oldest(&self.flash.dies[die]), die)).min()?;
         (seq < Some(u64::MAX)).then_some(die)
     }
 }
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Decides whether a program queue can start.
-    pub fn update_eligibility(&mut self, die: usize, queue: usize) {
+    pub fn update_eligibility(&mut self, die: DieId, queue: usize) {
         let (write_class, plane) = (write_class_of(queue), queue % PLANES);
         let moved = write_class == write_class::RELOCATED || write_class == write_class::RELOCATED_AGAIN;
         let state = &self.flash.dies[die];
@@ -194,7 +194,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let whole = len >= self.core.plan.unit_pages
             || (len > 0 && (state.flush_partial >> queue & 1 != 0 || (!moved && self.flash.flush_units)));
         let stream = usize::from(self.core.plan.space.stream[write_class]);
-        let id = DieId(die as u16);
+        let id = die;
         let can = whole && self.ftl.blocks.room(self.core.plan.layout.plane(id, plane as u8), stream, moved);
         if whole && moved && !can {
             self.core.wear_out();
@@ -211,18 +211,18 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Decides anew whether the programs of a plane can start: its room has changed.
     pub fn update_plane_eligibility(&mut self, die: DieId, plane: u8) {
         let column = 0x0101_0101_0101_0101u64 << plane;
-        let mut queues = self.flash.dies[usize::from(die.0)].waiting & column;
+        let mut queues = self.flash.dies[die].waiting & column;
         while queues != 0 {
-            self.update_eligibility(usize::from(die.0), queues.trailing_zeros() as usize);
+            self.update_eligibility(die, queues.trailing_zeros() as usize);
             queues &= queues - 1;
         }
         self.mark_dirty(die);
     }
 
     /// Lets the partly filled program units of a die go, those of the given lanes.
-    pub fn force_die(&mut self, die: usize, lanes: std::ops::Range<usize>) {
+    pub fn force_die(&mut self, die: DieId, lanes: std::ops::Range<usize>) {
         for plane in 0..self.core.plan.layout.planes_per_die as u8 {
-            self.force_plane(DieId(die as u16), plane, lanes.clone());
+            self.force_plane(die, plane, lanes.clone());
         }
     }
 
@@ -231,10 +231,10 @@ impl<P: Probe> FlashAt<'_, P> {
         for write_class in lanes {
             let queue = program_queue(write_class, plane.into());
             // The last of these programs ends it: without any it would last, and pad the next page that comes.
-            let state = &mut self.flash.dies[usize::from(die.0)];
+            let state = &mut self.flash.dies[die];
             if state.waiting >> queue & 1 != 0 {
                 state.flush_partial |= 1 << queue;
-                self.update_eligibility(die.0.into(), queue);
+                self.update_eligibility(die, queue);
             }
         }
         self.mark_dirty(die);

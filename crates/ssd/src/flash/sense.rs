@@ -11,7 +11,7 @@ use crate::observe::stats::channel;
 
 impl FlashView<'_> {
     /// The queues whose heads are sensed by one command with a leading one's, and how many they are.
-    fn joined_senses(&self, die: usize, lead: usize) -> ([usize; PLANES], usize) {
+    fn joined_senses(&self, die: DieId, lead: usize) -> ([usize; PLANES], usize) {
         let layout = &self.plan.layout;
         let state = &self.flash.dies[die];
         let place = layout.page_of(self.flash.ops[state.queues[lead].first()].ppn);
@@ -41,10 +41,10 @@ impl FlashView<'_> {
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Senses pages; whether one of them is the host's.
-    pub(super) fn start_sense(&mut self, die: usize, lead: usize) -> bool {
+    pub(super) fn start_sense(&mut self, die: DieId, lead: usize) -> bool {
         let layout = self.core.plan.layout;
         let (joined, count) = self.view().joined_senses(die, lead);
-        let channel = usize::from(self.flash.dies[die].channel);
+        let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
@@ -89,13 +89,13 @@ impl<P: Probe> FlashAt<'_, P> {
                 let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what };
                 self.core.probe.explain(self.core.now, event);
             }
-            self.core.probe.sense(start, end, DieId(die as u16), self.flash.ops[op].ppn);
+            self.core.probe.sense(start, end, die, self.flash.ops[op].ppn);
         }
         joined[..count].iter().any(|queue| USER_READS >> queue & 1 != 0)
     }
 
     /// The senses of a die that end now.
-    pub fn senses_ended(&mut self, die: usize) {
+    pub fn senses_ended(&mut self, die: DieId) {
         for plane in planes(self.flash.dies[die].sensing) {
             if self.flash.dies[die].sensed_at[plane] <= self.core.now {
                 self.sensed(die, plane);
@@ -104,7 +104,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// A plane's page register holds a sensed page.
-    pub(super) fn sensed(&mut self, die: usize, plane: usize) {
+    pub(super) fn sensed(&mut self, die: DieId, plane: usize) {
         let state = &mut self.flash.dies[die];
         let bit = 1 << plane;
         state.sensing &= !bit;
@@ -136,7 +136,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         // What comes behind a page in the cache register waits for it.
         if state.page_full & state.cache_full & bit == 0 {
-            let channel = usize::from(state.channel);
+            let channel = state.channel;
             self.flash.channels[channel].out.push(&mut self.flash.ops, op);
         }
         if self.flash.outcomes.is_some() {
@@ -146,14 +146,14 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// A page has left a plane of a die.
     pub fn register_freed(&mut self, die: DieId, plane: u8) {
-        let state = &mut self.flash.dies[usize::from(die.0)];
+        let state = &mut self.flash.dies[die];
         let bit = 1 << plane;
         if state.cache_full & bit == 0 {
             state.page_full &= !bit;
         } else if state.page_full & bit != 0 {
             state.page_full &= !bit;
             let op = state.page_op[usize::from(plane)].expect("Invariant: a full register holds a page");
-            let channel = usize::from(state.channel);
+            let channel = state.channel;
             self.flash.channels[channel].out.push(&mut self.flash.ops, op);
         } else {
             state.cache_full &= !bit;

@@ -1,5 +1,6 @@
 //! A die's state: its queues, its planes' registers, what its array does, and what it is reserved for.
 
+use nand::ChannelId;
 use units::{Span, Time};
 
 use super::op::{Ops, Queue};
@@ -125,7 +126,7 @@ pub struct DieState {
     pub(super) picked: Pick,
     /// The die's event in the agenda.
     pub(super) event: Time,
-    pub channel: u16,
+    pub channel: ChannelId,
     /// The die as a set of its channel's dies.
     pub bit: u64,
     pub meter: Meter<{ die::CAUSES.len() }>,
@@ -156,7 +157,7 @@ pub(super) enum Pick {
 pub(super) type Priority = (u8, u64);
 
 impl DieState {
-    pub fn new(channel: u16, place: u32) -> DieState {
+    pub fn new(channel: ChannelId, place: u32) -> DieState {
         DieState {
             queues: [Queue::EMPTY; QUEUES],
             ready: 0,

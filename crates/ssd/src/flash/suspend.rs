@@ -19,7 +19,7 @@ pub(super) const MOST_TOLD: usize = 1000;
 
 impl FlashView<'_> {
     /// Whether the suspended operation of a die can go on.
-    pub(super) fn may_resume(&self, die: usize) -> bool {
+    pub(super) fn may_resume(&self, die: DieId) -> bool {
         let state = &self.flash.dies[die];
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
@@ -28,7 +28,7 @@ impl FlashView<'_> {
     }
 
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.
-    pub(super) fn pick_suspended(&self, die: usize, eligible: u64) -> Pick {
+    pub(super) fn pick_suspended(&self, die: DieId, eligible: u64) -> Pick {
         let state = &self.flash.dies[die];
         let mut reads = self.eligible(die, state.ready) & USER_READS;
         if self.flash.write_queue_full {
@@ -45,7 +45,7 @@ impl FlashView<'_> {
 
 impl<P: Probe> FlashAt<'_, P> {
     /// The phases of what a die does, where they are known.
-    pub(super) fn phases_of(&self, die: usize, active: Active) -> Option<&Phases> {
+    pub(super) fn phases_of(&self, die: DieId, active: Active) -> Option<&Phases> {
         let planned = match active {
             Active::Program(_) => self.core.plan.program_phases.as_ref(),
             Active::Erase(_) | Active::EraseOpened(..) => self.core.plan.erase_phases.as_ref(),
@@ -54,7 +54,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// The phases of what a die does, and its class; none where it is not to be suspended.
-    pub(super) fn suspendable(&self, die: usize, active: Active) -> Option<(&Phases, Class)> {
+    pub(super) fn suspendable(&self, die: DieId, active: Active) -> Option<(&Phases, Class)> {
         let class = match active {
             Active::Program(program) => self.flash.ops[program.ops].class,
             Active::Erase(_) | Active::EraseOpened(..) => Class::Erase,
@@ -63,7 +63,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Lets a user read go before the operation under way, if there is one to.
-    pub fn consider_suspension(&mut self, die: usize) {
+    pub fn consider_suspension(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         let Some((active, end)) = state.active else { return };
         let room = state.loaded.is_none() || self.core.plan.config.chip.shadow_buffer;
@@ -118,7 +118,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// The array is free for reads.
-    pub fn suspended(&mut self, die: usize) {
+    pub fn suspended(&mut self, die: DieId) {
         let state = &mut self.flash.dies[die];
         state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
@@ -130,11 +130,11 @@ impl<P: Probe> FlashAt<'_, P> {
             Active::Erase(_) | Active::EraseOpened(..) => self.core.counters.erase_suspensions += 1,
         }
         self.core.counters.operations_suspended += u64::from(first);
-        self.core.probe.suspend(self.core.now, DieId(die as u16));
+        self.core.probe.suspend(self.core.now, die);
     }
 
     /// Lets the suspended operation of a die go on, if it can without the bus.
-    pub fn try_resume(&mut self, die: usize) {
+    pub fn try_resume(&mut self, die: DieId) {
         if !self.view().may_resume(die) {
             return;
         }
@@ -147,7 +147,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.go_on(die, setup);
     }
 
-    pub(super) fn go_on(&mut self, die: usize, setup: Span) {
+    pub(super) fn go_on(&mut self, die: DieId, setup: Span) {
         let Some(active) = self.flash.dies[die].suspended.take() else { return };
         let Some((phases, _)) = self.suspendable(die, active) else { return };
         let total = phases.total();
@@ -161,20 +161,20 @@ impl<P: Probe> FlashAt<'_, P> {
             crate::observe::stats::die::ERASE
         };
         self.die_enters(die, cause, None);
-        self.core.probe.resume(self.core.now, end, DieId(die as u16));
+        self.core.probe.resume(self.core.now, end, die);
         self.tell_phases(die);
     }
 
     /// Tells the probe which phases the active operation of a die has ahead.
     #[inline]
-    pub fn tell_phases(&mut self, die: usize) {
+    pub fn tell_phases(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         if !P::EXPLAINS {
             return;
         }
         let Some((active, _)) = state.active else { return };
         let Some(phases) = self.phases_of(die, active).cloned() else { return };
-        let (die, Work { runs_from, mut position, .. }) = (DieId(die as u16), state.work);
+        let (die, Work { runs_from, mut position, .. }) = (die, state.work);
         let origin = Time(runs_from.0 - position);
         let total = phases.total().0;
         for _ in 0..MOST_TOLD {
@@ -189,10 +189,10 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Sends the data of a suspended program again. The bus is free.
-    pub fn send_again(&mut self, die: usize) {
+    pub fn send_again(&mut self, die: DieId) {
         let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
         let pages = u64::from(program.planes.count_ones()) * u64::from(self.core.plan.unit_pages);
-        let channel = usize::from(self.flash.dies[die].channel);
+        let channel = self.flash.dies[die].channel;
         let page = self.core.plan.layout.page_size.0 as u32;
         let time = self.core.plan.config.bus.t_command * u64::from(program.planes.count_ones())
             + self.core.plan.t_dma(page) * pages;
@@ -202,7 +202,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Counts what suspensions have added to an operation that ends now.
-    pub(super) fn count_suspended(&mut self, die: usize, active: Active) {
+    pub(super) fn count_suspended(&mut self, die: DieId, active: Active) {
         let work = self.flash.dies[die].work;
         if work.suspensions == 0 {
             return;

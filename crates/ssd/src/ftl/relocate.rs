@@ -71,7 +71,7 @@ impl Ftl {
                     let relocation = &mut self.relocator[plane];
                     relocation.levelled_at = relocation.host_pages;
                 } else {
-                    self.relocator.host_is_next[usize::from(plan.layout.die_of(plane).0.0)] = true;
+                    self.relocator.host_is_next[plan.layout.die_of(plane).0] = true;
                 }
                 return Some((block, cause));
             }
@@ -88,7 +88,7 @@ impl Ftl {
             let relocation = &self.relocator[plane];
             return relocation.host_pages < relocation.levelled_at + u64::from(plan.layout.pages);
         }
-        host_waits && self.relocator.host_is_next[usize::from(plan.layout.die_of(plane).0.0)]
+        host_waits && self.relocator.host_is_next[plan.layout.die_of(plane).0]
     }
 
     /// Whether the reason to relocate a block still holds: it may have been reclaimed and written again since.

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-use nand::PlaneId;
-use units::Time;
+use nand::{DieId, PlaneId};
+use units::{PerId, Time};
 
 use crate::config::Plan;
 use crate::observe::stats::{Victims, relocation_causes};
@@ -62,7 +62,7 @@ pub(crate) struct Relocator {
     pub patrol: Time,
     pub visited: u64,
     /// By die: a block has begun to move for refresh or read reclaim, and nothing of the host's since then.
-    pub host_is_next: Vec<bool>,
+    pub host_is_next: PerId<DieId, bool>,
 }
 
 impl Relocator {
@@ -72,7 +72,7 @@ impl Relocator {
             victims: Victims::default(),
             patrol: plan.config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
             visited: 0,
-            host_is_next: vec![false; plan.layout.dies as usize],
+            host_is_next: (0..plan.layout.dies).map(|_| false).collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Observation at compile time: a device is generic over a [`Probe`], whose methods are empty by default,
 //! so that a device that nobody watches pays nothing.
 
-use nand::{DieId, PlaneId};
+use nand::{ChannelId, DieId, PlaneId};
 use units::{Lpn, Ppn, Time};
 use workload::Op;
 
@@ -46,9 +46,9 @@ pub enum Event {
     /// The die has predicted a failure and senses it again.
     OnDieRetry { part: u64, attempt: u16, ends: Time, ppn: Ppn },
     /// The page has the bus.
-    Leaves { part: u64, attempt: u16, end: Time, channel: u16 },
+    Leaves { part: u64, attempt: u16, end: Time, channel: ChannelId },
     /// It has a decoder.
-    Decodes { part: u64, attempt: u16, end: Time, channel: u16, ppn: Ppn },
+    Decodes { part: u64, attempt: u16, end: Time, channel: ChannelId, ppn: Ppn },
     /// A part is on its way to the host: the operation that read it, if one did.
     Sent { request: u64, part: Option<(u64, u16)>, arrives: Time },
     /// Written data crosses the link.
@@ -62,7 +62,7 @@ pub enum Event {
     /// A die's time goes into a cause of [`crate::observe::stats::die::CAUSES`] from now on; from `until.0` on into `until.1`.
     Die { die: DieId, cause: usize, until: Option<(Time, usize)> },
     /// The same of a channel's bus and its causes.
-    Bus { channel: u16, cause: usize, until: Option<(Time, usize)> },
+    Bus { channel: ChannelId, cause: usize, until: Option<(Time, usize)> },
     /// A server serves.
     Serves { server: Server, from: Time, to: Time },
     /// What the die programs next is so many pages, for something else than the host if `what` says so.

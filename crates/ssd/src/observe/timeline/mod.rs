@@ -221,7 +221,7 @@ impl Timeline {
                 }
             }
             Event::Leaves { part, attempt, channel, .. } => {
-                self.buses[usize::from(channel)].detail = Some(self.of_part(part, attempt));
+                self.buses[usize::from(channel.0)].detail = Some(self.of_part(part, attempt));
             }
             Event::Decodes { part, attempt, end, channel, ppn } => {
                 let place = self.place(ppn);
@@ -231,7 +231,7 @@ impl Timeline {
                 }
                 decoded.push_back((part, attempt, end));
                 let slice = Slice { from: now, to: end, name: "decode".into(), ..self.of_part(part, attempt) };
-                self.decoders[usize::from(channel)].slice(&slice, &mut self.out);
+                self.decoders[usize::from(channel.0)].slice(&slice, &mut self.out);
             }
             _ => {}
         }
@@ -244,7 +244,7 @@ impl Timeline {
                 self.dies[usize::from(die.0)].track.enter(now, cause, until, &mut self.out);
             }
             Event::Bus { channel, cause, until } => {
-                self.buses[usize::from(channel)].enter(now, cause, until, &mut self.out);
+                self.buses[usize::from(channel.0)].enter(now, cause, until, &mut self.out);
             }
             Event::Serves { server, from, to } => {
                 let track = self.servers[match server {
