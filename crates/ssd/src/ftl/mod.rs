@@ -206,14 +206,16 @@ impl Ftl {
 /// since a drive replaces their addresses.
 fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
     let (layout, share) = (plan.layout, plan.config.wear.factory_bad.0);
+    if share == 0.0 {
+        return Ok(vec![layout.blocks; layout.planes as usize]);
+    }
     let draws = Stream::new(seed, "factory-bad");
     let good = |plane: u32| {
         let blocks = 0..u64::from(layout.blocks);
         blocks.filter(|block| draws.uniform(u64::from(plane) * u64::from(layout.blocks) + block) >= share).count()
             as u32
     };
-    let usable: Vec<u32> =
-        if share > 0.0 { (0..layout.planes).map(good).collect() } else { vec![layout.blocks; layout.planes as usize] };
+    let usable: Vec<u32> = (0..layout.planes).map(good).collect();
     let needed = plan.space.needed_at_start(&plan.config, &layout);
     let fewest = usable.iter().copied().min().unwrap_or(0);
     if fewest < needed {

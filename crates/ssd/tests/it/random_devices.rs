@@ -290,3 +290,41 @@ proptest! {
         }
     }
 }
+
+/// The least spare that a plan is accepted with is enough for a device, whatever it rounds to.
+#[test]
+fn a_plan_with_all_blocks_good_is_a_device() {
+    let mut accepted = 0;
+    for pages in 14..120 {
+        for spare in 1..200 {
+            let over_provisioning = format!("ftl.over_provisioning={}", f64::from(spare) / 100.0);
+            let geometry = format!("geometry.pages={pages}");
+            let mut config = ssd::Config::default();
+            for word in [
+                "geometry.channels=1",
+                "geometry.chips=1",
+                "geometry.dies=1",
+                "geometry.planes=1",
+                "geometry.blocks=32",
+                "buffer.size=48KiB",
+                "ftl.streams=4",
+                "gc.start=5",
+                "gc.relocations=6",
+                "wear.endurance=100000",
+                "chip.program_unit=page",
+                "gc.stop=5",
+                "age.fill=1.0",
+                "age.staggered=true",
+                &geometry,
+                &over_provisioning,
+            ] {
+                config.set(word).unwrap();
+            }
+            if config.plan().is_ok() {
+                accepted += 1;
+                Device::new(&config, 1).unwrap();
+            }
+        }
+    }
+    assert!(accepted > 1000, "{accepted}");
+}
