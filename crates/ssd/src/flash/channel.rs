@@ -43,11 +43,6 @@ impl Channel {
         }
     }
 
-    /// The page that is on the bus on its way out.
-    pub fn leaving(&self) -> Option<OpId> {
-        self.transfer_out
-    }
-
     /// Whether the bus is in use or wanted and has no event.
     pub fn forgotten(&self, ecc_buffer: u32) -> bool {
         let out_ready = !self.out.is_empty() && self.ecc.reserved < ecc_buffer;

@@ -139,8 +139,8 @@ impl<P: Probe> FlashAt<'_, P> {
         self.core.plan.config.chip.t_set
     }
 
-    /// A retry is sensed: its die is held.
-    pub fn hold(&mut self, id: OpId) {
+    /// A retry is sensed: its plane is reserved for its read.
+    pub fn reserve(&mut self, id: OpId) {
         let PageOp { die, plane, class, seq, .. } = self.flash.ops[id];
         let held = &mut self.flash.dies[die].reserved;
         let bit = 1 << plane;
@@ -493,7 +493,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 wasted += Span(ops[op].sense.took.into());
             }
         };
-        if let Some(leaving) = self.flash.channels[channel].leaving() {
+        if let Some(leaving) = self.flash.channels[channel].transfer_out {
             void(&mut self.flash.ops, leaving);
         }
         for op in self.flash.channels[channel].ecc.pages() {

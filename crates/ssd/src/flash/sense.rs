@@ -60,7 +60,7 @@ impl<P: Probe> FlashAt<'_, P> {
             let (took, less) = self.sense_time(id);
             (t_read, shorter) = (t_read.max(took), shorter.min(less));
             if self.flash.ops[id].sense.is_retry() {
-                self.hold(id);
+                self.reserve(id);
             } else {
                 let (seq, plane) = (self.flash.ops[id].seq, self.flash.ops[id].plane);
                 self.flash.dies[die].reads_in_progress.push((seq, plane));

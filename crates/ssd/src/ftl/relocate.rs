@@ -19,8 +19,8 @@ impl Ftl {
         work && relocation.rests()
     }
 
-    /// The next block of a plane to relocate, and why; the caller says so once it has begun ([`Relocator::has_begun`]). `host_waits`: a read or a program of the host's waits for nothing but its
-    /// turn on the plane's die.
+    /// The next block of a plane to relocate, and why; once it has begun, the caller tells `Relocator::has_begun`.
+    /// `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
     pub fn next_relocation(
         &mut self,
         plane: PlaneId,
