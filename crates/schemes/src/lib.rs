@@ -17,7 +17,7 @@ pub mod victim;
 pub mod voltage;
 
 pub use margin::Margin;
-pub use next::{Failed, Next, ReadReference};
+pub use next::{Failed, Known, Next, ReadReference};
 pub use order::{Class, Order};
 pub use pipeline::Pipeline;
 pub use predictor::Predictor;

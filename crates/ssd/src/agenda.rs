@@ -14,6 +14,10 @@ use units::{Span, Time};
 /// Slots that change with nearly every event are kept beside the tree: a store is cheaper than a replay.
 const DIRECT: usize = 4;
 
+/// A resource's place in the agenda.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EventSlot(pub u32);
+
 /// A tournament of four over slots. A key packs (time, slot), so that the winner is the next event.
 pub(crate) struct Agenda {
     /// An implicit tree: group 0 is the final, the groups below group `g` are `4g + 1` to `4g + 4`, and the
@@ -24,6 +28,8 @@ pub(crate) struct Agenda {
     /// Slots of the tree; further ones are direct.
     in_tree: usize,
     slot_bits: u32,
+    /// The latest time that fits beside the slot number.
+    horizon: Time,
 }
 
 impl Agenda {
@@ -35,41 +41,30 @@ impl Agenda {
             first_leaf = 4 * first_leaf + 1;
             leaves *= 4;
         }
+        let slot_bits = slots.next_power_of_two().trailing_zeros();
         Agenda {
             groups: vec![[u64::MAX; 4]; first_leaf + leaves],
             first_leaf,
             direct: [u64::MAX; DIRECT],
             in_tree,
-            slot_bits: slots.next_power_of_two().trailing_zeros(),
+            slot_bits,
+            horizon: Time((u64::MAX >> slot_bits) - 1),
         }
     }
 
     /// The latest time that fits beside the slot number: 4.5 years for 128 slots, 52 days for 4096.
     pub fn horizon(&self) -> Time {
-        Time((u64::MAX >> self.slot_bits) - 1)
+        self.horizon
     }
 
-    /// Sets the slot's next event; beyond the horizon it counts as at the horizon.
+    /// Sets the slot's next event; none at [`Time::NEVER`], and beyond the horizon it counts as at the horizon.
     #[inline]
-    pub fn set(&mut self, slot: usize, time: Time) {
-        let time = time.min(self.horizon());
-        self.replace(slot, time.0 << self.slot_bits | slot as u64);
-    }
-
-    /// Sets the slot's next event; none at [`Time::NEVER`].
-    #[inline]
-    pub fn set_or_clear(&mut self, slot: usize, time: Time) {
-        if time == Time::NEVER { self.clear(slot) } else { self.set(slot, time) }
-    }
-
-    /// Leaves the slot without an event.
-    #[inline]
-    pub fn clear(&mut self, slot: usize) {
-        self.replace(slot, u64::MAX);
-    }
-
-    #[inline]
-    fn replace(&mut self, slot: usize, key: u64) {
+    pub fn set(&mut self, slot: EventSlot, time: Time) {
+        let key = match time {
+            Time::NEVER => u64::MAX,
+            time => time.min(self.horizon).0 << self.slot_bits | u64::from(slot.0),
+        };
+        let slot = slot.0 as usize;
         if slot >= self.in_tree {
             self.direct[slot - self.in_tree] = key;
         } else {
@@ -95,10 +90,13 @@ impl Agenda {
 
     /// The next event, if any: its time and slot.
     #[inline]
-    pub fn peek(&self) -> Option<(Time, usize)> {
-        let least = |keys: &[u64; 4]| keys[0].min(keys[1]).min(keys[2].min(keys[3]));
-        let key = least(&self.groups[0]).min(least(&self.direct));
-        (key != u64::MAX).then(|| (Time(key >> self.slot_bits), (key & ((1 << self.slot_bits) - 1)) as usize))
+    pub fn peek(&self) -> Option<(Time, EventSlot)> {
+        let ([a, b, c, d], [e, f, g, h]) = (self.groups[0], self.direct);
+        let key = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)));
+        if key == u64::MAX {
+            return None;
+        }
+        Some((Time(key >> self.slot_bits), EventSlot((key & ((1 << self.slot_bits) - 1)) as u32)))
     }
 }
 
@@ -150,16 +148,16 @@ mod tests {
     fn events_come_by_time_and_then_by_slot() {
         let mut agenda = Agenda::new(6);
         assert_eq!(agenda.peek(), None);
-        agenda.set(5, Time(10));
-        agenda.set(1, Time(10));
-        agenda.set(0, Time(9));
-        assert_eq!(agenda.peek(), Some((Time(9), 0)));
-        agenda.clear(0);
-        assert_eq!(agenda.peek(), Some((Time(10), 1)));
-        agenda.set(1, Time(20));
-        assert_eq!(agenda.peek(), Some((Time(10), 5)));
-        agenda.clear(5);
-        agenda.clear(1);
+        agenda.set(EventSlot(5), Time(10));
+        agenda.set(EventSlot(1), Time(10));
+        agenda.set(EventSlot(0), Time(9));
+        assert_eq!(agenda.peek(), Some((Time(9), EventSlot(0))));
+        agenda.set(EventSlot(0), Time::NEVER);
+        assert_eq!(agenda.peek(), Some((Time(10), EventSlot(1))));
+        agenda.set(EventSlot(1), Time(20));
+        assert_eq!(agenda.peek(), Some((Time(10), EventSlot(5))));
+        agenda.set(EventSlot(5), Time::NEVER);
+        agenda.set(EventSlot(1), Time::NEVER);
         assert_eq!(agenda.peek(), None);
     }
 
@@ -169,16 +167,17 @@ mod tests {
         let mut agenda = Agenda::new(100);
         let mut plain = vec![Time::NEVER; 100];
         for i in 0..20_000u64 {
-            let slot = random.below(2 * i, 100) as usize;
+            let slot = random.below(2 * i, 100) as u32;
             if random.below(2 * i + 1, 4) == 0 {
-                agenda.clear(slot);
-                plain[slot] = Time::NEVER;
+                agenda.set(EventSlot(slot), Time::NEVER);
+                plain[slot as usize] = Time::NEVER;
             } else {
                 let time = Time(random.bits(2 * i + 1) >> 40);
-                agenda.set(slot, time);
-                plain[slot] = time;
+                agenda.set(EventSlot(slot), time);
+                plain[slot as usize] = time;
             }
-            let expected = plain.iter().zip(0usize..).min().map(|(t, s)| (*t, s)).filter(|(t, _)| *t != Time::NEVER);
+            let expected =
+                plain.iter().zip(0..).min().map(|(t, s)| (*t, EventSlot(s))).filter(|(t, _)| *t != Time::NEVER);
             assert_eq!(agenda.peek(), expected);
         }
     }
@@ -188,7 +187,7 @@ mod tests {
     fn bench_agenda() {
         let random = units::Stream::new(1, "agenda");
         let mut agenda = Agenda::new(84);
-        (0..80).for_each(|slot| agenda.set(slot, Time(random.below(slot as u64, 100_000))));
+        (0..80).for_each(|slot| agenda.set(EventSlot(slot), Time(random.below(slot.into(), 100_000))));
         crate::bench::report("agenda: one hold operation, 80 slots", 5_000_000, |i| {
             let (time, slot) = agenda.peek().unwrap();
             agenda.set(slot, time + Span(1 + random.below(i, 100_000)));

@@ -1,9 +1,9 @@
 //! What every component of the device may use: the plan, the time, the agenda, the counters, the probe.
 
 use nand::{ChannelId, DieId};
-use units::{Id as _, Time};
+use units::Time;
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, EventSlot};
 use crate::config::{EndOfLife, Plan};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
@@ -22,24 +22,15 @@ pub(crate) struct Core<P: Probe> {
 
 impl<P: Probe> Core<P> {
     pub fn new(plan: Plan, probe: P) -> Core<P> {
-        let slots = Slots::new(plan.layout.channels as usize, plan.layout.dies as usize);
+        let slots = Slots::new(plan.layout.channels, plan.layout.dies);
         Core {
             now: Time::ZERO,
-            agenda: Agenda::new(slots.arrival + 1),
+            agenda: Agenda::new(slots.len()),
             slots,
             life: DriveLife::new(&plan),
             counters: Counters::default(),
             probe,
             plan,
-        }
-    }
-
-    /// Sets the next event of a slot, or leaves it without one.
-    #[inline]
-    pub fn schedule(&mut self, slot: usize, time: Option<Time>) {
-        match time {
-            Some(time) => self.agenda.set(slot, time),
-            None => self.agenda.clear(slot),
         }
     }
 
@@ -50,42 +41,81 @@ impl<P: Probe> Core<P> {
     }
 }
 
+/// What has an event of its own. Events of the same time are played in this order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Resource {
+    /// An ECC engine: a page is decoded.
+    Decoder(ChannelId),
+    /// A bus: it is free again, or a page has left a die.
+    Bus(ChannelId),
+    /// A die: something in its array ends.
+    Die(DieId),
+    /// Written data has crossed the link.
+    WriteData,
+    /// The completion of a read reaches the host.
+    ReadCompletion,
+    /// A completion without data reaches the host.
+    WriteCompletion,
+    /// A request arrives.
+    Arrival,
+    /// The next block is looked at, whether its data is too old.
+    Patrol,
+}
+
 /// The agenda's slots, by rank.
 #[derive(Clone, Copy)]
 pub(crate) struct Slots {
-    pub bus: usize,
-    pub die: usize,
-    pub write_arrivals: usize,
-    pub read_completions: usize,
-    pub write_completions: usize,
-    pub arrival: usize,
+    channels: u32,
+    dies: u32,
+    pub write_data: EventSlot,
+    pub read_completion: EventSlot,
+    pub write_completion: EventSlot,
+    pub arrival: EventSlot,
 }
 
 impl Slots {
+    fn new(channels: u32, dies: u32) -> Slots {
+        let slot = |rank| EventSlot(2 * channels + dies + rank);
+        let (write_data, read_completion, write_completion, arrival) = (slot(0), slot(1), slot(2), slot(3));
+        Slots { channels, dies, write_data, read_completion, write_completion, arrival }
+    }
+
+    /// How many there are.
+    fn len(self) -> usize {
+        self.arrival.0 as usize + 1
+    }
+
     /// A decoder's slot.
     #[inline]
-    pub fn of_decoder(self, channel: ChannelId) -> usize {
-        channel.index()
+    pub fn decoder(self, channel: ChannelId) -> EventSlot {
+        EventSlot(channel.0.into())
     }
 
     /// A bus's slot.
     #[inline]
-    pub fn of_bus(self, channel: ChannelId) -> usize {
-        self.bus + channel.index()
+    pub fn bus(self, channel: ChannelId) -> EventSlot {
+        EventSlot(self.channels + u32::from(channel.0))
     }
 
     /// A die's slot.
     #[inline]
-    pub fn of_die(self, die: DieId) -> usize {
-        self.die + die.index()
+    pub fn die(self, die: DieId) -> EventSlot {
+        EventSlot(2 * self.channels + u32::from(die.0))
     }
 
-    /// The decoders' slots are those of the channels, from 0 on.
-    fn new(channels: usize, dies: usize) -> Slots {
-        let write_arrivals = 2 * channels + dies;
-        let last = write_arrivals + 3;
-        let (read_completions, write_completions) = (write_arrivals + 1, write_arrivals + 2);
-        Slots { bus: channels, die: 2 * channels, write_arrivals, read_completions, write_completions, arrival: last }
+    /// Whose slot it is.
+    #[inline]
+    pub fn resource(self, slot: EventSlot) -> Resource {
+        let buses = self.channels;
+        match slot.0 {
+            place if place < buses => Resource::Decoder(ChannelId(place as u16)),
+            place if place < 2 * buses => Resource::Bus(ChannelId((place - buses) as u16)),
+            place if place < 2 * buses + self.dies => Resource::Die(DieId((place - 2 * buses) as u16)),
+            _ if slot == self.write_data => Resource::WriteData,
+            _ if slot == self.read_completion => Resource::ReadCompletion,
+            _ if slot == self.write_completion => Resource::WriteCompletion,
+            _ => Resource::Arrival,
+        }
     }
 }
 

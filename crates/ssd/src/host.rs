@@ -117,15 +117,16 @@ impl HostSide {
         let queue = self.queue_of(&request);
         if self.queues[queue].outstanding == core.plan.config.host.queue_depth {
             self.stalled = Some(queue);
-            core.agenda.clear(core.slots.arrival);
+            core.agenda.set(core.slots.arrival, Time::NEVER);
             return None;
         }
         self.arrivals.pop_front();
         if P::EXPLAINS {
             core.probe.explain(core.now, Event::Arrives { arrival: request.time });
         }
-        let next = self.arrivals.front().map(|(_, next)| core.now.max(next.time + core.plan.config.host.t_submit));
-        core.schedule(core.slots.arrival, next);
+        let t_submit = core.plan.config.host.t_submit;
+        let next = self.arrivals.front().map_or(Time::NEVER, |(_, next)| core.now.max(next.time + t_submit));
+        core.agenda.set(core.slots.arrival, next);
         self.queues[queue].outstanding += 1;
         let remaining = match request.op {
             Op::Read | Op::Write => parts(&request, core.plan.layout.page_size.0),
@@ -142,7 +143,7 @@ impl HostSide {
             next: None,
         });
         if self.in_flight < core.plan.config.host.commands {
-            self.meter.enter(core.now, 1);
+            self.meter.enter(core.now, 1, None);
             self.in_flight += 1;
             return Some(command);
         }
@@ -208,7 +209,7 @@ impl HostSide {
         if entry.remaining == 0 {
             let time = sent + core.plan.config.host.t_complete;
             if self.read_completions.is_empty() {
-                core.agenda.set(core.slots.read_completions, time);
+                core.agenda.set(core.slots.read_completion, time);
             }
             self.read_completions.push_back((time, command));
         }
@@ -217,8 +218,8 @@ impl HostSide {
     /// A read's completion reaches the host. Returns the command that the drive works on next.
     pub fn read_completed<P: Probe>(&mut self, core: &mut Core<P>) -> Option<CommandId> {
         let (_, command) = self.read_completions.pop_front().expect("Invariant: the event is a sent completion");
-        let next = self.read_completions.front().map(|(time, _)| *time);
-        core.schedule(core.slots.read_completions, next);
+        let next = self.read_completions.front().map_or(Time::NEVER, |(time, _)| *time);
+        core.agenda.set(core.slots.read_completion, next);
         self.complete(core, command)
     }
 
@@ -234,15 +235,15 @@ impl HostSide {
         let later = self.write_completions.iter().rev().take_while(|(other, _)| *other > time).count();
         self.write_completions.insert(self.write_completions.len() - later, (time, command));
         if self.write_completions[0].1 == command {
-            core.agenda.set(core.slots.write_completions, time);
+            core.agenda.set(core.slots.write_completion, time);
         }
     }
 
     /// A completion without data reaches the host. Returns the command that the drive works on next.
     pub fn write_completed<P: Probe>(&mut self, core: &mut Core<P>) -> Option<CommandId> {
         let (_, command) = self.write_completions.pop_front().expect("Invariant: the event is an acknowledgement");
-        let next = self.write_completions.front().map(|(time, _)| *time);
-        core.schedule(core.slots.write_completions, next);
+        let next = self.write_completions.front().map_or(Time::NEVER, |(time, _)| *time);
+        core.agenda.set(core.slots.write_completion, next);
         self.complete(core, command)
     }
 
@@ -266,7 +267,7 @@ impl HostSide {
         if next.is_none() {
             self.in_flight -= 1;
             if self.in_flight == 0 {
-                self.meter.enter(core.now, 0);
+                self.meter.enter(core.now, 0, None);
             }
         }
         next

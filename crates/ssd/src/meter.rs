@@ -20,20 +20,15 @@ impl<const N: usize> Meter<N> {
         Meter { totals: [0; N], state: 0, since: Time::ZERO, until: Time::NEVER, next: 0 }
     }
 
-    /// Enters `state` for as long as nothing else is said.
+    /// Enters `state`, for as long as nothing else is said; or until a time, and another state from then on.
     #[inline]
-    pub fn enter(&mut self, now: Time, state: usize) {
-        if self.state != state || self.until != Time::NEVER {
-            self.settle(now);
-            (self.state, self.until) = (state, Time::NEVER);
+    pub fn enter(&mut self, now: Time, state: usize, until: Option<(Time, usize)>) {
+        if until.is_none() && self.state == state && self.until == Time::NEVER {
+            return;
         }
-    }
-
-    /// Enters `state` until `until`, and `next` from then on.
-    #[inline]
-    pub fn enter_until(&mut self, now: Time, state: usize, until: Time, next: usize) {
         self.settle(now);
-        (self.state, self.until, self.next) = (state, until, next);
+        self.state = state;
+        (self.until, self.next) = until.unwrap_or((Time::NEVER, state));
     }
 
     /// Books everything up to `now`.
@@ -62,11 +57,11 @@ mod tests {
     #[test]
     fn every_nanosecond_has_one_cause() {
         let mut meter = Meter::<3>::new();
-        meter.enter(Time(10), 1);
-        meter.enter_until(Time(15), 2, Time(18), 1);
+        meter.enter(Time(10), 1, None);
+        meter.enter(Time(15), 2, Some((Time(18), 1)));
         assert_eq!(meter.at(Time(17)), [Span(10), Span(5), Span(2)]);
         assert_eq!(meter.at(Time(20)), [Span(10), Span(7), Span(3)]);
-        meter.enter(Time(25), 0);
+        meter.enter(Time(25), 0, None);
         assert_eq!(meter.at(Time(30)), [Span(15), Span(12), Span(3)]);
     }
 }

@@ -1,14 +1,27 @@
 //! Where an operation's data goes, by what it is: a plane has a queue of programs for each write class.
 
-/// Host data; under three streams and more, host data whose last version was young.
-pub const HOST: usize = 0;
-/// Other host data.
-pub const HOST_COLD: usize = 1;
-/// Relocated data.
-pub const RELOCATED: usize = 2;
-/// Data that had been moved before.
-pub const RELOCATED_AGAIN: usize = 3;
-/// The map.
-pub const MAP: usize = 4;
-/// How many there are.
-pub const COUNT: usize = 5;
+/// What written data is, and so which stream of a plane takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum WriteClass {
+    /// Host data; under three streams and more, host data whose last version was young.
+    Host,
+    /// Other host data.
+    HostCold,
+    /// Relocated data.
+    Relocated,
+    /// Data that had been moved before.
+    RelocatedAgain,
+    /// The map.
+    Map,
+}
+
+impl WriteClass {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+
+    /// Whether collection moves it.
+    pub fn is_relocated(self) -> bool {
+        matches!(self, WriteClass::Relocated | WriteClass::RelocatedAgain)
+    }
+}

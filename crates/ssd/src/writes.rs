@@ -9,6 +9,7 @@ use crate::arena::CommandId;
 use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
+use crate::write_class::WriteClass;
 
 /// Parts of a write that are crossing the link.
 pub(crate) struct WriteArrival {
@@ -41,6 +42,9 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
+    /// The write classes that wait in pools.
+    pub const POOLED: [WriteClass; 2] = [WriteClass::Host, WriteClass::HostCold];
+
     /// Whether partly filled units of host data go as they are.
     pub fn draining(&self) -> bool {
         self.draining || self.flushing > 0

@@ -11,6 +11,29 @@ pub enum ReadReference {
     Sentinel,
 }
 
+impl ReadReference {
+    /// Whether what is sensed is a page to be decoded; the sentinel's cells hold a known pattern.
+    pub fn decodes(self) -> bool {
+        self != ReadReference::Sentinel
+    }
+
+    /// Whether a single boundary of the page is sensed.
+    pub fn senses_one_boundary(self) -> bool {
+        self == ReadReference::Sentinel
+    }
+}
+
+/// When the references are known that follow failed ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// As soon as the page is sensed: the next step can be sensed while this one is transferred and decoded.
+    Sensed,
+    /// When what was sensed is in the controller.
+    Transferred,
+    /// When its decoding has failed.
+    Decoded,
+}
+
 /// A read whose last sense could not be corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed {

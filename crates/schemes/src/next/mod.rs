@@ -2,7 +2,7 @@
 //!
 //! Contract: a policy sees the references that failed, the ends of the vendor's retry table, and whether the failed sense
 //! has read the sentinel's boundary; nothing else. It gives the next references, or none when it has tried all that it
-//! would.
+//! would, and says when they are known: what is known early enough can be sensed ahead ([`crate::Pipeline`]).
 
 mod contract;
 mod oracle;
@@ -10,7 +10,7 @@ mod sentinel;
 mod swift;
 mod table;
 
-pub use contract::{Failed, ReadReference};
+pub use contract::{Failed, Known, ReadReference};
 
 units::choices! {
     /// What follows a sense that could not be corrected.
@@ -36,6 +36,14 @@ impl Next {
             Next::Oracle => oracle::after(failed),
             Next::Sentinel => sentinel::after(failed),
             Next::Swift => swift::after(failed),
+        }
+    }
+
+    /// When the references are known that follow some others.
+    pub fn known(self, v_ref: ReadReference) -> Known {
+        match self {
+            Next::Sentinel => sentinel::known(v_ref),
+            Next::Table | Next::Oracle | Next::Swift => Known::Sensed,
         }
     }
 
@@ -82,6 +90,14 @@ mod tests {
                 assert_eq!(walked(next, start, sentinel), expected, "{next:?} from {start}");
             }
         }
+    }
+
+    #[test]
+    fn what_the_sentinel_says_is_known_when_its_cells_are_in_the_controller() {
+        assert_eq!(Next::Sentinel.known(ReadReference::Sentinel), Known::Transferred);
+        assert_eq!(Next::Sentinel.known(ReadReference::NearOptimal), Known::Sensed);
+        assert_eq!(Next::Table.known(ReadReference::Step(3)), Known::Sensed);
+        assert!(!ReadReference::Sentinel.decodes() && ReadReference::NearOptimal.decodes());
     }
 
     #[test]

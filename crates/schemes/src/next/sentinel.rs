@@ -2,7 +2,7 @@
 //! sentinel's is read once more for the sentinel cells, off the chip, before it is read with the best references. What
 //! then still fails walks the table.
 
-use super::contract::{Failed, ReadReference};
+use super::contract::{Failed, Known, ReadReference};
 use super::table;
 
 pub(super) fn after(failed: Failed) -> Option<ReadReference> {
@@ -14,4 +14,8 @@ pub(super) fn after(failed: Failed) -> Option<ReadReference> {
     } else {
         table::after(failed)
     }
+}
+
+pub(super) fn known(v_ref: ReadReference) -> Known {
+    if v_ref == ReadReference::Sentinel { Known::Transferred } else { Known::Sensed }
 }

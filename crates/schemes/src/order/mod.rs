@@ -32,4 +32,10 @@ impl Order {
         };
         Class::ALL.map(rank)
     }
+
+    /// The same while the write queue is full (`schedule.write_queue`): no read passes a write then, under any order
+    /// (fast12 §3.2).
+    pub fn ranks_behind_full_queue(self) -> [u8; Class::COUNT] {
+        Class::ALL.map(fifo::rank)
+    }
 }

@@ -19,6 +19,11 @@ units::choices! {
 }
 
 impl Predictor {
+    /// Whether anybody predicts what becomes of a page.
+    pub fn predicts(self, again: bool) -> bool {
+        self != Predictor::None && !again
+    }
+
     /// Whether the die predicts the page that it has sensed.
     pub fn looks_on_die(self, again: bool) -> bool {
         self == Predictor::OnDie && !again

@@ -28,7 +28,7 @@ impl Config {
             && self.age.map_retention == Span::ZERO
             && self.age.temperature.0 <= 30.0
             && self.ecc.code.is_none()
-            && self.read.predictor == Predictor::None
+            && !self.read.predictor.predicts(false)
             && self.erase.pulse.is_none()
     }
 
@@ -88,7 +88,7 @@ impl Config {
     pub(super) fn code(&self, model: Option<&Reading>) -> Result<Option<Arc<Profile>>, ConfigError> {
         let Some(model) = model else { return Ok(None) };
         let read = &self.read;
-        if read.predictor != Predictor::None && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
+        if read.predictor.predicts(false) && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
             let problem = format!("is {}, and nothing says how good predictions are", read.predictor.word());
             return refuse("read.predictor", problem, "give ecc.code, or read.prediction_accuracy").map_err(dotted);
         }

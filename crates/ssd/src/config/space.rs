@@ -12,7 +12,7 @@ use nand::Layout;
 
 use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, Placement, Precondition};
-use crate::write_class;
+use crate::write_class::WriteClass;
 
 /// What the pages and blocks of a plane are for.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ pub(crate) struct Space {
     pub map_pages: u32,
     /// Entries of such a page.
     pub map_entries: u32,
-    /// The stream, that is the open block, of each lane.
-    pub stream: [u8; write_class::COUNT],
+    /// The stream, that is the open block, of each write class.
+    pub stream: [u8; WriteClass::COUNT],
     /// Streams with an open block.
     pub open: u32,
     /// Free blocks that only relocated data may open.
@@ -81,6 +81,12 @@ impl Relocation {
 }
 
 impl Space {
+    /// The stream that a write class goes into.
+    #[inline]
+    pub fn stream_of(&self, writes: WriteClass) -> usize {
+        self.stream[writes as usize].into()
+    }
+
     pub fn new(config: &Config, layout: &Layout, logical_pages: u32, unit_pages: u32) -> Result<Space, Refusal> {
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
         let streams = config.ftl.streams;

@@ -16,7 +16,7 @@ use crate::flash::op::{Owner, PageOp, Sense};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
-use crate::write_class;
+use crate::write_class::WriteClass;
 
 impl<P: Probe> Device<P> {
     /// Starts to move a block of a plane if there is reason to and none is moving.
@@ -78,7 +78,7 @@ impl<P: Probe> Device<P> {
             } else {
                 // No further page comes that could fill the last unit.
                 let (die, place) = self.core.plan.layout.die_of(plane);
-                self.flash().force_plane(die, place, write_class::RELOCATED..write_class::MAP);
+                self.flash().force_plane(die, place, &[WriteClass::Relocated, WriteClass::RelocatedAgain]);
             }
         }
     }
@@ -99,8 +99,8 @@ impl<P: Probe> Device<P> {
     /// The program of a page that moves.
     fn relocation_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
         let (die, place) = self.core.plan.layout.die_of(plane);
-        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= write_class::RELOCATED);
-        let write_class = if again { write_class::RELOCATED_AGAIN } else { write_class::RELOCATED };
+        let relocated = WriteClass::Relocated as usize;
+        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= relocated);
         PageOp {
             next: None,
             owner: Owner::Relocation(source),
@@ -111,7 +111,7 @@ impl<P: Probe> Device<P> {
             die,
             plane: place,
             class: Class::InternalProgram,
-            write_class: write_class as u8,
+            writes: if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated },
             seq: self.flash.number(),
             sense: Sense::FIRST,
         }
@@ -194,7 +194,7 @@ impl<P: Probe> Device<P> {
                 die,
                 plane: place,
                 class: Class::Erase,
-                write_class: 0,
+                writes: WriteClass::Relocated,
                 seq,
                 sense: Sense::FIRST,
             };
@@ -337,9 +337,9 @@ impl<P: Probe> Device<P> {
 
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
-        let PageOp { ppn, write_class, owner, die, plane: place, .. } = self.flash.ops[id];
+        let PageOp { ppn, writes, owner, die, plane: place, .. } = self.flash.ops[id];
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-        let stream = usize::from(self.core.plan.space.stream[usize::from(write_class)]);
+        let stream = self.core.plan.space.stream_of(writes);
         self.core.counters.pages_failed += 1;
         if !self.ftl.relocator[plane].failed.contains(&block) {
             self.ftl.relocator[plane].failed.push(block);
@@ -356,7 +356,7 @@ impl<P: Probe> Device<P> {
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),
-            Owner::MapRewrite(_) => self.flash().force_plane(die, place, write_class::MAP..write_class::COUNT),
+            Owner::MapRewrite(_) => self.flash().force_plane(die, place, &[WriteClass::Map]),
             _ => {}
         }
     }

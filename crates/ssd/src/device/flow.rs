@@ -10,8 +10,9 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::OpId;
 use crate::flash::op::{Owner, PageOp};
-use crate::flash::{Ended, FlashAt, FlashView, Grant, Started, planes, write_class_of};
+use crate::flash::{Begun, Ended, FlashAt, FlashView, QueueId, planes};
 use crate::observe::probe::{Event, Probe};
+use crate::write_class::WriteClass;
 
 impl<P: Probe> Device<P> {
     /// The flash as it stands now.
@@ -66,24 +67,25 @@ impl<P: Probe> Device<P> {
             match ended {
                 Ended::Program { first, planes } => self.program_ended(die, first, planes),
                 Ended::Erase(first) => self.erase_ended(first),
-                Ended::EraseOpened { write_class, planes } => self.opened_erased(die, write_class, planes),
+                Ended::EraseOpened { writes, planes } => self.opened_erased(die, writes, planes),
             }
             self.flash().start_loaded(die);
         }
-        self.flash().senses_ended(die);
-        if self.flash().idle_elapsed(die) {
+        if self.flash().senses_end(die) {
             self.collect_in_background(die);
         }
         self.flash().mark_dirty(die);
-        self.dispatch_pools();
-        self.fetch_writes();
+        self.writes_go_on();
         self.run_scheduler();
     }
 
     /// The bus of a channel is free again, or a page has left a die.
     pub(super) fn on_bus(&mut self, channel: ChannelId) {
-        self.flash().bus_event(channel);
-        self.arbitrate(channel);
+        let mut begun = self.flash().bus_event(channel);
+        while let Some(next) = begun {
+            self.layers_above(next);
+            begun = self.flash().arbitrate(channel);
+        }
         // A program that has just started makes its die take further pages from the pool.
         self.run_scheduler();
     }
@@ -97,55 +99,41 @@ impl<P: Probe> Device<P> {
         self.fetch_writes();
         // A completed page may have given its die a program: dies say what they want before the bus is granted.
         self.run_scheduler();
-        if self.flash.waits_for_bus(channel) {
-            self.arbitrate(channel);
+        if self.flash.channels[channel].out.len > 0 {
+            while let Some(begun) = self.flash().arbitrate(channel) {
+                self.layers_above(begun);
+            }
             self.run_scheduler();
         }
     }
 
-    /// Brings every die up to date that may do more, then grants their buses.
+    /// Brings every die up to date that may do more, and grants their buses.
     pub(super) fn run_scheduler(&mut self) {
-        let mut from = 0;
-        while from < self.flash.dirty_dies() {
-            let to = self.flash().reschedule_dirty(from);
-            for index in from..to {
-                self.arbitrate(self.flash.dirty_channel(index));
-            }
-            from = to;
-        }
-        self.flash.all_clean();
-    }
-
-    /// Grants the bus of a channel for as long as it is free and somebody can use it.
-    pub(super) fn arbitrate(&mut self, channel: ChannelId) {
-        while let Some(grant) = self.flash().next_grant(channel) {
-            match grant {
-                Grant::Command(die) => self.start_command(die),
-                Grant::Program(die) => self.start_program(die),
-            }
+        while let Some(begun) = self.flash().schedule() {
+            self.layers_above(begun);
         }
     }
 
-    /// Starts the read or erase that a die picks.
-    fn start_command(&mut self, die: DieId) {
-        match self.flash().start_command(die) {
-            Started::Sense { of_host: true } => self.host_was_next(die),
-            Started::Sense { .. } | Started::Erase => {}
-            Started::OpensBlocks { lead } => {
-                let set = self.view().plane_group(die, lead, true);
-                self.make_room(die, set, write_class_of(lead));
-                self.flash().start_erase_opened(die, write_class_of(lead), set);
+    /// What the layers above have to do with what a die has begun.
+    fn layers_above(&mut self, begun: Begun) {
+        match begun {
+            Begun::HostRead(die) => self.host_was_next(die),
+            Begun::Erase { die, lead, writes } => {
+                let set = self.view().plane_group(die, lead, writes, true);
+                self.make_room(die, set, writes);
+                self.flash().start_erase_opened(die, writes, set);
             }
+            Begun::Program { die, lead, writes } => return self.start_program(die, lead, writes),
         }
-        self.flash().has_started(die);
+        self.flash().has_started(begun.die());
     }
 
     /// Starts to move the data of the program that a die picks.
-    fn start_program(&mut self, die: DieId) {
-        let Some(lead) = self.view().program_lead(die) else { return self.flash().send_again(die) };
-        let set = self.view().plane_group(die, lead, false);
-        self.make_room(die, set, write_class_of(lead));
-        let (first, of_host) = self.flash().load_program(die, lead, set);
+    fn start_program(&mut self, die: DieId, lead: QueueId, writes: WriteClass) {
+        let set = self.view().plane_group(die, lead, writes, false);
+        self.make_room(die, set, writes);
+        let first = self.flash().load_program(die, lead, writes, set);
+        let of_host = self.flash.ops[first].class == Class::UserProgram;
         self.pages_leave_buffer(first);
         self.flash().has_started(die);
         if of_host {
@@ -155,8 +143,8 @@ impl<P: Probe> Device<P> {
     }
 
     /// Opens blocks where the stream's present ones are full.
-    fn make_room(&mut self, die: DieId, set: u8, write_class: usize) {
-        let stream = usize::from(self.core.plan.space.stream[write_class]);
+    fn make_room(&mut self, die: DieId, set: u8, writes: WriteClass) {
+        let stream = self.core.plan.space.stream_of(writes);
         for place in planes(set) {
             let (die, place) = (die, place as u8);
             let plane = self.core.plan.layout.plane(die, place);
@@ -216,8 +204,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn opened_erased(&mut self, die: DieId, write_class: usize, set: u8) {
-        let stream = usize::from(self.core.plan.space.stream[write_class]);
+    fn opened_erased(&mut self, die: DieId, writes: WriteClass, set: u8) {
+        let stream = self.core.plan.space.stream_of(writes);
         for plane in planes(set) {
             self.open_block_erased(self.core.plan.layout.plane(die, plane as u8), stream);
         }

@@ -21,7 +21,7 @@ use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
 use crate::observe::probe::Probe;
 use crate::translation::{Awaited, Fetch, Waiting};
-use crate::write_class;
+use crate::write_class::WriteClass;
 
 impl<P: Probe> Device<P> {
     /// The page that holds a translation page.
@@ -243,7 +243,7 @@ impl<P: Probe> Device<P> {
                 die: nand::DieId(0),
                 plane: 0,
                 class: Class::InternalRead,
-                write_class: 0,
+                writes: WriteClass::Map,
                 seq: 0,
                 sense: Sense::FIRST,
             };
@@ -264,11 +264,11 @@ impl<P: Probe> Device<P> {
         let seq = self.flash.number();
         let op = &mut self.flash.ops[id];
         (op.die, op.plane, op.seq) = (die, plane, seq);
-        (op.class, op.write_class) = (Class::InternalProgram, write_class::MAP as u8);
+        (op.class, op.writes) = (Class::InternalProgram, WriteClass::Map);
         self.flash().queue_program(id);
         if self.map.rewrites >= self.core.plan.config.mapping.writes {
             // Host requests wait for these: partly filled units go.
-            self.flash().force_plane(die, plane, write_class::MAP..write_class::COUNT);
+            self.flash().force_plane(die, plane, &[WriteClass::Map]);
             self.map.filled = 0;
         }
     }
@@ -277,7 +277,7 @@ impl<P: Probe> Device<P> {
     fn next_map_plane(&self) -> u32 {
         let planes = self.core.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;
-        let stream = usize::from(self.core.plan.space.stream[write_class::MAP]);
+        let stream = self.core.plan.space.stream_of(WriteClass::Map);
         let collectable = |plane: &u32| match self.core.plan.config.ftl.placement {
             Placement::Static => self.map.held[*plane as usize] < self.core.plan.space.map_limit,
             Placement::Dynamic => self.stays_collectable(nand::PlaneId(*plane)),

@@ -26,12 +26,12 @@ mod mapping;
 mod read;
 mod write;
 
-use nand::{ChannelId, DieId, PlaneId};
-use units::{Bytes, Conditions, Id as _, Lpn, Span, Time};
+use nand::PlaneId;
+use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
 
 use crate::config::{Config, Plan};
-use crate::core::Core;
+use crate::core::{Core, Resource};
 use crate::error::RunError;
 use crate::flash::Flash;
 use crate::flash::op::PageOp;
@@ -194,7 +194,7 @@ impl<P: Probe> Device<P> {
             return self.core.life.failure.clone().map_or(Ok(()), Err);
         }
         let horizon = self.core.agenda.horizon();
-        while let Some((time, slot)) = self.next_event(limit).or_else(|| self.event_after_wear_out(limit))
+        while let Some((time, resource)) = self.next_event(limit).or_else(|| self.event_after_wear_out(limit))
             && time <= limit
         {
             if time == horizon {
@@ -207,22 +207,15 @@ impl<P: Probe> Device<P> {
             if time >= self.core.life.progress_due && !self.progresses() {
                 break;
             }
-            if slot < self.core.slots.bus {
-                self.on_decoded(ChannelId::new(slot));
-            } else if slot < self.core.slots.die {
-                self.on_bus(ChannelId::new(slot - self.core.slots.bus));
-            } else if slot < self.core.slots.write_arrivals {
-                self.on_die(DieId::new(slot - self.core.slots.die));
-            } else if slot == self.core.slots.arrival {
-                self.on_arrival();
-            } else if slot == self.core.slots.write_arrivals {
-                self.on_write_data();
-            } else if slot == self.core.slots.read_completions {
-                self.on_read_completion();
-            } else if slot == self.core.slots.write_completions {
-                self.on_write_completion();
-            } else {
-                self.on_patrol();
+            match resource {
+                Resource::Decoder(channel) => self.on_decoded(channel),
+                Resource::Bus(channel) => self.on_bus(channel),
+                Resource::Die(die) => self.on_die(die),
+                Resource::WriteData => self.on_write_data(),
+                Resource::ReadCompletion => self.on_read_completion(),
+                Resource::WriteCompletion => self.on_write_completion(),
+                Resource::Arrival => self.on_arrival(),
+                Resource::Patrol => self.on_patrol(),
             }
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
@@ -241,7 +234,7 @@ impl<P: Probe> Device<P> {
     /// Nothing is going to happen. Where commands, or buffered pages that shall go, wait because of blocks that have failed, the
     /// drive's life has ended: the next event, if it goes on as a read-only one.
     #[cold]
-    fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, usize)> {
+    fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, Resource)> {
         let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
         if !waits
             || crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_none()
@@ -289,15 +282,15 @@ impl<P: Probe> Device<P> {
     /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
     /// time that was asked for, or while something happens to requests.
     #[inline]
-    fn next_event(&self, limit: Time) -> Option<(Time, usize)> {
-        let next = self.core.agenda.peek();
+    fn next_event(&self, limit: Time) -> Option<(Time, Resource)> {
+        let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
         if self.ftl.relocator.patrol == Time::NEVER {
             return next;
         }
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
         if self.ftl.relocator.patrol < until && !endless {
-            Some((self.ftl.relocator.patrol.max(self.core.now), usize::MAX))
+            Some((self.ftl.relocator.patrol.max(self.core.now), Resource::Patrol))
         } else {
             next
         }

@@ -1,6 +1,6 @@
 //! Written data: from the host into the buffer, and from the buffer to flash.
 //!
-//! A page's lane, and so its stream, is decided when it leaves the buffer: with three streams and more, data whose last
+//! A page's write class, and so its stream, is decided when it leaves the buffer: with three streams and more, data whose last
 //! version had never been moved is young, and goes apart from the rest (after Chiang, Lee, Chang, "Using data
 //! clustering to improve cleaning performance for flash memory", SPE 1999).
 //!
@@ -10,7 +10,7 @@
 
 use nand::DieId;
 use schemes::Class;
-use units::{Bytes, Lpn, Ppn};
+use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
 
 use super::Device;
@@ -23,8 +23,8 @@ use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{Event, Probe, Server};
 use crate::translation::Waiting;
-use crate::write_class;
-use crate::writes::WriteArrival;
+use crate::write_class::WriteClass;
+use crate::writes::{WriteArrival, Writes};
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_write(&mut self, command: CommandId) {
@@ -62,7 +62,7 @@ impl<P: Probe> Device<P> {
                 self.core.probe.explain(self.core.now, Event::Received { request: id, from: self.core.now, to: time });
             }
             if self.writes.arrivals.is_empty() {
-                self.core.agenda.set(self.core.slots.write_arrivals, time);
+                self.core.agenda.set(self.core.slots.write_data, time);
             }
             self.writes.arrivals.push_back(WriteArrival { time, command, first_part, count });
             if count == left {
@@ -76,8 +76,8 @@ impl<P: Probe> Device<P> {
     /// Written data has crossed the link.
     pub(super) fn on_write_data(&mut self) {
         let arrived = self.writes.arrivals.pop_front().expect("Invariant: the event is data under way");
-        let next = self.writes.arrivals.front().map(|arriving| arriving.time);
-        self.core.schedule(self.core.slots.write_arrivals, next);
+        let next = self.writes.arrivals.front().map_or(Time::NEVER, |arriving| arriving.time);
+        self.core.agenda.set(self.core.slots.write_data, next);
         let (id, request) = (self.host.commands[arrived.command].id, self.host.commands[arrived.command].request);
         let page_size = self.core.plan.layout.page_size.0;
         let mut bytes = 0;
@@ -138,6 +138,13 @@ impl<P: Probe> Device<P> {
         self.writes.buffer[slot].waiters = Some(self.writes.buffer.waiters.insert(Waiter { command, next }));
     }
 
+    /// Waiting writes and pages go on, where something has ended that they may have waited for.
+    #[inline]
+    pub(super) fn writes_go_on(&mut self) {
+        self.dispatch_pools();
+        self.fetch_writes();
+    }
+
     /// The program of a slot's page.
     fn program_op(&self, slot: SlotId) -> PageOp {
         let lpn = self.writes.buffer[slot].lpn;
@@ -152,7 +159,7 @@ impl<P: Probe> Device<P> {
             die,
             plane,
             class: Class::UserProgram,
-            write_class: write_class::HOST as u8,
+            writes: WriteClass::Host,
             seq: 0,
             sense: Sense::FIRST,
         }
@@ -221,10 +228,11 @@ impl<P: Probe> Device<P> {
         let mut op = self.program_op(slot);
         op.seq = self.flash.number();
         if self.core.plan.config.ftl.streams > 2 {
-            let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < write_class::RELOCATED);
+            let relocated = WriteClass::Relocated as usize;
+            let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < relocated);
             let young =
                 self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
-            op.write_class = if young { write_class::HOST } else { write_class::HOST_COLD } as u8;
+            op.writes = if young { WriteClass::Host } else { WriteClass::HostCold };
         }
         let id = self.flash.ops.insert(op);
         if self.map_ready(op.lpn) {
@@ -237,7 +245,7 @@ impl<P: Probe> Device<P> {
 
     /// Queues the program of a slot's page.
     pub(super) fn place_program(&mut self, op: OpId) {
-        let pool = usize::from(self.flash.ops[op].write_class);
+        let pool = self.flash.ops[op].writes as usize;
         self.flash().one_more_waits();
         match self.core.plan.config.ftl.placement {
             Placement::Static => self.flash().queue_program(op),
@@ -247,14 +255,14 @@ impl<P: Probe> Device<P> {
 
     /// Gives pages of the pools to dies that have no program, in page allocation order.
     pub(super) fn dispatch_pools(&mut self) {
-        for write_class in [write_class::HOST, write_class::HOST_COLD] {
-            if !self.writes.pools[write_class].is_empty() {
-                self.dispatch_pool(write_class);
+        for writes in Writes::POOLED {
+            if self.writes.pools[writes as usize].len > 0 {
+                self.dispatch_pool(writes);
             }
         }
     }
 
-    fn dispatch_pool(&mut self, write_class: usize) {
+    fn dispatch_pool(&mut self, writes: WriteClass) {
         let layout = self.core.plan.layout;
         let planes = match self.core.plan.config.chip.plane_programs {
             nand::PlanePrograms::Single => 1,
@@ -263,18 +271,18 @@ impl<P: Probe> Device<P> {
         let whole = planes * self.core.plan.unit_pages;
         // Whole wordlines wait for a command's worth of pages; single pages go as soon as a die is free.
         let enough = if self.core.plan.unit_pages == 1 || self.writes.draining() { 1 } else { whole };
-        while self.writes.pools[write_class].len >= enough
-            && let Some(die) = self.next_pool_die(write_class)
+        while self.writes.pools[writes as usize].len >= enough
+            && let Some(die) = self.next_pool_die(writes)
         {
-            self.give_pages(die, write_class, whole.min(self.writes.pools[write_class].len));
+            self.give_pages(die, writes, whole.min(self.writes.pools[writes as usize].len));
         }
     }
 
-    fn next_pool_die(&mut self, write_class: usize) -> Option<DieId> {
+    fn next_pool_die(&mut self, writes: WriteClass) -> Option<DieId> {
         let count = self.writes.die_order.len();
         let step = (0..count).find(|step| {
             let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
-            self.view().takes_programs(die) && self.open_planes(die, write_class).next().is_some()
+            self.view().takes_programs(die) && self.open_planes(die, writes).next().is_some()
         })?;
         let position = (self.writes.pool_cursor + step) % count;
         self.writes.pool_cursor = (position + 1) % count;
@@ -283,9 +291,9 @@ impl<P: Probe> Device<P> {
 
     /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
     /// they can still be collected.
-    fn open_planes(&self, die: DieId, write_class: usize) -> impl Iterator<Item = u8> {
+    fn open_planes(&self, die: DieId, writes: WriteClass) -> impl Iterator<Item = u8> {
         let layout = self.core.plan.layout;
-        let stream = usize::from(self.core.plan.space.stream[write_class]);
+        let stream = self.core.plan.space.stream_of(writes);
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(die, *plane);
             self.ftl.blocks.room(plane, stream, false) && self.stays_collectable(plane)
@@ -300,23 +308,23 @@ impl<P: Probe> Device<P> {
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
     /// that lag behind catch up alone, so that afterwards all of them go together again.
-    fn give_pages(&mut self, die: DieId, write_class: usize, pages: u32) {
+    fn give_pages(&mut self, die: DieId, writes: WriteClass, pages: u32) {
         let layout = self.core.plan.layout;
-        let stream = usize::from(self.core.plan.space.stream[write_class]);
+        let stream = self.core.plan.space.stream_of(writes);
         let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(die, plane), stream);
-        let most = self.open_planes(die, write_class).map(taken).max().unwrap_or(0);
+        let most = self.open_planes(die, writes).map(taken).max().unwrap_or(0);
         // Only the place in the block matters.
         let behind = |plane: u8| (most - taken(plane)) % u64::from(layout.pages);
-        let furthest = self.open_planes(die, write_class).map(behind).max();
+        let furthest = self.open_planes(die, writes).map(behind).max();
         let mut lagging = [0u8; nand::geometry::MAX_PLANES as usize];
         let mut count = 0;
-        for plane in self.open_planes(die, write_class).filter(|plane| Some(behind(*plane)) == furthest) {
+        for plane in self.open_planes(die, writes).filter(|plane| Some(behind(*plane)) == furthest) {
             lagging[count] = plane;
             count += 1;
         }
         let pages = pages.min(count as u32 * self.core.plan.unit_pages);
         for index in 0..pages {
-            let op = self.writes.pools[write_class]
+            let op = self.writes.pools[writes as usize]
                 .pop(&mut self.flash.ops)
                 .expect("Invariant: no more is taken than the pool has");
             let plane = lagging[(index / self.core.plan.unit_pages) as usize];
@@ -327,13 +335,13 @@ impl<P: Probe> Device<P> {
 
     /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
     fn force_oldest(&mut self) {
-        for write_class in [write_class::HOST, write_class::HOST_COLD] {
-            if !self.writes.pools[write_class].is_empty()
-                && let Some(die) = self.next_pool_die(write_class)
+        for writes in Writes::POOLED {
+            let pages = self.writes.pools[writes as usize].len;
+            if pages > 0
+                && let Some(die) = self.next_pool_die(writes)
             {
-                let pages = self.writes.pools[write_class].len;
-                self.give_pages(die, write_class, pages);
-                return self.flash().force_die(die, write_class..write_class + 1);
+                self.give_pages(die, writes, pages);
+                return self.flash().force_die(die, &[writes]);
             }
         }
         if let Some(die) = self.view().oldest_program_die() {
@@ -344,8 +352,7 @@ impl<P: Probe> Device<P> {
     /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: DieId) {
-        self.flash().force_die(die, write_class::HOST..write_class::RELOCATED);
-        self.flash().force_die(die, write_class::MAP..write_class::COUNT);
+        self.flash().force_die(die, &[WriteClass::Host, WriteClass::HostCold, WriteClass::Map]);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.

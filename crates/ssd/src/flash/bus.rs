@@ -9,111 +9,180 @@ use nand::{ChannelId, DieId};
 use units::{Id as _, Time};
 
 use super::layer::FlashAt;
-use super::op::Fate;
-use super::state::BusRequest;
+use super::op::{Fate, PageOp};
+use super::queues::QueueId;
+use super::state::Pick;
 use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
+use crate::write_class::WriteClass;
 
-/// What the bus is given to.
+/// What a die begins that layers above have a part in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Grant {
-    /// A die's command: a read or an erase.
-    Command(DieId),
-    /// The data of a die's program.
-    Program(DieId),
+pub(crate) enum Begun {
+    /// A read of the host's, which something of the drive's own has waited for.
+    HostRead(DieId),
+    /// The erase of blocks that are to be opened first, led by a queue of programs.
+    Erase { die: DieId, lead: QueueId, writes: WriteClass },
+    /// A program, whose pages are to be given their places.
+    Program { die: DieId, lead: QueueId, writes: WriteClass },
+}
+
+impl Begun {
+    /// The die that begins.
+    pub fn die(self) -> DieId {
+        match self {
+            Begun::HostRead(die) | Begun::Erase { die, .. } | Begun::Program { die, .. } => die,
+        }
+    }
+}
+
+/// Who has the bus next.
+enum Turn {
+    Page,
+    Die(DieId),
 }
 
 impl<P: Probe> FlashAt<'_, P> {
-    #[inline]
-    pub(super) fn schedule_bus(&mut self, channel: ChannelId, event: Option<Time>) {
-        if self.flash.channels[channel].event != event {
-            self.flash.channels[channel].event = event;
-            self.core.schedule(self.core.slots.of_bus(channel), event);
-        }
-    }
-
-    /// A page has left a die, or the bus is free again.
-    pub fn bus_event(&mut self, channel: ChannelId) {
+    /// A page has left a die, or the bus is free again: it is granted.
+    pub fn bus_event(&mut self, channel: ChannelId) -> Option<Begun> {
         if let Some(op) = self.flash.channels[channel].transfer_out.take() {
-            let (die, plane) = (self.flash.ops[op].die, self.flash.ops[op].plane);
-            self.enter_ecc(channel, op);
+            let (die, plane) = self.enter_ecc(channel, op);
             self.register_freed(die, plane);
             self.reschedule(die);
         }
+        self.arbitrate(channel)
     }
 
-    /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it. Pages that leave a die take it
-    /// here; what a die starts is the caller's to carry out.
-    pub fn next_grant(&mut self, channel: ChannelId) -> Option<Grant> {
+    /// Brings every die up to date that may do more, and grants their buses, until one begins something that layers above have
+    /// a part in; then it goes on from there.
+    pub fn schedule(&mut self) -> Option<Begun> {
         loop {
-            let ecc_buffer = self.core.plan.config.ecc.buffer;
-            let bus = &mut self.flash.channels[channel];
-            let waiting = !bus.out.is_empty();
-            let out_ready = waiting && bus.ecc.reserved < ecc_buffer;
+            while self.flash.granted < self.flash.rescheduled {
+                let channel = self.flash.dies[self.flash.dirty[self.flash.granted]].channel;
+                let begun = self.arbitrate(channel);
+                if begun.is_some() {
+                    return begun;
+                }
+                self.flash.granted += 1;
+            }
+            if self.flash.rescheduled == self.flash.dirty.len() {
+                self.flash.dirty.clear();
+                (self.flash.granted, self.flash.rescheduled) = (0, 0);
+                return None;
+            }
+            self.reschedule_dirty();
+        }
+    }
+
+    /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it, or until a die begins something
+    /// that layers above have a part in.
+    pub fn arbitrate(&mut self, channel: ChannelId) -> Option<Begun> {
+        loop {
+            let bus = &self.flash.channels[channel];
+            let waiting = bus.out.len > 0;
+            let out_ready = waiting && bus.ecc.reserved < self.core.plan.config.ecc.buffer;
             let wanted = bus.wants_command | bus.wants_data != 0 || out_ready;
             // A page that arrives at this very moment has the bus until its event is played.
             if bus.free_at > self.core.now || bus.transfer_out.is_some() {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
-                let event = (bus.transfer_out.is_some() || wanted || waiting).then_some(bus.free_at);
-                self.schedule_bus(channel, event);
+                let needed = bus.transfer_out.is_some() || wanted || waiting;
+                self.schedule_bus(channel, if needed { bus.free_at } else { Time::NEVER });
                 return None;
             }
             if !wanted {
                 self.bus_enters(channel, if waiting { channel::ECC_WAIT } else { channel::IDLE }, None);
-                self.schedule_bus(channel, None);
+                self.schedule_bus(channel, Time::NEVER);
                 return None;
             }
-            let grant = self.grant_die(channel, out_ready);
-            if grant.is_some() {
-                return grant;
+            match self.turn(channel, out_ready) {
+                Turn::Page => self.grant_page(channel),
+                Turn::Die(die) => {
+                    let begun = self.begin(die);
+                    if begun.is_some() {
+                        return begun;
+                    }
+                }
             }
-            self.grant_page(channel);
         }
     }
 
-    /// The die that has the bus next, where that is not a page on its way out.
-    #[inline]
-    pub(super) fn grant_die(&mut self, channel: ChannelId, out_ready: bool) -> Option<Grant> {
+    /// Who has the bus next, where somebody wants it.
+    fn turn(&mut self, channel: ChannelId, out_ready: bool) -> Turn {
         let bus = &mut self.flash.channels[channel];
-        if bus.wants_command != 0 {
-            let place = bus.turn(bus.wants_command);
-            bus.last_die = place;
-            return Some(Grant::Command(DieId::new((bus.first_die + place) as usize)));
+        let dies = if bus.wants_command != 0 { bus.wants_command } else { bus.wants_data };
+        if dies == 0 {
+            return Turn::Page;
         }
-        if bus.wants_data == 0 {
-            return None;
-        }
-        let place = bus.turn(bus.wants_data);
+        // Round robin.
+        let later = dies & (u64::MAX << bus.last_die << 1);
+        let place = if later != 0 { later } else { dies }.trailing_zeros();
         let die = DieId::new((bus.first_die + place) as usize);
-        let bus = &self.flash.channels[channel];
-        let goes_first = !out_ready || {
+        if bus.wants_command == 0 && out_ready {
+            let bus = &self.flash.channels[channel];
             let rank = |op: OpId| self.flash.ranks.of[self.flash.ops[op].class as usize];
             let head = bus.out.head.map(|op| (rank(op), bus.out.head_seq));
-            self.view().program_priority(die) < head && head.is_some()
-        };
-        goes_first.then(|| {
-            self.flash.channels[channel].last_die = place;
-            Grant::Program(die)
-        })
+            if self.view().program_priority(die) >= head {
+                return Turn::Page;
+            }
+        }
+        self.flash.channels[channel].last_die = place;
+        Turn::Die(die)
+    }
+
+    /// A die that has the bus begins what it picks; what layers above have a part in is theirs to begin.
+    fn begin(&mut self, die: DieId) -> Option<Begun> {
+        match self.flash.dies[die].picked {
+            Pick::Read(queue) => {
+                let of_host = self.start_sense(die, queue);
+                if of_host && self.ftl.relocator.host_is_next[die] {
+                    return Some(Begun::HostRead(die));
+                }
+                self.has_started(die);
+            }
+            Pick::Erase(queue) => match queue.writes() {
+                Some(writes) => return Some(Begun::Erase { die, lead: queue, writes }),
+                None => {
+                    self.start_erase(die, queue);
+                    self.has_started(die);
+                }
+            },
+            Pick::Program(queue) => {
+                let writes = queue.writes().expect("Invariant: a program is led by a queue of programs");
+                return Some(Begun::Program { die, lead: queue, writes });
+            }
+            Pick::Resume => self.send_again(die),
+            Pick::Nothing => unreachable!("Invariant: a die is rescheduled whenever what it can do changes"),
+        }
+        None
+    }
+
+    /// The bus's next event, or none.
+    #[inline]
+    fn schedule_bus(&mut self, channel: ChannelId, event: Time) {
+        let bus = &mut self.flash.channels[channel];
+        if bus.event != event {
+            bus.event = event;
+            self.core.agenda.set(self.core.slots.bus(channel), event);
+        }
     }
 
     /// The oldest page that waits to leave a die has the bus.
     pub(super) fn grant_page(&mut self, channel: ChannelId) {
         let bus = &mut self.flash.channels[channel];
         let op = bus.out.pop(&mut self.flash.ops).expect("Invariant: a page waits to leave");
-        let bytes = self.flash.ops[op].bus_bytes;
+        let PageOp { bus_bytes: bytes, sense, seq: part, .. } = self.flash.ops[op];
         let end = self.core.now + self.core.plan.t_dma(bytes);
         bus.transfer_out = Some(op);
         bus.free_at = end;
-        let corrected = self.flash.ops[op].sense.fate == Fate::Corrected;
+        let corrected = sense.fate == Fate::Corrected;
         let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
         bus.ecc.reserved += 1;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);
         self.core.counters.bytes_read += u64::from(bytes);
         if P::EXPLAINS {
-            let (part, attempt) = (self.flash.ops[op].seq, self.flash.ops[op].sense.attempt);
+            let attempt = sense.attempt;
             self.core.probe.explain(self.core.now, Event::Leaves { part, attempt, end, channel });
         }
     }
@@ -130,27 +199,9 @@ impl<P: Probe> FlashAt<'_, P> {
     /// A bus's time goes into `cause` from now on; with `until`, from then on into another.
     #[inline]
     pub(super) fn bus_enters(&mut self, channel: ChannelId, cause: usize, until: Option<(Time, usize)>) {
-        let meter = &mut self.flash.channels[channel].meter;
-        match until {
-            None => meter.enter(self.core.now, cause),
-            Some((end, next)) => meter.enter_until(self.core.now, cause, end, next),
-        }
+        self.flash.channels[channel].meter.enter(self.core.now, cause, until);
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Bus { channel, cause, until });
-        }
-    }
-
-    /// A die says what it would use the bus for.
-    #[inline]
-    pub fn request_bus(&mut self, die: DieId, choice: BusRequest) {
-        let (channel, bit) = (self.flash.dies[die].channel, self.flash.dies[die].bit);
-        let bus = &mut self.flash.channels[channel];
-        bus.wants_command &= !bit;
-        bus.wants_data &= !bit;
-        match choice {
-            BusRequest::Nothing => {}
-            BusRequest::Command => bus.wants_command |= bit,
-            BusRequest::Data => bus.wants_data |= bit,
         }
     }
 }

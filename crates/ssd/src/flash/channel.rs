@@ -23,7 +23,7 @@ pub struct Channel {
     pub out: Queue,
     pub ecc: EccState,
     /// The bus's event in the agenda.
-    pub event: Option<Time>,
+    pub event: Time,
     pub meter: Meter<{ channel::CAUSES.len() }>,
 }
 
@@ -38,7 +38,7 @@ impl Channel {
             last_die: 0,
             out: Queue::EMPTY,
             ecc: EccState::default(),
-            event: None,
+            event: Time::NEVER,
             meter: Meter::new(),
         }
     }
@@ -47,13 +47,7 @@ impl Channel {
     pub fn forgotten(&self, ecc_buffer: u32) -> bool {
         let out_ready = !self.out.is_empty() && self.ecc.reserved < ecc_buffer;
         let wanted = self.wants_command | self.wants_data != 0 || out_ready;
-        (wanted || self.transfer_out.is_some()) && self.event.is_none()
-    }
-
-    /// The next die of a set, round robin.
-    pub fn turn(&self, set: u64) -> u32 {
-        let later = set & (u64::MAX << self.last_die << 1);
-        if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() }
+        (wanted || self.transfer_out.is_some()) && self.event == Time::NEVER
     }
 }
 

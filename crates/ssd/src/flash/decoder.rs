@@ -1,8 +1,8 @@
 //! The ECC engines: one a channel, with a bounded number of pages in it or on their way into it.
 
-use nand::ChannelId;
-use schemes::ReadReference;
-use units::Span;
+use nand::{ChannelId, DieId};
+use schemes::Known;
+use units::{Span, Time};
 
 use super::layer::FlashAt;
 use super::op::{Fate, PageOp};
@@ -10,44 +10,45 @@ use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 
 impl<P: Probe> FlashAt<'_, P> {
-    /// A page has arrived at its channel's engine.
-    pub fn enter_ecc(&mut self, channel: ChannelId, op: OpId) {
-        let sense = self.flash.ops[op].sense;
-        if sense.fate == Fate::Cancelled || sense.v_ref == ReadReference::Sentinel {
-            self.flash.channels[channel].ecc.reserved -= 1;
-            if sense.fate == Fate::Cancelled {
-                return self.flash.ops.release(op);
-            }
-            // The sentinel's cells hold a known pattern: there is nothing to decode.
-            self.core.counters.sentinel_bytes += u64::from(self.flash.ops[op].bus_bytes);
-            let read = self.corrected(op);
-            debug_assert!(read.is_none(), "Invariant: the page is read after its sentinel cells");
-            return;
-        }
+    /// A page has arrived at its channel's engine. Returns the plane that it has left.
+    pub(super) fn enter_ecc(&mut self, channel: ChannelId, id: OpId) -> (DieId, u8) {
+        let PageOp { die, plane, sense, bus_bytes, .. } = self.flash.ops[id];
         let ecc = &mut self.flash.channels[channel].ecc;
-        if (ecc.decoding.len() as u32) < self.core.plan.config.ecc.decoders {
-            self.start_decoding(channel, op);
+        if sense.fate == Fate::Cancelled {
+            ecc.reserved -= 1;
+            self.flash.ops.release(id);
+        } else if !sense.v_ref.decodes() {
+            ecc.reserved -= 1;
+            self.core.counters.sentinel_bytes += u64::from(bus_bytes);
+            let read = self.corrected(id);
+            debug_assert!(read.is_none(), "Invariant: what is not decoded is followed by a sense of the page");
         } else {
-            ecc.waiting.push_back(op);
+            if ecc.decoding.len() < self.core.plan.config.ecc.decoders as usize {
+                self.start_decoding(channel, id);
+            } else {
+                ecc.waiting.push_back(id);
+            }
+            self.speculate(id, Known::Transferred);
         }
+        (die, plane)
     }
 
-    pub(super) fn start_decoding(&mut self, channel: ChannelId, op: OpId) {
+    fn start_decoding(&mut self, channel: ChannelId, id: OpId) {
+        let PageOp { seq: part, sense, ppn, .. } = self.flash.ops[id];
         let t_decode = match self.flash.outcomes {
             None => self.core.plan.config.ecc.t_decode,
-            Some(_) => Span(self.flash.ops[op].sense.decoding.into()),
+            Some(_) => Span(sense.decoding.into()),
         };
         let end = self.core.now + t_decode;
         let ecc = &mut self.flash.channels[channel].ecc;
         // The first to finish first; at the same time the first that began.
         let place = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
-        ecc.decoding.insert(place, (end, op));
+        ecc.decoding.insert(place, (end, id));
         ecc.busy += t_decode;
         if place == 0 {
-            self.core.agenda.set(self.core.slots.of_decoder(channel), end);
+            self.core.agenda.set(self.core.slots.decoder(channel), end);
         }
         if P::EXPLAINS {
-            let PageOp { seq: part, sense, ppn, .. } = self.flash.ops[op];
             let event = Event::Decodes { part, attempt: sense.attempt, end, channel, ppn };
             self.core.probe.explain(self.core.now, event);
         }
@@ -66,8 +67,8 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.channels[channel].ecc.reserved -= 1;
             self.flash.ops.release(next);
         }
-        let next = self.flash.channels[channel].ecc.decoding.front().map(|(time, _)| *time);
-        self.core.schedule(self.core.slots.of_decoder(channel), next);
+        let next = self.flash.channels[channel].ecc.decoding.front().map_or(Time::NEVER, |(end, _)| *end);
+        self.core.agenda.set(self.core.slots.decoder(channel), next);
         self.corrected(op).map(|corrected| (op, corrected))
     }
 }

@@ -9,23 +9,21 @@
 
 use nand::DieId;
 use schemes::Class;
-use units::{Id as _, Lpn, Ppn, Time};
+use units::{Lpn, Ppn, Time};
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Owner, PageOp, Sense};
-use super::queues::{ERASE_ROW, PLANES, Ranks, program_queue};
-use super::state::{Active, BusRequest, Ended, Pick, Started};
+use super::queues::{QueueId, Ranks};
+use super::state::{Active, Ended, Pick};
 use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
+use crate::write_class::WriteClass;
 
 impl FlashView<'_> {
     pub(super) fn chip_taken(&self, die: DieId) -> bool {
-        if self.plan.config.bus.die_interleaving {
-            return false;
-        }
-        let chip = die.index() / self.plan.layout.dies_per_chip as usize;
-        self.flash.chip_owner[chip].is_some_and(|owner| owner != die)
+        // Where the dies of a chip overlap, nobody has it for itself.
+        self.flash.chip_owner[self.flash.dies[die].chip].is_some_and(|owner| owner != die)
     }
 }
 
@@ -47,16 +45,16 @@ impl<P: Probe> FlashAt<'_, P> {
             die,
             plane,
             class,
-            write_class: 0,
+            writes: WriteClass::Host,
             seq,
             sense: Sense::FIRST,
         };
         let op = self.flash.ops.insert(op);
-        let queue = class as usize * PLANES + usize::from(plane);
+        let queue = QueueId::of_reads(class, plane.into());
         self.waits(op);
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
-        state.ready |= 1 << queue;
+        state.ready.set(queue, true);
         self.mark_dirty(die);
     }
 
@@ -79,8 +77,11 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Tells the probe that a part of a host read waits for its die.
     #[inline]
     pub fn waits(&mut self, op: OpId) {
+        if !P::EXPLAINS {
+            return;
+        }
         let PageOp { owner, seq, sense, die, .. } = self.flash.ops[op];
-        if P::EXPLAINS && matches!(owner, Owner::Host(_)) {
+        if matches!(owner, Owner::Host(_)) {
             let spent = self.flash.dies[die].spent(self.core.now);
             self.core.probe.explain(self.core.now, Event::Waits { part: seq, attempt: sense.attempt, spent });
         }
@@ -88,23 +89,22 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Queues a page to be programmed on a plane of a die.
     pub fn queue_program(&mut self, op: OpId) {
-        let (die, plane, write_class) =
-            (self.flash.ops[op].die, self.flash.ops[op].plane, self.flash.ops[op].write_class);
-        let queue = program_queue(write_class.into(), plane.into());
+        let PageOp { die, plane, writes, .. } = self.flash.ops[op];
+        let queue = QueueId::of_programs(writes, plane.into());
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
-        state.waiting |= 1 << queue;
+        state.waiting.set(queue, true);
         self.update_eligibility(die, queue);
         self.mark_dirty(die);
     }
 
     /// Queues a block to be erased.
     pub fn queue_erase(&mut self, op: OpId) {
-        let (die, plane) = (self.flash.ops[op].die, self.flash.ops[op].plane);
-        let queue = ERASE_ROW * PLANES + usize::from(plane);
+        let PageOp { die, plane, .. } = self.flash.ops[op];
+        let queue = QueueId::of_erases(plane.into());
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
-        state.ready |= 1 << queue;
+        state.ready.set(queue, true);
         self.mark_dirty(die);
     }
 
@@ -118,7 +118,8 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// Brings a die's event, its meter and its wish for the bus up to date.
+    /// Brings a die up to date: whether its program or erase is suspended or goes on, what it would start next and so what it
+    /// wants the bus for, where its time goes, and its next event.
     pub fn reschedule(&mut self, die: DieId) {
         if self.core.plan.suspends {
             if self.flash.dies[die].suspended.is_some() {
@@ -128,19 +129,17 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.consider_suspension(die);
             }
         }
-        let picked = self.view().pick(die);
-        self.flash.dies[die].picked = picked;
-        let choice = match picked {
-            Pick::Nothing => BusRequest::Nothing,
-            Pick::Read(_) | Pick::Erase(_) => BusRequest::Command,
-            Pick::Program(_) | Pick::Resume => BusRequest::Data,
+        let state = &self.flash.dies[die];
+        let picked = if state.ready.is_empty() && state.suspended.is_none() {
+            Pick::Nothing
+        } else {
+            self.view().pick_ready(die)
         };
-        self.request_bus(die, choice);
+        self.picks(die, picked);
         if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
         let state = &self.flash.dies[die];
-        let next = state.next_end();
         if state.active.is_none() {
             let cause = if state.sensing != 0 {
                 die::READ
@@ -154,14 +153,34 @@ impl<P: Probe> FlashAt<'_, P> {
         if P::EXPLAINS {
             self.note_wait(die);
         }
-        if self.flash.dies[die].event != next {
-            self.flash.dies[die].event = next;
-            self.core.agenda.set_or_clear(self.core.slots.of_die(die), next);
+        let state = &mut self.flash.dies[die];
+        let next = state.next_end();
+        if state.event != next {
+            state.event = next;
+            self.core.agenda.set(self.core.slots.die(die), next);
+        }
+    }
+
+    /// What a die would start next, and so what it wants the bus for.
+    #[inline]
+    fn picks(&mut self, die: DieId, pick: Pick) {
+        let state = &mut self.flash.dies[die];
+        if state.picked == pick {
+            return;
+        }
+        state.picked = pick;
+        let bus = &mut self.flash.channels[state.channel];
+        bus.wants_command &= !state.bit;
+        bus.wants_data &= !state.bit;
+        match pick {
+            Pick::Nothing => {}
+            Pick::Read(_) | Pick::Erase(_) => bus.wants_command |= state.bit,
+            Pick::Program(_) | Pick::Resume => bus.wants_data |= state.bit,
         }
     }
 
     /// Notes what a die waits for, if it is idle and has work.
-    pub(super) fn note_wait(&mut self, die: DieId) {
+    fn note_wait(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full | state.reserved.planes;
         let wait = if state.active.is_some() || state.sensing != 0 || registers != 0 {
@@ -176,14 +195,14 @@ impl<P: Probe> FlashAt<'_, P> {
             None
         };
         let wait = wait.map_or(0, |wait| wait + 1 - die::CAUSES.len());
-        self.flash.dies[die].waits.enter(self.core.now, wait);
+        self.flash.dies[die].waits.enter(self.core.now, wait, None);
     }
 
     /// Starts or stops the clock of background collection.
-    pub(super) fn watch_idle(&mut self, die: DieId) {
+    fn watch_idle(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full;
-        let idle = state.array_idle() && state.ready == 0 && registers | state.reserved.planes == 0;
+        let idle = state.array_idle() && state.ready.is_empty() && registers | state.reserved.planes == 0;
         let until = match state.idle_until {
             _ if !idle || !self.ftl.wants_background(die, &self.core.plan) => None,
             None => self.core.plan.config.gc.idle.map(|idle| self.core.now + idle),
@@ -195,28 +214,22 @@ impl<P: Probe> FlashAt<'_, P> {
     /// A die's time goes into `cause` from now on; with `until`, from then on into another.
     #[inline]
     pub(super) fn die_enters(&mut self, die: DieId, cause: usize, until: Option<(Time, usize)>) {
-        let meter = &mut self.flash.dies[die].meter;
-        match until {
-            None => meter.enter(self.core.now, cause),
-            Some((end, next)) => meter.enter_until(self.core.now, cause, end, next),
-        }
+        self.flash.dies[die].meter.enter(self.core.now, cause, until);
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Die { die, cause, until });
         }
     }
 
-    /// Keeps the other dies of a chip from working while this one does: they take their wishes back.
+    /// Keeps the other dies of a chip from working while this one does: they want the bus no more.
     pub(super) fn take_chip(&mut self, die: DieId) {
         if self.core.plan.config.bus.die_interleaving || self.flash.dies[die].array_idle() {
             return;
         }
-        let per_chip = self.core.plan.layout.dies_per_chip as usize;
-        let chip = die.index() / per_chip;
+        let chip = self.flash.dies[die].chip;
         if self.flash.chip_owner[chip] != Some(die) {
             self.flash.chip_owner[chip] = Some(die);
-            for other in (chip * per_chip..(chip + 1) * per_chip).map(DieId::new).filter(|other| *other != die) {
-                self.flash.dies[other].picked = Pick::Nothing;
-                self.request_bus(other, BusRequest::Nothing);
+            for other in self.flash.others_of_chip(die) {
+                self.picks(other, Pick::Nothing);
                 if P::EXPLAINS {
                     self.note_wait(other);
                 }
@@ -225,21 +238,20 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Lets the other dies of a chip work when this one has stopped.
-    pub(super) fn release_chip(&mut self, die: DieId) {
-        if self.core.plan.config.bus.die_interleaving || !self.flash.dies[die].array_idle() {
+    fn release_chip(&mut self, die: DieId) {
+        if !self.flash.dies[die].array_idle() {
             return;
         }
-        let per_chip = self.core.plan.layout.dies_per_chip as usize;
-        let chip = die.index() / per_chip;
+        let chip = self.flash.dies[die].chip;
         if self.flash.chip_owner[chip] == Some(die) {
             self.flash.chip_owner[chip] = None;
-            for step in 1..per_chip {
-                self.mark_dirty(DieId::new(chip * per_chip + (die.index() + step) % per_chip));
+            for other in self.flash.others_of_chip(die) {
+                self.mark_dirty(other);
             }
         }
     }
 
-    /// What in the array of a die has ended now, if anything has but senses.
+    /// Something in the array of a die ends now, or its idle time: what has ended, if it is not a sense.
     pub fn array_event(&mut self, die: DieId) -> Option<Ended> {
         let state = &mut self.flash.dies[die];
         state.pulses_begin = state.pulses_begin.filter(|at| *at > self.core.now);
@@ -257,32 +269,26 @@ impl<P: Probe> FlashAt<'_, P> {
                 Ended::Program { first: program.ops, planes: program.planes }
             }
             Active::Erase(first) => Ended::Erase(first),
-            Active::EraseOpened(write_class, planes) => Ended::EraseOpened { write_class, planes },
+            Active::EraseOpened(writes, planes) => Ended::EraseOpened { writes, planes },
         })
     }
 
-    /// Whether a die has been idle for as long as background collection waits.
-    pub fn idle_elapsed(&mut self, die: DieId) -> bool {
-        let elapsed = self.flash.dies[die].idle_until.is_some_and(|until| until <= self.core.now);
-        if elapsed {
-            self.flash.dies[die].idle_until = None;
-        }
-        elapsed
-    }
-
-    /// Starts the read or erase that the die picks, unless that opens a block first. The bus is free.
-    pub fn start_command(&mut self, die: DieId) -> Started {
-        match self.flash.dies[die].picked {
-            Pick::Read(queue) => Started::Sense { of_host: self.start_sense(die, queue) },
-            Pick::Erase(queue) if queue >= ERASE_ROW * PLANES => {
-                self.start_erase(die, queue);
-                Started::Erase
-            }
-            Pick::Erase(lead) => Started::OpensBlocks { lead },
-            Pick::Nothing | Pick::Program(_) | Pick::Resume => {
-                unreachable!("Invariant: a die is rescheduled whenever what it can do changes")
+    /// The senses of a die that end now have ended. Whether it has been idle for as long as background collection waits.
+    pub fn senses_end(&mut self, die: DieId) -> bool {
+        let mut sensing = self.flash.dies[die].sensing;
+        while sensing != 0 {
+            let plane = sensing.trailing_zeros() as usize;
+            sensing &= sensing - 1;
+            if self.flash.dies[die].sensed_at[plane] <= self.core.now {
+                self.sensed(die, plane);
             }
         }
+        let state = &mut self.flash.dies[die];
+        let idle = state.idle_until.is_some_and(|until| until <= self.core.now);
+        if idle {
+            state.idle_until = None;
+        }
+        idle
     }
 
     /// A die has started something: the other dies of its chip may have to wait, and it may be able to do more.
@@ -291,20 +297,23 @@ impl<P: Probe> FlashAt<'_, P> {
         self.reschedule(die);
     }
 
-    /// Brings the dies up to date that may have something new to do, `from` so many on in their list; returns where the list
-    /// ends.
-    pub fn reschedule_dirty(&mut self, from: usize) -> usize {
-        let mut end = from;
-        while end < self.flash.dirty.len() {
+    /// Brings the dies up to date that may have something new to do since this was asked last.
+    pub(super) fn reschedule_dirty(&mut self) {
+        let from = self.flash.rescheduled;
+        self.flash.rescheduled = self.flash.dirty.len();
+        if !self.core.plan.config.bus.die_interleaving {
             // Marks the other dies of the chip: they say what they want before the bus is granted.
-            self.release_chip(self.flash.dirty[end]);
-            end += 1;
+            let mut next = from;
+            while next < self.flash.dirty.len() {
+                self.release_chip(self.flash.dirty[next]);
+                next += 1;
+            }
+            self.flash.rescheduled = next;
         }
-        for index in from..end {
+        for index in from..self.flash.rescheduled {
             let die = self.flash.dirty[index];
             self.flash.dies[die].dirty = false;
             self.reschedule(die);
         }
-        end
     }
 }

@@ -4,29 +4,29 @@
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
 use super::layer::FlashAt;
-use super::queues::{ERASE_ROW, PLANES, planes};
+use super::queues::{PLANES, QueueId, planes};
 use super::state::{Active, Work};
 use crate::observe::probe::Probe;
 use crate::observe::stats::{channel, die};
 use crate::phases::Phases;
+use crate::write_class::WriteClass;
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Erases blocks that were reclaimed.
-    pub fn start_erase(&mut self, die: DieId, lead: usize) {
+    pub(super) fn start_erase(&mut self, die: DieId, lead: QueueId) {
         let mut ops = None;
         let mut set = 0;
-        let row = ERASE_ROW * PLANES;
         for plane in 0..self.core.plan.layout.planes_per_die as usize {
-            let queue = row + plane;
+            let queue = QueueId::of_erases(plane);
             let along = self.core.plan.config.chip.plane_programs == PlanePrograms::Lockstep
-                && self.flash.dies[die].ready >> queue & 1 != 0
+                && self.flash.dies[die].ready.has(queue)
                 && self.view().may_erase(die, queue);
             if queue == lead || along {
                 let op = self.flash.dies[die].queues[queue]
                     .pop(&mut self.flash.ops)
                     .expect("Invariant: ready queues are not empty");
                 if self.flash.dies[die].queues[queue].is_empty() {
-                    self.flash.dies[die].ready &= !(1 << queue);
+                    self.flash.dies[die].ready.set(queue, false);
                 }
                 self.flash.ops[op].next = ops;
                 ops = Some(op);
@@ -66,8 +66,8 @@ impl<P: Probe> FlashAt<'_, P> {
                     (blocks[count], next, count) = ((plane.0, block), self.flash.ops[op].next, count + 1);
                 }
             }
-            Active::EraseOpened(write_class, set) => {
-                let stream = usize::from(self.core.plan.space.stream[write_class]);
+            Active::EraseOpened(writes, set) => {
+                let stream = self.core.plan.space.stream_of(writes);
                 for plane in planes(set) {
                     let plane = self.core.plan.layout.plane(die, plane as u8);
                     (blocks[count], count) = ((plane.0, self.ftl.blocks.open_block(plane, stream)), count + 1);
@@ -95,7 +95,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Erases the blocks that a write class has opened on a set of planes.
-    pub fn start_erase_opened(&mut self, die: DieId, write_class: usize, set: u8) {
-        self.run_erase(die, Active::EraseOpened(write_class, set), set);
+    pub fn start_erase_opened(&mut self, die: DieId, writes: WriteClass, set: u8) {
+        self.run_erase(die, Active::EraseOpened(writes, set), set);
     }
 }

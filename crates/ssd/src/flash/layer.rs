@@ -8,7 +8,7 @@ use units::{Id as _, PerId, Stream};
 
 use super::channel::Channel;
 use super::op::Ops;
-use super::queues::{self, Ranks, planes};
+use super::queues::{Ranks, planes};
 use super::state::DieState;
 use crate::arena::Arena;
 use crate::config::{BufferMode, Plan};
@@ -23,9 +23,13 @@ pub(crate) struct Flash {
     pub dies: PerId<DieId, DieState>,
     /// The busy die of each chip, where dies of a chip do not overlap.
     pub(super) chip_owner: Vec<Option<DieId>>,
+    dies_per_chip: usize,
     pub channels: PerId<ChannelId, Channel>,
-    /// Dies that got work in the present event.
+    /// Dies that may have something new to do since the present event: those from `rescheduled` on are not up to date yet, and
+    /// from `granted` on their buses are not granted.
     pub(super) dirty: Vec<DieId>,
+    pub(super) rescheduled: usize,
+    pub(super) granted: usize,
     /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
     pub programs_waiting: u32,
     pub(super) write_queue_full: bool,
@@ -60,14 +64,17 @@ impl Flash {
         let dies_per_channel = layout.chips * layout.dies_per_chip;
         let die = |die: u32| {
             let channel = layout.channel_of(DieId::new(die as usize));
-            DieState::new(channel, die - u32::from(channel.0) * dies_per_channel)
+            DieState::new(channel, die - u32::from(channel.0) * dies_per_channel, (die / layout.dies_per_chip) as usize)
         };
         Flash {
             ops: Arena::new(),
             dies: (0..layout.dies).map(die).collect(),
             chip_owner: vec![None; (layout.channels * layout.chips) as usize],
+            dies_per_chip: layout.dies_per_chip as usize,
             channels: (0..layout.channels).map(|channel| Channel::new(channel * dies_per_channel)).collect(),
             dirty: Vec::new(),
+            rescheduled: 0,
+            granted: 0,
             programs_waiting: 0,
             write_queue_full,
             ranks: Ranks::new(config, write_queue_full),
@@ -97,24 +104,11 @@ impl Flash {
         self.last_seq + 1
     }
 
-    /// Dies that may have something new to do.
-    pub fn dirty_dies(&self) -> usize {
-        self.dirty.len()
-    }
-
-    /// The channel of one of them.
-    pub fn dirty_channel(&self, index: usize) -> ChannelId {
-        self.dies[self.dirty[index]].channel
-    }
-
-    /// All of them are up to date.
-    pub fn all_clean(&mut self) {
-        self.dirty.clear();
-    }
-
-    /// Whether a page waits in a die of a channel to leave it.
-    pub fn waits_for_bus(&self, channel: ChannelId) -> bool {
-        !self.channels[channel].out.is_empty()
+    /// The other dies of a die's chip, from the next one on.
+    pub(super) fn others_of_chip(&self, die: DieId) -> impl Iterator<Item = DieId> + use<> {
+        let (die, per_chip) = (die.index(), self.dies_per_chip);
+        let first = die / per_chip * per_chip;
+        (1..per_chip).map(move |step| DieId::new(first + (die - first + step) % per_chip))
     }
 
     /// The age of a new operation.
@@ -148,8 +142,7 @@ impl FlashView<'_> {
         if !self.flash.dirty.is_empty() {
             return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
         }
-        let host = queues::FIRST_WRITE_CLASS * queues::PLANES..(queues::FIRST_WRITE_CLASS + 2) * queues::PLANES;
-        let queued: u32 = self.flash.dies.iter().flat_map(|die| &die.queues[host.clone()]).map(|queue| queue.len).sum();
+        let queued: u32 = self.flash.dies.iter().map(DieState::host_programs).sum();
         if pooled + queued != self.flash.programs_waiting {
             return Err(format!(
                 "{} pages wait to be programmed, {} are counted",

@@ -33,7 +33,7 @@ mod sense;
 mod state;
 mod suspend;
 
-pub(crate) use bus::Grant;
+pub(crate) use bus::Begun;
 pub(crate) use layer::{Flash, FlashAt, FlashView};
-pub(crate) use queues::{planes, write_class_of};
-pub(crate) use state::{Ended, Started};
+pub(crate) use queues::{QueueId, planes};
+pub(crate) use state::Ended;

@@ -6,6 +6,7 @@ use schemes::{Class, ReadReference};
 use units::{Lpn, Ppn};
 
 use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
+use crate::write_class::WriteClass;
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
 
@@ -43,8 +44,8 @@ pub(crate) struct PageOp {
     /// Place of the plane in its die.
     pub plane: u8,
     pub class: Class,
-    /// Where the data goes (see [`crate::write_class`]).
-    pub write_class: u8,
+    /// What a program writes.
+    pub writes: WriteClass,
     /// Age: operations are numbered as they enter their die's queues.
     pub seq: u64,
     pub sense: Sense,
@@ -59,10 +60,8 @@ impl Linked<OpId> for PageOp {
 impl PageOp {
     /// What it is for, where that is not a host's request.
     pub fn purpose(&self) -> &'static str {
-        if self.sense.v_ref == ReadReference::Sentinel {
-            return "sentinel cells";
-        }
         match self.owner {
+            _ if !self.sense.v_ref.decodes() => "sentinel cells",
             Owner::Host(_) => "",
             Owner::Slot(_) if matches!(self.class, Class::UserProgram) => "",
             Owner::Slot(_) => "partial write",
@@ -155,14 +154,12 @@ impl Queue {
 
     #[inline]
     pub fn push(&mut self, ops: &mut Ops, id: OpId) {
-        ops[id].next = None;
-        if let Some(tail) = self.tail {
-            ops[tail].next = Some(id);
-        } else {
-            self.head = Some(id);
-            self.head_seq = ops[id].seq;
+        let op = &mut ops[id];
+        op.next = None;
+        match self.tail.replace(id) {
+            Some(tail) => ops[tail].next = Some(id),
+            None => (self.head, self.head_seq) = (Some(id), op.seq),
         }
-        self.tail = Some(id);
         self.len += 1;
     }
 

@@ -1,36 +1,25 @@
 //! Programs: pages from the queues into the registers, and from there into the array.
 
 use nand::{Address, DieId};
+use schemes::Class;
 use units::Span;
 
-use super::layer::{FlashAt, FlashView};
+use super::layer::FlashAt;
 use super::op::Owner;
-use super::queues::{HOST_PROGRAMS, planes, program_queue, write_class_of};
-use super::state::{Active, Pick, Program, Work};
+use super::queues::{QueueId, planes};
+use super::state::{Active, Program, Work};
 use crate::arena::{List, OpId};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::{channel, die};
 use crate::phases::{Phases, slower};
-
-impl FlashView<'_> {
-    /// The queue that leads the program which the die picks; none where it sends the data of a suspended one again.
-    pub fn program_lead(&self, die: DieId) -> Option<usize> {
-        match self.flash.dies[die].picked {
-            Pick::Program(lead) => Some(lead),
-            Pick::Resume => None,
-            Pick::Nothing | Pick::Read(_) | Pick::Erase(_) => {
-                unreachable!("Invariant: a die is rescheduled whenever what it can do changes")
-            }
-        }
-    }
-}
+use crate::write_class::WriteClass;
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
-    /// operation, and whether the data is the host's.
-    pub fn load_program(&mut self, die: DieId, lead: usize, set: u8) -> (OpId, bool) {
+    /// operation.
+    pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: WriteClass, set: u8) -> OpId {
         let copyback = self.view().copies_back(lead);
-        let (ops, pages, sensing) = self.gather(die, set, write_class_of(lead), copyback);
+        let (ops, pages, sensing) = self.gather(die, set, writes, copyback);
         let commands = self.core.plan.config.bus.t_command * u64::from(set.count_ones());
         let channel = self.flash.dies[die].channel;
         let ready = if copyback {
@@ -43,25 +32,24 @@ impl<P: Probe> FlashAt<'_, P> {
             self.occupy(channel, commands + self.core.plan.t_dma(page) * pages, channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing };
-        let of_host = HOST_PROGRAMS >> lead & 1 != 0;
-        self.flash.host_units += u32::from(of_host);
+        self.flash.host_units += u32::from(lead.class() == Class::UserProgram);
         if self.flash.dies[die].active.is_some() {
             self.flash.dies[die].loaded = Some(program);
         } else {
             self.run_program(die, program);
         }
-        (ops, of_host)
+        ops
     }
 
-    /// Takes a unit of pages from a lane's queues of each plane of a set and gives them their physical pages; returns
+    /// Takes a unit of pages from a write class's queues of each plane of a set and gives them their physical pages; returns
     /// the linked operations, how many pages the command programs, padding included, and how long it senses the
     /// pages that it copies back.
-    pub(super) fn gather(&mut self, die: DieId, set: u8, write_class: usize, copyback: bool) -> (OpId, u64, Span) {
+    pub(super) fn gather(&mut self, die: DieId, set: u8, writes: WriteClass, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
-        let stream = usize::from(self.core.plan.space.stream[write_class]);
+        let stream = self.core.plan.space.stream_of(writes);
         for plane in planes(set) {
             let physical = self.core.plan.layout.plane(die, plane as u8);
-            let queue = program_queue(write_class, plane);
+            let queue = QueueId::of_programs(writes, plane);
             let mut here = Span::ZERO;
             for _ in 0..self.core.plan.unit_pages {
                 pages += 1;
@@ -84,8 +72,8 @@ impl<P: Probe> FlashAt<'_, P> {
             sensing = sensing.max(here);
             let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {
-                state.waiting &= !(1 << queue);
-                state.flush_partial &= !(1 << queue);
+                state.waiting.set(queue, false);
+                state.flush_partial.set(queue, false);
             }
             self.update_eligibility(die, queue);
             self.update_plane_eligibility(die, plane as u8);

@@ -16,12 +16,12 @@
 
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Class, Failed, Predictor, ReadReference, Sensing};
+use schemes::{Failed, Known, ReadReference, Sensing};
 use units::Span;
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
-use super::queues::{INTERNAL, PLANES, planes};
+use super::queues::{INTERNAL, QueueId, QueueSet, READS};
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
@@ -29,20 +29,18 @@ use crate::observe::probe::{Event, Probe};
 impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is held for retries.
     #[inline]
-    pub fn eligible(&self, die: DieId, ready: u64) -> u64 {
-        if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_while_reserved(die, ready) }
-    }
-
-    pub(super) fn eligible_while_reserved(&self, die: DieId, ready: u64) -> u64 {
+    pub(super) fn eligible(&self, die: DieId, ready: QueueSet) -> QueueSet {
         let state = &self.flash.dies[die];
+        if state.reserved.planes == 0 {
+            return ready;
+        }
         let mut allowed = self.flash.ranks.above_reads(state.reserved.user != 0);
         if self.plan.config.chip.plane_reads == PlaneReads::Independent
             && self.plan.config.read.sensing == Sensing::Default
         {
-            let others = u64::from(!state.reserved.planes);
-            allowed |= others | others << PLANES;
+            allowed = allowed.or(READS.and(QueueSet::on(!state.reserved.planes)));
         }
-        ready & allowed | state.retries
+        ready.and(allowed).or(state.retries)
     }
 
     /// Whether a host's read is being retried on a die.
@@ -51,11 +49,9 @@ impl FlashView<'_> {
     }
 
     /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
-    pub fn exclusive(&self, die: DieId, ready: u64) -> u64 {
+    pub(super) fn exclusive(&self, die: DieId, ready: QueueSet) -> QueueSet {
         let state = &self.flash.dies[die];
-        let held = state.reserved.planes;
-        let reads_in_progress = planes(held).fold(0, |set, plane| set | 1u64 << plane | 1 << (plane + PLANES));
-        ready & INTERNAL | if held == 0 { 0 } else { state.retries & reads_in_progress }
+        ready.and(INTERNAL).or(state.retries.and(QueueSet::on(state.reserved.planes)))
     }
 
     /// The oldest read of a plane that has been begun and may have to sense its page again.
@@ -67,17 +63,36 @@ impl FlashView<'_> {
 }
 
 impl<P: Probe> FlashAt<'_, P> {
-    /// The class and queue of an operation that reads.
-    pub(super) fn read_queue(op: &PageOp) -> usize {
-        op.class as usize * PLANES + usize::from(op.plane)
+    /// Gets a page ready to be sensed: how long the die senses, a prediction included, and by how much tPRE is shorter than by
+    /// default.
+    pub(super) fn prepare_sense(&mut self, id: OpId) -> (Span, u32) {
+        let mut op = self.flash.ops[id];
+        let state = &mut self.flash.dies[op.die];
+        if op.sense.is_retry() {
+            state.reserved.reserve(&op);
+        } else {
+            state.reads_in_progress.push((op.seq, op.plane));
+            if self.core.plan.config.read.start.tracks() {
+                op.sense = self.first_sense(&op);
+            }
+        }
+        let (took, shorter) = self.sense_time(&op);
+        op.sense.took = took.0 as u32;
+        self.flash.ops[id].sense = op.sense;
+        (took, shorter)
+    }
+
+    /// Counts the time of predictions of a command that senses a page.
+    pub(super) fn count_prediction(&mut self, id: OpId) {
+        let read = &self.core.plan.config.read;
+        if read.predictor.looks_on_die(self.flash.ops[id].sense.is_repeat()) {
+            self.core.counters.predicting_ns += read.t_pred.0;
+        }
     }
 
     /// What a die senses for first: the reference where the read begins.
-    pub fn first_sense(&mut self, id: OpId) -> Sense {
-        if !self.core.plan.config.read.start.tracks() {
-            return Sense::FIRST;
-        }
-        let Some(place) = self.similar(id) else { return Sense::FIRST };
+    fn first_sense(&mut self, op: &PageOp) -> Sense {
+        let Some(place) = self.similar(op) else { return Sense::FIRST };
         let last = self.flash.tracked.get(&place).copied();
         let read = &self.core.plan.config.read;
         let step = read.start.step(last, read.next.walks());
@@ -85,10 +100,10 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
-    pub(super) fn similar(&mut self, id: OpId) -> Option<u64> {
-        let PageOp { ppn, die, .. } = self.flash.ops[id];
-        let conditions = self.conditions_of(id);
-        let (block, page) = self.place_of(id);
+    fn similar(&mut self, op: &PageOp) -> Option<u64> {
+        let PageOp { ppn, die, .. } = *op;
+        let conditions = self.conditions_of(op);
+        let (block, page) = self.place_of(op);
         let outcomes = self.flash.outcomes.as_ref()?;
         let (layer, layers) = outcomes.layer(page);
         let group = match self.core.plan.config.read.tracking {
@@ -99,21 +114,19 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
-    pub fn sense_time(&mut self, id: OpId) -> (Span, u32) {
-        let sense = self.flash.ops[id].sense;
-        let (once, less) = self.sense_once(id);
+    fn sense_time(&mut self, op: &PageOp) -> (Span, u32) {
+        let (once, less) = self.sense_once(op);
         let read = &self.core.plan.config.read;
-        let all = once * u64::from(read.next.senses(sense.v_ref, sense.on_die_retry));
-        (if read.predictor.looks_on_die(sense.is_repeat()) { all + read.t_pred } else { all }, less)
+        let all = once * u64::from(read.next.senses(op.sense.v_ref, op.sense.on_die_retry));
+        (if read.predictor.looks_on_die(op.sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
-    pub(super) fn sense_once(&mut self, id: OpId) -> (Span, u32) {
-        let PageOp { ppn, sense, .. } = self.flash.ops[id];
+    fn sense_once(&mut self, op: &PageOp) -> (Span, u32) {
+        let PageOp { ppn, sense, .. } = *op;
         let layout = self.core.plan.layout;
         let full = self.core.plan.timings.read(&layout, ppn);
         let kind = layout.page_type(ppn);
-        if sense.v_ref == ReadReference::Sentinel {
-            // One boundary.
+        if sense.v_ref.senses_one_boundary() {
             let senses =
                 self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
@@ -121,7 +134,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if !self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
             return (full, 0);
         }
-        let conditions = self.conditions_of(id);
+        let conditions = self.conditions_of(op);
         let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec, conditions.retention));
         let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
         let less = (self.core.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
@@ -129,36 +142,19 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
-    pub fn set_timing(&mut self, die: DieId, shorter: u32) -> Span {
-        let held = &mut self.flash.dies[die].reserved;
-        if held.shorter == shorter {
+    pub(super) fn set_timing(&mut self, die: DieId, shorter: u32) -> Span {
+        let reserved = &mut self.flash.dies[die].reserved;
+        if reserved.shorter == shorter {
             return Span::ZERO;
         }
-        held.shorter = shorter;
+        reserved.shorter = shorter;
         self.core.counters.set_features += 1;
         self.core.plan.config.chip.t_set
     }
 
-    /// A retry is sensed: its plane is reserved for its read.
-    pub fn reserve(&mut self, id: OpId) {
-        let PageOp { die, plane, class, seq, .. } = self.flash.ops[id];
-        let held = &mut self.flash.dies[die].reserved;
-        let bit = 1 << plane;
-        held.planes |= bit;
-        held.user = if class == Class::UserRead { held.user | bit } else { held.user & !bit };
-        held.by[usize::from(plane)] = seq;
-    }
-
-    /// Ends the hold of a plane.
-    pub fn release_plane(&mut self, die: DieId, plane: usize) {
-        let held = &mut self.flash.dies[die].reserved;
-        held.planes &= !(1 << plane);
-        held.user &= !(1 << plane);
-    }
-
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
-    pub(super) fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
-        let PageOp { ppn, sense, .. } = self.flash.ops[id];
+    fn next_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
+        let PageOp { ppn, sense, .. } = *op;
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn).page));
         let next = |v_ref: ReadReference| {
@@ -175,7 +171,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Queues the next step of a read, as old as it is.
-    pub(super) fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
+    fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
         let op = &mut self.flash.ops[id];
         let sense = op.sense;
         op.sense = Sense {
@@ -187,7 +183,7 @@ impl<P: Probe> FlashAt<'_, P> {
             took: 0,
             ..sense
         };
-        let (die, queue) = (op.die, Self::read_queue(op));
+        let (die, queue) = (op.die, QueueId::of_reads(op.class, op.plane.into()));
         self.waits(id);
         let state = &mut self.flash.dies[die];
         state.queues[queue].insert(&mut self.flash.ops, id);
@@ -195,14 +191,17 @@ impl<P: Probe> FlashAt<'_, P> {
         self.mark_dirty(die);
     }
 
-    /// A page stands in a register: with CACHE READ the next step follows at once.
-    pub fn issue_speculative(&mut self, id: OpId) {
+    /// A page is sensed, or in the controller: with CACHE READ the next step follows at once, if its references are known by
+    /// now.
+    pub(super) fn speculate(&mut self, id: OpId, now: Known) {
+        if self.flash.outcomes.is_none() {
+            return;
+        }
         let op = self.flash.ops[id];
-        // What the sentinel's cells say is not known before they are in the controller.
-        let known = op.sense.v_ref != ReadReference::Sentinel;
-        if self.core.plan.config.read.pipeline.speculates(op.sense.is_retry())
-            && known
-            && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
+        let read = &self.core.plan.config.read;
+        if read.pipeline.speculates(op.sense.is_retry())
+            && read.next.known(op.sense.v_ref) == now
+            && let Some((v_ref, t_pre_fallback)) = self.next_step(&op)
         {
             self.flash.ops[id].sense.speculated = true;
             let ahead = self.flash.ops.insert(op);
@@ -211,49 +210,46 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// The conditions under which an operation reads its page.
-    pub(super) fn conditions_of(&self, id: OpId) -> PageState {
-        let PageOp { ppn, lpn, .. } = self.flash.ops[id];
+    fn conditions_of(&self, op: &PageOp) -> PageState {
+        let PageOp { ppn, lpn, .. } = *op;
         let (conditions, cold, extra) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         let map = cold && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         PageState { pec: conditions.pec.0, retention, extra }
     }
 
-    /// Finds out what reading a page comes to.
-    pub(super) fn look_up(&mut self, id: OpId) {
-        let conditions = self.conditions_of(id);
-        let (block, page) = self.place_of(id);
-        if let Some(outcomes) = &mut self.flash.outcomes {
-            self.flash.ops[id].sense.read = outcomes.read(block, page, conditions);
-        }
-    }
-
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
     /// and senses the page again by itself.
-    pub fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
-        let sense = self.flash.ops[id].sense;
-        if sense.v_ref == ReadReference::Sentinel {
+    pub(super) fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
+        let mut op = self.flash.ops[id];
+        if !op.sense.v_ref.decodes() {
             self.flash.ops[id].sense.fate = Fate::Uncorrectable;
             return None;
         }
-        if !sense.is_repeat() {
-            self.look_up(id);
+        let again = op.sense.is_repeat();
+        if !again {
+            let conditions = self.conditions_of(&op);
+            let (block, page) = self.place_of(&op);
+            if let Some(outcomes) = &mut self.flash.outcomes {
+                op.sense.read = outcomes.read(block, page, conditions);
+            }
         }
-        let (corrected, predicted, decoding) = self.decoding_of(id);
+        let (corrected, predicted, decoding) = self.decoding_of(&op);
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
-        if predictor != Predictor::None && !sense.is_repeat() {
+        if predictor.predicts(again) {
             self.core.counters.predictions += 1;
             self.core.counters.predicted_failures += u64::from(predicted);
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
-        if predictor.retries_on_die(predicted, sense.is_repeat())
-            && let Some((v_ref, t_pre_fallback)) = self.next_step(id)
+        if predictor.retries_on_die(predicted, again)
+            && let Some((v_ref, t_pre_fallback)) = self.next_step(&op)
         {
-            self.flash.ops[id].sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..self.flash.ops[id].sense };
-            let (took, _) = self.sense_time(id);
-            self.flash.ops[id].sense.took += took.0 as u32;
-            let PageOp { ppn, die, seq, sense, .. } = self.flash.ops[id];
+            op.sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..op.sense };
+            let (took, _) = self.sense_time(&op);
+            op.sense.took += took.0 as u32;
+            self.flash.ops[id].sense = op.sense;
+            let PageOp { ppn, die, seq, sense, .. } = op;
             let end = self.core.now + took;
             self.core.probe.sense(self.core.now, end, die, ppn);
             if P::EXPLAINS {
@@ -263,22 +259,24 @@ impl<P: Probe> FlashAt<'_, P> {
             }
             return Some(took);
         }
-        let ends = predictor.ends_decoding(predicted, sense.is_repeat()) && decoding > t_pred;
-        let sense = &mut self.flash.ops[id].sense;
+        let ends = predictor.ends_decoding(predicted, again) && decoding > t_pred;
+        let sense = &mut op.sense;
         // A decoding that the controller ends has corrected nothing, whatever it would have come to.
         sense.fate = if corrected && !ends { Fate::Corrected } else { Fate::Uncorrectable };
         sense.decoding = if ends { t_pred } else { decoding }.0 as u32;
+        self.flash.ops[id].sense = op.sense;
         None
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
-    pub(super) fn decoding_of(&mut self, id: OpId) -> (bool, bool, Span) {
-        let PageOp { seq, sense, bus_bytes, .. } = self.flash.ops[id];
-        let reduced = self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback);
+    fn decoding_of(&mut self, op: &PageOp) -> (bool, bool, Span) {
+        let PageOp { seq, sense, bus_bytes, .. } = *op;
+        let again = sense.is_repeat();
+        let reduced = self.core.plan.config.read.sensing.reduces(again, sense.t_pre_fallback);
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
-        let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| sense.is_repeat()));
+        let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| again));
         let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
                 let read = sense.read;
@@ -291,12 +289,12 @@ impl<P: Probe> FlashAt<'_, P> {
             Some(code) => {
                 let codewords = u64::from(bus_bytes).div_ceil(codeword) as u32;
                 let sensed = match sense.v_ref {
-                    ReadReference::Step(step) if sense.is_repeat() => Sensed::Retry(step),
+                    ReadReference::Step(step) if again => Sensed::Retry(step),
                     ReadReference::Step(step) => Sensed::First(step),
                     _ => Sensed::NearOptimal,
                 };
-                let rber = self.rber(id, sensed, reduced).map_or(0.0, |(rber, _)| rber);
-                let (block, page) = self.place_of(id);
+                let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
+                let (block, page) = self.place_of(op);
                 let (outcomes, kib) = (self.flash.outcomes.as_ref(), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
@@ -313,51 +311,43 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.
-    pub(super) fn rber(&mut self, id: OpId, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
-        let conditions = self.conditions_of(id);
-        let (block, page) = self.place_of(id);
+    fn rber(&mut self, op: &PageOp, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
+        let conditions = self.conditions_of(op);
+        let (block, page) = self.place_of(op);
         self.flash.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
     }
 
     /// An operation's block and page as the outcomes name them.
-    pub(super) fn place_of(&self, id: OpId) -> (u64, u32) {
-        let Address { plane, block, page } = self.core.plan.layout.unpack(self.flash.ops[id].ppn);
+    fn place_of(&self, op: &PageOp) -> (u64, u32) {
+        let Address { plane, block, page } = self.core.plan.layout.unpack(op.ppn);
         (Archetypes::name(plane.0, block), page)
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.
-    #[inline]
-    pub fn corrected(&mut self, id: OpId) -> Option<bool> {
-        if self.flash.outcomes.is_none() { Some(true) } else { self.on_decode_result(id) }
-    }
-
-    pub(super) fn on_decode_result(&mut self, id: OpId) -> Option<bool> {
-        if self.flash.ops[id].sense.fate == Fate::Cancelled {
-            self.flash.ops.release(id);
-            return None;
-        }
-        let sense = self.flash.ops[id].sense;
-        if sense.fate == Fate::Corrected {
-            self.core.counters.retry_steps += u64::from(sense.attempt);
-            self.core.counters.pages_retried += u64::from(sense.is_retry());
-            self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
-            self.flash.steps.record(sense.attempt.into());
-            if self.core.plan.config.read.start.tracks() {
-                self.track(id);
-            }
-            self.read_ended(id);
+    pub(super) fn corrected(&mut self, id: OpId) -> Option<bool> {
+        if self.flash.outcomes.is_none() {
             return Some(true);
         }
-        if sense.speculated {
+        let op = self.flash.ops[id];
+        let sense = op.sense;
+        if sense.fate == Fate::Corrected {
+            self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
+            if self.core.plan.config.read.start.tracks() {
+                self.track(&op);
+            }
+            self.read_ended(id, &op);
+            return Some(true);
+        }
+        if sense.fate == Fate::Cancelled || sense.speculated {
             self.flash.ops.release(id);
             return None;
         }
-        if let Some((v_ref, t_pre_fallback)) = self.next_step(id) {
+        if let Some((v_ref, t_pre_fallback)) = self.next_step(&op) {
             self.queue_step(id, v_ref, t_pre_fallback);
             return None;
         }
         // Decodings differ in length: an earlier step may still be decoded. The read ends with the last of them.
-        let channel = self.flash.dies[self.flash.ops[id].die].channel;
+        let channel = self.flash.dies[op.die].channel;
         if sense.is_retry()
             && let Some(earlier) = self.flash.channels[channel].ecc.succeed(&self.flash.ops, id)
         {
@@ -365,28 +355,27 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops.release(ended);
             return None;
         }
-        self.core.counters.retry_steps += u64::from(sense.attempt);
-        self.core.counters.pages_retried += u64::from(sense.is_retry());
         self.core.counters.pages_unreadable += 1;
-        self.flash.steps.record(sense.attempt.into());
-        self.read_ended(id);
+        self.read_ended(id, &op);
         Some(false)
     }
 
     /// Keeps the step that has read a page, or the one next to the reference that have.
-    pub(super) fn track(&mut self, id: OpId) {
-        let Some(place) = self.similar(id) else { return };
-        let sense = self.flash.ops[id].sense;
-        let step = match sense.v_ref {
+    fn track(&mut self, op: &PageOp) {
+        let Some(place) = self.similar(op) else { return };
+        let step = match op.sense.v_ref {
             ReadReference::Step(step) => step,
-            _ => self.rber(id, Sensed::NearOptimal, false).map_or(sense.read.first, |(_, best)| best),
+            _ => self.rber(op, Sensed::NearOptimal, false).map_or(op.sense.read.first, |(_, best)| best),
         };
         self.flash.tracked.insert(place, step);
     }
 
     /// A read needs its plane no more: what follows it is void.
-    pub(super) fn read_ended(&mut self, id: OpId) {
-        let PageOp { die, plane, seq, sense, .. } = self.flash.ops[id];
+    fn read_ended(&mut self, id: OpId, op: &PageOp) {
+        let PageOp { die, plane, seq, sense, .. } = *op;
+        self.core.counters.retry_steps += u64::from(sense.attempt);
+        self.core.counters.pages_retried += u64::from(sense.is_retry());
+        self.flash.steps.record(sense.attempt.into());
         let plane = usize::from(plane);
         let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
         if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {
@@ -405,19 +394,19 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         let reset = if sense.speculated { self.cancel_speculation(id) } else { Span::ZERO };
-        let held = self.flash.dies[die].reserved;
-        if held.planes >> plane & 1 == 0 || held.by[plane] != seq {
+        let reserved = self.flash.dies[die].reserved;
+        if reserved.planes >> plane & 1 == 0 || reserved.by[plane] != seq {
             return;
         }
         // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
         // ranks better has the array, or another die the chip.
-        let last = held.planes == 1 << plane;
+        let last = reserved.planes == 1 << plane;
         let state = &self.flash.dies[die];
         let taken = state.active.is_some() || self.view().chip_taken(die);
         let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
-        let set = if last && held.shorter != 0 && !busy { self.set_timing(die, 0) } else { Span::ZERO };
+        let set = if last && reserved.shorter != 0 && !busy { self.set_timing(die, 0) } else { Span::ZERO };
         if reset + set == Span::ZERO || busy {
-            return self.release_plane(die, plane);
+            return self.flash.dies[die].reserved.release(plane);
         }
         let state = &mut self.flash.dies[die];
         state.sensing |= 1 << plane;
@@ -435,10 +424,10 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
-    pub(super) fn cancel_speculation(&mut self, id: OpId) -> Span {
-        let PageOp { die, plane, seq, .. } = self.flash.ops[id];
+    fn cancel_speculation(&mut self, id: OpId) -> Span {
+        let PageOp { die, plane, class, seq, .. } = self.flash.ops[id];
         let (place, bit) = (usize::from(plane), 1u8 << plane);
-        let queue = Self::read_queue(&self.flash.ops[id]);
+        let queue = QueueId::of_reads(class, place);
         let of_read = |op: &PageOp| op.seq == seq && op.die == die;
         let mut wasted = Span::ZERO;
         let state = &mut self.flash.dies[die];

@@ -3,17 +3,17 @@
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::layer::{FlashAt, FlashView};
-use super::queues::{ERASE_ROW, FIRST_WRITE_CLASS, HOST_PROGRAMS, PLANES, READS, program_queue, write_class_of};
+use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS};
 use super::state::{Active, DieState, Pick, Priority};
 use crate::observe::probe::Probe;
-use crate::write_class;
+use crate::write_class::WriteClass;
 
 impl FlashView<'_> {
     /// What the die would start now.
     #[inline]
     pub(super) fn pick(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
-        if state.ready == 0 && state.suspended.is_none() { Pick::Nothing } else { self.pick_ready(die) }
+        if state.ready.is_empty() && state.suspended.is_none() { Pick::Nothing } else { self.pick_ready(die) }
     }
 
     pub(super) fn pick_ready(&self, die: DieId) -> Pick {
@@ -24,23 +24,24 @@ impl FlashView<'_> {
         let mut ready =
             if state.exclusive == 0 || self.read_only { state.ready } else { self.exclusive(die, state.ready) };
         ready = self.eligible(die, ready);
+        let may_sense = QueueSet::on(self.may_sense(state)).and(READS);
         if state.suspended.is_some() {
-            let may_sense = self.may_sense(state);
-            return self.pick_suspended(die, u64::from(may_sense));
+            return self.pick_suspended(die, may_sense);
         }
         let one_at_a_time = state.sensing != 0 && self.plan.config.chip.plane_reads != PlaneReads::Independent;
-        if ready == 0 || one_at_a_time && state.active.is_none() {
+        if ready.is_empty() || one_at_a_time && state.active.is_none() {
             return Pick::Nothing;
         }
         let registers_empty = state.page_full | state.cache_full == 0;
         // A program or an erase: what needs the array for itself. Erases that older reads of the plane hold off do not
         // count, and these reads may go in any case.
-        let mut writes = ready & !READS;
+        let mut writes = ready.without(READS);
         let write = loop {
             match state.first(writes, &self.flash.ranks) {
                 Some((_, queue)) if self.is_erase(die, queue) && !self.may_erase(die, queue) => {
-                    writes &= !(1 << queue);
-                    ready |= state.ready & (1 << (queue % PLANES));
+                    writes.set(queue, false);
+                    let reads = QueueId::of_reads(schemes::Class::UserRead, queue.plane());
+                    ready.set(reads, ready.has(reads) || state.ready.has(reads));
                 }
                 first => break first,
             }
@@ -52,16 +53,14 @@ impl FlashView<'_> {
                         && state.loaded.is_none()
                         && registers_empty
                         && !self.needs_array(die, queue)
-                        && state.first(ready & READS, &self.flash.ranks).is_none_or(|(read, _)| priority < read) =>
+                        && state.first(ready.and(READS), &self.flash.ranks).is_none_or(|(read, _)| priority < read) =>
                 {
                     Pick::Program(queue)
                 }
                 _ => Pick::Nothing,
             };
         }
-        let may_sense = self.may_sense(state);
-        let eligible = u64::from(may_sense) | u64::from(may_sense) << PLANES;
-        let read = state.first(ready & READS & eligible, &self.flash.ranks);
+        let read = state.first(ready.and(may_sense), &self.flash.ranks);
         match (read, write) {
             (None, None) => Pick::Nothing,
             (Some((_, queue)), None) => Pick::Read(queue),
@@ -87,60 +86,56 @@ impl FlashView<'_> {
         }
     }
 
-    /// The plane and the stream of a queue of programs.
-    pub fn stream_of(&self, die: DieId, queue: usize) -> (PlaneId, usize) {
-        let plane = self.plan.layout.plane(die, (queue % PLANES) as u8);
-        (plane, self.plan.space.stream[write_class_of(queue)].into())
+    /// The plane and the stream of a queue of programs; none where it is one of erases.
+    pub(super) fn stream_of(&self, die: DieId, queue: QueueId) -> Option<(PlaneId, usize)> {
+        let writes = queue.writes()?;
+        Some((self.plan.layout.plane(die, queue.plane() as u8), self.plan.space.stream_of(writes)))
     }
 
-    /// Whether what a queue starts next is an erase.
-    pub fn is_erase(&self, die: DieId, queue: usize) -> bool {
-        queue >= ERASE_ROW * PLANES || {
-            let (plane, stream) = self.stream_of(die, queue);
-            self.ftl.blocks.needs_erase(plane, stream)
-        }
+    /// Whether what a queue of programs or erases starts next is an erase.
+    pub(super) fn is_erase(&self, die: DieId, queue: QueueId) -> bool {
+        self.stream_of(die, queue).is_none_or(|(plane, stream)| self.ftl.blocks.needs_erase(plane, stream))
     }
 
     /// Whether what a queue starts next leaves no array to anything else from its beginning on.
-    pub(super) fn needs_array(&self, die: DieId, queue: usize) -> bool {
+    pub(super) fn needs_array(&self, die: DieId, queue: QueueId) -> bool {
         self.is_erase(die, queue) || self.copies_back(queue)
     }
 
     /// Whether the programs of a queue take their data from the array.
-    pub fn copies_back(&self, queue: usize) -> bool {
-        self.plan.config.gc.copyback
-            && (write_class::RELOCATED..=write_class::RELOCATED_AGAIN).contains(&write_class_of(queue))
+    pub(super) fn copies_back(&self, queue: QueueId) -> bool {
+        self.plan.config.gc.copyback && queue.writes().is_some_and(WriteClass::is_relocated)
     }
 
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
     /// may still want the block's data.
-    pub fn may_erase(&self, die: DieId, queue: usize) -> bool {
+    pub(super) fn may_erase(&self, die: DieId, queue: QueueId) -> bool {
         let state = &self.flash.dies[die];
-        let barrier = if queue >= ERASE_ROW * PLANES {
-            state.queues[queue].head_seq
-        } else {
-            let (plane, stream) = self.stream_of(die, queue);
-            self.ftl.blocks.erase_barrier(plane, stream)
+        let barrier = match self.stream_of(die, queue) {
+            None => state.queues[queue].head_seq,
+            Some((plane, stream)) => self.ftl.blocks.erase_barrier(plane, stream),
         };
-        let plane = queue % PLANES;
-        let waiting = state.queues[plane].head_seq.min(state.queues[plane + PLANES].head_seq);
+        let plane = queue.plane();
+        let mut reads = READS.and(QueueSet::on(1 << plane));
+        let mut waiting = u64::MAX;
+        while let Some(queue) = reads.pop() {
+            waiting = waiting.min(state.queues[queue].head_seq);
+        }
         waiting > barrier && (state.reads_in_progress.is_empty() || self.oldest_read_in_progress(die, plane) > barrier)
     }
 
     /// The planes of the die whose programs go along with the leading queue's, as a set.
-    pub fn plane_group(&self, die: DieId, lead: usize, erase: bool) -> u8 {
-        let mut set = 1u8 << (lead % PLANES);
+    pub fn plane_group(&self, die: DieId, lead: QueueId, writes: WriteClass, erase: bool) -> u8 {
+        let mut set = 1u8 << lead.plane();
         if self.plan.config.chip.plane_programs == PlanePrograms::Single {
             return set;
         }
-        let place = |queue: usize| {
-            let (plane, stream) = self.stream_of(die, queue);
-            self.ftl.blocks.next_place(plane, stream)
-        };
+        let stream = self.plan.space.stream_of(writes);
+        let place = |plane: usize| self.ftl.blocks.next_place(self.plan.layout.plane(die, plane as u8), stream);
         for plane in 0..self.plan.layout.planes_per_die as usize {
-            let queue = program_queue(write_class_of(lead), plane);
-            if self.flash.dies[die].ready >> queue & 1 != 0
-                && place(queue) == place(lead)
+            let queue = QueueId::of_programs(writes, plane);
+            if self.flash.dies[die].ready.has(queue)
+                && place(plane) == place(lead.plane())
                 && self.is_erase(die, queue) == erase
                 && (!erase || self.may_erase(die, queue))
             {
@@ -158,10 +153,7 @@ impl FlashView<'_> {
             return Some((self.flash.ranks.of[schemes::Class::UserProgram as usize], 0));
         }
         let Pick::Program(queue) = state.picked else { return None };
-        Some((
-            self.flash.ranks.of[self.flash.ops[state.queues[queue].first()].class as usize],
-            state.queues[queue].head_seq,
-        ))
+        Some((self.flash.ranks.of[queue.class() as usize], state.queues[queue].head_seq))
     }
 
     /// Whether a die can take further pages from the pool.
@@ -177,65 +169,65 @@ impl FlashView<'_> {
 
     /// The die whose oldest program waits longest.
     pub fn oldest_program_die(&self) -> Option<DieId> {
-        let programs = FIRST_WRITE_CLASS * PLANES..ERASE_ROW * PLANES;
-        let oldest = |state: &DieState| state.queues[programs.clone()].iter().map(|q| q.head_seq).min();
+        let oldest = |state: &DieState| {
+            let (mut programs, mut oldest) = (state.waiting, u64::MAX);
+            while let Some(queue) = programs.pop() {
+                oldest = oldest.min(state.queues[queue].head_seq);
+            }
+            oldest
+        };
         let (seq, die) = self.flash.dies.ids().map(|die| (oldest(&self.flash.dies[die]), die)).min()?;
-        (seq < Some(u64::MAX)).then_some(die)
+        (seq < u64::MAX).then_some(die)
     }
 }
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Decides whether a program queue can start.
-    pub fn update_eligibility(&mut self, die: DieId, queue: usize) {
-        let (write_class, plane) = (write_class_of(queue), queue % PLANES);
-        let moved = write_class == write_class::RELOCATED || write_class == write_class::RELOCATED_AGAIN;
+    pub(super) fn update_eligibility(&mut self, die: DieId, queue: QueueId) {
+        let Some((plane, stream)) = self.view().stream_of(die, queue) else { return };
+        let moved = queue.writes().is_some_and(WriteClass::is_relocated);
         let state = &self.flash.dies[die];
         let len = state.queues[queue].len;
         let whole = len >= self.core.plan.unit_pages
-            || (len > 0 && (state.flush_partial >> queue & 1 != 0 || (!moved && self.flash.flush_units)));
-        let stream = usize::from(self.core.plan.space.stream[write_class]);
-        let id = die;
-        let can = whole && self.ftl.blocks.room(self.core.plan.layout.plane(id, plane as u8), stream, moved);
+            || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
+        let can = whole && self.ftl.blocks.room(plane, stream, moved);
         if whole && moved && !can {
             self.core.wear_out();
         }
         let state = &mut self.flash.dies[die];
-        state.ready = state.ready & !(1 << queue) | u64::from(can) << queue;
-        let was = state.whole >> queue & 1 != 0;
-        state.whole = state.whole & !(1 << queue) | u64::from(whole) << queue;
-        if HOST_PROGRAMS >> queue & 1 != 0 {
+        let was = state.whole.has(queue);
+        state.ready.set(queue, can);
+        state.whole.set(queue, whole);
+        if HOST_PROGRAMS.has(queue) {
             self.flash.host_units = self.flash.host_units + u32::from(whole) - u32::from(was);
         }
     }
 
     /// Decides anew whether the programs of a plane can start: its room has changed.
     pub fn update_plane_eligibility(&mut self, die: DieId, plane: u8) {
-        let column = 0x0101_0101_0101_0101u64 << plane;
-        let mut queues = self.flash.dies[die].waiting & column;
-        while queues != 0 {
-            self.update_eligibility(die, queues.trailing_zeros() as usize);
-            queues &= queues - 1;
+        let mut queues = self.flash.dies[die].waiting.and(QueueSet::on(1 << plane));
+        while let Some(queue) = queues.pop() {
+            self.update_eligibility(die, queue);
         }
         self.mark_dirty(die);
     }
 
-    /// Lets the partly filled program units of a die go, those of the given lanes.
-    pub fn force_die(&mut self, die: DieId, lanes: std::ops::Range<usize>) {
-        for plane in 0..self.core.plan.layout.planes_per_die as u8 {
-            self.force_plane(die, plane, lanes.clone());
-        }
+    /// Lets the partly filled program units of a die go, those of the given write classes.
+    pub fn force_die(&mut self, die: DieId, classes: &[WriteClass]) {
+        self.force(die, QueueSet::of_programs(classes));
     }
 
     /// The same for one plane.
-    pub fn force_plane(&mut self, die: DieId, plane: u8, lanes: std::ops::Range<usize>) {
-        for write_class in lanes {
-            let queue = program_queue(write_class, plane.into());
-            // The last of these programs ends it: without any it would last, and pad the next page that comes.
-            let state = &mut self.flash.dies[die];
-            if state.waiting >> queue & 1 != 0 {
-                state.flush_partial |= 1 << queue;
-                self.update_eligibility(die, queue);
-            }
+    pub fn force_plane(&mut self, die: DieId, plane: u8, classes: &[WriteClass]) {
+        self.force(die, QueueSet::of_programs(classes).and(QueueSet::on(1 << plane)));
+    }
+
+    fn force(&mut self, die: DieId, queues: QueueSet) {
+        // The last of these programs ends it: without any it would last, and pad the next page that comes.
+        let mut waiting = self.flash.dies[die].waiting.and(queues);
+        while let Some(queue) = waiting.pop() {
+            self.flash.dies[die].flush_partial.set(queue, true);
+            self.update_eligibility(die, queue);
         }
         self.mark_dirty(die);
     }

@@ -1,16 +1,20 @@
 //! A die's state: its queues, its planes' registers, what its array does, and what it is reserved for.
 
+use std::ops::{Index, IndexMut};
+
 use nand::ChannelId;
+use schemes::Class;
 use units::{Span, Time};
 
-use super::op::{Ops, Queue};
-use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, Ranks, USER_READS, planes};
+use super::op::{Ops, PageOp, Queue};
+use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
 use crate::arena::OpId;
 use crate::meter::Meter;
 use crate::observe::stats::die;
 use crate::phases::Phases;
+use crate::write_class::WriteClass;
 
-/// The reads that a die is held for.
+/// The reads that a die is reserved for, from their first retry on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reservation {
     /// Planes with such a read, and those of them where it is a host's.
@@ -20,6 +24,22 @@ pub struct Reservation {
     pub(super) by: [u64; PLANES],
     /// By how much tPRE is shorter than by default [ns].
     pub(super) shorter: u32,
+}
+
+impl Reservation {
+    /// A retry is sensed: its plane is reserved for its read.
+    pub(super) fn reserve(&mut self, op: &PageOp) {
+        let bit = 1 << op.plane;
+        self.planes |= bit;
+        self.user = if op.class == Class::UserRead { self.user | bit } else { self.user & !bit };
+        self.by[usize::from(op.plane)] = op.seq;
+    }
+
+    /// A plane is reserved no more.
+    pub(super) fn release(&mut self, plane: usize) {
+        self.planes &= !(1 << plane);
+        self.user &= !(1 << plane);
+    }
 }
 
 /// How far the active or suspended operation of a die has come.
@@ -54,8 +74,8 @@ pub(super) enum Active {
     Program(Program),
     /// Blocks that were reclaimed: operations, linked.
     Erase(OpId),
-    /// The blocks that a lane's stream has just opened on these planes.
-    EraseOpened(usize, u8),
+    /// The blocks that the stream of a write class has just opened on these planes.
+    EraseOpened(WriteClass, u8),
 }
 
 /// What has ended in the array of a die.
@@ -65,34 +85,40 @@ pub(crate) enum Ended {
     /// The erase of blocks that were reclaimed, by the first operation.
     Erase(OpId),
     /// The erase of the blocks that a write class has opened on a set of planes.
-    EraseOpened { write_class: usize, planes: u8 },
+    EraseOpened { writes: WriteClass, planes: u8 },
 }
 
-/// What a die has started.
-pub(crate) enum Started {
-    Sense {
-        of_host: bool,
-    },
-    Erase,
-    /// Nothing yet: it erases blocks which are to be opened first.
-    OpensBlocks {
-        lead: usize,
-    },
+/// The queues of a die.
+pub(super) struct Queues([Queue; QUEUES]);
+
+impl Index<QueueId> for Queues {
+    type Output = Queue;
+    #[inline]
+    fn index(&self, queue: QueueId) -> &Queue {
+        &self.0[queue.index()]
+    }
+}
+
+impl IndexMut<QueueId> for Queues {
+    #[inline]
+    fn index_mut(&mut self, queue: QueueId) -> &mut Queue {
+        &mut self.0[queue.index()]
+    }
 }
 
 pub struct DieState {
-    pub(super) queues: [Queue; QUEUES],
+    pub(super) queues: Queues,
     /// Queues with something to start: reads, erases, and programs that have room and whose unit is full or must go
     /// as it is.
-    pub(super) ready: u64,
+    pub(super) ready: QueueSet,
     /// Queues of reads whose head is a retry.
-    pub(super) retries: u64,
+    pub(super) retries: QueueSet,
     /// Queues of programs with anything in them.
-    pub(super) waiting: u64,
+    pub(super) waiting: QueueSet,
     /// Of these, those whose unit is full or must go as it is, whether there is room for it or not.
-    pub(super) whole: u64,
+    pub(super) whole: QueueSet,
     /// Those whose partly filled unit must go.
-    pub(super) flush_partial: u64,
+    pub(super) flush_partial: QueueSet,
     /// Planes that sense, whose page register is full, whose cache register is full.
     pub(super) sensing: u8,
     pub(super) page_full: u8,
@@ -127,6 +153,8 @@ pub struct DieState {
     /// The die's event in the agenda.
     pub(super) event: Time,
     pub channel: ChannelId,
+    /// The number of its chip.
+    pub(super) chip: usize,
     /// The die as a set of its channel's dies.
     pub bit: u64,
     pub meter: Meter<{ die::CAUSES.len() }>,
@@ -134,21 +162,13 @@ pub struct DieState {
     pub(super) waits: Meter<{ die::WAITS.len() + 1 }>,
 }
 
-/// What a die wants the bus for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BusRequest {
-    Nothing,
-    Command,
-    Data,
-}
-
 /// What a die would start next: the queue that leads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Pick {
     Nothing,
-    Read(usize),
-    Program(usize),
-    Erase(usize),
+    Read(QueueId),
+    Program(QueueId),
+    Erase(QueueId),
     /// Sends the data of a suspended program again.
     Resume,
 }
@@ -157,14 +177,14 @@ pub(super) enum Pick {
 pub(super) type Priority = (u8, u64);
 
 impl DieState {
-    pub fn new(channel: ChannelId, place: u32) -> DieState {
+    pub fn new(channel: ChannelId, place: u32, chip: usize) -> DieState {
         DieState {
-            queues: [Queue::EMPTY; QUEUES],
-            ready: 0,
-            retries: 0,
-            waiting: 0,
-            whole: 0,
-            flush_partial: 0,
+            queues: Queues([Queue::EMPTY; QUEUES]),
+            ready: QueueSet::NONE,
+            retries: QueueSet::NONE,
+            waiting: QueueSet::NONE,
+            whole: QueueSet::NONE,
+            flush_partial: QueueSet::NONE,
             sensing: 0,
             page_full: 0,
             cache_full: 0,
@@ -185,6 +205,7 @@ impl DieState {
             picked: Pick::Nothing,
             event: Time::NEVER,
             channel,
+            chip,
             bit: 1 << place,
             meter: Meter::new(),
             waits: Meter::new(),
@@ -204,28 +225,39 @@ impl DieState {
 
     /// The queue among `set` whose head goes first.
     #[inline]
-    pub(super) fn first(&self, set: u64, ranks: &Ranks) -> Option<(Priority, usize)> {
-        if set == 0 {
+    pub(super) fn first(&self, set: QueueSet, ranks: &Ranks) -> Option<(Priority, QueueId)> {
+        if set.is_empty() {
             return None;
         }
-        let (rank, mut queues) =
-            ranks.queues.iter().map(|mask| set & mask).enumerate().find(|(_, queues)| *queues != 0)?;
-        let mut best = (u64::MAX, 0);
-        while queues != 0 {
-            let queue = queues.trailing_zeros() as usize;
-            queues &= queues - 1;
-            best = best.min((self.queues[queue].head_seq, queue));
+        for (rank, level) in ranks.queues.iter().enumerate() {
+            let mut queues = set.and(*level);
+            let Some(mut best) = queues.pop() else { continue };
+            while let Some(queue) = queues.pop() {
+                if self.queues[queue].head_seq < self.queues[best].head_seq {
+                    best = queue;
+                }
+            }
+            return Some(((rank as u8, self.queues[best].head_seq), best));
         }
-        Some(((rank as u8, best.0), best.1))
+        None
+    }
+
+    /// Programs of host data that wait.
+    pub(super) fn host_programs(&self) -> u32 {
+        let (mut queues, mut programs) = (HOST_PROGRAMS, 0);
+        while let Some(queue) = queues.pop() {
+            programs += self.queues[queue].len;
+        }
+        programs
     }
 
     pub fn has_host_programs(&self) -> bool {
-        self.waiting & HOST_PROGRAMS != 0
+        !self.waiting.and(HOST_PROGRAMS).is_empty()
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn.
     pub fn host_waits(&self) -> bool {
-        self.ready & (USER_READS | HOST_PROGRAMS) != 0
+        !self.ready.and(USER_READS.or(HOST_PROGRAMS)).is_empty()
     }
 
     /// Whether its array does anything.
@@ -239,18 +271,26 @@ impl DieState {
 
     /// The next time that something ends in the array.
     pub(super) fn next_end(&self) -> Time {
-        let never = Time::NEVER;
-        let active = self.active.map_or(never, |(_, end)| end).min(self.suspend_pending.unwrap_or(never));
-        let waiting = self.pulses_begin.unwrap_or(never).min(self.idle_until.unwrap_or(never));
-        planes(self.sensing).fold(active.min(waiting), |next, plane| next.min(self.sensed_at[plane]))
+        let mut next = Time::NEVER;
+        if let Some((_, end)) = self.active {
+            next = next.min(end);
+        }
+        for at in [self.suspend_pending, self.pulses_begin, self.idle_until].into_iter().flatten() {
+            next = next.min(at);
+        }
+        let mut sensing = self.sensing;
+        while sensing != 0 {
+            next = next.min(self.sensed_at[sensing.trailing_zeros() as usize]);
+            sensing &= sensing - 1;
+        }
+        next
     }
 
     /// Keeps up to date what is known of a queue of reads whose head may be another one.
     #[inline]
-    pub(super) fn read_head_changed(&mut self, queue: usize, ops: &Ops) {
-        let (bit, head) = (1 << queue, self.queues[queue].head);
-        self.ready = self.ready & !bit | u64::from(head.is_some()) << queue;
-        let retry = head.is_some_and(|op| ops[op].sense.is_retry());
-        self.retries = self.retries & !bit | u64::from(retry) << queue;
+    pub(super) fn read_head_changed(&mut self, queue: QueueId, ops: &Ops) {
+        let head = self.queues[queue].head;
+        self.ready.set(queue, head.is_some());
+        self.retries.set(queue, head.is_some_and(|op| ops[op].sense.is_retry()));
     }
 }

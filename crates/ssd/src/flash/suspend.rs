@@ -8,7 +8,7 @@ use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Span, Time};
 
 use super::layer::{FlashAt, FlashView};
-use super::queues::USER_READS;
+use super::queues::{QueueSet, USER_READS};
 use super::state::{Active, Pick, Work};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
@@ -23,19 +23,20 @@ impl FlashView<'_> {
         let state = &self.flash.dies[die];
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let passed = self.retries_user_read(die) || state.ready & USER_READS != 0 && !self.flash.write_queue_full;
+        let waits = !state.ready.and(USER_READS).is_empty() && !self.flash.write_queue_full;
+        let passed = self.retries_user_read(die) || waits;
         state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
     }
 
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.
-    pub(super) fn pick_suspended(&self, die: DieId, eligible: u64) -> Pick {
+    pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet) -> Pick {
         let state = &self.flash.dies[die];
-        let mut reads = self.eligible(die, state.ready) & USER_READS;
+        let mut reads = self.eligible(die, state.ready).and(USER_READS);
         if self.flash.write_queue_full {
             // What has begun is brought to its end.
-            reads &= if self.retries_user_read(die) { state.retries } else { 0 };
+            reads = if self.retries_user_read(die) { reads.and(state.retries) } else { QueueSet::NONE };
         }
-        match state.first(reads & eligible, &self.flash.ranks) {
+        match state.first(reads.and(eligible), &self.flash.ranks) {
             Some((_, queue)) => Pick::Read(queue),
             None if self.may_resume(die) => Pick::Resume,
             None => Pick::Nothing,
@@ -68,7 +69,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let Some((active, end)) = state.active else { return };
         let room = state.loaded.is_none() || self.core.plan.config.chip.shadow_buffer;
         let free = state.suspend_pending.is_none() && room && state.exclusive == 0;
-        if !self.core.plan.suspends || !free || state.ready & USER_READS == 0 {
+        if !self.core.plan.suspends || !free || state.ready.and(USER_READS).is_empty() {
             return;
         }
         let Some((phases, class)) = self.suspendable(die, active) else { return };

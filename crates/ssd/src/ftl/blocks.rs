@@ -9,7 +9,7 @@ use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 use super::aged::Aged;
 use super::candidates::FullBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan};
-use crate::write_class;
+use crate::write_class::WriteClass;
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
 const TICK_BITS: u32 = 24;
@@ -60,9 +60,9 @@ const _: () = assert!(size_of::<Block>() == 16, "the stated memory of a block");
 type Free = Reverse<(u32, u64, u32, u64)>;
 
 struct Plane {
-    open: [Open; write_class::COUNT],
+    open: [Open; WriteClass::COUNT],
     /// Pages given out in each stream.
-    taken: [u64; write_class::COUNT],
+    taken: [u64; WriteClass::COUNT],
     /// Next block that was never used; those from `usable` on are bad since the factory.
     fresh: u32,
     usable: u32,
@@ -102,8 +102,8 @@ impl Blocks {
         let count = layout.planes as usize * layout.blocks as usize;
         let full = Open { block: 0, next_page: layout.pages, erased: true, barrier: 0 };
         let plane = |plane: PlaneId| Plane {
-            open: [full; write_class::COUNT],
-            taken: [0; write_class::COUNT],
+            open: [full; WriteClass::COUNT],
+            taken: [0; WriteClass::COUNT],
             fresh: aged.used_blocks(plane),
             usable: usable[plane.0 as usize],
             released: BinaryHeap::new(),
@@ -139,7 +139,7 @@ impl Blocks {
     fn stagger(&mut self, plan: &Plan, draws: Stream) {
         let units = u64::from(self.layout.pages / plan.unit_pages);
         let mut streams = plan.space.stream.to_vec();
-        streams.truncate(if plan.space.map_pages > 0 { write_class::COUNT } else { write_class::MAP });
+        streams.truncate(if plan.space.map_pages > 0 { WriteClass::COUNT } else { WriteClass::Map as usize });
         streams.dedup();
         for plane in (0..self.layout.planes).map(PlaneId) {
             let die = u64::from(plane.0 / self.layout.planes_per_die);
