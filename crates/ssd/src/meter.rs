@@ -31,6 +31,12 @@ impl<const N: usize> Meter<N> {
         (self.until, self.next) = until.unwrap_or((Time::NEVER, state));
     }
 
+    /// The state that was entered last.
+    #[inline]
+    pub fn state(&self) -> usize {
+        self.state
+    }
+
     /// Books everything up to `now`.
     #[inline]
     pub fn settle(&mut self, now: Time) {

@@ -63,18 +63,20 @@ impl<P: Probe> Device<P> {
 
     /// Something in the array of a die has ended, or the die has been idle for long.
     pub(super) fn on_die(&mut self, die: DieId) {
-        if let Some(ended) = self.flash().array_event(die) {
+        let mut ended = self.flash().array_event(die);
+        loop {
             match ended {
                 Ended::Program { first, planes } => self.program_ended(die, first, planes),
                 Ended::Erase(first) => self.erase_ended(first),
                 Ended::EraseOpened { writes, planes } => self.opened_erased(die, writes, planes),
+                Ended::Idleness => {
+                    self.collect_in_background(die);
+                    break self.flash().mark_dirty(die);
+                }
+                Ended::Nothing => break,
             }
-            self.flash().start_loaded(die);
+            ended = self.flash().after_array_event(die);
         }
-        if self.flash().senses_end(die) {
-            self.collect_in_background(die);
-        }
-        self.flash().mark_dirty(die);
         self.writes_go_on();
         self.run_scheduler();
     }
@@ -99,7 +101,7 @@ impl<P: Probe> Device<P> {
         self.fetch_writes();
         // A completed page may have given its die a program: dies say what they want before the bus is granted.
         self.run_scheduler();
-        if self.flash.channels[channel].out.len > 0 {
+        if self.flash.waits_for_bus(channel) {
             while let Some(begun) = self.flash().arbitrate(channel) {
                 self.layers_above(begun);
             }
@@ -109,7 +111,9 @@ impl<P: Probe> Device<P> {
 
     /// Brings every die up to date that may do more, and grants their buses.
     pub(super) fn run_scheduler(&mut self) {
-        while let Some(begun) = self.flash().schedule() {
+        while self.flash.has_dirty_dies()
+            && let Some(begun) = self.flash().schedule()
+        {
             self.layers_above(begun);
         }
     }

@@ -91,7 +91,9 @@ impl<P: Probe> FlashAt<'_, P> {
                 return None;
             }
             if !wanted {
-                self.bus_enters(channel, if waiting { channel::ECC_WAIT } else { channel::IDLE }, None);
+                if waiting || bus.meter.state() == channel::ECC_WAIT {
+                    self.bus_enters(channel, if waiting { channel::ECC_WAIT } else { channel::IDLE }, None);
+                }
                 self.schedule_bus(channel, Time::NEVER);
                 return None;
             }

@@ -135,7 +135,9 @@ impl<P: Probe> FlashAt<'_, P> {
         } else {
             self.view().pick_ready(die)
         };
-        self.picks(die, picked);
+        if picked != state.picked {
+            self.picks(die, picked);
+        }
         if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
@@ -165,9 +167,6 @@ impl<P: Probe> FlashAt<'_, P> {
     #[inline]
     fn picks(&mut self, die: DieId, pick: Pick) {
         let state = &mut self.flash.dies[die];
-        if state.picked == pick {
-            return;
-        }
         state.picked = pick;
         let bus = &mut self.flash.channels[state.channel];
         bus.wants_command &= !state.bit;
@@ -251,18 +250,20 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// Something in the array of a die ends now, or its idle time: what has ended, if it is not a sense.
-    pub fn array_event(&mut self, die: DieId) -> Option<Ended> {
+    /// Something in the array of a die ends now, or its idle time. If that is no program and no erase, it has been dealt with.
+    pub fn array_event(&mut self, die: DieId) -> Ended {
         let state = &mut self.flash.dies[die];
         state.pulses_begin = state.pulses_begin.filter(|at| *at > self.core.now);
         if state.suspend_pending.is_some_and(|at| at <= self.core.now) {
             self.suspended(die);
         }
-        let (active, _) = self.flash.dies[die].active.filter(|(_, end)| *end <= self.core.now)?;
+        let Some((active, _)) = self.flash.dies[die].active.filter(|(_, end)| *end <= self.core.now) else {
+            return self.senses_end(die);
+        };
         self.flash.dies[die].active = None;
         self.core.counters.operations += 1;
         self.count_suspended(die, active);
-        Some(match active {
+        match active {
             Active::Program(program) => {
                 let of_host = self.flash.ops[program.ops].class == Class::UserProgram;
                 self.flash.host_units -= u32::from(of_host);
@@ -270,11 +271,17 @@ impl<P: Probe> FlashAt<'_, P> {
             }
             Active::Erase(first) => Ended::Erase(first),
             Active::EraseOpened(writes, planes) => Ended::EraseOpened { writes, planes },
-        })
+        }
     }
 
-    /// The senses of a die that end now have ended. Whether it has been idle for as long as background collection waits.
-    pub fn senses_end(&mut self, die: DieId) -> bool {
+    /// What has ended in the array has been dealt with: what waits for the array goes on, and the senses that end now end.
+    pub fn after_array_event(&mut self, die: DieId) -> Ended {
+        self.start_loaded(die);
+        self.senses_end(die)
+    }
+
+    /// The senses of a die that end now, and its idle time.
+    fn senses_end(&mut self, die: DieId) -> Ended {
         let mut sensing = self.flash.dies[die].sensing;
         while sensing != 0 {
             let plane = sensing.trailing_zeros() as usize;
@@ -284,11 +291,12 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         let state = &mut self.flash.dies[die];
-        let idle = state.idle_until.is_some_and(|until| until <= self.core.now);
-        if idle {
+        if state.idle_until.is_some_and(|until| until <= self.core.now) {
             state.idle_until = None;
+            return Ended::Idleness;
         }
-        idle
+        self.mark_dirty(die);
+        Ended::Nothing
     }
 
     /// A die has started something: the other dies of its chip may have to wait, and it may be able to do more.

@@ -111,6 +111,17 @@ impl Flash {
         (1..per_chip).map(move |step| DieId::new(first + (die - first + step) % per_chip))
     }
 
+    /// Whether any die may have something new to do.
+    #[inline]
+    pub fn has_dirty_dies(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Whether a page waits in a die of a channel to leave it.
+    pub fn waits_for_bus(&self, channel: ChannelId) -> bool {
+        self.channels[channel].out.len > 0
+    }
+
     /// The age of a new operation.
     #[inline]
     pub fn number(&mut self) -> u64 {

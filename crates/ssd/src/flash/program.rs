@@ -119,7 +119,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// The program whose data is in the cache registers, if there is one, has the array.
-    pub fn start_loaded(&mut self, die: DieId) {
+    pub(super) fn start_loaded(&mut self, die: DieId) {
         if let Some(program) = self.flash.dies[die].loaded.take() {
             self.run_program(die, program);
         }

@@ -78,8 +78,12 @@ pub(super) enum Active {
     EraseOpened(WriteClass, u8),
 }
 
-/// What has ended in the array of a die.
+/// What has ended in the array of a die, for the layers above.
 pub(crate) enum Ended {
+    /// Nothing that concerns them.
+    Nothing,
+    /// The time for which background collection waits.
+    Idleness,
     /// A program, by its first operation, on a set of planes.
     Program { first: OpId, planes: u8 },
     /// The erase of blocks that were reclaimed, by the first operation.
