@@ -175,7 +175,7 @@ def test_what_is_left_on_the_die_after_the_read(in_page: InPage) -> None:
     assert wasted.end == decoded
     busy, sensed = left[-1].end - decoded, wasted.end - wasted.begin
     text = (
-        f"The plane is busy for {busy:,} ns after the decoding that succeeds, from {decoded:,} to {left[-1].end:,} ns.\n"
+        f"The plane is busy for {busy:,} ns after the last decoding, from {decoded:,} to {left[-1].end:,} ns.\n"
         f"The host does not wait for that. Attempt {RETRIES + 1} has been sensed for {sensed:,} ns in vain.\n"
     )
     in_page(PAGE, "read-rest", text)

@@ -125,7 +125,7 @@ impl Cells {
         2.0 * f64::from(boundary) + 1.0 - self.share(f64::from(boundary)) * offset
     }
 
-    /// The middle boundary, which sentinel cells lie beside (`assumed`: hpca24 section III-B says only that some kinds of page
+    /// The middle boundary, which sentinel cells lie beside (`assumed`: hpca24 section III-B states only that some kinds of page
     /// are not read at it).
     pub fn sentinel_boundary(&self) -> u32 {
         self.states() / 2 - 1

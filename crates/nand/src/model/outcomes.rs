@@ -102,7 +102,7 @@ pub enum Sensed {
 /// How retries are sensed faster (AR2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReducedTpre {
-    /// The table that says by how much.
+    /// The table that gives the reduction.
     pub rpt: Arc<Rpt>,
     /// The chip's default tPRE [ns].
     pub t_pre: u32,
