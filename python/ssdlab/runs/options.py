@@ -135,8 +135,8 @@ class RunOptions(TypedDict, total=False):
         Option(
             "text",
             'play until the drive is in a steady state by rounds of this simulated time (``"1s"``), after the PTS of '
-            "SNIA; the last five rounds are the result, and ``host.steady.reached`` reports it. A generator goes on for "
-            "as long as it takes.",
+            "SNIA; the last five rounds are the result, and ``host.steady.reached`` reports it. A generator goes on "
+            "for as long as it takes.",
             "Play until the state is steady by rounds of at least TIME (SNIA); the last five rounds are the result.",
             "TIME|auto",
         ),

@@ -22,7 +22,7 @@ pub(super) const REMEMBERED: usize = 1 << 16;
 const LONGEST_BURST: u64 = 1 << 24;
 
 units::choices! {
-    /// What a kind of request does.
+    /// What the requests of a class do.
     pub enum Action {
         /// It reads.
         Read = "read",
@@ -36,7 +36,7 @@ units::choices! {
 units::choices! {
     /// Where a request goes.
     pub enum AccessPattern {
-        /// To an address of the kind's zones.
+        /// To an address of the request class's zones.
         New = "new",
         /// To where one of the last streams of its operation ended, which goes on by it.
         Next = "next",
@@ -96,10 +96,10 @@ impl Item for PastRequest {
     }
 }
 
-/// A request as phases and bursts name it: its kind, the class of the gap behind it, and its access pattern.
+/// A request as phases and bursts name it: its request class, the class of the gap behind it, and its access pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestTemplate {
-    /// The kind's name.
+    /// The request class's name.
     pub kind: String,
     /// The name of the class of gaps.
     pub gap: String,
@@ -212,7 +212,7 @@ units::section! {
 }
 
 units::section! {
-    /// A kind of request in a workload of phases: [kind.NAME].
+    /// A request class in a workload of phases: [kind.NAME].
     pub struct Kind in "kind" {
         /// What it does.
         rw: Action = Action::Read,
@@ -400,7 +400,7 @@ fn missing(section: &str, name: &str) -> String {
 }
 
 impl Kind {
-    /// What of the kind `name` cannot be met, in a workload whose requests start at multiples of `align`.
+    /// What of the request class `name` cannot be met, in a workload whose requests start at multiples of `align`.
     fn check(&self, name: &str, align: Bytes) -> Result<(), ConfigError> {
         let key = |key: &str| format!("kind.{name}.{key}");
         if let Some((problem, remedy)) = self.bs.refusal(align) {
