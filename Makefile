@@ -27,7 +27,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # All of the workspace at once: what crates share is then compiled with one set of features, once, for the tests of the
 # crates and for the extension module that Python's tests load.
 WORKSPACE := --workspace --lib --tests
-# Which Python PyO3 is built for; told, it does not look for one, and does not build anew where another is found.
+# Which Python PyO3 is built for; set, it does not look for one, and does not build anew where another is found.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # The tests start hundreds of processes: what they import is compiled once.
 unexport PYTHONDONTWRITEBYTECODE

@@ -137,7 +137,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
         assert each.gaps == pytest.approx(1, abs=0.1)
         assert each.addresses == pytest.approx(each.twin, rel=0.25)
     assert fit.missing(frame, [row._replace(twin_us=row.trace_us) for row in rows]) == []
-    # Independent requests: the distributions say all, so that a twin that differs has another order.
+    # Independent requests: the distributions determine all, so that a twin that differs has another order.
     path.write_text(RESIDUE.replace(":strided.one.new/35", ""))
     (row,) = (row for row in fit.check([path], path, seeds=1, replays=["timed"]) if row.metric == "mean")
     (told,) = fit.missing(trace.of_workload(path), [row._replace(twin_us=1.3 * row.trace_us)], seeds=2)

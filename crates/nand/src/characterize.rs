@@ -205,7 +205,7 @@ impl Factors {
         self.bins.iter().map(|(_, count)| count).sum::<u64>() * u64::from(chip.cells.bits)
     }
 
-    /// Mean errors per KiB in the last retry step, with the number of codewords that have them, for every kind of page.
+    /// Mean errors per KiB in the last retry step, with the number of codewords that have them, for every page type.
     fn last_step(&self, chip: &VirtualChip, condition: Condition, cuts: Cuts) -> Vec<(f64, f64)> {
         let Condition { x, months, celsius } = condition;
         let relative = chip.relative_shift(x, months);

@@ -9,7 +9,7 @@ units::choices! {
     pub enum PlaneReads {
         /// One plane senses at a time.
         Single = "single",
-        /// Planes sense together, in one command, when their pages have the same place in their blocks.
+        /// Planes sense together, in one command, when their pages have the same number in their blocks.
         Lockstep = "lockstep",
         /// Every plane senses by itself, whatever the others do.
         Independent = "independent",
@@ -21,7 +21,7 @@ units::choices! {
     pub enum PlanePrograms {
         /// One plane is programmed at a time.
         Single = "single",
-        /// Planes are programmed together when their next pages have the same place in their blocks.
+        /// Planes are programmed together when their next pages have the same number in their blocks.
         Lockstep = "lockstep",
     }
 }
@@ -102,13 +102,13 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// tR of a page, by its place in the wordline.
+    /// tR of a page, by page type.
     #[inline]
     pub fn read(&self, layout: &Layout, ppn: Ppn) -> Span {
         self.read[layout.page_type(ppn) as usize]
     }
 
-    /// tR of a page by its place in the wordline when tPRE is `less` shorter than by default, for `senses` of each kind.
+    /// tR of a page by page type when tPRE is `less` shorter than by default, for `senses` of each type.
     /// Without them tPRE is that of the whole read.
     pub fn shorter(&self, kind: u32, senses: Option<&[u32]>, less: Span) -> Span {
         let count = senses.map_or(1, |of| of.get(kind as usize).or(of.first()).copied().unwrap_or(0));

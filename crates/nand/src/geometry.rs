@@ -241,7 +241,7 @@ impl Layout {
         PlaneId(ppn.0 >> (self.page_bits + self.block_bits))
     }
 
-    /// The page's place in its block.
+    /// The page's number in its block.
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> u32 {
         ppn.0 & ((1 << self.page_bits) - 1)
@@ -260,7 +260,7 @@ impl Layout {
         }
     }
 
-    /// The die of a plane, and the plane's place in it.
+    /// The die of a plane, and the plane's number in it.
     #[inline]
     pub fn die_of(&self, plane: PlaneId) -> (DieId, u8) {
         if self.planes_per_die.is_power_of_two() {
@@ -271,7 +271,7 @@ impl Layout {
         }
     }
 
-    /// The plane in place `plane` of a die.
+    /// Plane number `plane` of a die.
     #[inline]
     pub fn plane(&self, die: DieId, plane: u8) -> PlaneId {
         PlaneId(u32::from(die.0) * self.planes_per_die + u32::from(plane))

@@ -2,7 +2,7 @@
 //! decoded without success before references estimated from its sentinel cells read it.
 //!
 //! Sentinel cells lie half in each of the two states beside the middle boundary. Charge loss makes the upper ones read as
-//! lower: the difference of both kinds of errors tells how far the references are from the best ones, by a relation that was
+//! lower: the difference of both kinds of errors shows how far the references are from the best ones, by a relation that was
 //! profiled once, on a fresh typical page.
 
 use units::Stream;

@@ -165,7 +165,7 @@ impl Simulation {
         Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() })
     }
 
-    /// Plays the whole run and tells where the time of some requests went: the `slowest` so many, and those numbered in
+    /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
     /// `wanted`. Of each: number, op, bytes, arrival and finish [ns], and its stages: what, step, from, to [ns], and for waits
     /// for a die what that did (cause and ns).
     fn explain(&self, py: Python<'_>, slowest: usize, wanted: Vec<u64>) -> PyResult<Vec<Explained>> {

@@ -5,9 +5,9 @@ use std::ops::{Index, IndexMut};
 
 /// A number that names one kind of thing, from 0 up.
 pub trait Id: Copy + Eq {
-    /// The id of a place.
+    /// The id of an index.
     fn new(index: usize) -> Self;
-    /// The place of an id.
+    /// The index of an id.
     fn index(self) -> usize;
 }
 

@@ -19,7 +19,7 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Reads CSV text that has all these columns; `remedy` says what to do where one is missing, `origin` names the file.
+    /// Reads CSV text that has all these columns; `remedy` is what to do where one is missing, `origin` names the file.
     pub fn parse(
         text: &'a str,
         origin: &'a str,
@@ -70,7 +70,7 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The number in a column, within these bounds. `remedy` says what to write instead. Invariant: the column was asked for.
+    /// The number in a column, within these bounds. `remedy` is what to write instead. Invariant: the column was asked for.
     pub fn number(&self, column: &str, within: RangeInclusive<f64>, remedy: &str) -> Result<f64, ConfigError> {
         self.accept(column, |value| within.contains(value), remedy)
     }

@@ -44,7 +44,7 @@ class Whole(_IntParam):
 
 def echo_error(text: str) -> None:
     """Prints to standard error. Labels and names of files cannot steer the terminal."""
-    # Where nobody reads it, the exit status still tells.
+    # Where nobody reads it, the exit status still shows it.
     with suppress(OSError):
         print(escaped(text), file=sys.stderr, flush=True)
 
@@ -77,7 +77,7 @@ def handling_closed_stdout(*, needed: bool) -> Iterator[None]:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ssdlab")
 def commands() -> None:
-    """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and tells what happened."""
+    """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and reports what happened."""
 
 
 def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

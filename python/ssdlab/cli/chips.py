@@ -132,7 +132,7 @@ def characterize(
 @click.option("--step", type=Whole(1), default=50, show_default=True, metavar="N", help="Cycles between two looks.")
 @click.option("--last", type=Whole(1), default=10_000, show_default=True, metavar="N", help="P/E cycles at the end.")
 @click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
-@click.option("--device", metavar="NAME|FILE", help="Also tell what a device's host may write, and for how many years.")
+@click.option("--device", metavar="NAME|FILE", help="Also report what a host may write to a device, and for how long.")
 @click.option(
     "--waf", type=float, metavar="X", default=1.0, show_default=True, help="The device's write amplification (ftl.waf)."
 )

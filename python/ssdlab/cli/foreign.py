@@ -138,7 +138,7 @@ def _load(asked: ForeignInputs, values: Mapping[str, Any]) -> tuple[Sequence[Par
 
 
 def _write(parts: Sequence[Part | None], folder: str, given: dict[str, Any]) -> None:
-    """Writes the TOML of each run, and tells the commands that play it."""
+    """Writes the TOML of each run, and prints the commands that play it."""
     from ssdlab.cli.base import make_folder
 
     for number, part in enumerate(parts, 1):

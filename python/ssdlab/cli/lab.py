@@ -93,7 +93,7 @@ def sweep(
 
 def _one_place(threads: int | None, dask: str | None) -> None:
     """Refuses threads of this machine for cases that are not played on it. Dask's log is left out: what is to be known
-    of the cluster is told in errors, and in warnings of a line."""
+    of the cluster is named in errors, and in warnings of a line."""
     if dask is None:
         return
     if threads is not None:
@@ -291,7 +291,7 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
 @commands.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--out", metavar="FILE", help="The page  [default: DIR/report.html]")
-@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not tell.")
+@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not show it.")
 def report(folder: str, out: str | None, study: str | None) -> None:
     """Write DIR's results as one HTML page with charts and tables; it needs no network.
 

@@ -33,7 +33,7 @@ def _reading(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late."),
         click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N bad lines."),
-        click.option("--format", metavar="FORMAT", help="Of the traces, where it cannot be told."),
+        click.option("--format", metavar="FORMAT", help="Of the traces, where it cannot be recognized."),
     ):
         command = option(command)
     return command

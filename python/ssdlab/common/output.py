@@ -207,7 +207,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> N
 
 
 def check_ending(option: str, path: str | None, endings: tuple[str, ...]) -> None:
-    """Refuses a path whose ending does not tell what to write.
+    """Refuses a path whose ending does not determine what to write.
 
     Raises:
         InputError: the ending is another.
@@ -304,7 +304,7 @@ def _unwritable(path: str) -> tuple[str, str] | None:
         if os.path.islink(path) and not os.path.exists(path):
             folder = os.path.dirname(os.path.realpath(path, strict=False))
             with suppress(FileNotFoundError):
-                os.stat(path)  # tells of a loop
+                os.stat(path)  # fails for a loop
         if os.path.exists(path):
             return None if os.access(path, os.W_OK) else ("permission denied", "change its permissions or the path")
         if not os.path.isdir(folder):

@@ -1,4 +1,4 @@
-"""Options of other tools: their counterparts here, and notes on those that could not be taken over unchanged."""
+"""Options of other tools: the keys here that they map to, and notes on those that could not be taken over unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ForeignOption:
-    """An option of another tool and its counterpart here: a row of the tables in docs/mqsim.md and docs/fio.md."""
+    """An option of another tool and the key that it maps to: a row of the tables in docs/mqsim.md and docs/fio.md."""
 
     name: str
     ours: str

@@ -58,7 +58,7 @@ def run(
     return result
 
 
-run.__doc__ = f"""Replays a workload on a device and tells what happened. The GIL is released while it plays.
+run.__doc__ = f"""Replays a workload on a device and reports what happened. The GIL is released while it plays.
 
 Args:
 {"".join(f"    {name}: {option.about}{chr(10)}" for name, option in OPTIONS.items())}\
@@ -70,8 +70,8 @@ Args:
 
 Raises:
     InputError: bad input; the message names file, line or key, and the remedy.
-    SimulationError: the run cannot go on; ``error.kept`` tells what is left of it.
-    Interrupted: Ctrl-C (a KeyboardInterrupt); ``error.kept`` tells what is left of the run.
+    SimulationError: the run cannot go on; ``error.kept`` lists what is left of it.
+    Interrupted: Ctrl-C (a KeyboardInterrupt); ``error.kept`` lists what is left of the run.
 """
 
 

@@ -25,7 +25,7 @@ def key_of(manifest: dict[str, Any]) -> str:
 
 
 FILE_KEYS = (("chip", "model", (".toml", ".csv")), ("read", "rpt", ("",)), ("ecc", "code", (".csv",)))
-"""Section and key of the keys that may name a file, and the endings that tell files from presets."""
+"""Section and key of the keys that may name a file, and the endings that distinguish files from presets."""
 
 
 def _nameless(device: dict[str, Any]) -> dict[str, Any]:

@@ -135,8 +135,8 @@ class RunOptions(TypedDict, total=False):
         Option(
             "text",
             'play until the drive is in a steady state by rounds of this simulated time (``"1s"``), after the PTS of '
-            "SNIA; the last five rounds are the result, and ``host.steady.reached`` tells. A generator goes on for as "
-            "long as it takes.",
+            "SNIA; the last five rounds are the result, and ``host.steady.reached`` reports it. A generator goes on "
+            "for as long as it takes.",
             "Play until the state is steady by rounds of at least TIME (SNIA); the last five rounds are the result.",
             "TIME|auto",
         ),
@@ -168,7 +168,7 @@ class RunOptions(TypedDict, total=False):
         str | None,
         Option(
             "text",
-            'of a trace, where it cannot be told from its content: ``"disksim:time=ms,offset=B,size=B"``.',
+            'of a trace, where it cannot be recognized from its content: ``"disksim:time=ms,offset=B,size=B"``.',
             "Of the trace, such as disksim:time=ms,offset=B,size=B.",
             "FORMAT",
         ),

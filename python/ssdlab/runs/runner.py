@@ -43,7 +43,7 @@ class Kept(NamedTuple):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; :attr:`kept` tells what is left of it."""
+    """Ctrl-C ended a run; :attr:`kept` lists what is left of it."""
 
     def __init__(self, kept: Kept) -> None:
         super().__init__(str(kept))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 INK = "#333333"
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222255", "#225555", "#663333")
-"""P. Tol's bright scheme, which the colour-blind can tell apart, and darker ones behind it."""
+"""P. Tol's bright scheme, which the colour-blind can distinguish, and darker ones behind it."""
 
 
 def _axes(ax: Axes | None, width: float = 7.0, height: float = 3.6) -> tuple[Figure, Axes]:
@@ -132,7 +132,7 @@ def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", 
 
 
 def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = "", ax: Axes | None = None) -> Figure:
-    """The mean of a column over two others, such as P/E cycles and retention; every cell tells its number."""
+    """The mean of a column over two others, such as P/E cycles and retention; every cell shows its number."""
     figure, ax = _axes(ax, 6.0, 4.2)
     import numpy as np
     import polars

@@ -141,7 +141,7 @@ class Measured(NamedTuple):
 
     value: float | None
     ci95: float | None = None
-    """Half the width of the 95 % confidence interval; None where there is no chance in it, or nothing to tell it by."""
+    """Half the width of the 95 % confidence interval; None where nothing is random, or nothing to estimate it from."""
     note: str = ""
     """What is to be known, such as why it is not what was published."""
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 WAIT_S, POLL_S = 1.0, 0.2
-"""How long a sweep waits for a case to end before it looks at its workers and tells how far it is, and before it looks
+"""How long a sweep waits for a case to end before it looks at its workers and reports its progress, and before it looks
 again at cases that another sweep plays [s]."""
 
 

@@ -69,7 +69,7 @@ def convert(
         traces: a path or several.
         out: the file to write.
         to: ``"msr"``, ``"mqsim"``, ``"fio"`` (iolog version 2) or ``"parquet"``; by the file's ending if not given.
-        format: of the traces, where it cannot be told from their content.
+        format: of the traces, where it cannot be recognized from their content.
         skip_bad_lines: malformed lines that may be left out.
         sort_window: how many requests too late a line may stand.
         start: keep requests from this time on, such as ``"10s"``.
@@ -79,7 +79,7 @@ def convert(
         range: keep those that touch bytes from the first up to the second, such as ``("0B", "1GiB")``.
 
     Raises:
-        InputError: bad input, or a format that cannot be told.
+        InputError: bad input, or a format that cannot be recognized.
     """
     paths, target = _paths(traces), os.fspath(out)
     if to is None:

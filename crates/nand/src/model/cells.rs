@@ -76,7 +76,7 @@ impl Cells {
         1 << self.bits
     }
 
-    /// The boundaries at which the bit of a page flips, by the page's place in its wordline: TLC <2, 3, 2> (asplos21 section
+    /// The boundaries at which the bit of a page flips, by page type: TLC <2, 3, 2> (asplos21 section
     /// 2.2), MLC <1, 2>, SLC <1>.
     pub fn boundaries(&self, page: u32) -> &'static [u32] {
         match (self.bits, page) {
@@ -107,7 +107,7 @@ impl Cells {
         Shape { shift, width, disturb: self.disturb * (1.0 + self.disturb_wear * x) * reads / 1e6 }
     }
 
-    /// The share of the highest boundary's shift that boundary j, or any place between, takes.
+    /// The share of the highest boundary's shift that boundary j, or any voltage between, takes.
     fn share(&self, boundary: f64) -> f64 {
         let last = f64::from(self.states() - 2).max(1.0);
         self.shift_lowest + (1.0 - self.shift_lowest) * boundary / last
@@ -125,7 +125,7 @@ impl Cells {
         2.0 * f64::from(boundary) + 1.0 - self.share(f64::from(boundary)) * offset
     }
 
-    /// The middle boundary, which sentinel cells lie beside (`assumed`: hpca24 section III-B says only that some kinds of page
+    /// The middle boundary, which sentinel cells lie beside (`assumed`: hpca24 section III-B states only that some page types
     /// are not read at it).
     pub fn sentinel_boundary(&self) -> u32 {
         self.states() / 2 - 1
@@ -176,7 +176,7 @@ impl Cells {
         self.cold_errors * libm::pow(cold, self.cold_power)
     }
 
-    /// Reads one cell: whether its bit is wrong. `uniform` picks its state, `normal` its place in it.
+    /// Reads one cell: whether its bit is wrong. `uniform` picks its state, `normal` its voltage in it.
     pub fn is_wrong(&self, shape: Shape, page: u32, offset: f64, uniform: f64, normal: f64) -> bool {
         let state = ((uniform * f64::from(self.states())) as u32).min(self.states() - 1);
         let voltage = self.mean(shape, state) + shape.width * normal;

@@ -6,9 +6,9 @@ use super::VirtualChip;
 /// Points of the table over the log factors: straight lines between them are right to a fifth of an error.
 const POINTS: usize = 64;
 
-/// The outcomes of pages of one kind (by their place in the wordline) under one condition.
+/// The outcomes of pages of one type (LSB, CSB, … of the wordline) under one condition.
 ///
-/// What passes and how many errors the passing step leaves follow from different places. Vendors profile their tables so
+/// What passes and how many errors the passing step leaves follow from different references. Vendors profile their tables so
 /// that the last step lies close to the best references (asplos21 section 2.4 and 3.2.2); if reading stopped at the first
 /// table step with few enough errors, the errors left would fill up everything to the capability, at every condition, and
 /// no margin of section 5.1 could be. So whether a step passes follows from the table's references, and the errors of the
@@ -26,7 +26,7 @@ pub struct Ladder {
     least: Vec<f32>,
     /// By point: mean errors per KiB of the default read.
     default: Vec<f32>,
-    /// By point: the place in the table, in steps, of the best references.
+    /// By point: the position in the table, in steps, of the best references.
     best: Vec<f32>,
 }
 

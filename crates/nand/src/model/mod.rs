@@ -153,7 +153,7 @@ impl VirtualChip {
         if full > 0.0 { self.cells.shape(x, months, 0.0, 1.0).shift / full } else { 0.0 }
     }
 
-    /// Senses of a page, by its place in the wordline.
+    /// Senses of a page, by page type.
     pub fn senses(&self, page: u32) -> u32 {
         self.cells.boundaries(page).len() as u32
     }

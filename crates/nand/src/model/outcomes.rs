@@ -102,7 +102,7 @@ pub enum Sensed {
 /// How retries are sensed faster (AR2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReducedTpre {
-    /// The table that says by how much.
+    /// The table that gives the reduction.
     pub rpt: Arc<Rpt>,
     /// The chip's default tPRE [ns].
     pub t_pre: u32,
@@ -158,7 +158,7 @@ struct Bin {
     easy: bool,
     /// tPRE of retries [ns]; 0 where they are not sensed faster.
     t_pre: u32,
-    /// For each kind of page, and the errors that the retries' tPRE adds to it.
+    /// For each page type, and the errors that the retries' tPRE adds to it.
     ladders: Vec<(Ladder, f64)>,
     /// The outcomes of each archetype's pages.
     reads: Vec<Option<Box<[PageRead]>>>,
@@ -422,7 +422,7 @@ fn age_of(bin: u32) -> f64 {
     age_at(f64::from(bin) + 0.5)
 }
 
-/// The age at a place among the bins.
+/// The age at an index among the bins.
 fn age_at(place: f64) -> f64 {
     f64::from_bits((place / AGES * (1u64 << 52) as f64) as u64 + 1.0f64.to_bits()) - 1.0
 }

@@ -1,4 +1,4 @@
-//! How chips, blocks, layers and wordlines differ. Everything is a function of (seed, place): a hundred million pages cost
+//! How chips, blocks, layers and wordlines differ. Everything is a function of (seed, location): a hundred million pages cost
 //! no memory.
 
 use units::Stream;
@@ -28,7 +28,7 @@ units::section! {
 /// Normal variables end here: chips beyond are sorted out. Also keeps extremes finite however many pages there are.
 pub const TRUNCATION: f64 = 2.5;
 
-/// A place in a population of chips.
+/// A location in a population of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The chip.

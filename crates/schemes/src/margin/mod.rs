@@ -1,6 +1,6 @@
 //! Whether an erase may end before the block is erased completely.
 //!
-//! Contract: a policy sees nothing; by how much an erase may fall short says the profiled table ([`nand::ept`]).
+//! Contract: no inputs. The profiled erase timing table ([`nand::ept`]) gives by how much an erase may fall short.
 
 units::choices! {
     /// What an erase may leave to the ECC.

@@ -7,7 +7,7 @@ pub enum ReadReference {
     Step(u8),
     /// Near-optimal ones, found for this page.
     NearOptimal,
-    /// The sentinel's boundary alone: the errors of its cells tell where the best references are.
+    /// The sentinel's boundary alone: the errors of its cells show where the best references are.
     Sentinel,
 }
 

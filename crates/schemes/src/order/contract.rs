@@ -6,7 +6,7 @@
 pub enum Class {
     /// A read that a host request waits for.
     UserRead,
-    /// A read of the drive's own: the old half of a partly written page, data on the move, the map.
+    /// A read of the drive's own: the old half of a partly written page, relocated data, the map.
     InternalRead,
     /// A program of host data.
     UserProgram,

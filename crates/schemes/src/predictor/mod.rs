@@ -9,7 +9,7 @@ mod on_die;
 units::choices! {
     /// Who predicts that a page cannot be corrected.
     pub enum Predictor {
-        /// Nobody: decoding tells.
+        /// Nobody: only decoding shows it.
         None = "none",
         /// The controller, which ends a decoding that would fail (RPSSD).
         Controller = "controller",

@@ -1,6 +1,6 @@
 //! Intelligent ISPE (Lee et al., as electronics25 section 3.4 describes it): the loops before the one that ended the block's
 //! last erase are skipped. When that one fails the next follows, and is where the next erase begins; the last loop is
-//! repeated, to as many loops as there are (`assumed`: what follows when it fails is not said).
+//! repeated, to as many loops as there are (`assumed`: what follows when it fails is not specified).
 
 use super::contract::{Pulse, Verified};
 

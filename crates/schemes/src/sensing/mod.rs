@@ -1,7 +1,7 @@
 //! How long a sense precharges.
 //!
 //! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already, and
-//! nothing else. By how much tPRE is reduced says the read-timing parameter table (RPT), which is profiled.
+//! nothing else. The read-timing parameter table (RPT), which is profiled, gives the reduction of tPRE.
 
 mod adaptive;
 

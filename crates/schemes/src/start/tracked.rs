@@ -1,4 +1,4 @@
-//! PSO (Shim et al., MICRO'19, as asplos21 sections 3.1 and 7.3 describe it): pages on one layer of a chip, of one kind
+//! PSO (Shim et al., MICRO'19, as asplos21 sections 3.1 and 7.3 describe it): pages on one layer of a chip, of one type
 //! and age, need nearly the same references.
 
 /// Steps before the one that last worked. A retry table is walked in one direction, so a start that lies too far fails to

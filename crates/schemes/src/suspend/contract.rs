@@ -26,5 +26,5 @@ pub enum ResumeMode {
     RestOfPhase,
 }
 
-/// For how long the array is still held, and what becomes of the phase.
+/// For how long the array is still busy, and what becomes of the phase.
 pub type SuspendPoint = Option<(Span, ResumeMode)>;

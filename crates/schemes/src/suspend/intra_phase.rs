@@ -1,5 +1,5 @@
 //! At once: the phase is cancelled and the voltages are reset, unless that has begun. A cancelled program phase has not
-//! charged its cells: the verify on resumption says so, and it is done again.
+//! charged its cells: the verify on resumption shows it, and it is done again.
 
 use super::contract::{InPhase, ResumeMode, SuspendPoint};
 

@@ -1,7 +1,7 @@
-//! When a program or an erase lets a user read go first, and where it goes on afterwards.
+//! At which point a program or an erase is suspended for a user read, and where it is resumed.
 //!
-//! Contract: a policy sees where the operation is within its phase, and nothing else. It says how long the array is still
-//! held, and what becomes of the phase; none where it does not let go.
+//! Contract: a policy sees where the operation is within its phase, and nothing else. It answers how long the array is still
+//! busy, and what becomes of the phase; none where the operation is not suspended.
 
 mod contract;
 mod inter_phase;

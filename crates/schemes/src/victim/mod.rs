@@ -1,7 +1,7 @@
 //! Which block of a plane garbage collection reclaims next.
 //!
 //! Contract: a policy sees the full blocks of one plane and names one of them. It never names a block whose reclaiming
-//! gains nothing unless its order says so (`fifo`), and changes nothing.
+//! gains nothing, except where its order demands it (`fifo`), and changes nothing.
 
 mod contract;
 mod cost_benefit;

@@ -36,7 +36,7 @@ impl<T: Copy> WeightedChoice<T> {
     }
 }
 
-/// A kind, ready to draw from.
+/// A request class, ready to draw from.
 struct KindDraws {
     op: Op,
     size: SizeOf,
@@ -96,7 +96,7 @@ fn op_of(action: Action) -> Op {
     }
 }
 
-/// A request to come: the number of its kind and of the class of the gap behind it, and its access pattern.
+/// A request to come: the number of its request class and of the class of the gap behind it, and its access pattern.
 type PlannedRequest = (u32, u32, AccessPattern);
 
 /// What a phase draws: a request, or a burst's number and the number of the gap behind it.

@@ -51,7 +51,7 @@ pub(super) struct Job {
     pub(super) requests: u64,
     pub(super) next: u64,
     op: Op,
-    /// Share of reads; below 0 where `op` says it all.
+    /// Share of reads; below 0 where `op` determines it.
     reads: f64,
     writes: u64,
     targets: Addresses,

@@ -20,7 +20,7 @@ units::section! {
         cold_read_ratio: Option<Fraction> = None,
         /// With a cold-read ratio: the share of the footprint, from its start, that is written.
         written: Fraction = Fraction(0.5),
-        /// How random accesses are distributed over the footprint; uniform ("random") as in fio if nothing is said.
+        /// How random accesses are distributed over the footprint; uniform ("random") as in fio if not set.
         random_distribution: Distribution = Distribution::Random,
         /// Size of requests.
         bs: Sizes = Sizes::Fixed(Bytes::from_kib(16)),

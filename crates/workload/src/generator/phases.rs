@@ -22,7 +22,7 @@ pub(super) const REMEMBERED: usize = 1 << 16;
 const LONGEST_BURST: u64 = 1 << 24;
 
 units::choices! {
-    /// What a kind of request does.
+    /// What the requests of a class do.
     pub enum Action {
         /// It reads.
         Read = "read",
@@ -36,7 +36,7 @@ units::choices! {
 units::choices! {
     /// Where a request goes.
     pub enum AccessPattern {
-        /// To an address of the kind's zones.
+        /// To an address of the request class's zones.
         New = "new",
         /// To where one of the last streams of its operation ended, which goes on by it.
         Next = "next",
@@ -96,10 +96,10 @@ impl Item for PastRequest {
     }
 }
 
-/// A request as phases and bursts name it: its kind, the class of the gap behind it, and its access pattern.
+/// A request as phases and bursts name it: its request class, the class of the gap behind it, and its access pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestTemplate {
-    /// The kind's name.
+    /// The request class's name.
     pub kind: String,
     /// The name of the class of gaps.
     pub gap: String,
@@ -212,7 +212,7 @@ units::section! {
 }
 
 units::section! {
-    /// A kind of request in a workload of phases: [kind.NAME].
+    /// A request class in a workload of phases: [kind.NAME].
     pub struct Kind in "kind" {
         /// What it does.
         rw: Action = Action::Read,
@@ -240,7 +240,7 @@ units::section! {
 units::section! {
     /// Requests that come together, in this order, in a workload of phases: [burst.NAME].
     pub struct Burst in "burst" {
-        /// Its requests, each with the class of the gap to the next; the phase that draws the burst says the last gap.
+        /// Its requests, each with the class of the gap to the next; the phase that draws the burst specifies the last gap.
         requests: RequestSequence = RequestSequence::default(),
     }
 }
@@ -248,14 +248,14 @@ units::section! {
 units::section! {
     /// A phase: [phase.NAME]. With such sections requests come by phases; the first one listed comes first.
     pub struct Phase in "phase" {
-        /// What it draws: requests (kind, class of the gap to the next, and place) and bursts.
+        /// What it draws: requests (request class, class of the gap to the next, access pattern) and bursts.
         mix: Shares<MixItem> = Shares(Vec::new()),
-        /// How often it draws until it is left.
+        /// Its dwell time: how often it draws until the next phase follows.
         stay: Shares<Count> = Shares(vec![(Count(1), 1.0)]),
-        /// To which phase a stay leads.
+        /// Which phase follows.
         next: Shares<PhaseName> = Shares(Vec::new()),
-        /// So many stays draw from shuffled decks: together they have the shares of stay, next and mix as exactly as their
-        /// number allows. 1 draws every time anew.
+        /// Visits over which it samples without replacement: together they have the shares of stay, next and mix as exactly as
+        /// their number allows. 1 samples each visit independently.
         deck: u32 = 1,
     }
 }
@@ -320,7 +320,7 @@ impl Phases {
         gaps.chain(kinds).chain(bursts).chain(phases).collect()
     }
 
-    /// What of it cannot be met, with the keys of [workload] that say nothing beside it.
+    /// What of it cannot be met, with the keys of [workload] that have no effect beside it.
     pub(super) fn check(&self, generator: &Generator) -> Result<(), ConfigError> {
         let usual = Generator::default();
         for key in generator.keys().iter().filter(|key| !SHARED.contains(&key.name)) {
@@ -400,7 +400,7 @@ fn missing(section: &str, name: &str) -> String {
 }
 
 impl Kind {
-    /// What of the kind `name` cannot be met, in a workload whose requests start at multiples of `align`.
+    /// What of the request class `name` cannot be met, in a workload whose requests start at multiples of `align`.
     fn check(&self, name: &str, align: Bytes) -> Result<(), ConfigError> {
         let key = |key: &str| format!("kind.{name}.{key}");
         if let Some((problem, remedy)) = self.bs.refusal(align) {

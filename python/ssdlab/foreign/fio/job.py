@@ -21,7 +21,7 @@ MEBI = 1 << 20
 
 @dataclass(frozen=True)
 class Job:
-    """What the layouts of fio tell about a job, or about one of its clones."""
+    """What the layouts of fio report of a job, or about one of its clones."""
 
     name: str
     """The section's name."""

@@ -48,8 +48,8 @@ def jobs_of(result: Result, group: int = 0) -> tuple[Job, ...]:
 
 
 def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[list[Report]]:
-    """What there is to tell, a list a run, without the requests of the warm-up. Raises :class:`ssdlab.InputError` where
-    a run kept no request log."""
+    """The values of the layouts, a list a run, without the requests of the warm-up. Raises :class:`ssdlab.InputError`
+    where a run kept no request log."""
     import polars
 
     found: list[list[Report]] = []

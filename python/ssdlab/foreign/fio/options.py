@@ -24,7 +24,7 @@ SUPPORTED = _keys(
     ("size", "footprint, requests", "", "% is of the drive; the whole drive if not given"),
     ("filesize", "footprint", "", "where there is no size"),
     ("io_size/io_limit", "requests", "", "over the mean block; % is of the size"),
-    ("number_ios", "requests", "", "no more than the size has; behind ramp_time where a rate tells how many precede"),
+    ("number_ios", "requests", "", "no more than the size has; behind ramp_time where a rate gives how many precede"),
     ("loops", "requests", "1", "of the size, or of number_ios; on until io_size is reached"),
     ("offset/fileoffset", "offset", "0", "% is of the drive"),
     ("offset_increment", "offset", "0", "times the number of the clone"),

@@ -26,7 +26,7 @@ def report(
     Args:
         folder: what to report on (see the module's text).
         out: the HTML file; ``report.html`` in the folder if not given.
-        study: whose tables the folder holds, where its name does not tell.
+        study: whose tables the folder holds, where its name does not show it.
 
     Returns:
         The file, and notes on what was passed over.

@@ -132,7 +132,7 @@ def finite_values(value: Any) -> Any:
 
 
 def described_statistics() -> dict[str, list[str]]:
-    """Unit and description of each statistic, as a run tells them."""
+    """Unit and description of each statistic, as a run reports them."""
     from ssdlab.runs.api import run
 
     return {name: [unit, about] for name, _, unit, about in run(requests=1).scalars() if not name.startswith("run.")}

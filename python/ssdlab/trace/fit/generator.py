@@ -63,7 +63,7 @@ def fit(
         phases: how many phases the chain has.
         seed: where the search for the chain starts; same trace and seed, same preset.
         in_order: the requests come in the trace's order, and only sizes, gaps and addresses are drawn. Such a preset is
-            as long as the trace; :func:`missing` tells by it what the chain of phases misses, and what the empirical
+            as long as the trace; :func:`missing` finds with it what the chain of phases misses, and what the empirical
             distributions miss.
 
     Raises:
