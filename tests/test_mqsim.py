@@ -222,7 +222,7 @@ def test_the_default_device_is_what_its_keys_say(load: Load) -> None:
     }  # fmt: skip
     assert found["ftl"] == {"over_provisioning": pytest.approx(0.07 / 0.93), "page_order": "CWDP"}
     assert found["gc"] == {
-        "victim": "d-choices", "choices": 11, "start": 102, "stop": 102, "copyback": False, "preemptible": False,
+        "victim": "d-choices:11", "start": 102, "stop": 102, "copyback": False, "preemptible": False,
     }  # fmt: skip
     assert found["wear"] == {"free_block": "least-worn", "static_spread": 100}
     # An entry of MQSim has (2 x 26 + 16) / 8 = 8.5 bytes, 9 in whole ones: as many entries of 8.

@@ -62,16 +62,16 @@ def test_no_number_or_text_of_a_sweep_is_a_fault_of_ours(cli: Cli, tmp_path: Pat
 def test_a_billion_cases_are_counted_not_made(cli: Cli, tmp_path: Path) -> None:
     axes = {f"ftl.{n}": list(range(1000)) for n in ("streams",)} | {
         "seed": list(range(1000)),
-        "gc.choices": [*range(1000)],
+        "gc.start": [*range(1000)],
     }
     text = "[axes]\n" + "".join(f'"{axis}" = {values}\n' for axis, values in axes.items())
     (tmp_path / "sweep.toml").write_text(text)
     done = cli("sweep", "sweep.toml")
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "error: sweep.toml: has 1,000,000,000 cases (1000 ftl.streams x 1000 seed x 1000 gc.choices), more than 100,000"
+        "error: sweep.toml: has 1,000,000,000 cases (1000 ftl.streams x 1000 seed x 1000 gc.start), more than 100,000"
     )
-    largest = {"axes": {"seed": [*range(400)], "gc.choices": [*range(250)]}}
+    largest = {"axes": {"seed": [*range(400)], "gc.start": [*range(250)]}}
     assert len(Sweep.read(largest).cases()) == MOST_CASES
     largest["axes"]["requests"] = [1, 2]
     with pytest.raises(ssdlab.InputError, match="has 200,000 cases"):

@@ -342,37 +342,90 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Declares an enum whose variants are words in configuration, each with its one-line meaning.
+/// Declares an enum whose variants are words in configuration, each with its one-line meaning. A variant may carry a number,
+/// with its default and its bounds: `Few(u32 = 10 in 1..=64) = "few"` is written `few`, or `few:3`.
 #[macro_export]
 macro_rules! choices {
-    ($(#[$outer:meta])* pub enum $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+ }) => {
+    ($(#[$outer:meta])* pub enum $name:ident {
+        $($(#[doc = $doc:literal])+ $variant:ident $(($kind:ty = $default:literal in $bounds:expr))? = $word:literal,)+
+    }) => {
         $(#[$outer])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[doc = $doc])+ $variant,)+ }
+        pub enum $name { $($(#[doc = $doc])+ $variant $(($kind))?,)+ }
 
+        #[allow(dead_code)] // A private enum need not list its choices.
         impl $name {
-            /// Every choice: its word in configuration and what it means.
+            /// Every choice, its number the default: its word in configuration and what it means.
             pub const ALL: &'static [($name, &'static str, &'static str)] =
-                &[$(($name::$variant, $word, concat!($($doc, " "),+)),)+];
+                &[$(($name::$variant $(($default))?, $word, concat!($($doc, " "),+)),)+];
 
-            /// The choice's word in configuration.
+            /// The choice's word in configuration, without its number.
             pub fn word(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
+                match self { $($name::$variant { .. } => $word,)+ }
             }
         }
 
         impl $crate::value::Value for $name {
             fn expects() -> String {
-                let words: Vec<String> = Self::ALL.iter().map(|(_, word, _)| format!("\"{word}\"")).collect();
-                format!("one of {}", words.join(", "))
+                let forms = [$($crate::choice_form!($word $(, $kind, $bounds)?)),+];
+                format!("one of {}", forms.join(", "))
             }
             fn read(scalar: &$crate::value::Scalar) -> Option<Self> {
                 let $crate::value::Scalar::Text(text) = scalar else { return None };
-                Self::ALL.iter().find(|(_, word, _)| word == text).map(|(choice, _, _)| *choice)
+                let (word, number) = text.split_once(':').map_or((text.as_str(), None), |(word, n)| (word, Some(n)));
+                $(if word == $word {
+                    return $crate::choice_read!(number, $name, $variant $(, $kind, $default, $bounds)?);
+                })+
+                None
             }
             fn write(&self) -> $crate::value::Scalar {
-                $crate::value::Scalar::Text(self.word().into())
+                $($crate::choice_write!(*self, $word, $name, $variant $(, $default)?);)+
+                unreachable!("Invariant: every choice is written")
             }
+        }
+    };
+}
+
+/// How a choice is written. For [`choices`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! choice_form {
+    ($word:literal) => {
+        format!("\"{}\"", $word)
+    };
+    ($word:literal, $kind:ty, $bounds:expr) => {
+        format!("\"{}\" or \"{}:N\" (N from {} to {})", $word, $word, $bounds.start(), $bounds.end())
+    };
+}
+
+/// A choice by its number, if it has one. For [`choices`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! choice_read {
+    ($number:ident, $name:ident, $variant:ident) => {
+        if $number.is_none() { Some($name::$variant) } else { None }
+    };
+    ($number:ident, $name:ident, $variant:ident, $kind:ty, $default:literal, $bounds:expr) => {
+        match $number {
+            None => Some($name::$variant($default)),
+            Some(text) => text.parse::<$kind>().ok().filter(|n| $bounds.contains(n)).map($name::$variant),
+        }
+    };
+}
+
+/// A choice as it is written, where it is this one. For [`choices`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! choice_write {
+    ($self:expr, $word:literal, $name:ident, $variant:ident) => {
+        if let $name::$variant = $self {
+            return $crate::value::Scalar::Text($word.into());
+        }
+    };
+    ($self:expr, $word:literal, $name:ident, $variant:ident, $default:literal) => {
+        if let $name::$variant(number) = $self {
+            let text = if number == $default { $word.into() } else { format!("{}:{number}", $word) };
+            return $crate::value::Scalar::Text(text);
         }
     };
 }
@@ -384,6 +437,36 @@ mod tests {
 
     fn text(word: &str) -> Scalar {
         Scalar::Text(word.into())
+    }
+
+    choices! {
+        /// For the test.
+        pub enum Taste {
+            /// Nothing.
+            Plain = "plain",
+            /// With so many spoons.
+            Sweet(u32 = 2 in 1..=9) = "sweet",
+        }
+    }
+
+    #[test]
+    fn a_choice_may_carry_a_number() {
+        for (word, taste) in [
+            ("plain", Some(Taste::Plain)),
+            ("sweet", Some(Taste::Sweet(2))),
+            ("sweet:3", Some(Taste::Sweet(3))),
+            ("sweet:0", None),
+            ("sweet:10", None),
+            ("sweet:", None),
+            ("plain:1", None),
+        ] {
+            assert_eq!(Taste::read(&text(word)), taste, "{word}");
+            if let Some(taste) = taste {
+                assert_eq!(taste.write(), text(word));
+            }
+        }
+        assert_eq!(Taste::expects(), "one of \"plain\", \"sweet\" or \"sweet:N\" (N from 1 to 9)");
+        assert_eq!(Taste::ALL[1].1, "sweet");
     }
 
     #[test]

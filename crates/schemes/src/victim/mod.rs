@@ -20,8 +20,8 @@ units::choices! {
         Fifo = "fifo",
         /// The block with the best ratio of space gained times age to pages moved.
         CostBenefit = "cost-benefit",
-        /// The best of a few blocks chosen at random.
-        DChoices = "d-choices",
+        /// The best of so many blocks chosen at random: ten, or N.
+        DChoices(u32 = 10 in 1..=1_000_000) = "d-choices",
     }
 }
 
@@ -31,14 +31,13 @@ impl Victim {
         self != Victim::Fifo
     }
 
-    /// The block to reclaim, if any is worth it. `choices` is how many blocks d-choices looks at, `draw` gives it
-    /// random bits.
-    pub fn pick(self, blocks: &impl Candidates, choices: u32, draw: impl FnMut() -> u64) -> Option<u32> {
+    /// The block to reclaim, if any is worth it. `draw` gives random bits.
+    pub fn pick(self, blocks: &impl Candidates, draw: impl FnMut() -> u64) -> Option<u32> {
         match self {
             Victim::Greedy => greedy::pick(blocks),
             Victim::Fifo => fifo::pick(blocks),
             Victim::CostBenefit => cost_benefit::pick(blocks),
-            Victim::DChoices => d_choices::pick(blocks, choices, draw),
+            Victim::DChoices(choices) => d_choices::pick(blocks, choices, draw),
         }
     }
 }
@@ -77,7 +76,7 @@ mod tests {
 
     fn pick(victim: Victim, plane: &Plane) -> Option<u32> {
         let mut draws = 0..;
-        victim.pick(plane, 2, || draws.next().unwrap())
+        victim.pick(plane, || draws.next().unwrap())
     }
 
     #[test]
@@ -88,7 +87,7 @@ mod tests {
         // (1-u)/(2u) x age: 2.1, 6.8, 4.5, 45, 9.
         assert_eq!(pick(Victim::CostBenefit, &plane), Some(3));
         // Blocks 0 and 1 are drawn.
-        assert_eq!(pick(Victim::DChoices, &plane), Some(1));
+        assert_eq!(pick(Victim::DChoices(2), &plane), Some(1));
     }
 
     #[test]
@@ -98,7 +97,7 @@ mod tests {
         assert_eq!(picked, [None, Some(0), None, None]);
         // d-choices that draws full blocks only still finds the one with a stale page.
         let plane = Plane(vec![(100, 5), (100, 3), (99, 1)]);
-        assert_eq!(pick(Victim::DChoices, &plane), Some(2));
+        assert_eq!(pick(Victim::DChoices(2), &plane), Some(2));
     }
 
     #[test]

@@ -9,10 +9,8 @@ use super::refusal::{Check, Refusal, refuse};
 units::section! {
     /// Garbage collection, plane by plane.
     pub struct GcConfig in "gc" {
-        /// Which block is reclaimed next: greedy, fifo, cost-benefit or d-choices.
+        /// Which block is reclaimed next: greedy, fifo, cost-benefit or d-choices, of ten blocks or of N: "d-choices:N".
         victim: Victim = Victim::Greedy,
-        /// Blocks that d-choices looks at.
-        choices: u32 = 10,
         /// Collection starts when a plane has fewer free blocks.
         start: u32 = 4,
         /// It goes on until the plane has so many.
@@ -39,9 +37,6 @@ impl Check for GcConfig {
         if self.idle.is_some() && self.idle_stop < self.stop {
             let problem = format!("is {}, less than gc.stop = {}", self.idle_stop, self.stop);
             return refuse("idle_stop", problem, format!("write at least {}", self.stop));
-        }
-        if self.choices == 0 {
-            return refuse("choices", "is 0", "write a positive number of blocks");
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ impl Ftl {
             draws.bits(*drawn)
         };
         let candidates = self.blocks.candidates(plane, &self.aged);
-        let block = gc.victim.pick(candidates, gc.choices, draw)?;
+        let block = gc.victim.pick(candidates, draw)?;
         if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
             return None;
         }

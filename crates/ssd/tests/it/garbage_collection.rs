@@ -99,12 +99,8 @@ fn fifo_amplifies_uniform_writes_as_theory_says() {
 #[test]
 fn greedy_amplifies_less_than_fifo_and_d_choices_lie_between() {
     let of = |victim: &str| steady(&[victim, "ftl.over_provisioning=0.15"]).0;
-    let (greedy, ten, two, fifo) = (
-        of("gc.victim=greedy"),
-        of("gc.victim=d-choices"),
-        steady(&["gc.victim=d-choices", "gc.choices=2", "ftl.over_provisioning=0.15"]).0,
-        of("gc.victim=fifo"),
-    );
+    let (greedy, ten, two, fifo) =
+        (of("gc.victim=greedy"), of("gc.victim=d-choices"), of("gc.victim=d-choices:2"), of("gc.victim=fifo"));
     println!("greedy {greedy:.3}, d-choices of 10 {ten:.3} and of 2 {two:.3}, fifo {fifo:.3}");
     assert!(greedy < ten && ten < two, "{greedy} {ten} {two}");
     assert!(greedy < 0.97 * fifo, "{greedy} {fifo}");

@@ -56,7 +56,7 @@ fn what_broke_once_holds() {
             chip.plane_reads=lockstep chip.plane_programs=single chip.cache_read=true chip.cache_program=false
             chip.shadow_buffer=false bus.die_interleaving=false bus.transfer=page bus.t_command=439ns ecc.decoders=3
             ecc.buffer=4 ecc.t_failed=none ecc.t_retried=1us host.queues=4 host.queue_depth=4 host.commands=18
-            buffer.size=192KiB ftl.placement=static ftl.page_order=DPCW ftl.erase_when=opened ftl.streams=1 gc.choices=4
+            buffer.size=192KiB ftl.placement=static ftl.page_order=DPCW ftl.erase_when=opened ftl.streams=1
             gc.start=4 gc.stop=4 gc.relocations=10 gc.copyback=true gc.idle=0ns gc.idle_stop=6 wear.free_block=oldest
             wear.static_spread=3 mapping.table=cached mapping.sharing=partitioned mapping.entry_group=64B mapping.cache=9KiB
             mapping.entry=64B mapping.writes=23 refresh.period=60s age.pec=8000 age.map_retention=1mo age.staggered=true

@@ -119,7 +119,7 @@ const IDS: [&str; 13] =
     ["op", "id", "slot", "command", "die", "plane", "block", "channel", "lpn", "ppn", "queue", "fetch", "waiter"];
 
 /// Crates that still name dies, channels and blocks by bare numbers.
-const BARE_STILL: [&str; 3] = ["schemes", "ssd", "python"];
+const BARE_STILL: [&str; 0] = [];
 
 /// Functions that take such a number bare, by their modules, and why.
 const BARE: [(&str, &[&str], &str); 6] = [

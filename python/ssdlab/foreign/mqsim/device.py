@@ -21,14 +21,14 @@ FASTEST_DRAM = "100000GB/s"
 LONGEST_NS = 10_000_000_000
 """What an operation may take."""
 MOST_LANES = 1024
-VICTIMS: dict[str, tuple[str, int | None]] = {
-    "GREEDY": ("greedy", None),
-    "FIFO": ("fifo", None),
-    "RANDOM": ("d-choices", 1),
-    "RANDOM_P": ("d-choices", 1),
-    "RANDOM_PP": ("d-choices", 1),
+VICTIMS = {
+    "GREEDY": "greedy",
+    "FIFO": "fifo",
+    "RANDOM": "d-choices:1",
+    "RANDOM_P": "d-choices:1",
+    "RANDOM_PP": "d-choices:1",
 }
-"""Victim and choices of each policy but RGA."""
+"""The victim policy of each of MQSim's but RGA."""
 
 
 class DriveConfig:
@@ -179,8 +179,7 @@ class DriveConfig:
         policy = self.device.choice("GC_Block_Selection_Policy", "RGA", *VICTIMS)
         if policy == "RANDOM_PP":
             self.file.notes.add("approximated", "GC_Block_Selection_Policy RANDOM_PP: any full block at random")
-        victim, choices = VICTIMS.get(policy, ("d-choices", max(1, int(math.log2(blocks)))))
-        return {"victim": victim, **({"choices": choices} if choices else {})}
+        return {"victim": VICTIMS.get(policy, f"d-choices:{max(1, int(math.log2(blocks)))}")}
 
     def _mapping(self) -> Document:
         if self.device.flag("Ideal_Mapping_Table"):

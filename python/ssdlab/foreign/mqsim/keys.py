@@ -97,9 +97,9 @@ KEYS = [
         ),
         (
             "GC_Block_Selection_Policy",
-            "gc.victim, gc.choices",
+            "gc.victim",
             "RGA",
-            "GREEDY, FIFO: the same; RGA: `d-choices` of log₂ blocks; RANDOM, RANDOM_P, RANDOM_PP: `d-choices` of 1",
+            "GREEDY, FIFO: the same; RGA: `d-choices:N`, N log₂ blocks; RANDOM, RANDOM_P, RANDOM_PP: `d-choices:1`",
         ),
         ("Use_Copyback_for_GC", "gc.copyback", "false"),
         ("Preemptible_GC_Enabled", "gc.preemptible", "true"),

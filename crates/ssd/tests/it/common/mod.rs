@@ -154,7 +154,7 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
 /// moves data drawn at random.
 pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
     let collection = (
-        prop::sample::select(vec!["greedy", "fifo", "cost-benefit", "d-choices"]),
+        prop::sample::select(vec!["greedy", "fifo", "cost-benefit", "d-choices:3"]),
         1..5u32,
         any::<bool>(),
         any::<bool>(),
@@ -220,7 +220,6 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                 format!("age.precondition={}", state.0),
                 format!("age.staggered={}", state.2),
                 format!("gc.victim={victim}"),
-                "gc.choices=3".into(),
                 format!("ftl.streams={streams}"),
                 format!("gc.copyback={copyback}"),
                 format!("gc.preemptible={preemptible}"),

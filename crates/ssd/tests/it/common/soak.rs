@@ -211,8 +211,8 @@ pub fn draw(seed: u64) -> Case {
     set("ftl.page_order", &d.one(&["CWDP", "PDWC", "DPCW", "WCPD"]));
     set("ftl.erase_when", &d.one(&["reclaimed", "opened"]));
     set("ftl.streams", &streams);
-    set("gc.victim", &d.one(&["greedy", "fifo", "cost-benefit", "d-choices"]));
-    set("gc.choices", &d.from(1, 12));
+    let (victim, choices) = (d.one(&["greedy", "fifo", "cost-benefit", "d-choices"]), d.from(1, 12));
+    set("gc.victim", &if victim == "d-choices" { format!("d-choices:{choices}") } else { victim.to_string() });
     set("gc.start", &start);
     set("gc.stop", &stop);
     set("gc.relocations", &(unit * d.from(2, 6)));
