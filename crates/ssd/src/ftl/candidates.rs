@@ -180,7 +180,7 @@ mod tests {
                     candidates.lose(entry.0);
                 }
                 candidates.settle();
-                let found = victim.pick(&candidates, 1, || 0);
+                let found = victim.pick(&candidates, || 0);
                 let expected = match victim {
                     Victim::Fifo => plain.first().map(|entry| entry.0),
                     _ => plain
