@@ -1,23 +1,18 @@
 //! The device: submit requests, advance the time, take completions.
 //!
-//! One struct owns all state; each file here holds the handlers of one resource:
+//! Each component has its own state (`crate::host`, `crate::writes`, `crate::translation`, `crate::ftl`, `crate::flash`) and names
+//! no other one; here is what crosses them:
 //!
-//! | file | resource | its event |
-//! |---|---|---|
-//! | `host.rs` | queues, link, completions | a request arrives; a completion reaches the host |
-//! | `write.rs` | write buffer | written data has crossed the link |
-//! | `discard.rs` | trims and flushes | – |
-//! | `mapping.rs` | the map on flash and its cache | – |
-//! | `collect.rs` | garbage collection and everything else that moves data | – |
-//! | `die.rs` | dies and their registers | a sense, program or erase ends |
-//! | `bus.rs` | channel buses | a page has left a die |
-//! | `ecc.rs` | ECC engines | a page is decoded |
+//! | file | what |
+//! |---|---|
+//! | `flow.rs` | what follows each event: the life of a read, a write and a relocation |
+//! | `read.rs` | commands are taken up; where a read finds its data |
+//! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
+//! | `mapping.rs` | misses of the cached map, fetches, rewrites |
+//! | `collect.rs` | relocating a block's data, for whatever cause |
 //!
-//! A handler updates its own resource, then kicks its dependants in a fixed order (ECC, bus, die, host).
-//! There is no recursion between handlers.
-//!
-//! Invariant: who holds a register never waits for its own die. A sensed page leaves over the bus whatever
-//! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
+//! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
+//! writes, dies, buses). There is no recursion between handlers.
 
 mod collect;
 mod discard;

@@ -98,6 +98,38 @@ fn modules_of_a_crate_make_no_circles() {
     assert!(found.is_empty(), "circles of modules\n{}", found.join("\n"));
 }
 
+/// The rooms of the drive, each of which may take from those before it and from itself.
+const ROOMS: [&str; 20] = [
+    "write_class",
+    "arena",
+    "agenda",
+    "meter",
+    "phases",
+    "bench",
+    "error",
+    "lifetime",
+    "config",
+    "presets",
+    "observe",
+    "core",
+    "buffer",
+    "translation",
+    "host",
+    "ftl",
+    "flash",
+    "writes",
+    "device",
+    "run",
+];
+
+#[test]
+fn no_room_of_the_drive_takes_from_a_higher_one() {
+    let files: Vec<(String, String)> =
+        modules("ssd").into_iter().map(|(path, file)| (path, fs::read_to_string(file).unwrap())).collect();
+    let back = Modules::new(files.iter().map(|(path, text)| (path.clone(), text.as_str()))).arrows_back(&ROOMS);
+    assert!(back.is_empty(), "against the order of rooms:\n{}", back.join("\n"));
+}
+
 /// The longest function, from its signature to its closing brace [lines].
 const LONGEST_FUNCTION: usize = 70;
 
@@ -177,6 +209,11 @@ fn the_checks_see_what_they_look_for() {
         ]),
         none
     );
+    let files = [("", "mod a; mod b;"), ("a::c", "use crate::b::B;"), ("b", "pub struct B;")];
+    let rooms = || Modules::new(files.map(|(path, text)| (path.to_owned(), text)));
+    assert_eq!(rooms().arrows_back(&["b", "a"]), none);
+    assert_eq!(rooms().arrows_back(&["a", "b"]), ["  a::c -> b: B"]);
+    assert_eq!(rooms().arrows_back(&["a"]), ["  a::c or b has no place in the order"]);
     for (files, arrows) in [
         // By a nested use and by a path in the code, through a re-export of the root.
         (

@@ -320,6 +320,23 @@ impl Modules {
         arrows
     }
 
+    /// The arrows that leave a room for one behind it in `order`, or that no room of `order` has; a room is a module of the
+    /// crate's root with all in it.
+    pub fn arrows_back(&self, order: &[&str]) -> Vec<String> {
+        let place = |path: &str| order.iter().position(|room| path.split("::").next() == Some(*room));
+        let mut found = Vec::new();
+        for (path, module) in self.0.iter().filter(|(path, _)| !path.is_empty()) {
+            for (to, what) in self.arrows(path, module).iter().filter(|(to, _)| !to.is_empty()) {
+                match (place(path), place(to)) {
+                    (Some(from), Some(into)) if into <= from => {}
+                    (Some(_), Some(_)) => found.push(format!("  {path} -> {to}: {what}")),
+                    _ => found.push(format!("  {path} or {to} has no place in the order")),
+                }
+            }
+        }
+        found
+    }
+
     /// The circles between modules: of each its modules and arrows, a line each.
     pub fn circles(&self) -> Vec<String> {
         let arrows: BTreeMap<&str, BTreeMap<String, String>> =
