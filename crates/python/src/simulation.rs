@@ -131,10 +131,10 @@ impl Simulation {
         keep_requests: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
-        let sort_window = sort_window.unwrap_or(workload::Reading::default().sort_window);
+        let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
         let traces = TraceOptions {
             format,
-            reading: workload::Reading { skip_bad_lines, sort_window },
+            reading: workload::ReadOptions { skip_bad_lines, sort_window },
             merge,
             volumes: parse("--volumes", volumes.unwrap_or("overlay")).map_err(refuse)?,
             folder: traces,

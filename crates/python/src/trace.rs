@@ -11,7 +11,7 @@ use ssd::RunError;
 use ssd::run::{parse, refused};
 use units::{Bytes, Span};
 use workload::convert::{Cut, Target, Writer};
-use workload::{Format, Merged, Reading, Source};
+use workload::{Format, Merged, ReadOptions, Source};
 
 use crate::error::{raise, refuse};
 
@@ -37,7 +37,8 @@ pub fn convert<'py>(
     range: Option<(&str, &str)>,
 ) -> PyResult<(Bound<'py, PyBytes>, Counts, Vec<String>)> {
     let format = format.map(Format::parse).transpose().map_err(refuse)?;
-    let reading = Reading { skip_bad_lines, sort_window: sort_window.unwrap_or(Reading::default().sort_window) };
+    let reading =
+        ReadOptions { skip_bad_lines, sort_window: sort_window.unwrap_or(ReadOptions::default().sort_window) };
     let paths: Vec<&Path> = paths.iter().map(|path| Path::new(path.as_str())).collect();
     let target: Option<Target> = to.map(|word| parse("--to", word)).transpose().map_err(refuse)?;
     let merged = Merged::open(&paths, format, reading).map_err(|error| raise(error.into()))?;
@@ -70,7 +71,7 @@ pub fn inspect(
     skip_bad_lines: u64,
 ) -> PyResult<(String, Vec<String>)> {
     let format = format.map(Format::parse).transpose().map_err(refuse)?;
-    let reading = Reading { skip_bad_lines, ..Reading::default() };
+    let reading = ReadOptions { skip_bad_lines, ..ReadOptions::default() };
     let found = py.detach(|| workload::inspect(Path::new(path), format, reading));
     let found = found.map_err(|error| raise(error.into()))?;
     Ok((found.read_as, found.doubts))

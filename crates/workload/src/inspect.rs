@@ -8,7 +8,7 @@ use units::{Bytes, Span};
 use crate::error::TraceError;
 use crate::formats::{Format, Scales};
 use crate::request::{Op, Request};
-use crate::trace::{Reading, TraceFile};
+use crate::trace::{ReadOptions, TraceFile};
 
 /// What a trace file is read as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Inspection {
 }
 
 /// Looks through a whole trace, in the order of its lines.
-pub fn inspect(path: &Path, format: Option<Format>, reading: Reading) -> Result<Inspection, TraceError> {
+pub fn inspect(path: &Path, format: Option<Format>, reading: ReadOptions) -> Result<Inspection, TraceError> {
     let mut trace = TraceFile::open_with(path, format, reading)?;
     let mut seen = Seen::default();
     trace.scan(|line, request| seen.add(line, request))?;

@@ -21,5 +21,5 @@ pub use generator::{Arrivals, Distribution, Generator, Rw, Sizes, Workload};
 pub use hash::content_hash;
 pub use inspect::{Inspection, inspect};
 pub use request::{ClosedLoop, Op, ReadCounts, Request, Source};
-pub use trace::{Reading, TraceFile};
+pub use trace::{ReadOptions, TraceFile};
 pub use volumes::{Apart, Beyond, Merged, Volumes};

@@ -12,16 +12,16 @@ use crate::request::{LARGEST_REQUEST, ReadCounts, Request, Source};
 
 /// How a trace with malformed or misplaced lines is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadOptions {
     /// Malformed lines that may be skipped, counted; one more is an error.
     pub skip_bad_lines: u64,
     /// Requests that are held back to be put in order of time, so that a line may come this many requests too late.
     pub sort_window: usize,
 }
 
-impl Default for Reading {
-    fn default() -> Reading {
-        Reading { skip_bad_lines: 0, sort_window: 1024 }
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions { skip_bad_lines: 0, sort_window: 1024 }
     }
 }
 
@@ -35,7 +35,7 @@ pub struct TraceFile {
     lines: Box<dyn LineReader>,
     /// The length of a record, where it is no text.
     record: Option<usize>,
-    reading: Reading,
+    reading: ReadOptions,
     /// Requests read ahead, in order of time as the trace counts it.
     window: VecDeque<Request>,
     /// Nothing further can be read.
@@ -54,11 +54,11 @@ pub struct TraceFile {
 impl TraceFile {
     /// Opens `path` as `format`, or as the format that its first lines show.
     pub fn open(path: &Path, format: Option<Format>) -> Result<TraceFile, TraceError> {
-        TraceFile::open_with(path, format, Reading::default())
+        TraceFile::open_with(path, format, ReadOptions::default())
     }
 
     /// The same, with options.
-    pub fn open_with(path: &Path, format: Option<Format>, reading: Reading) -> Result<TraceFile, TraceError> {
+    pub fn open_with(path: &Path, format: Option<Format>, reading: ReadOptions) -> Result<TraceFile, TraceError> {
         let mut input = Input::open(path)?;
         // Text has no zeros.
         let is_text = !input.head().iter().take(64).any(|byte| *byte == 0);
@@ -87,7 +87,7 @@ impl TraceFile {
         Ok(TraceFile::new(input, detected, reading))
     }
 
-    fn new(input: Input, detected: Detected, reading: Reading) -> TraceFile {
+    fn new(input: Input, detected: Detected, reading: ReadOptions) -> TraceFile {
         let note = detected.note();
         let Detected { format, others, .. } = detected;
         TraceFile {

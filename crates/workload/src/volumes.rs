@@ -7,7 +7,7 @@ use units::{Bytes, Time};
 use crate::error::TraceError;
 use crate::formats::Format;
 use crate::request::{Op, ReadCounts, Request, Source};
-use crate::trace::{Reading, TraceFile};
+use crate::trace::{ReadOptions, TraceFile};
 
 units::choices! {
     /// Where a trace's volumes (devices, ASUs, LUNs) lie on the drive.
@@ -45,7 +45,7 @@ pub struct Merged {
 
 impl Merged {
     /// Opens the traces, each in the format that it shows, or all in `format`.
-    pub fn open(paths: &[&Path], format: Option<Format>, reading: Reading) -> Result<Merged, TraceError> {
+    pub fn open(paths: &[&Path], format: Option<Format>, reading: ReadOptions) -> Result<Merged, TraceError> {
         let open = |path: &&Path| TraceFile::open_with(path, format, reading).map(TraceFile::with_its_own_times);
         let traces = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let count = traces.len();

@@ -122,7 +122,7 @@ impl ReducedTpre {
 
 /// Where the outcomes come from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
+pub enum OutcomeSource {
     /// A virtual chip.
     Virtual(Box<VirtualChip>),
     /// Measured steps.
@@ -131,7 +131,7 @@ pub enum Reading {
 
 /// The outcomes of reading the pages of a drive.
 pub struct Outcomes {
-    reading: Reading,
+    reading: OutcomeSource,
     faster: Option<ReducedTpre>,
     /// Pages of the drive's wordlines.
     bits: u32,
@@ -167,7 +167,7 @@ struct Bin {
 impl Outcomes {
     /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, read at `celsius`.
     pub fn new(
-        reading: Reading,
+        reading: OutcomeSource,
         faster: Option<ReducedTpre>,
         bits: u32,
         wordlines: u32,
@@ -175,8 +175,8 @@ impl Outcomes {
         seed: u64,
     ) -> Outcomes {
         let unit = match &reading {
-            Reading::Virtual(chip) => chip.cells.shift_time.0 as f64,
-            Reading::Measured(_) => MONTH_NS / 2.0,
+            OutcomeSource::Virtual(chip) => chip.cells.shift_time.0 as f64,
+            OutcomeSource::Measured(_) => MONTH_NS / 2.0,
         };
         let (draws, archetypes) = (Draws::new(seed), Archetypes::new(seed));
         let (index, bins, last) = (HashMap::new(), Vec::new(), ((u32::MAX, u32::MAX), 0));
@@ -206,16 +206,16 @@ impl Outcomes {
     /// The last step of the retry table.
     pub fn last_step(&self) -> u8 {
         match &self.reading {
-            Reading::Virtual(chip) => chip.cells.retry_steps as u8,
-            Reading::Measured(steps) => steps.most(),
+            OutcomeSource::Virtual(chip) => chip.cells.retry_steps as u8,
+            OutcomeSource::Measured(steps) => steps.most(),
         }
     }
 
     /// The layer of a page of the drive, and how many layers there are.
     pub fn layer(&self, page: u32) -> (u32, u32) {
         let layers = match &self.reading {
-            Reading::Virtual(chip) => chip.variation.layers,
-            Reading::Measured(_) => LAYERS,
+            OutcomeSource::Virtual(chip) => chip.variation.layers,
+            OutcomeSource::Measured(_) => LAYERS,
         };
         ((u64::from(page / self.bits) * u64::from(layers) / u64::from(self.wordlines.max(1))) as u32, layers)
     }
@@ -255,7 +255,7 @@ impl Outcomes {
     /// which steps pass follows from the table; but those of the best references, which a step that passes has, must leave room
     /// for them (see [`Ladder`]), and the default references' own errors must.
     fn with_extra(&self, read: PageRead, archetype: usize, page: u32, extra: f64) -> PageRead {
-        let (Reading::Virtual(chip), false) = (&self.reading, read.first == UNCORRECTABLE) else { return read };
+        let (OutcomeSource::Virtual(chip), false) = (&self.reading, read.first == UNCORRECTABLE) else { return read };
         let (ladder, added) = &self.bins[self.last.1].ladders[(page % self.bits) as usize];
         let (log_factor, worst) = self.pages[archetype][page as usize];
         let limit = f64::from(chip.cells.capability) + 0.5 - extra;
@@ -276,7 +276,7 @@ impl Outcomes {
         let read = self.read(block, page, at);
         let archetype = self.archetype(block);
         if self.pages[archetype].is_empty()
-            && let Reading::Virtual(chip) = &self.reading
+            && let OutcomeSource::Virtual(chip) = &self.reading
         {
             self.pages[archetype] = self.draw(chip, archetype);
         }
@@ -294,7 +294,7 @@ impl Outcomes {
 
     /// The error rate of codeword `index`, of `kib` KiB, of a page, relative to the page's.
     pub fn codeword_rate(&self, block: u64, page: u32, index: u32, kib: f64) -> f64 {
-        let Reading::Virtual(chip) = &self.reading else { return 1.0 };
+        let OutcomeSource::Virtual(chip) = &self.reading else { return 1.0 };
         let place = Place { chip: self.archetype(block) as u64, block: 0, wordline: page / self.bits };
         chip.variation.chunk_rate(&self.draws, place, page % self.bits, index, kib)
     }
@@ -302,8 +302,10 @@ impl Outcomes {
     /// Whether the boundaries of a page include the sentinel's.
     pub fn has_sentinel(&self, page: u32) -> bool {
         match &self.reading {
-            Reading::Virtual(chip) => chip.cells.boundaries(page % self.bits).contains(&chip.cells.sentinel_boundary()),
-            Reading::Measured(_) => page.is_multiple_of(self.bits),
+            OutcomeSource::Virtual(chip) => {
+                chip.cells.boundaries(page % self.bits).contains(&chip.cells.sentinel_boundary())
+            }
+            OutcomeSource::Measured(_) => page.is_multiple_of(self.bits),
         }
     }
 
@@ -325,7 +327,7 @@ impl Outcomes {
         });
         let mut ladders: Vec<(Ladder, f64)> = Vec::new();
         let mut easy = false;
-        if let Reading::Virtual(chip) = &self.reading {
+        if let OutcomeSource::Virtual(chip) = &self.reading {
             let cut =
                 self.faster.as_ref().map_or(0.0, |faster| 1.0 - f64::from(t_pre) / f64::from(faster.t_pre.max(1)));
             let (cuts, relative) = (Cuts { pre: cut, ..Cuts::default() }, chip.relative_shift(x, months));
@@ -344,13 +346,13 @@ impl Outcomes {
     fn compute(&mut self, key: (u32, u32), archetype: usize, page: u32) -> PageRead {
         let at = self.find(key);
         let chunk = match &self.reading {
-            Reading::Virtual(chip) => {
+            OutcomeSource::Virtual(chip) => {
                 if self.pages[archetype].is_empty() {
                     self.pages[archetype] = self.draw(chip, archetype);
                 }
                 self.page_reads(chip, &self.bins[at].ladders, archetype)
             }
-            Reading::Measured(steps) => {
+            OutcomeSource::Measured(steps) => {
                 let retention = Span((age_of(key.1) * self.unit) as u64);
                 let pages = self.wordlines * self.bits;
                 let draws = self.archetypes.0.entity(1);
@@ -450,7 +452,7 @@ mod tests {
         let chip = VirtualChip::preset("tlc48").unwrap();
         let rpt = Rpt::of(&chip);
         let faster = ReducedTpre { rpt, t_pre: 24_000, error: 0.0, age_error: 1.0 };
-        let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip)), Some(faster), 3, 64, 30.0, 1);
+        let mut outcomes = Outcomes::new(OutcomeSource::Virtual(Box::new(chip)), Some(faster), 3, 64, 30.0, 1);
         let mut sums = [0u32; 3];
         let mut weak = [0u32; 3];
         for (place, extra) in [0.0, 20.0, 40.0].into_iter().enumerate() {

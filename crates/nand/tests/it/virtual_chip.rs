@@ -9,7 +9,7 @@ use nand::model::ladder::Ladder;
 use nand::model::measured::MeasuredSteps;
 use nand::model::names;
 use nand::model::normal::quantile;
-use nand::model::outcomes::{Outcomes, PageState, Reading};
+use nand::model::outcomes::{OutcomeSource, Outcomes, PageState};
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
 use proptest::prelude::*;
@@ -270,7 +270,7 @@ fn bench_characterization() {
     let steps = retry_steps(&chip, population, &conditions, 2, &|_| ());
     let (pages, took) = (steps.iter().map(|s| s.pages.iter().sum::<u64>()).sum::<u64>(), start.elapsed().as_secs_f64());
     println!("characterization: {:.1} million page-conditions a second on 2 threads", pages as f64 / took / 1e6);
-    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip)), None, 3, 192, 30.0, 1);
+    let mut outcomes = Outcomes::new(OutcomeSource::Virtual(Box::new(chip)), None, 3, 192, 30.0, 1);
     let stream = Stream::new(1, "bench");
     let month = 30 * 86_400_000_000_000u64;
     let mut read = |i: u64| {
@@ -287,7 +287,7 @@ fn bench_characterization() {
 #[test]
 fn a_drives_reads_come_to_what_the_population_says() {
     let chip = chip("tlc48");
-    let mut outcomes = Outcomes::new(Reading::Virtual(Box::new(chip.clone())), None, 3, 192, 85.0, 1);
+    let mut outcomes = Outcomes::new(OutcomeSource::Virtual(Box::new(chip.clone())), None, 3, 192, 85.0, 1);
     for (pec, months, x) in [(0u32, 6.0, 0.0), (1010, 3.0, 1.025), (2000, 12.0, 2.025)] {
         let retention = Span((months * 30.0 * 86_400e9) as u64);
         let (mut sum, mut count) = (0.0, 0.0);
@@ -304,7 +304,7 @@ fn a_drives_reads_come_to_what_the_population_says() {
     assert_eq!(outcomes.read(7, 3, state(0, Span(0))).first, 0);
     // 256 archetypes, three conditions and the last: however many blocks the drive has.
     assert!(outcomes.memory() <= 3 * 256 * 4 * 576, "{}", outcomes.memory());
-    let again = Outcomes::new(Reading::Virtual(Box::new(chip)), None, 3, 192, 85.0, 1).read(
+    let again = Outcomes::new(OutcomeSource::Virtual(Box::new(chip)), None, 3, 192, 85.0, 1).read(
         99,
         100,
         state(2000, Span::from_ms(1 << 40)),
@@ -321,7 +321,7 @@ fn measured_steps_take_the_place_of_the_model() {
     let text = "months,pec,steps,pages\n0,0,0,1000\n6,0,5,250\n6,0,7,750\n12,2000,20,1000\n";
     let steps = MeasuredSteps::parse(text, "steps.csv").unwrap();
     assert_eq!(steps.rows().count(), 4);
-    let mut outcomes = Outcomes::new(Reading::Measured(steps), None, 3, 192, 85.0, 1);
+    let mut outcomes = Outcomes::new(OutcomeSource::Measured(steps), None, 3, 192, 85.0, 1);
     let month = 30 * 86_400_000_000_000u64;
     let mut mean = |pec: u32, months: u64| {
         let all = (0..40).flat_map(|block| (0..576).map(move |page| (block, page)));

@@ -9,7 +9,7 @@ use nand::Layout;
 use nand::VirtualChip;
 use nand::chip::AUTO;
 use nand::model::measured::MeasuredSteps;
-use nand::model::outcomes::{Reading, ReducedTpre};
+use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
 use schemes::{Next, Predictor, Sensing};
 use units::{ConfigError, Retention, Span};
@@ -33,11 +33,11 @@ impl Config {
     }
 
     /// The virtual chip or the measured steps, if there are any.
-    pub(super) fn chip_model(&self, layout: &Layout) -> Result<Option<Arc<Reading>>, ConfigError> {
+    pub(super) fn chip_model(&self, layout: &Layout) -> Result<Option<Arc<OutcomeSource>>, ConfigError> {
         let Some(name) = self.chip.model_for(layout.bits) else { return Ok(None) };
         let read = || read_file("chip.model", name, "give the path of a chip file or of measured steps");
         if name.ends_with(".csv") {
-            return Ok(Some(Arc::new(Reading::Measured(MeasuredSteps::parse(&read()?, name)?))));
+            return Ok(Some(Arc::new(OutcomeSource::Measured(MeasuredSteps::parse(&read()?, name)?))));
         }
         let chip =
             if name.ends_with(".toml") { VirtualChip::parse(&read()?, name)? } else { VirtualChip::preset(name)? };
@@ -46,13 +46,13 @@ impl Config {
                 format!("is a chip of {} bits a cell, and geometry.cell has {}", chip.cells.bits, layout.bits);
             return refuse("chip.model", problem, "choose a chip of the same cells").map_err(dotted);
         }
-        Ok(Some(Arc::new(Reading::Virtual(Box::new(chip)))))
+        Ok(Some(Arc::new(OutcomeSource::Virtual(Box::new(chip)))))
     }
 
     /// How blocks are erased, where it goes pulse by pulse.
-    pub(super) fn eraser(&self, model: Option<&Reading>) -> Result<Option<Eraser>, ConfigError> {
+    pub(super) fn eraser(&self, model: Option<&OutcomeSource>) -> Result<Option<Eraser>, ConfigError> {
         let Some(pulses) = self.erase.pulse else { return Ok(None) };
-        let Some(Reading::Virtual(chip)) = model else {
+        let Some(OutcomeSource::Virtual(chip)) = model else {
             let remedy = "set chip.model to a virtual chip such as \"tlc48-reo\", or this to \"none\"";
             return refuse("erase.pulse", "is set, and chip.model says nothing about erasing", remedy).map_err(dotted);
         };
@@ -63,7 +63,7 @@ impl Config {
     }
 
     /// How retries are sensed faster, where they are and where any read can fail.
-    pub(super) fn reduced_t_pre(&self, model: Option<&Reading>) -> Result<Option<ReducedTpre>, ConfigError> {
+    pub(super) fn reduced_t_pre(&self, model: Option<&OutcomeSource>) -> Result<Option<ReducedTpre>, ConfigError> {
         let (Some(model), Sensing::Adaptive) = (model, self.read.sensing) else { return Ok(None) };
         if self.chip.t_pre == Span::ZERO {
             let remedy = "give chip.t_pre (the part of tR that is precharge), or chip.senses and the phases of a sense, or set read.sensing to \"default\"";
@@ -74,8 +74,8 @@ impl Config {
                 let remedy = "give the path of a CSV file with the columns pec, months, cut";
                 Arc::new(Rpt::parse(&read_file("read.rpt", name, remedy)?, name)?)
             }
-            (None, Reading::Virtual(chip)) => Rpt::of(chip),
-            (None, Reading::Measured(_)) => {
+            (None, OutcomeSource::Virtual(chip)) => Rpt::of(chip),
+            (None, OutcomeSource::Measured(_)) => {
                 let problem = "is \"none\", and measured steps give no RPT";
                 return refuse("read.rpt", problem, "give a table in read.rpt").map_err(dotted);
             }
@@ -85,7 +85,7 @@ impl Config {
     }
 
     /// The profile of the ECC's code, where any read can fail.
-    pub(super) fn code(&self, model: Option<&Reading>) -> Result<Option<Arc<Profile>>, ConfigError> {
+    pub(super) fn code(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Profile>>, ConfigError> {
         let Some(model) = model else { return Ok(None) };
         let read = &self.read;
         if read.predictor.predicts(false) && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
@@ -97,7 +97,7 @@ impl Config {
             return refuse("read.predictor", problem, "set read.next to swift, table or oracle").map_err(dotted);
         }
         let Some(name) = &self.ecc.code else { return Ok(None) };
-        if matches!(model, Reading::Measured(_)) {
+        if matches!(model, OutcomeSource::Measured(_)) {
             let problem = "is given, and measured steps give no RBER";
             let remedy = "set it to \"none\", or chip.model to a virtual chip";
             return refuse("ecc.code", problem, remedy).map_err(dotted);

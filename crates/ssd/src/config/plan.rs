@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecc::Profile;
-use nand::model::outcomes::{Reading, ReducedTpre};
+use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, Timings};
 use schemes::{SuspendErase, SuspendProgram};
@@ -43,7 +43,7 @@ pub struct Plan {
     /// Whether there is a chip model.
     pub(crate) modelled: bool,
     /// What decides which errors reads meet; none also where none of them can.
-    pub(crate) cells: Option<Arc<Reading>>,
+    pub(crate) cells: Option<Arc<OutcomeSource>>,
     /// How blocks are erased, where it goes pulse by pulse.
     pub(crate) eraser: Option<Eraser>,
     /// How retries are sensed faster, if they are.
@@ -54,7 +54,7 @@ pub struct Plan {
 
 impl Plan {
     /// What decides what reads meet, if there is anything.
-    pub fn reading(&self) -> Option<&Reading> {
+    pub fn reading(&self) -> Option<&OutcomeSource> {
         self.cells.as_deref()
     }
 

@@ -5,8 +5,7 @@ use nand::chip::LONGEST;
 use units::section::Section;
 use units::{ConfigError, Span};
 
-/// A key (of the section that is checked, or with its section's name), what is wrong with it, and the remedy.
-pub(super) type Refusal = (&'static str, String, String);
+pub(super) use nand::geometry::Refusal;
 
 /// A section that checks its own keys.
 pub(super) trait Check: Section {

@@ -2,7 +2,7 @@
 //! a cycle count; how it is erased next, and what reads of its pages meet, follow from that.
 
 use nand::model::erasing::{BlockErase, Erasing};
-use nand::model::outcomes::{ARCHETYPES, Archetypes, Reading};
+use nand::model::outcomes::{ARCHETYPES, Archetypes, OutcomeSource};
 use nand::{Layout, PlaneId};
 use units::Stream;
 
@@ -46,7 +46,7 @@ impl WearTable {
     /// Where erases go pulse by pulse, blocks that have lived for `age.pec` cycles.
     pub fn new(plan: &Plan, seed: u64) -> Option<WearTable> {
         let (eraser, layout) = (plan.eraser.clone()?, plan.layout);
-        let Some(Reading::Virtual(chip)) = plan.reading() else { return None };
+        let Some(OutcomeSource::Virtual(chip)) = plan.reading() else { return None };
         let pec = plan.config.age.pec.0;
         let erasing = &eraser.erasing;
         let archetypes = Archetypes::new(seed);

@@ -1,6 +1,6 @@
 //! What a run's manifest says of its device: everything that decides the result.
 
-use nand::model::outcomes::Reading;
+use nand::model::outcomes::OutcomeSource;
 use serde_json::{Map, Value, json};
 use units::section::Section;
 use units::value::Scalar;
@@ -36,8 +36,8 @@ pub(super) fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Resul
     let config = plan.config.sections();
     // What the file of a virtual chip holds decides the result, not its name.
     let cells = plan.reading().map(|reading| match reading {
-        Reading::Virtual(chip) => sections(chip.sections().iter().map(|section| (section.name(), *section))),
-        Reading::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
+        OutcomeSource::Virtual(chip) => sections(chip.sections().iter().map(|section| (section.name(), *section))),
+        OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
     });
     let rpt = plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect::<Value>());
     let code = match &plan.config.ecc.code {

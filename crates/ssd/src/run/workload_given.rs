@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use units::value::{Value as _, nearest};
 use units::{Bytes, Document};
 use workload::generator::phases::SHARED;
-use workload::{Apart, Beyond, Format, Merged, Reading, Source, TraceFile, Volumes, Workload};
+use workload::{Apart, Beyond, Format, Merged, ReadOptions, Source, TraceFile, Volumes, Workload};
 
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::manifest::{sections, to_json, values};
@@ -19,7 +19,7 @@ pub struct TraceOptions {
     /// The format that they have, where it is not to be found out.
     pub format: Option<String>,
     /// What may be left out and put in order.
-    pub reading: Reading,
+    pub reading: ReadOptions,
     /// Further traces, merged by time.
     pub merge: Vec<String>,
     /// How the volumes of a trace share the drive.

@@ -3,7 +3,7 @@
 use crate::common::{Scratch, drain, read, refused, refused_with};
 use proptest::prelude::*;
 use units::{Bytes, Time};
-use workload::{Op, Reading, Request, Source, TraceFile};
+use workload::{Op, ReadOptions, Request, Source, TraceFile};
 
 /// Asserts that `line`, as the third line behind two good ones, is reported at that line and `field`.
 fn faulty(format: &str, good: &str, line: &str, field: &str, says: &str) {
@@ -109,7 +109,7 @@ fn each_faulty_ascii_column_is_named() {
 
 #[test]
 fn time_that_goes_back_is_refused_with_how_far() {
-    let strict = Reading { sort_window: 0, ..Reading::default() };
+    let strict = ReadOptions { sort_window: 0, ..ReadOptions::default() };
     let error = refused_with("5.5 0 0 1 1\n7 0 0 1 1\n\n6.999999 0 0 1 1\n", Some("disksim"), strict);
     assert!(
         error.starts_with("FILE:4: time: found \"6.999999\", expected it no more than 0 requests too late"),
@@ -124,7 +124,7 @@ fn time_that_goes_back_is_refused_with_how_far() {
 #[test]
 fn late_lines_are_put_in_order_within_the_window_and_counted() {
     let file = Scratch::new(b"3 0 0 1 1\n1 0 1 1 1\n2 0 2 1 0\n2 0 3 1 0\n9 0 4 1 1\n");
-    let two = Reading { sort_window: 2, ..Reading::default() };
+    let two = ReadOptions { sort_window: 2, ..ReadOptions::default() };
     let mut trace = TraceFile::open_with(&file.0, None, two).unwrap();
     let found = drain(&mut trace, 2).unwrap();
     assert_eq!(
@@ -132,7 +132,7 @@ fn late_lines_are_put_in_order_within_the_window_and_counted() {
         [(0, 1), (1, 2), (1, 3), (2, 0), (8, 4)]
     );
     assert_eq!(trace.counts().reordered, 3);
-    let none = Reading { sort_window: 0, ..Reading::default() };
+    let none = ReadOptions { sort_window: 0, ..ReadOptions::default() };
     let error = drain(&mut TraceFile::open_with(&file.0, None, none).unwrap(), 1).unwrap_err();
     assert!(error.to_string().contains("widen the window"), "{error}");
 }
@@ -141,7 +141,7 @@ fn late_lines_are_put_in_order_within_the_window_and_counted() {
 fn bad_lines_are_left_out_up_to_the_bound_and_counted() {
     let text = b"1 0 0 1 1\nx\n2 0 0 1 1\n3 0 0\n4 0 0 1 1\n";
     let file = Scratch::new(text);
-    let reading = |bad| Reading { skip_bad_lines: bad, ..Reading::default() };
+    let reading = |bad| ReadOptions { skip_bad_lines: bad, ..ReadOptions::default() };
     let mut trace = TraceFile::open_with(&file.0, None, reading(2)).unwrap();
     assert_eq!((drain(&mut trace, 10).unwrap().len(), trace.counts().bad_lines), (3, 2));
     let mut trace = TraceFile::open_with(&file.0, None, reading(1)).unwrap();
@@ -274,7 +274,7 @@ fn a_csv_that_is_not_understood_is_answered_with_how_to_declare_it() {
 fn doubts(text: &str, format: Option<&str>) -> (String, String) {
     let file = Scratch::new(text.as_bytes());
     let format = format.map(|word| workload::Format::parse(word).unwrap());
-    let found = workload::inspect(&file.0, format, Reading::default()).unwrap();
+    let found = workload::inspect(&file.0, format, ReadOptions::default()).unwrap();
     (found.read_as, found.doubts.join("\n"))
 }
 

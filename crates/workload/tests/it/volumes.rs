@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, drain};
 use units::Bytes;
-use workload::{Apart, Beyond, Merged, Reading, Request, Source, TraceFile, Volumes};
+use workload::{Apart, Beyond, Merged, ReadOptions, Request, Source, TraceFile, Volumes};
 
 /// Time, first sector and queue of each.
 fn seen(requests: &[Request]) -> Vec<(u64, u64, u16)> {
@@ -13,12 +13,12 @@ fn seen(requests: &[Request]) -> Vec<(u64, u64, u16)> {
 fn traces_are_merged_by_time_from_the_first_of_all() {
     let (a, b) =
         (Scratch::new(b"10 0 0 1 1\n30 0 1 1 1\n31 0 9 1 1\n"), Scratch::new(b"5 1 2 1 1\n10 1 3 1 0\n40 1 4 1 1\n"));
-    let mut merged = Merged::open(&[&a.0, &b.0], None, Reading::default()).unwrap();
+    let mut merged = Merged::open(&[&a.0, &b.0], None, ReadOptions::default()).unwrap();
     let found = drain(&mut merged, 2).unwrap();
     assert_eq!(seen(&found), [(0, 2, 1), (5, 0, 0), (5, 3, 1), (25, 1, 0), (26, 9, 0), (35, 4, 1)]);
     assert_eq!((merged.notes().count(), merged.progress()), (2, Some(1.0)));
     let missing = std::path::Path::new("/no/such/trace");
-    let error = Merged::open(&[&a.0, missing], None, Reading::default()).err().unwrap().to_string();
+    let error = Merged::open(&[&a.0, missing], None, ReadOptions::default()).err().unwrap().to_string();
     assert!(error.starts_with("/no/such/trace"), "{error}");
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use workload::{Format, Reading, Request, Source, TraceError, TraceFile};
+use workload::{Format, ReadOptions, Request, Source, TraceError, TraceFile};
 
 /// A file in the temporary folder that goes when the test ends.
 pub struct Scratch(pub PathBuf);
@@ -61,11 +61,11 @@ pub fn read(content: impl AsRef<[u8]>, format: Option<&str>) -> Result<Vec<Reque
 
 /// The error of a file of this content, printed, without the path of the file.
 pub fn refused(content: impl AsRef<[u8]>, format: Option<&str>) -> String {
-    refused_with(content, format, Reading::default())
+    refused_with(content, format, ReadOptions::default())
 }
 
 /// The same, read as forgivingly as asked.
-pub fn refused_with(content: impl AsRef<[u8]>, format: Option<&str>, reading: Reading) -> String {
+pub fn refused_with(content: impl AsRef<[u8]>, format: Option<&str>, reading: ReadOptions) -> String {
     let file = Scratch::new(content.as_ref());
     let format = format.map(|word| Format::parse(word).unwrap());
     let read = TraceFile::open_with(&file.0, format, reading).and_then(|mut trace| drain(&mut trace, 1000));
