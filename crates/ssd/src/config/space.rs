@@ -81,7 +81,7 @@ impl Relocation {
 }
 
 impl Space {
-    pub fn new(config: &Config, layout: &Layout, logical_pages: u32, unit_pages: u32) -> Result<Space, Refusal> {
+    pub fn new(config: &Config, layout: &Layout, logical_pages: u64, unit_pages: u32) -> Result<Space, Refusal> {
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
         let streams = config.ftl.streams;
         let stream = match streams {
@@ -152,9 +152,9 @@ impl Space {
         }
     }
 
-    fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u32) -> Result<(), Refusal> {
+    fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u64) -> Result<(), Refusal> {
         let age = &config.age;
-        let data = (f64::from(logical_pages) * age.fill.0) as u64 + u64::from(self.map_pages);
+        let data = (logical_pages as f64 * age.fill.0) as u64 + u64::from(self.map_pages);
         let per_plane = data.div_ceil(u64::from(layout.planes));
         let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
         let room = u64::from(self.initial_blocks(config, layout.blocks)) * u64::from(layout.pages);
@@ -176,11 +176,11 @@ impl Space {
 fn data_of_a_plane(
     config: &Config,
     layout: &Layout,
-    logical_pages: u32,
+    logical_pages: u64,
     map_pages: u32,
     unit_pages: u32,
 ) -> (u64, u32) {
-    let data = u64::from(logical_pages + map_pages).div_ceil(u64::from(layout.planes));
+    let data = (logical_pages + u64::from(map_pages)).div_ceil(u64::from(layout.planes));
     // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static placement
     // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
     let share = map_pages.div_ceil(layout.planes);
@@ -191,15 +191,17 @@ fn data_of_a_plane(
 }
 
 /// Pages that the map takes on flash, and entries of each.
-fn map(config: &Config, layout: &Layout, logical_pages: u32) -> Result<(u32, u32), Refusal> {
+fn map(config: &Config, layout: &Layout, logical_pages: u64) -> Result<(u32, u32), Refusal> {
     if config.mapping.table == MapTable::Ideal {
         return Ok((0, 0));
     }
     let entries = (layout.page_size.0 / config.mapping.entry.0) as u32;
-    let pages = logical_pages.div_ceil(entries);
-    if u64::from(logical_pages) + u64::from(pages) >= 1 << 31 {
-        let problem = format!("needs {pages} pages of map");
-        return refuse("mapping.table", problem, "use a smaller device, or \"ideal\"");
+    let pages = logical_pages.div_ceil(entries.into());
+    let groups = logical_pages.div_ceil(config.mapping.entry_group.0 / config.mapping.entry.0);
+    if groups > u64::from(u32::MAX) {
+        let problem = format!("is {}, which makes {groups} groups", config.mapping.entry_group);
+        return refuse("mapping.entry_group", problem, "the map can have at most 4 294 967 295: write a larger size");
     }
-    Ok((pages, entries))
+    // No more than the groups: a group is no larger than a page.
+    Ok((pages as u32, entries))
 }

@@ -48,7 +48,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         if P::EXPLAINS {
             let PageOp { seq: part, sense, ppn, .. } = self.flash.ops[op];
-            let event = Event::Decodes { part, attempt: sense.attempt, end, channel, ppn };
+            let event = Event::Decodes { part, attempt: sense.attempt, end, channel, ppn: ppn.get() };
             self.core.probe.explain(self.core.now, event);
         }
     }

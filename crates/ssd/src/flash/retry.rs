@@ -95,7 +95,7 @@ impl<P: Probe> FlashAt<'_, P> {
             Tracking::Age => u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0),
             Tracking::Block => block,
         };
-        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn)))
+        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn.get())))
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
@@ -110,8 +110,8 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn sense_once(&mut self, id: OpId) -> (Span, u32) {
         let PageOp { ppn, sense, .. } = self.flash.ops[id];
         let layout = self.core.plan.layout;
-        let full = self.core.plan.timings.read(&layout, ppn);
-        let kind = layout.page_type(ppn);
+        let full = self.core.plan.timings.read(&layout, ppn.get());
+        let kind = layout.page_type(ppn.get());
         if sense.v_ref == ReadReference::Sentinel {
             // One boundary.
             let senses =
@@ -160,7 +160,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = self.flash.ops[id];
         let outcomes = self.flash.outcomes.as_ref()?;
-        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn).page));
+        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn.get()).page));
         let next = |v_ref: ReadReference| {
             self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
@@ -212,7 +212,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// The conditions under which an operation reads its page.
     pub(super) fn conditions_of(&self, id: OpId) -> PageState {
-        let PageOp { ppn, lpn, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
         let (conditions, cold, extra) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         let map = cold && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
@@ -255,11 +255,11 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense.took += took.0 as u32;
             let PageOp { ppn, die, seq, sense, .. } = self.flash.ops[id];
             let end = self.core.now + took;
-            self.core.probe.sense(self.core.now, end, die, ppn);
+            self.core.probe.sense(self.core.now, end, die, ppn.get());
             if P::EXPLAINS {
                 self.core
                     .probe
-                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn });
+                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn: ppn.get() });
             }
             return Some(took);
         }
@@ -321,7 +321,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// An operation's block and page as the outcomes name them.
     pub(super) fn place_of(&self, id: OpId) -> (u64, u32) {
-        let Address { plane, block, page } = self.core.plan.layout.unpack(self.flash.ops[id].ppn);
+        let Address { plane, block, page } = self.core.plan.layout.unpack(self.flash.ops[id].ppn.get());
         (Archetypes::name(plane.0, block), page)
     }
 

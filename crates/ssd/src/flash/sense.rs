@@ -14,7 +14,7 @@ impl FlashView<'_> {
     fn joined_senses(&self, die: DieId, lead: usize) -> ([usize; PLANES], usize) {
         let layout = &self.plan.layout;
         let state = &self.flash.dies[die];
-        let place = layout.page_of(self.flash.ops[state.queues[lead].first()].ppn);
+        let place = layout.page_of(self.flash.ops[state.queues[lead].first()].ppn.get());
         let mut joined = [usize::MAX; PLANES];
         let mut count = 1;
         joined[0] = lead;
@@ -27,7 +27,7 @@ impl FlashView<'_> {
             {
                 let here = state.ready & queues & (1 << plane | 1 << (plane + PLANES));
                 if let Some((_, queue)) = state.first(here, &self.flash.ranks)
-                    && layout.page_of(self.flash.ops[state.queues[queue].first()].ppn) == place
+                    && layout.page_of(self.flash.ops[state.queues[queue].first()].ppn.get()) == place
                     && self.flash.ops[state.queues[queue].first()].sense.goes_with(&first)
                 {
                     joined[count] = queue;
@@ -51,7 +51,7 @@ impl<P: Probe> FlashAt<'_, P> {
         for queue in &joined[..count] {
             let id = self.flash.dies[die].queues[*queue].first();
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.core.plan.timings.read(&layout, self.flash.ops[id].ppn));
+                t_read = t_read.max(self.core.plan.timings.read(&layout, self.flash.ops[id].ppn.get()));
                 continue;
             }
             if !self.flash.ops[id].sense.is_retry() {
@@ -86,10 +86,10 @@ impl<P: Probe> FlashAt<'_, P> {
             if P::EXPLAINS {
                 let PageOp { seq: part, ppn, sense, .. } = self.flash.ops[op];
                 let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[op].purpose());
-                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what };
+                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn: ppn.get(), what };
                 self.core.probe.explain(self.core.now, event);
             }
-            self.core.probe.sense(start, end, die, self.flash.ops[op].ppn);
+            self.core.probe.sense(start, end, die, self.flash.ops[op].ppn.get());
         }
         joined[..count].iter().any(|queue| USER_READS >> queue & 1 != 0)
     }

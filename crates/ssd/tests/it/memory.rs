@@ -40,7 +40,7 @@ fn measured_in_a_process_of_its_own() {
     let started = resident().unwrap() - before;
     assert!(started < 32 * blocks + (16 << 20), "{started} bytes at the start");
 
-    let (pages, random) = (u64::from(device.plan().logical_pages), Stream::new(1, "memory"));
+    let (pages, random) = (device.plan().logical_pages, Stream::new(1, "memory"));
     let writes = 500_000;
     let mut submitted = 0;
     while submitted < writes {
