@@ -347,6 +347,12 @@ mod tests {
                 }
             }
         }
+        // The most pages that a device may have, in blocks whose counts are no powers of two.
+        let (dies, planes) = (Geometry { channels: 16, chips: 4, dies: 8, ..Geometry::default() }, 2048);
+        let large = Geometry { planes: 4, blocks: 32_767, pages: 16_383, ..dies }.layout().unwrap();
+        assert!(large.planes == planes && large.raw_pages() > MAX_PAGES / 1024 * 1023);
+        let address = Address { plane: PlaneId(planes - 1), block: 32_766, page: 16_382 };
+        assert!(large.unpack(large.pack(address)) == address && large.pack(address).0 < 1 << 48);
         let (die, plane) = layout.die_of(PlaneId(13));
         assert_eq!((die, plane), (DieId(3), 1));
         assert_eq!(layout.plane(die, plane), PlaneId(13));
@@ -363,5 +369,7 @@ mod tests {
         assert_eq!(key(Geometry { channels: 4_000_000_000, ..Geometry::default() }), "channels");
         assert_eq!(key(Geometry { blocks: 4_000_000_000, ..Geometry::default() }), "blocks");
         assert_eq!(key(Geometry { blocks: 1 << 22, pages: 1, ..Geometry::default() }), "blocks");
+        assert_eq!(key(Geometry { blocks: 1 << 16, pages: 1 << 16, ..Geometry::default() }), "blocks");
+        assert_eq!(key(Geometry { channels: 64, blocks: 1 << 15, pages: 1 << 16, ..Geometry::default() }), "blocks");
     }
 }

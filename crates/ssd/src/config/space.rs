@@ -14,6 +14,9 @@ use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, Placement, Precondition};
 use crate::write_class;
 
+/// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
+pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
+
 /// What the pages and blocks of a plane are for.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
@@ -35,6 +38,8 @@ pub(crate) struct Space {
     pub live_limit: u32,
     /// Static placement: a plane takes pages of the map while it has fewer of them.
     pub map_limit: u32,
+    /// Blocks of the drive that may hold data of the run at the same time, so that their pages can be numbered.
+    pub most_written: u32,
 }
 
 /// What relocation needs beside the blocks that it fills.
@@ -124,6 +129,7 @@ impl Space {
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             map_limit,
+            most_written: most_written(layout)?,
         };
         space.check_age(config, layout, logical_pages)?;
         Ok(space)
@@ -170,6 +176,21 @@ impl Space {
         }
         Ok(())
     }
+}
+
+/// All blocks of a drive that has fewer than 2^31 pages. Of a larger one as many less than can be numbered as may be opened
+/// between two looks at them.
+fn most_written(layout: &Layout) -> Result<u32, Refusal> {
+    let (all, opened) = (layout.planes * layout.blocks, layout.planes * write_class::COUNT as u32);
+    let numbered = (WRITTEN_PAGES >> layout.page_bits) as u32;
+    if all <= numbered {
+        return Ok(all);
+    }
+    if numbered <= 2 * opened {
+        let problem = format!("is {}, and only {numbered} blocks of so many could hold data of a run", layout.pages);
+        return refuse("geometry.pages", problem, "use smaller blocks");
+    }
+    Ok(numbered - opened)
 }
 
 /// Live pages of a plane's share of the data, and the most pages of the map that it takes under static placement.

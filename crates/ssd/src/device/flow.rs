@@ -9,6 +9,7 @@ use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::OpId;
+use crate::error::RunError;
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{Ended, FlashAt, FlashView, Grant, Started, planes, write_class_of};
 use crate::observe::probe::{Event, Probe};
@@ -164,6 +165,9 @@ impl<P: Probe> Device<P> {
                 // Other streams that could have opened that block may have to wait now.
                 self.flash().update_plane_eligibility(die, place);
                 self.collect(plane);
+                if let Some(pages) = self.ftl.blocks.too_much_written() {
+                    self.core.life.failure.get_or_insert(RunError::TooMuchWritten { pages });
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ pub(crate) type Ops = Arena<OpId, PageOp>;
 /// A logical page number in five bytes, and a physical one in six, so that an operation stays in a cache line. Invariant: the
 /// geometry allows no larger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(packed)]
+#[repr(Rust, packed)]
 pub(crate) struct PackedLpn {
     low: u32,
     high: u8,
@@ -20,7 +20,7 @@ pub(crate) struct PackedLpn {
 
 /// See [`PackedLpn`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(packed(2))]
+#[repr(Rust, packed(2))]
 pub(crate) struct PackedPpn {
     low: u32,
     high: u16,

@@ -160,7 +160,8 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn next_step(&self, id: OpId) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = self.flash.ops[id];
         let outcomes = self.flash.outcomes.as_ref()?;
-        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn.get()).page));
+        let (last, sentinel) =
+            (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn.get()).page));
         let next = |v_ref: ReadReference| {
             self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
@@ -257,9 +258,10 @@ impl<P: Probe> FlashAt<'_, P> {
             let end = self.core.now + took;
             self.core.probe.sense(self.core.now, end, die, ppn.get());
             if P::EXPLAINS {
-                self.core
-                    .probe
-                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn: ppn.get() });
+                self.core.probe.explain(
+                    self.core.now,
+                    Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn: ppn.get() },
+                );
             }
             return Some(took);
         }

@@ -83,7 +83,8 @@ impl Aged {
             dense: age.precondition != Precondition::ClosedForm && age.invalid.0 == 0.0,
             before,
             guess,
-            shuffle: (age.precondition == Precondition::ClosedForm).then(|| Shuffle::new((count / u64::from(layout.planes)) as u32)),
+            shuffle: (age.precondition == Precondition::ClosedForm)
+                .then(|| Shuffle::new((count / u64::from(layout.planes)) as u32)),
         }
     }
 

@@ -116,6 +116,8 @@ pub(crate) struct Blocks {
     written: Vec<Written>,
     /// Entries of `written` that nothing uses.
     spare: Vec<u32>,
+    /// Blocks that may hold data of the run at the same time.
+    most_written: u32,
     erase_when: EraseWhen,
     free_block: FreeBlock,
     reserve: u32,
@@ -150,6 +152,7 @@ impl Blocks {
             blocks: vec![Block { written: INITIAL, stale: 0, erases: 0, reads: 0 }; count],
             written: Vec::new(),
             spare: Vec::new(),
+            most_written: plan.space.most_written,
             erase_when: plan.config.ftl.erase_when,
             free_block: plan.config.wear.free_block,
             reserve: plan.space.reserve,
@@ -255,6 +258,12 @@ impl Blocks {
         let index = self.layout.block_index(plane, block);
         self.blocks[index].written = record;
         true
+    }
+
+    /// Pages of the blocks that hold data of the run, where these are too many for the numbers of their pages.
+    pub fn too_much_written(&self) -> Option<u64> {
+        let blocks = self.written.len() - self.spare.len();
+        (blocks > self.most_written as usize).then_some(blocks as u64 * u64::from(self.layout.pages))
     }
 
     /// Whether the stream's next program must wait for an erase.
@@ -614,5 +623,41 @@ impl Blocks {
     pub fn prefetch(&self, ppn: Ppn) {
         let address = self.layout.unpack(ppn);
         crate::arena::prefetch(&self.blocks, self.layout.block_index(address.plane, address.block));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn more_blocks_of_data_than_can_be_numbered_are_noticed_and_numbers_name_their_pages() {
+        let mut plan = Config::default().plan().unwrap();
+        plan.space.most_written = 3;
+        let aged = Aged::new(&plan, plan.layout.blocks);
+        let usable = vec![plan.layout.blocks; plan.layout.planes as usize];
+        let mut blocks = Blocks::new(&plan, &aged, &usable, 1);
+        for plane in (0..4).map(|number| PlaneId(number * 7)) {
+            assert_eq!(blocks.too_much_written(), None);
+            assert!(blocks.make_room(plane, 0));
+            blocks.open_erased(plane, 0);
+            for lpn in [Some(Lpn(5)), None, Some(Lpn(6))] {
+                let ppn = blocks.take_page(plane, 0, lpn, Time::ZERO);
+                assert_eq!(blocks.page(blocks.written_page(ppn)), ppn);
+                let held = blocks.holder(plan.layout.unpack(ppn)).unwrap();
+                assert_eq!(held.map(|held| held.lpn(100, |_| false)), lpn);
+            }
+        }
+        assert_eq!(blocks.too_much_written(), Some(4 * u64::from(plan.layout.pages)));
+    }
+
+    #[test]
+    fn pages_that_share_a_number_are_told_apart_by_the_map() {
+        let (first, far) = (7, 7 + 5 * HELD);
+        let held = Held((far % HELD) as u32);
+        assert!(held.may_be(Lpn(first)) && held.may_be(Lpn(far)) && !held.may_be(Lpn(far + 1)));
+        assert_eq!(held.lpn(1 << 40, |lpn| lpn == Lpn(far)), Lpn(far));
+        assert_eq!(held.lpn(HELD, |_| false), Lpn(first));
     }
 }

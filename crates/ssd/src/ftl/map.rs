@@ -2,13 +2,14 @@
 //!
 //! Only what was written in the run is stored, sixteen neighbouring pages a cache line; everything else is
 //! the initial state's formula. Memory grows with what the workload touches: one line of 64 bytes for each
-//! group of 16 pages written in, and a leaf of the directory of 256 bytes for each 1024 pages written in. Eight bytes for each
+//! group of 16 pages written in, and a leaf of the directory of 256 bytes for each 1024 pages written in. Four bytes for each
 //! 1024 pages of the drive name the leaves; the operating system never backs untouched parts of them with memory.
 
 use units::{Id, Lpn};
 
 use super::blocks::WrittenPage;
 use crate::arena::SlotId;
+use crate::config::WRITTEN_PAGES;
 
 /// What the map says of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,26 +38,27 @@ const INITIAL: u32 = u32::MAX;
 const UNMAPPED: u32 = u32::MAX - 1;
 const BUFFER: u32 = UNMAPPED - (1 << 24) - 1;
 
-/// Written pages that entries can name.
-pub(crate) const WRITTEN_PAGES: u64 = BUFFER as u64;
+const _: () = assert!(WRITTEN_PAGES <= BUFFER as u64, "entries can name every written page");
 
 pub(crate) struct Map {
-    /// For each `LEAF` groups, if any was written in: for each group 0, or the number of its line plus 1.
-    directory: Vec<Option<Box<[u32; LEAF]>>>,
+    /// For each `LEAF` groups: their leaf. Leaf 0 is that of all groups that were never written in.
+    directory: Vec<u32>,
+    /// For each group of a leaf: 0, or the number of its line plus 1.
+    leaves: Vec<[u32; LEAF]>,
     chunks: Vec<Vec<[u32; GROUP]>>,
     lines: u32,
 }
 
 impl Map {
     pub fn new(pages: u64) -> Map {
-        Map { directory: vec![None; pages.div_ceil((GROUP * LEAF) as u64) as usize], chunks: Vec::new(), lines: 0 }
+        let directory = vec![0; pages.div_ceil((GROUP * LEAF) as u64) as usize];
+        Map { directory, leaves: vec![[0; LEAF]], chunks: Vec::new(), lines: 0 }
     }
 
     #[inline]
     pub fn get(&self, lpn: Lpn) -> Entry {
         let (leaf, group, page) = places(lpn);
-        let Some(leaf) = &self.directory[leaf] else { return Entry::Initial };
-        let line = leaf[group];
+        let line = self.leaves[self.directory[leaf] as usize][group];
         if line == 0 {
             return Entry::Initial;
         }
@@ -82,22 +84,27 @@ impl Map {
             Entry::Initial => INITIAL,
         };
         let (leaf, group, page) = places(lpn);
-        let mut line = self.directory[leaf].as_ref().map_or(0, |leaf| leaf[group]);
+        let mut line = self.leaves[self.directory[leaf] as usize][group];
         if line == 0 {
-            line = self.add_line();
-            self.directory[leaf].get_or_insert_with(|| Box::new([0; LEAF]))[group] = line;
+            line = self.add_line(leaf, group);
         }
         let line = line - 1;
         self.chunks[(line >> CHUNK_BITS) as usize][line as usize & ((1 << CHUNK_BITS) - 1)][page] = entry;
     }
 
     #[cold]
-    fn add_line(&mut self) -> u32 {
+    fn add_line(&mut self, leaf: usize, group: usize) -> u32 {
         if self.lines as usize == self.chunks.len() << CHUNK_BITS {
             self.chunks.push(Vec::with_capacity(1 << CHUNK_BITS));
         }
         self.chunks.last_mut().expect("Invariant: a chunk was just made if there was none").push([INITIAL; GROUP]);
         self.lines = self.lines.checked_add(1).expect("Invariant: no memory holds the lines of 2^32 groups");
+        if self.directory[leaf] == 0 {
+            // No more than lines.
+            self.directory[leaf] = self.leaves.len() as u32;
+            self.leaves.push([0; LEAF]);
+        }
+        self.leaves[self.directory[leaf] as usize][group] = self.lines;
         self.lines
     }
 
@@ -105,8 +112,8 @@ impl Map {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         let (leaf, group, _) = places(lpn);
-        if let Some(Some(leaf)) = self.directory.get(leaf) {
-            crate::arena::prefetch(&leaf[..], group);
+        if let Some(leaf) = self.directory.get(leaf).and_then(|leaf| self.leaves.get(*leaf as usize)) {
+            crate::arena::prefetch(leaf, group);
         }
     }
 }

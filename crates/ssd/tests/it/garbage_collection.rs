@@ -164,7 +164,7 @@ fn the_closed_form_start_is_the_state_that_writing_leads_to() {
         let mut formula =
             Device::new(&config(&[&settings[..], &["age.precondition=closed-form"]].concat()), 1).unwrap();
         let mut written = Device::new(&config(&settings), 1).unwrap();
-        let pages = u64::from(formula.plan().logical_pages);
+        let pages = formula.plan().logical_pages;
         write(&mut written, 6 * pages, uniform(pages, "written"));
         let distance = |a: &Device, b: &Device| {
             let (a, b) = (profile(a), profile(b));
