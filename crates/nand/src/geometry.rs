@@ -83,6 +83,10 @@ impl units::Id for ChannelId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlaneId(pub u32);
 
+/// A block, counted over the whole device: what the numbers of its pages begin with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockId(u32);
+
 /// One physical page, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -117,7 +121,8 @@ pub struct Layout {
     pub dies: u32,
     /// Planes of the device.
     pub planes: u32,
-    page_bits: u32,
+    /// Bits that number the pages of a block.
+    pub page_bits: u32,
     block_bits: u32,
 }
 
@@ -125,6 +130,12 @@ pub struct Layout {
 pub const MAX_PLANES: u32 = 8;
 /// The most dies that a channel may have: die sets are 64-bit masks.
 pub const MAX_DIES_PER_CHANNEL: u32 = 64;
+
+/// The most pages that a device may have: operations keep numbers of logical pages in 40 bits, and of physical ones,
+/// whose parts are rounded up to whole bits, in 48.
+pub const MAX_PAGES: u64 = 1 << 40;
+/// The most pages that a plane may have: places within a plane are counted in 32 bits.
+pub const MAX_PAGES_PER_PLANE: u64 = 1 << 31;
 
 /// Why a geometry cannot be: key, problem and remedy.
 pub type Refusal = (&'static str, String, String);
@@ -135,18 +146,7 @@ impl Geometry {
         let dies = self.count_dies()?;
         let (page_bits, block_bits) = (bits_for(self.pages), bits_for(self.blocks));
         let planes = dies * u64::from(self.planes);
-        let total_bits = page_bits + block_bits + bits_for(planes as u32);
-        if total_bits > 31 {
-            let pages = planes * u64::from(self.blocks) * u64::from(self.pages);
-            return Err((
-                "blocks",
-                format!(
-                    "the device has {pages} pages; page numbers would need {total_bits} bits and {} of table at least",
-                    Bytes(pages * 4)
-                ),
-                "page numbers have 31 bits: use fewer or larger pages".into(),
-            ));
-        }
+        self.check_pages(planes)?;
         // 2^26 blocks would already be a petabyte of today's chips; each costs a table entry.
         let all_blocks = planes * u64::from(self.blocks);
         if all_blocks > 1 << 26 {
@@ -170,6 +170,27 @@ impl Geometry {
             page_bits,
             block_bits,
         })
+    }
+
+    /// Checks that the pages of a plane and those of the device can be counted.
+    fn check_pages(&self, planes: u64) -> Result<(), Refusal> {
+        let in_plane = u64::from(self.blocks) * u64::from(self.pages);
+        if in_plane > MAX_PAGES_PER_PLANE {
+            return Err((
+                "blocks",
+                format!("{} blocks of {} pages make {in_plane} pages a plane", self.blocks, self.pages),
+                "a plane can have at most 2 147 483 648 pages: use fewer or smaller blocks".into(),
+            ));
+        }
+        let pages = planes * in_plane;
+        if pages > MAX_PAGES {
+            return Err((
+                "blocks",
+                format!("the device has {pages} pages"),
+                "a device can have at most 1 099 511 627 776 pages (2^40): use fewer or larger pages".into(),
+            ));
+        }
+        Ok(())
     }
 
     /// Checks counts and the page size, and gives the number of dies.
@@ -222,7 +243,19 @@ impl Layout {
     /// The number that names one page.
     #[inline]
     pub fn pack(&self, address: Address) -> Ppn {
-        Ppn((address.plane.0 << self.block_bits | address.block) << self.page_bits | address.page)
+        self.page(self.block(address.plane, address.block), address.page)
+    }
+
+    /// The number that names one page of a block.
+    #[inline]
+    pub fn page(&self, block: BlockId, page: u32) -> Ppn {
+        Ppn(u64::from(block.0) << self.page_bits | u64::from(page))
+    }
+
+    /// The block in place `place` of a plane.
+    #[inline]
+    pub fn block(&self, plane: PlaneId, place: u32) -> BlockId {
+        BlockId(plane.0 << self.block_bits | place)
     }
 
     /// The page that a number names.
@@ -230,7 +263,7 @@ impl Layout {
     pub fn unpack(&self, ppn: Ppn) -> Address {
         Address {
             plane: self.plane_of(ppn),
-            block: ppn.0 >> self.page_bits & ((1 << self.block_bits) - 1),
+            block: (ppn.0 >> self.page_bits) as u32 & ((1 << self.block_bits) - 1),
             page: self.page_of(ppn),
         }
     }
@@ -238,13 +271,13 @@ impl Layout {
     /// The plane of a page.
     #[inline]
     pub fn plane_of(&self, ppn: Ppn) -> PlaneId {
-        PlaneId(ppn.0 >> (self.page_bits + self.block_bits))
+        PlaneId((ppn.0 >> (self.page_bits + self.block_bits)) as u32)
     }
 
     /// The page's number in its block.
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> u32 {
-        ppn.0 & ((1 << self.page_bits) - 1)
+        ppn.0 as u32 & ((1 << self.page_bits) - 1)
     }
 
     /// Which of its wordline's pages a page is: 0 = LSB, then CSB and MSB. Pages of a wordline are neighbours.
@@ -314,6 +347,12 @@ mod tests {
                 }
             }
         }
+        // The most pages that a device may have, in blocks whose counts are no powers of two.
+        let (dies, planes) = (Geometry { channels: 16, chips: 4, dies: 8, ..Geometry::default() }, 2048);
+        let large = Geometry { planes: 4, blocks: 32_767, pages: 16_383, ..dies }.layout().unwrap();
+        assert!(large.planes == planes && large.raw_pages() > MAX_PAGES / 1024 * 1023);
+        let address = Address { plane: PlaneId(planes - 1), block: 32_766, page: 16_382 };
+        assert!(large.unpack(large.pack(address)) == address && large.pack(address).0 < 1 << 48);
         let (die, plane) = layout.die_of(PlaneId(13));
         assert_eq!((die, plane), (DieId(3), 1));
         assert_eq!(layout.plane(die, plane), PlaneId(13));
@@ -330,5 +369,7 @@ mod tests {
         assert_eq!(key(Geometry { channels: 4_000_000_000, ..Geometry::default() }), "channels");
         assert_eq!(key(Geometry { blocks: 4_000_000_000, ..Geometry::default() }), "blocks");
         assert_eq!(key(Geometry { blocks: 1 << 22, pages: 1, ..Geometry::default() }), "blocks");
+        assert_eq!(key(Geometry { blocks: 1 << 16, pages: 1 << 16, ..Geometry::default() }), "blocks");
+        assert_eq!(key(Geometry { channels: 64, blocks: 1 << 15, pages: 1 << 16, ..Geometry::default() }), "blocks");
     }
 }

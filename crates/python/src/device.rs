@@ -84,7 +84,7 @@ impl Device {
         if offset >= capacity {
             return Err(InputError::new_err(format!("byte {offset} lies beyond the device's {capacity} B")));
         }
-        let lpn = Lpn((offset / device.plan().layout.page_size.0) as u32);
+        let lpn = Lpn(offset / device.plan().layout.page_size.0);
         Ok(device.conditions(lpn).map(|c| (c.pec.0, c.retention.as_s(), c.temperature.0)))
     }
 

@@ -49,6 +49,11 @@ pub enum RunError {
         /// What waits, and what the drive is busy with.
         busy: String,
     },
+    /// More pages hold data of the run than can be numbered.
+    TooMuchWritten {
+        /// Pages of the blocks that do.
+        pages: u64,
+    },
     /// The workload could not be read.
     Trace(String),
     /// The configuration cannot be used.
@@ -94,6 +99,10 @@ impl fmt::Display for RunError {
                 "no command has made progress for {:.3} s of simulated time, at {:.3} s: {busy}\n  help: give the drive more spare (ftl.over_provisioning) or less work of its own; if operations may take so long, raise host.timeout",
                 span.as_s(),
                 time.0 as f64 / 1e9
+            ),
+            RunError::TooMuchWritten { pages } => write!(
+                f,
+                "the blocks that hold data of the run have {pages} pages, more than can be kept track of\n  help: write to a smaller part of the drive, or shorten the run"
             ),
             RunError::Trace(message) => f.write_str(message),
             RunError::Config(error) => error.fmt(f),

@@ -290,7 +290,7 @@ pub(crate) fn part(request: &Request, page_size: u64, index: u32) -> (Lpn, u32, 
     let start = lpn << shift;
     let from = request.offset.0.max(start) - start;
     let to = (request.offset.0 + request.bytes.0).min(start + page_size) - start;
-    (Lpn(lpn as u32), from as u32, to as u32)
+    (Lpn(lpn), from as u32, to as u32)
 }
 
 /// Pages that a request touches.

@@ -172,11 +172,11 @@ pub struct Fraction(pub f64);
 
 /// A logical page number: the host's address divided by the page size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Lpn(pub u32);
+pub struct Lpn(pub u64);
 
 /// A physical page number: plane, block and page packed by the geometry that issued it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ppn(pub u32);
+pub struct Ppn(pub u64);
 
 #[cfg(test)]
 mod tests {

@@ -86,8 +86,8 @@ units::section! {
 
 impl FtlConfig {
     /// Pages that the host may address.
-    pub(super) fn logical_pages(&self, layout: &Layout) -> u32 {
-        (layout.raw_pages() as f64 / (1.0 + self.over_provisioning)) as u32
+    pub(super) fn logical_pages(&self, layout: &Layout) -> u64 {
+        (layout.raw_pages() as f64 / (1.0 + self.over_provisioning)) as u64
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Plan {
     /// The geometry, worked out.
     pub layout: Layout,
     /// Logical capacity [pages].
-    pub logical_pages: u32,
+    pub logical_pages: u64,
     /// Pages that one program command writes on a plane.
     pub unit_pages: u32,
     /// Pages that the write buffer holds.
@@ -65,7 +65,7 @@ impl Plan {
 
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
-        Bytes(u64::from(self.logical_pages) * self.layout.page_size.0)
+        Bytes(self.logical_pages * self.layout.page_size.0)
     }
 
     /// Time on the bus for `bytes`.

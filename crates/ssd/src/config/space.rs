@@ -14,6 +14,9 @@ use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, Placement, Precondition};
 use crate::write_class::WriteClass;
 
+/// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
+pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
+
 /// What the pages and blocks of a plane are for.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
@@ -35,6 +38,8 @@ pub(crate) struct Space {
     pub live_limit: u32,
     /// Static placement: a plane takes pages of the map while it has fewer of them.
     pub map_limit: u32,
+    /// Blocks of the drive that may hold data of the run at the same time, so that their pages can be numbered.
+    pub most_written: u32,
 }
 
 /// What relocation needs beside the blocks that it fills.
@@ -87,7 +92,7 @@ impl Space {
         self.stream[writes as usize].into()
     }
 
-    pub fn new(config: &Config, layout: &Layout, logical_pages: u32, unit_pages: u32) -> Result<Space, Refusal> {
+    pub fn new(config: &Config, layout: &Layout, logical_pages: u64, unit_pages: u32) -> Result<Space, Refusal> {
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
         let streams = config.ftl.streams;
         let stream = match streams {
@@ -130,6 +135,7 @@ impl Space {
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             map_limit,
+            most_written: most_written(layout)?,
         };
         space.check_age(config, layout, logical_pages)?;
         Ok(space)
@@ -158,9 +164,9 @@ impl Space {
         }
     }
 
-    fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u32) -> Result<(), Refusal> {
+    fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u64) -> Result<(), Refusal> {
         let age = &config.age;
-        let data = (f64::from(logical_pages) * age.fill.0) as u64 + u64::from(self.map_pages);
+        let data = (logical_pages as f64 * age.fill.0) as u64 + u64::from(self.map_pages);
         let per_plane = data.div_ceil(u64::from(layout.planes));
         let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
         let room = u64::from(self.initial_blocks(config, layout.blocks)) * u64::from(layout.pages);
@@ -178,15 +184,30 @@ impl Space {
     }
 }
 
+/// All blocks of a drive that has fewer than 2^31 pages. Of a larger one as many less than can be numbered as may be opened
+/// between two looks at them.
+fn most_written(layout: &Layout) -> Result<u32, Refusal> {
+    let (all, opened) = (layout.planes * layout.blocks, layout.planes * WriteClass::COUNT as u32);
+    let numbered = (WRITTEN_PAGES >> layout.page_bits) as u32;
+    if all <= numbered {
+        return Ok(all);
+    }
+    if numbered <= 2 * opened {
+        let problem = format!("is {}, and only {numbered} blocks of so many could hold data of a run", layout.pages);
+        return refuse("geometry.pages", problem, "use smaller blocks");
+    }
+    Ok(numbered - opened)
+}
+
 /// Live pages of a plane's share of the data, and the most pages of the map that it takes under static placement.
 fn data_of_a_plane(
     config: &Config,
     layout: &Layout,
-    logical_pages: u32,
+    logical_pages: u64,
     map_pages: u32,
     unit_pages: u32,
 ) -> (u64, u32) {
-    let data = u64::from(logical_pages + map_pages).div_ceil(u64::from(layout.planes));
+    let data = (logical_pages + u64::from(map_pages)).div_ceil(u64::from(layout.planes));
     // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static placement
     // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
     let share = map_pages.div_ceil(layout.planes);
@@ -197,15 +218,17 @@ fn data_of_a_plane(
 }
 
 /// Pages that the map takes on flash, and entries of each.
-fn map(config: &Config, layout: &Layout, logical_pages: u32) -> Result<(u32, u32), Refusal> {
+fn map(config: &Config, layout: &Layout, logical_pages: u64) -> Result<(u32, u32), Refusal> {
     if config.mapping.table == MapTable::Ideal {
         return Ok((0, 0));
     }
     let entries = (layout.page_size.0 / config.mapping.entry.0) as u32;
-    let pages = logical_pages.div_ceil(entries);
-    if u64::from(logical_pages) + u64::from(pages) >= 1 << 31 {
-        let problem = format!("needs {pages} pages of map");
-        return refuse("mapping.table", problem, "use a smaller device, or \"ideal\"");
+    let pages = logical_pages.div_ceil(entries.into());
+    let groups = logical_pages.div_ceil(config.mapping.entry_group.0 / config.mapping.entry.0);
+    if groups > u64::from(u32::MAX) {
+        let problem = format!("is {}, which makes {groups} groups", config.mapping.entry_group);
+        return refuse("mapping.entry_group", problem, "the map can have at most 4 294 967 295: write a larger size");
     }
-    Ok((pages, entries))
+    // No more than the groups: a group is no larger than a page.
+    Ok((pages as u32, entries))
 }

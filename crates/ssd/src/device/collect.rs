@@ -92,7 +92,7 @@ impl<P: Probe> Device<P> {
             self.flash().queue_program(op);
         } else {
             self.ftl.relocator[plane].reading += 1;
-            self.queue_read(Class::InternalRead, Owner::Relocation(ppn), lpn, ppn, (bytes, 0));
+            self.queue_read(Class::InternalRead, Owner::Relocation(ppn.into()), lpn, ppn, (bytes, 0));
         }
     }
 
@@ -103,9 +103,9 @@ impl<P: Probe> Device<P> {
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= relocated);
         PageOp {
             next: None,
-            owner: Owner::Relocation(source),
-            lpn,
-            ppn: source,
+            owner: Owner::Relocation(source.into()),
+            lpn: lpn.into(),
+            ppn: source.into(),
             bus_bytes: self.core.plan.layout.page_size.0 as u32,
             host_bytes: 0,
             die,
@@ -119,7 +119,7 @@ impl<P: Probe> Device<P> {
 
     /// A page that moves has been read.
     pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn) {
-        let lpn = self.flash.ops[id].lpn;
+        let lpn = self.flash.ops[id].lpn.get();
         let plane = self.core.plan.layout.plane_of(source);
         self.ftl.relocator[plane].reading -= 1;
         if self.flash_version(lpn) == Some(source) {
@@ -135,7 +135,7 @@ impl<P: Probe> Device<P> {
 
     /// A page that moves has been programmed.
     pub(super) fn moved(&mut self, id: OpId, source: Ppn) {
-        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let plane = self.core.plan.layout.plane_of(source);
         let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |(_, cause)| cause);
@@ -187,8 +187,8 @@ impl<P: Probe> Device<P> {
             let op = PageOp {
                 next: None,
                 owner: Owner::Erase,
-                lpn: Lpn(0),
-                ppn,
+                lpn: Lpn(0).into(),
+                ppn: ppn.into(),
                 bus_bytes: 0,
                 host_bytes: 0,
                 die,
@@ -338,6 +338,7 @@ impl<P: Probe> Device<P> {
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
         let PageOp { ppn, writes, owner, die, plane: place, .. } = self.flash.ops[id];
+        let ppn = ppn.get();
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         let stream = self.core.plan.space.stream_of(writes);
         self.core.counters.pages_failed += 1;

@@ -19,7 +19,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.trim_requests += 1;
         let first = request.offset.0.div_ceil(page);
         let end = (request.offset.0 + request.bytes.0) / page;
-        for lpn in (first..end).map(|lpn| Lpn(lpn as u32)) {
+        for lpn in (first..end).map(Lpn) {
             if self.trim(lpn) {
                 self.core.counters.pages_trimmed += 1;
                 self.map_changed(lpn);

@@ -9,6 +9,7 @@ use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::OpId;
+use crate::error::RunError;
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{Begun, Ended, FlashAt, FlashView, QueueId, planes};
 use crate::observe::probe::{Event, Probe};
@@ -156,6 +157,9 @@ impl<P: Probe> Device<P> {
                 // Other streams that could have opened that block may have to wait now.
                 self.flash().update_plane_eligibility(die, place);
                 self.collect(plane);
+                if let Some(pages) = self.ftl.blocks.too_much_written() {
+                    self.core.life.failure.get_or_insert(RunError::TooMuchWritten { pages });
+                }
             }
         }
     }
@@ -168,7 +172,7 @@ impl<P: Probe> Device<P> {
             self.prefetch_program_end(op);
             let PageOp { owner, ppn, .. } = self.flash.ops[op];
             if let Owner::Slot(slot) = owner {
-                let plane = self.core.plan.layout.plane_of(ppn);
+                let plane = self.core.plan.layout.plane_of(ppn.get());
                 self.ftl.relocator[plane].host_pages += 1;
                 self.settle(slot);
             }
@@ -186,7 +190,7 @@ impl<P: Probe> Device<P> {
             }
             match self.flash.ops[op].owner {
                 Owner::Slot(slot) => self.programmed(op, slot),
-                Owner::Relocation(source) => self.moved(op, source),
+                Owner::Relocation(source) => self.moved(op, source.get()),
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
                 Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase => {
                     unreachable!("Invariant: nothing else is programmed")
@@ -201,7 +205,7 @@ impl<P: Probe> Device<P> {
     fn erase_ended(&mut self, first: OpId) {
         let mut next = Some(first);
         while let Some(op) = next {
-            let ppn = self.flash.ops[op].ppn;
+            let ppn = self.flash.ops[op].ppn.get();
             next = self.flash.ops[op].next;
             self.flash.ops.release(op);
             self.block_erased(ppn);
@@ -218,6 +222,7 @@ impl<P: Probe> Device<P> {
     /// A page's data is in the controller, or is known to be lost.
     fn read_ended(&mut self, id: OpId, corrected: bool) {
         let PageOp { owner, ppn, .. } = self.flash.ops[id];
+        let ppn = ppn.get();
         self.core.counters.pages_read += 1;
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         self.core.counters.cold_reads += u64::from(cold);
@@ -230,7 +235,7 @@ impl<P: Probe> Device<P> {
                 self.flash.ops.release(id);
                 self.filled(slot);
             }
-            Owner::Relocation(source) => self.relocation_read(id, source),
+            Owner::Relocation(source) => self.relocation_read(id, source.get()),
             Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
             Owner::MapRewrite(_) => self.rewrite_map(id),
             Owner::Erase => unreachable!("Invariant: erases read nothing"),

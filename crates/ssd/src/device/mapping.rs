@@ -26,7 +26,7 @@ use crate::write_class::WriteClass;
 impl<P: Probe> Device<P> {
     /// The page that holds a translation page.
     fn map_lpn(&self, page: u32) -> Lpn {
-        Lpn(self.core.plan.logical_pages + page)
+        Lpn(self.core.plan.logical_pages + u64::from(page))
     }
 
     /// Whether a page's map entry is at hand; counts the lookup.
@@ -56,7 +56,7 @@ impl<P: Probe> Device<P> {
             Waiting::Part { command, lpn, .. } => {
                 (lpn, Some(self.host.queue_of(&self.host.commands[command].request) as u16))
             }
-            Waiting::Program(op) => (self.flash.ops[op].lpn, None),
+            Waiting::Program(op) => (self.flash.ops[op].lpn.get(), None),
         }
     }
 
@@ -236,8 +236,8 @@ impl<P: Probe> Device<P> {
             let op = PageOp {
                 next: None,
                 owner: Owner::MapRewrite(page),
-                lpn,
-                ppn: Ppn(0),
+                lpn: lpn.into(),
+                ppn: Ppn(0).into(),
                 bus_bytes: bytes,
                 host_bytes: 0,
                 die: nand::DieId(0),
@@ -290,7 +290,7 @@ impl<P: Probe> Device<P> {
 
     /// A translation page is on flash.
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
-        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.counters.map_programs += 1;
         self.core.probe.mapped(self.core.now, lpn, ppn);

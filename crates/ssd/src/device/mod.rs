@@ -504,7 +504,7 @@ impl<P: Probe> Device<P> {
 
     #[inline]
     fn lpn_of(&self, offset: u64) -> Lpn {
-        Lpn((offset >> self.core.plan.layout.page_size.0.trailing_zeros()) as u32)
+        Lpn(offset >> self.core.plan.layout.page_size.0.trailing_zeros())
     }
 }
 

@@ -152,8 +152,8 @@ impl<P: Probe> Device<P> {
         PageOp {
             next: None,
             owner: Owner::Slot(slot),
-            lpn,
-            ppn: Ppn(0),
+            lpn: lpn.into(),
+            ppn: Ppn(0).into(),
             bus_bytes: self.core.plan.layout.page_size.0 as u32,
             host_bytes: 0,
             die,
@@ -235,7 +235,7 @@ impl<P: Probe> Device<P> {
             op.writes = if young { WriteClass::Host } else { WriteClass::HostCold };
         }
         let id = self.flash.ops.insert(op);
-        if self.map_ready(op.lpn) {
+        if self.map_ready(op.lpn.get()) {
             self.place_program(id);
         } else {
             self.writes.progress += 1;
@@ -357,10 +357,10 @@ impl<P: Probe> Device<P> {
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
     pub(super) fn prefetch_program_end(&self, op: OpId) {
-        self.ftl.prefetch(self.flash.ops[op].lpn);
+        self.ftl.prefetch(self.flash.ops[op].lpn.get());
         let older = match self.flash.ops[op].owner {
             Owner::Slot(slot) => self.writes.buffer[slot].flash_copy,
-            Owner::Relocation(source) => Some(source),
+            Owner::Relocation(source) => Some(source.get()),
             _ => None,
         };
         if let Some(older) = older {
@@ -370,7 +370,7 @@ impl<P: Probe> Device<P> {
 
     /// A slot's page is on flash.
     pub(super) fn programmed(&mut self, id: OpId, slot: SlotId) {
-        let PageOp { lpn, ppn, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.probe.programmed(self.core.now, lpn, slot, ppn);
         self.core.counters.user_pages_programmed += 1;

@@ -49,7 +49,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.agenda.set(self.core.slots.decoder(channel), end);
         }
         if P::EXPLAINS {
-            let event = Event::Decodes { part, attempt: sense.attempt, end, channel, ppn };
+            let event = Event::Decodes { part, attempt: sense.attempt, end, channel, ppn: ppn.get() };
             self.core.probe.explain(self.core.now, event);
         }
     }

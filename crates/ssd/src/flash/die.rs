@@ -38,8 +38,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let op = PageOp {
             next: None,
             owner,
-            lpn,
-            ppn,
+            lpn: lpn.into(),
+            ppn: ppn.into(),
             bus_bytes,
             host_bytes,
             die,

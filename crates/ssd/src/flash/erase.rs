@@ -62,7 +62,7 @@ impl<P: Probe> FlashAt<'_, P> {
             Active::Erase(first) => {
                 let mut next = Some(first);
                 while let Some(op) = next {
-                    let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn);
+                    let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
                     (blocks[count], next, count) = ((plane.0, block), self.flash.ops[op].next, count + 1);
                 }
             }

@@ -10,6 +10,53 @@ use crate::write_class::WriteClass;
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
 
+/// A logical page number in five bytes, and a physical one in six, so that an operation stays in a cache line. Invariant: the
+/// geometry allows no larger ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed)]
+pub(crate) struct PackedLpn {
+    low: u32,
+    high: u8,
+}
+
+/// See [`PackedLpn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed(2))]
+pub(crate) struct PackedPpn {
+    low: u32,
+    high: u16,
+}
+
+impl PackedLpn {
+    #[inline]
+    pub fn get(self) -> Lpn {
+        Lpn(u64::from(self.low) | u64::from(self.high) << 32)
+    }
+}
+
+impl PackedPpn {
+    #[inline]
+    pub fn get(self) -> Ppn {
+        Ppn(u64::from(self.low) | u64::from(self.high) << 32)
+    }
+}
+
+impl From<Lpn> for PackedLpn {
+    #[inline]
+    fn from(lpn: Lpn) -> PackedLpn {
+        debug_assert!(lpn.0 >> 40 == 0, "Invariant: a device has no more pages");
+        PackedLpn { low: lpn.0 as u32, high: (lpn.0 >> 32) as u8 }
+    }
+}
+
+impl From<Ppn> for PackedPpn {
+    #[inline]
+    fn from(ppn: Ppn) -> PackedPpn {
+        debug_assert!(ppn.0 >> 48 == 0, "Invariant: a device has no more pages");
+        PackedPpn { low: ppn.0 as u32, high: (ppn.0 >> 32) as u16 }
+    }
+}
+
 /// What a page operation is part of, and so who goes on when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
@@ -18,7 +65,7 @@ pub(crate) enum Owner {
     /// A page of the write buffer, the old half of which is read or which is programmed.
     Slot(SlotId),
     /// A page that moves within its plane, from that place.
-    Relocation(Ppn),
+    Relocation(PackedPpn),
     /// A line of the map that is read into its cache, with what waits for it, if anything does.
     MapFetch(Option<FetchId>),
     /// A translation page, by its number, that is read, changed and programmed.
@@ -33,9 +80,9 @@ pub(crate) struct PageOp {
     /// The next operation of the queue or program that this one is in.
     pub next: Option<OpId>,
     pub owner: Owner,
-    pub lpn: Lpn,
+    pub lpn: PackedLpn,
     /// The page to sense; for programs the page that was given to it when it was issued.
-    pub ppn: Ppn,
+    pub ppn: PackedPpn,
     /// Bytes that cross the channel's bus.
     pub bus_bytes: u32,
     /// Bytes that go to the host.
@@ -58,6 +105,12 @@ impl Linked<OpId> for PageOp {
 }
 
 impl PageOp {
+    /// The logical page and the physical one.
+    #[inline]
+    pub fn pages(&self) -> (Lpn, Ppn) {
+        (self.lpn.get(), self.ppn.get())
+    }
+
     /// What it is for, where that is not a host's request.
     pub fn purpose(&self) -> &'static str {
         match self.owner {

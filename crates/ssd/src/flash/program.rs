@@ -58,12 +58,12 @@ impl<P: Probe> FlashAt<'_, P> {
                     self.core.counters.pages_padded += 1;
                     continue;
                 };
-                self.flash.ops[op].ppn =
-                    self.ftl.blocks.take_page(physical, stream, Some(self.flash.ops[op].lpn), self.core.now);
+                let lpn = self.flash.ops[op].lpn.get();
+                self.flash.ops[op].ppn = self.ftl.blocks.take_page(physical, stream, Some(lpn), self.core.now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
                     Owner::Relocation(source) if copyback => {
-                        here += self.core.plan.timings.read(&self.core.plan.layout, source)
+                        here += self.core.plan.timings.read(&self.core.plan.layout, source.get())
                     }
                     _ => {}
                 }
@@ -87,7 +87,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let Some(lives) = &self.ftl.wear else { return factor };
         let mut next = Some(program.ops);
         while let Some(op) = next {
-            let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn);
+            let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
             let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
             factor = factor.max(lives.eraser().scheme.voltage.program_factor(pec));
             next = self.flash.ops[op].next;

@@ -110,7 +110,7 @@ impl<P: Probe> FlashAt<'_, P> {
             Tracking::Age => u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0),
             Tracking::Block => block,
         };
-        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn)))
+        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn.get())))
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
@@ -122,7 +122,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     fn sense_once(&mut self, op: &PageOp) -> (Span, u32) {
-        let PageOp { ppn, sense, .. } = *op;
+        let (ppn, sense) = (op.ppn.get(), op.sense);
         let layout = self.core.plan.layout;
         let full = self.core.plan.timings.read(&layout, ppn);
         let kind = layout.page_type(ppn);
@@ -156,7 +156,8 @@ impl<P: Probe> FlashAt<'_, P> {
     fn next_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = *op;
         let outcomes = self.flash.outcomes.as_ref()?;
-        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn).page));
+        let (last, sentinel) =
+            (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn.get()).page));
         let next = |v_ref: ReadReference| {
             self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
@@ -211,7 +212,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// The conditions under which an operation reads its page.
     fn conditions_of(&self, op: &PageOp) -> PageState {
-        let PageOp { ppn, lpn, .. } = *op;
+        let (lpn, ppn) = op.pages();
         let (conditions, cold, extra) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         let map = cold && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
@@ -251,11 +252,12 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense = op.sense;
             let PageOp { ppn, die, seq, sense, .. } = op;
             let end = self.core.now + took;
-            self.core.probe.sense(self.core.now, end, die, ppn);
+            self.core.probe.sense(self.core.now, end, die, ppn.get());
             if P::EXPLAINS {
-                self.core
-                    .probe
-                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn });
+                self.core.probe.explain(
+                    self.core.now,
+                    Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn: ppn.get() },
+                );
             }
             return Some(took);
         }
@@ -319,7 +321,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// An operation's block and page as the outcomes name them.
     fn place_of(&self, op: &PageOp) -> (u64, u32) {
-        let Address { plane, block, page } = self.core.plan.layout.unpack(op.ppn);
+        let Address { plane, block, page } = self.core.plan.layout.unpack(op.ppn.get());
         (Archetypes::name(plane.0, block), page)
     }
 

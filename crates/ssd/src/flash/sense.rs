@@ -33,7 +33,7 @@ impl FlashView<'_> {
         for plane in planes(free) {
             let here = state.ready.and(queues).and(QueueSet::on(1 << plane));
             if let Some((_, queue)) = state.first(here, &self.flash.ranks)
-                && layout.page_of(head(queue).ppn) == layout.page_of(first.ppn)
+                && layout.page_of(head(queue).ppn.get()) == layout.page_of(first.ppn.get())
                 && head(queue).sense.goes_with(&first.sense)
             {
                 joined.queues[joined.count] = queue;
@@ -60,7 +60,7 @@ impl<P: Probe> FlashAt<'_, P> {
             state.read_head_changed(*queue, &self.flash.ops);
             *page = Some(id);
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.core.plan.timings.read(&layout, self.flash.ops[id].ppn));
+                t_read = t_read.max(self.core.plan.timings.read(&layout, self.flash.ops[id].ppn.get()));
             } else {
                 let (took, less) = self.prepare_sense(id);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
@@ -79,10 +79,10 @@ impl<P: Probe> FlashAt<'_, P> {
             state.sensed_at[usize::from(plane)] = end;
             if P::EXPLAINS {
                 let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[id].purpose());
-                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what };
+                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn: ppn.get(), what };
                 self.core.probe.explain(self.core.now, event);
             }
-            self.core.probe.sense(start, end, die, ppn);
+            self.core.probe.sense(start, end, die, ppn.get());
         }
         queues[..count].iter().any(|queue| USER_READS.has(*queue))
     }

@@ -22,12 +22,12 @@ use crate::config::{Plan, Precondition};
 pub(crate) struct Aged {
     layout: Layout,
     /// Logical pages below this hold data.
-    pub filled: u32,
+    pub filled: u64,
     /// Pages of the map are numbered from here; those below the second number have been written.
-    map_from: u32,
-    map_to: u32,
+    map_from: u64,
+    map_to: u64,
     /// Pages with data, the map's included.
-    count: u32,
+    count: u64,
     planes: Divisor,
     pages: Divisor,
     plane_of_position: Vec<u32>,
@@ -52,10 +52,10 @@ impl Aged {
         for (position, plane) in plane_of_position.iter().enumerate() {
             position_of_plane[*plane as usize] = position as u32;
         }
-        let filled = (f64::from(plan.logical_pages) * age.fill.0) as u32;
-        let map = if plan.space.map_pages > 0 { filled.div_ceil(plan.space.map_entries) } else { 0 };
+        let filled = (plan.logical_pages as f64 * age.fill.0) as u64;
+        let map = if plan.space.map_pages > 0 { filled.div_ceil(plan.space.map_entries.into()) } else { 0 };
         let count = filled + map;
-        let per_plane = count.div_ceil(layout.planes);
+        let per_plane = count.div_ceil(layout.planes.into()) as u32;
         let before = match age.precondition {
             Precondition::ClosedForm => {
                 overwritten(per_plane, plan.space.initial_blocks(&plan.config, usable), layout.pages)
@@ -83,7 +83,8 @@ impl Aged {
             dense: age.precondition != Precondition::ClosedForm && age.invalid.0 == 0.0,
             before,
             guess,
-            shuffle: (age.precondition == Precondition::ClosedForm).then(|| Shuffle::new(count / layout.planes)),
+            shuffle: (age.precondition == Precondition::ClosedForm)
+                .then(|| Shuffle::new((count / u64::from(layout.planes)) as u32)),
         }
     }
 
@@ -99,13 +100,13 @@ impl Aged {
     pub fn physical(&self, lpn: Lpn) -> Option<Ppn> {
         let number = if lpn.0 < self.filled { lpn.0 } else { self.map_number(lpn)? };
         let (index, position) = self.planes.div_rem(number);
-        let (block, page) = if self.dense { self.pages.div_rem(index) } else { self.place(index) };
+        let (block, page) = if self.dense { self.pages.div_rem(index.into()) } else { self.place(index) };
         let plane = PlaneId(self.plane_of_position[position as usize]);
         Some(self.layout.pack(Address { plane, block, page }))
     }
 
     #[cold]
-    fn map_number(&self, lpn: Lpn) -> Option<u32> {
+    fn map_number(&self, lpn: Lpn) -> Option<u64> {
         (self.map_from..self.map_to).contains(&lpn.0).then(|| lpn.0 - self.map_from + self.filled)
     }
 
@@ -130,8 +131,8 @@ impl Aged {
 
     /// Pages dealt to a plane.
     fn count_of(&self, plane: PlaneId) -> u32 {
-        let position = self.position_of_plane[plane.0 as usize];
-        if position < self.count { (self.count - 1 - position) / self.layout.planes + 1 } else { 0 }
+        let position = u64::from(self.position_of_plane[plane.0 as usize]);
+        if position < self.count { ((self.count - 1 - position) / u64::from(self.layout.planes) + 1) as u32 } else { 0 }
     }
 
     /// The page whose initial data stands in a physical page, if any.
@@ -149,7 +150,8 @@ impl Aged {
             return None;
         }
         let index = self.shuffle.as_ref().map_or(index, |shuffle| shuffle.invert(index));
-        let number = index * self.layout.planes + self.position_of_plane[address.plane.0 as usize];
+        let position = self.position_of_plane[address.plane.0 as usize];
+        let number = u64::from(index) * u64::from(self.layout.planes) + u64::from(position);
         Some(Lpn(if number < self.filled { number } else { number - self.filled + self.map_from }))
     }
 
@@ -249,8 +251,9 @@ fn inverse(a: u64, n: u64) -> Option<u64> {
     (r == 1).then(|| t.rem_euclid(n as i128) as u64)
 }
 
-/// Division by a constant through one multiplication: exact for every `u32` (Lemire, Kaser, Kurz,
-/// "Faster remainder by direct computation", arXiv:1902.01961, with a 64-bit reciprocal).
+/// Division by a constant through one multiplication (Lemire, Kaser, Kurz, "Faster remainder by direct computation",
+/// arXiv:1902.01961, with a 64-bit reciprocal): exact where the number times the divisor is below 2^64. Pages of a device are
+/// fewer than 2^41 and its planes fewer than 2^16; pages of a plane and of a block fewer than 2^32.
 #[derive(Clone, Copy)]
 struct Divisor {
     by: u32,
@@ -263,10 +266,10 @@ impl Divisor {
     }
 
     #[inline]
-    fn div_rem(self, n: u32) -> (u32, u32) {
+    fn div_rem(self, n: u64) -> (u32, u32) {
         // A divisor of one has a reciprocal of 2^64, which is 0 here.
-        let quotient = if self.by == 1 { n } else { ((u128::from(self.reciprocal) * u128::from(n)) >> 64) as u32 };
-        (quotient, n - quotient * self.by)
+        let quotient = if self.by == 1 { n } else { ((u128::from(self.reciprocal) * u128::from(n)) >> 64) as u64 };
+        (quotient as u32, (n - quotient * u64::from(self.by)) as u32)
     }
 }
 
@@ -302,14 +305,15 @@ mod tests {
                 let invalid = if settings.len() == 2 { 0.0 } else { invalid };
                 let (aged, plan) = aged(fill, invalid, settings);
                 let layout = plan.layout;
-                let total = plan.logical_pages + plan.space.map_pages;
+                let total = plan.logical_pages + u64::from(plan.space.map_pages);
                 let mut mapped = 0;
                 for lpn in (0..total).map(Lpn) {
                     let Some(ppn) = aged.physical(lpn) else { continue };
                     mapped += 1;
                     assert_eq!(aged.logical(layout.unpack(ppn)), Some(lpn));
                 }
-                let map = if plan.space.map_pages > 0 { aged.filled.div_ceil(plan.space.map_entries) } else { 0 };
+                let entries = u64::from(plan.space.map_entries);
+                let map = if plan.space.map_pages > 0 { aged.filled.div_ceil(entries) } else { 0 };
                 assert_eq!(mapped, aged.filled + map);
                 let mut live = 0;
                 for plane in (0..layout.planes).map(PlaneId) {
@@ -323,7 +327,7 @@ mod tests {
                         in_plane += here;
                     }
                     assert_eq!(in_plane, aged.live_in_plane(plane));
-                    live += in_plane;
+                    live += u64::from(in_plane);
                 }
                 assert_eq!(live, mapped);
             }
@@ -358,9 +362,11 @@ mod tests {
 
     #[test]
     fn a_divisor_divides_exactly() {
-        for by in [1, 2, 3, 7, 64, 576, 1888, 2112, u32::MAX] {
-            for n in [0, 1, 2, by - 1, by, by.wrapping_add(1), 123_456_789, u32::MAX - 1, u32::MAX] {
-                assert_eq!(Divisor::new(by).div_rem(n), (n / by, n % by));
+        for by in [1, 2, 3, 7, 64, 576, 1888, 2112, 32_767, 32_768, u32::MAX] {
+            let most = if by < 1 << 16 { (1 << 41) - 1 } else { u64::from(u32::MAX) };
+            let (exact, most) = (u64::from(by), most.min((u64::from(by) << 32) - 1));
+            for n in [0, 1, 2, exact - 1, exact, exact + 1, 123_456_789, most - 1, most].map(|n| n.min(most)) {
+                assert_eq!(Divisor::new(by).div_rem(n), ((n / exact) as u32, (n % exact) as u32));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use nand::{Address, Layout, PlaneId};
+use nand::{Address, BlockId, Layout, PlaneId};
 use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 
 use super::aged::Aged;
@@ -14,23 +14,56 @@ use crate::write_class::WriteClass;
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
 const TICK_BITS: u32 = 24;
 /// A page of a written block that holds no live data.
-const STALE: Lpn = Lpn(u32::MAX);
+const STALE: u32 = u32::MAX;
+/// What a page holds is kept in 32 bits: the logical page modulo this. Of those that share a number the map says which it is.
+const HELD: u64 = STALE as u64;
 /// `Block::written` of a block that holds what it held at the start, and of one that holds nothing.
 const INITIAL: u32 = u32::MAX;
 const EMPTY: u32 = u32::MAX - 1;
 
+/// What a page that was written in the run holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held(u32);
+
+impl Held {
+    /// Which of a drive's `pages` it is: the one that is mapped here, where several share the number.
+    #[inline]
+    pub fn lpn(self, pages: u64, is_here: impl Fn(Lpn) -> bool) -> Lpn {
+        let first = u64::from(self.0);
+        if pages <= HELD {
+            return Lpn(first);
+        }
+        let mut candidates = (first..pages).step_by(HELD as usize).map(Lpn);
+        candidates.find(|lpn| is_here(*lpn)).expect("Invariant: live data of a full block is mapped")
+    }
+
+    /// Whether it may be that page.
+    pub fn may_be(self, lpn: Lpn) -> bool {
+        u64::from(self.0) == lpn.0 % HELD
+    }
+}
+
+/// The number of a page that was written in the run, in 32 bits: the place of its block in `Blocks::written`, and the page's
+/// in the block. It holds until the block is emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WrittenPage(pub u32);
+
 /// What a block that was opened in the run holds.
 #[derive(Default)]
 struct Written {
-    lpns: Vec<Lpn>,
+    /// For each page given out the logical page, modulo [`HELD`], or `STALE`.
+    held: Vec<u32>,
     programmed: Vec<u32>,
     live: u32,
     /// Pages given out whose programs have not ended.
     pending: u32,
+    block: BlockId,
     stream: u8,
     /// No further page is given out.
     closed: bool,
 }
+
+const _: () = assert!(size_of::<Written>() <= 64, "what is found through an entry of the map is in one cache line");
 
 /// The open block of a stream.
 #[derive(Clone, Copy)]
@@ -83,6 +116,8 @@ pub(crate) struct Blocks {
     written: Vec<Written>,
     /// Entries of `written` that nothing uses.
     spare: Vec<u32>,
+    /// Blocks that may hold data of the run at the same time.
+    most_written: u32,
     erase_when: EraseWhen,
     free_block: FreeBlock,
     reserve: u32,
@@ -117,6 +152,7 @@ impl Blocks {
             blocks: vec![Block { written: INITIAL, stale: 0, erases: 0, reads: 0 }; count],
             written: Vec::new(),
             spare: Vec::new(),
+            most_written: plan.space.most_written,
             erase_when: plan.config.ftl.erase_when,
             free_block: plan.config.wear.free_block,
             reserve: plan.space.reserve,
@@ -150,7 +186,7 @@ impl Blocks {
                 (open.next_page, open.erased) = (used, true);
                 let record = self.blocks[self.layout.block_index(plane, open.block)].written;
                 let written = &mut self.written[record as usize];
-                written.lpns.resize(used as usize, STALE);
+                written.held.resize(used as usize, STALE);
                 written.programmed.resize(used as usize, 0);
             }
         }
@@ -216,12 +252,18 @@ impl Blocks {
             (self.written.len() - 1) as u32
         });
         let written = &mut self.written[record as usize];
-        written.lpns.reserve_exact(pages as usize);
+        written.held.reserve_exact(pages as usize);
         written.programmed.reserve_exact(pages as usize);
-        (written.stream, written.closed) = (stream as u8, false);
+        (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
         let index = self.layout.block_index(plane, block);
         self.blocks[index].written = record;
         true
+    }
+
+    /// Pages of the blocks that hold data of the run, where these are too many for the numbers of their pages.
+    pub fn too_much_written(&self) -> Option<u64> {
+        let blocks = self.written.len() - self.spare.len();
+        (blocks > self.most_written as usize).then_some(blocks as u64 * u64::from(self.layout.pages))
     }
 
     /// Whether the stream's next program must wait for an erase.
@@ -290,7 +332,7 @@ impl Blocks {
         let full = open.next_page == self.layout.pages;
         let record = self.blocks[self.layout.block_index(plane, block)].written;
         let written = &mut self.written[record as usize];
-        written.lpns.push(lpn.unwrap_or(STALE));
+        written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
         written.programmed.push((now.0 >> TICK_BITS) as u32);
         written.live += u32::from(lpn.is_some());
         written.pending += u32::from(lpn.is_some());
@@ -300,6 +342,22 @@ impl Blocks {
             self.filled(plane, block);
         }
         self.layout.pack(Address { plane, block, page })
+    }
+
+    /// The number of a page that was written in the run.
+    #[inline]
+    pub fn written_page(&self, ppn: Ppn) -> WrittenPage {
+        let Address { plane, block, page } = self.layout.unpack(ppn);
+        let record = self.blocks[self.layout.block_index(plane, block)].written;
+        debug_assert!(record < EMPTY, "Invariant: the map is told of pages that were written in the run");
+        WrittenPage(record << self.layout.page_bits | page)
+    }
+
+    /// The page that a number names.
+    #[inline]
+    pub fn page(&self, WrittenPage(number): WrittenPage) -> Ppn {
+        let record = &self.written[(number >> self.layout.page_bits) as usize];
+        self.layout.page(record.block, number & ((1 << self.layout.page_bits) - 1))
     }
 
     /// Pages given out in a stream of a plane.
@@ -361,7 +419,7 @@ impl Blocks {
             INITIAL => self.blocks[index].stale += 1,
             record => {
                 let written = &mut self.written[record as usize];
-                written.lpns[address.page as usize] = STALE;
+                written.held[address.page as usize] = STALE;
                 written.live -= 1;
             }
         }
@@ -415,7 +473,7 @@ impl Blocks {
         if record < EMPTY {
             let written = &mut self.written[record as usize];
             debug_assert_eq!((written.live, written.pending), (0, 0), "Invariant: only stale blocks are emptied");
-            written.lpns.clear();
+            written.held.clear();
             written.programmed.clear();
             self.spare.push(record);
         }
@@ -453,29 +511,29 @@ impl Blocks {
         }
     }
 
-    /// The next page of a block from `page` on that may hold live data, and what it held: `None` for data of the
+    /// The next page of a block from `page` on that may hold live data, and what it holds: `None` for data of the
     /// initial state, where the formula decides.
-    pub fn next_held(&self, plane: PlaneId, block: u32, page: u32) -> Option<(u32, Option<Lpn>)> {
+    pub fn next_held(&self, plane: PlaneId, block: u32, page: u32) -> Option<(u32, Option<Held>)> {
         match self.block(plane, block).written {
             EMPTY => None,
             INITIAL => (page < self.layout.pages).then_some((page, None)),
             record => {
-                let lpns = self.written[record as usize].lpns.get(page as usize..)?;
-                let skipped = lpns.iter().position(|lpn| *lpn != STALE)?;
-                Some((page + skipped as u32, Some(lpns[skipped])))
+                let held = self.written[record as usize].held.get(page as usize..)?;
+                let skipped = held.iter().position(|held| *held != STALE)?;
+                Some((page + skipped as u32, Some(Held(held[skipped]))))
             }
         }
     }
 
     /// The logical page whose live data a page holds, as far as the blocks know: `Err` where the initial
     /// state's formula decides.
-    pub fn holder(&self, address: Address) -> Result<Option<Lpn>, ()> {
+    pub fn holder(&self, address: Address) -> Result<Option<Held>, ()> {
         match self.block(address.plane, address.block).written {
             INITIAL => Err(()),
             EMPTY => Ok(None),
             record => {
-                let lpns = &self.written[record as usize].lpns;
-                Ok(lpns.get(address.page as usize).copied().filter(|lpn| *lpn != STALE))
+                let held = &self.written[record as usize].held;
+                Ok(held.get(address.page as usize).copied().filter(|held| *held != STALE).map(Held))
             }
         }
     }
@@ -565,5 +623,41 @@ impl Blocks {
     pub fn prefetch(&self, ppn: Ppn) {
         let address = self.layout.unpack(ppn);
         crate::arena::prefetch(&self.blocks, self.layout.block_index(address.plane, address.block));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn more_blocks_of_data_than_can_be_numbered_are_noticed_and_numbers_name_their_pages() {
+        let mut plan = Config::default().plan().unwrap();
+        plan.space.most_written = 3;
+        let aged = Aged::new(&plan, plan.layout.blocks);
+        let usable = vec![plan.layout.blocks; plan.layout.planes as usize];
+        let mut blocks = Blocks::new(&plan, &aged, &usable, 1);
+        for plane in (0..4).map(|number| PlaneId(number * 7)) {
+            assert_eq!(blocks.too_much_written(), None);
+            assert!(blocks.make_room(plane, 0));
+            blocks.open_erased(plane, 0);
+            for lpn in [Some(Lpn(5)), None, Some(Lpn(6))] {
+                let ppn = blocks.take_page(plane, 0, lpn, Time::ZERO);
+                assert_eq!(blocks.page(blocks.written_page(ppn)), ppn);
+                let held = blocks.holder(plan.layout.unpack(ppn)).unwrap();
+                assert_eq!(held.map(|held| held.lpn(100, |_| false)), lpn);
+            }
+        }
+        assert_eq!(blocks.too_much_written(), Some(4 * u64::from(plan.layout.pages)));
+    }
+
+    #[test]
+    fn pages_that_share_a_number_are_told_apart_by_the_map() {
+        let (first, far) = (7, 7 + 5 * HELD);
+        let held = Held((far % HELD) as u32);
+        assert!(held.may_be(Lpn(first)) && held.may_be(Lpn(far)) && !held.may_be(Lpn(far + 1)));
+        assert_eq!(held.lpn(1 << 40, |lpn| lpn == Lpn(far)), Lpn(far));
+        assert_eq!(held.lpn(HELD, |_| false), Lpn(first));
     }
 }

@@ -100,7 +100,8 @@ impl CachedMap {
 
     /// The group that holds a page's entry.
     pub fn group_of(&self, lpn: Lpn) -> u32 {
-        lpn.0 >> self.group_bits
+        // Invariant: the plan has so few groups.
+        (lpn.0 >> self.group_bits) as u32
     }
 
     /// The translation page that holds a group.

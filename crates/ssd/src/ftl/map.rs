@@ -2,164 +2,185 @@
 //!
 //! Only what was written in the run is stored, sixteen neighbouring pages a cache line; everything else is
 //! the initial state's formula. Memory grows with what the workload touches: one line of 64 bytes for each
-//! group of 16 pages written in, beside a directory of a quarter byte a logical page, whose untouched parts
-//! the operating system never backs with memory.
+//! group of 16 pages written in, and a leaf of the directory of 256 bytes for each 1024 pages written in. Four bytes for each
+//! 1024 pages of the drive name the leaves; the operating system never backs untouched parts of them with memory.
 
-use units::{Id, Lpn, Ppn};
+use units::{Id, Lpn};
 
-use super::aged::Aged;
+use super::blocks::WrittenPage;
 use crate::arena::SlotId;
+use crate::config::WRITTEN_PAGES;
 
-/// Where a logical page's newest data is.
+/// What the map says of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Location {
-    /// Nowhere: it was never written, or was deallocated.
+pub(crate) enum Entry {
+    /// Its data is where the initial state has it.
+    Initial,
+    /// It was deallocated.
     Unmapped,
-    /// On flash.
-    Flash(Ppn),
+    /// On flash, in a page that was written in the run.
+    Written(WrittenPage),
     /// In the write buffer, at this slot.
     Buffer(SlotId),
 }
 
 const GROUP_BITS: u32 = 4;
 const GROUP: usize = 1 << GROUP_BITS;
+/// Groups of a leaf of the directory.
+const LEAF_BITS: u32 = 6;
+const LEAF: usize = 1 << LEAF_BITS;
 /// Lines are kept in chunks, so that growing never copies them.
 const CHUNK_BITS: u32 = 16;
 
-/// An entry of a line. All ones = as in the initial state, one less = deallocated; otherwise top bit = buffer slot, of
-/// which there are at most 2^24; otherwise a physical page, which may need all of the 31 other bits.
+/// An entry as it is stored: all ones = as in the initial state, one less = deallocated; otherwise, from `BUFFER` on, a buffer
+/// slot, of which there are at most 2^24; otherwise a written page.
 const INITIAL: u32 = u32::MAX;
 const UNMAPPED: u32 = u32::MAX - 1;
-const BUFFER: u32 = 1 << 31;
+const BUFFER: u32 = UNMAPPED - (1 << 24) - 1;
+
+const _: () = assert!(WRITTEN_PAGES <= BUFFER as u64, "entries can name every written page");
 
 pub(crate) struct Map {
-    /// For each group: 0, or the number of its line plus 1.
+    /// For each `LEAF` groups: their leaf. Leaf 0 is that of all groups that were never written in.
     directory: Vec<u32>,
+    /// For each group of a leaf: 0, or the number of its line plus 1.
+    leaves: Vec<[u32; LEAF]>,
     chunks: Vec<Vec<[u32; GROUP]>>,
     lines: u32,
 }
 
 impl Map {
-    pub fn new(pages: u32) -> Map {
-        Map { directory: vec![0; (pages as usize).div_ceil(GROUP)], chunks: Vec::new(), lines: 0 }
+    pub fn new(pages: u64) -> Map {
+        let directory = vec![0; pages.div_ceil((GROUP * LEAF) as u64) as usize];
+        Map { directory, leaves: vec![[0; LEAF]], chunks: Vec::new(), lines: 0 }
     }
 
     #[inline]
-    pub fn get(&self, lpn: Lpn, aged: &Aged) -> Location {
-        let line = self.directory[(lpn.0 >> GROUP_BITS) as usize];
-        let entry = if line == 0 { INITIAL } else { self.line(line - 1)[lpn.0 as usize % GROUP] };
-        if entry == INITIAL {
-            aged.physical(lpn).map_or(Location::Unmapped, Location::Flash)
-        } else if entry == UNMAPPED {
-            Location::Unmapped
-        } else if entry & BUFFER != 0 {
-            Location::Buffer(SlotId::new((entry & !BUFFER) as usize))
-        } else {
-            Location::Flash(Ppn(entry))
-        }
-    }
-
-    #[inline]
-    pub fn set(&mut self, lpn: Lpn, location: Location) {
-        let entry = match location {
-            Location::Flash(ppn) => ppn.0,
-            Location::Buffer(slot) => BUFFER | slot.index() as u32,
-            Location::Unmapped => UNMAPPED,
-        };
-        let group = (lpn.0 >> GROUP_BITS) as usize;
-        let mut line = self.directory[group];
+    pub fn get(&self, lpn: Lpn) -> Entry {
+        let (leaf, group, page) = places(lpn);
+        let line = self.leaves[self.directory[leaf] as usize][group];
         if line == 0 {
-            line = self.add_line();
-            self.directory[group] = line;
+            return Entry::Initial;
         }
         let line = line - 1;
-        self.chunks[(line >> CHUNK_BITS) as usize][line as usize & ((1 << CHUNK_BITS) - 1)][lpn.0 as usize % GROUP] =
-            entry;
+        let entry = self.chunks[(line >> CHUNK_BITS) as usize][line as usize & ((1 << CHUNK_BITS) - 1)][page];
+        if entry < BUFFER {
+            Entry::Written(WrittenPage(entry))
+        } else if entry == INITIAL {
+            Entry::Initial
+        } else if entry == UNMAPPED {
+            Entry::Unmapped
+        } else {
+            Entry::Buffer(SlotId::new((entry - BUFFER) as usize))
+        }
     }
 
     #[inline]
-    fn line(&self, line: u32) -> &[u32; GROUP] {
-        &self.chunks[(line >> CHUNK_BITS) as usize][line as usize & ((1 << CHUNK_BITS) - 1)]
+    pub fn set(&mut self, lpn: Lpn, entry: Entry) {
+        let entry = match entry {
+            Entry::Written(WrittenPage(number)) => number,
+            Entry::Buffer(slot) => BUFFER + slot.index() as u32,
+            Entry::Unmapped => UNMAPPED,
+            Entry::Initial => INITIAL,
+        };
+        let (leaf, group, page) = places(lpn);
+        let mut line = self.leaves[self.directory[leaf] as usize][group];
+        if line == 0 {
+            line = self.add_line(leaf, group);
+        }
+        let line = line - 1;
+        self.chunks[(line >> CHUNK_BITS) as usize][line as usize & ((1 << CHUNK_BITS) - 1)][page] = entry;
     }
 
     #[cold]
-    fn add_line(&mut self) -> u32 {
+    fn add_line(&mut self, leaf: usize, group: usize) -> u32 {
         if self.lines as usize == self.chunks.len() << CHUNK_BITS {
             self.chunks.push(Vec::with_capacity(1 << CHUNK_BITS));
         }
         self.chunks.last_mut().expect("Invariant: a chunk was just made if there was none").push([INITIAL; GROUP]);
-        self.lines += 1;
+        self.lines = self.lines.checked_add(1).expect("Invariant: no memory holds the lines of 2^32 groups");
+        if self.directory[leaf] == 0 {
+            // No more than lines.
+            self.directory[leaf] = self.leaves.len() as u32;
+            self.leaves.push([0; LEAF]);
+        }
+        self.leaves[self.directory[leaf] as usize][group] = self.lines;
         self.lines
     }
 
     /// Fetches the directory entry of a page that will be looked up soon into the cache.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        crate::arena::prefetch(&self.directory, (lpn.0 >> GROUP_BITS) as usize);
+        let (leaf, group, _) = places(lpn);
+        if let Some(leaf) = self.directory.get(leaf).and_then(|leaf| self.leaves.get(*leaf as usize)) {
+            crate::arena::prefetch(leaf, group);
+        }
     }
+}
+
+/// A page's leaf of the directory, its group in the leaf, its place in the group.
+#[inline]
+fn places(lpn: Lpn) -> (usize, usize, usize) {
+    ((lpn.0 >> (GROUP_BITS + LEAF_BITS)) as usize, (lpn.0 >> GROUP_BITS) as usize % LEAF, lpn.0 as usize % GROUP)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use std::collections::HashMap;
+
+    const PAGES: u64 = 1 << 25;
 
     #[test]
     #[ignore = "a micro-benchmark: make bench"]
     fn bench_map() {
-        let plan = crate::presets::load("mqsim").unwrap().config.plan().unwrap();
-        let aged = Aged::new(&plan, plan.layout.blocks);
-        let mut map = Map::new(plan.logical_pages);
+        let mut map = Map::new(PAGES);
         let random = units::Stream::new(4, "map");
-        let page = |i: u64| Lpn(random.below(i, u64::from(plan.logical_pages)) as u32);
+        let page = |i: u64| Lpn(random.below(i, PAGES));
         crate::bench::report("map: lookup of a random page, nothing written", 5_000_000, |i| {
-            std::hint::black_box(map.get(page(i), &aged));
+            std::hint::black_box(map.get(page(i)));
         });
         crate::bench::report("map: the same, prefetched 16 lookups ahead", 5_000_000, |i| {
             map.prefetch(page(i + 16));
-            std::hint::black_box(map.get(page(i), &aged));
+            std::hint::black_box(map.get(page(i)));
         });
         crate::bench::report("map: update of a random page", 2_000_000, |i| {
-            map.set(page(i), Location::Buffer(SlotId::new(1)))
+            map.set(page(i), Entry::Buffer(SlotId::new(1)))
         });
         crate::bench::report("map: lookup of a random page, 2 million written", 2_000_000, |i| {
-            std::hint::black_box(map.get(page(i), &aged));
+            std::hint::black_box(map.get(page(i)));
         });
     }
 
     #[test]
-    fn the_first_and_the_last_page_number_are_pages() {
-        let plan = Config::default().plan().unwrap();
-        let (aged, mut map) = (Aged::new(&plan, plan.layout.blocks), Map::new(plan.logical_pages));
-        let extremes =
-            [Location::Flash(Ppn(0)), Location::Flash(Ppn((1 << 31) - 1)), Location::Buffer(SlotId::new(1 << 24))];
-        for location in extremes.into_iter().chain([Location::Unmapped]) {
-            map.set(Lpn(5), location);
-            assert_eq!(map.get(Lpn(5), &aged), location);
-            assert_eq!(map.get(Lpn(6), &aged), Location::Flash(aged.physical(Lpn(6)).unwrap()));
+    fn the_first_and_the_last_number_of_every_kind_are_told_apart() {
+        let mut map = Map::new(PAGES);
+        let written = [0, (1 << 31) - 1, WRITTEN_PAGES as u32 - 1].map(|page| Entry::Written(WrittenPage(page)));
+        let buffered = [0, 1 << 24].map(|slot| Entry::Buffer(SlotId::new(slot)));
+        for entry in written.into_iter().chain(buffered).chain([Entry::Unmapped, Entry::Initial]) {
+            map.set(Lpn(5), entry);
+            assert_eq!((map.get(Lpn(5)), map.get(Lpn(6)), map.get(Lpn(5000))), (entry, Entry::Initial, Entry::Initial));
         }
     }
 
     #[test]
     fn a_map_agrees_with_a_hash_map_over_random_settings() {
-        let plan = Config::default().plan().unwrap();
-        let aged = Aged::new(&plan, plan.layout.blocks);
-        let mut map = Map::new(plan.logical_pages);
-        let mut plain = HashMap::new();
-        let random = units::Stream::new(3, "map");
-        for i in 0..200_000u64 {
-            let lpn = Lpn((random.bits(2 * i) % 300_000) as u32 * 7);
-            let expected = plain.get(&lpn).copied().unwrap_or(Location::Flash(aged.physical(lpn).unwrap()));
-            assert_eq!(map.get(lpn, &aged), expected);
-            let value = (random.bits(2 * i + 1) & 0x0FFF_FFFF) as u32;
-            let location = if value.is_multiple_of(2) {
-                Location::Flash(Ppn(value))
-            } else {
-                Location::Buffer(SlotId::new(value as usize))
-            };
-            map.set(lpn, location);
-            plain.insert(lpn, location);
+        // Beyond 2^32 pages too: only the leaves that are written in take memory.
+        for factor in [7, 1 << 20] {
+            let mut map = Map::new(300_000 * factor);
+            let mut plain = HashMap::new();
+            let random = units::Stream::new(3, "map");
+            for i in 0..200_000u64 {
+                let lpn = Lpn(random.bits(2 * i) % 300_000 * factor);
+                assert_eq!(map.get(lpn), plain.get(&lpn).copied().unwrap_or(Entry::Initial));
+                let value = (random.bits(2 * i + 1) & 0x00FF_FFFF) as u32;
+                let entry = match value % 2 {
+                    0 => Entry::Written(WrittenPage(value << 7)),
+                    _ => Entry::Buffer(SlotId::new(value as usize)),
+                };
+                map.set(lpn, entry);
+                plain.insert(lpn, entry);
+            }
         }
     }
 }

@@ -19,15 +19,26 @@ use nand::{Address, PlaneId};
 use schemes::Candidates as _;
 use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
 
+use crate::arena::SlotId;
 use crate::config::Plan;
 use crate::lifetime::Erase;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
-pub(crate) use map::Location;
-use map::Map;
+use map::{Entry, Map};
 use relocation::Relocator;
 use wear::WearTable;
+
+/// Where a logical page's newest data is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// Nowhere: it was never written, or was deallocated.
+    Unmapped,
+    /// On flash.
+    Flash(Ppn),
+    /// In the write buffer, at this slot.
+    Buffer(SlotId),
+}
 
 /// The FTL's state: map, its cache, initial state, blocks.
 pub(crate) struct Ftl {
@@ -49,7 +60,7 @@ impl Ftl {
         let fewest = usable.iter().copied().min().unwrap_or(plan.layout.blocks);
         let aged = Aged::new(plan, fewest);
         Ok(Ftl {
-            map: Map::new(plan.logical_pages + plan.space.map_pages),
+            map: Map::new(all_pages(plan)),
             blocks: Blocks::new(plan, &aged, &usable, seed),
             wear: WearTable::new(plan, seed),
             cmt: CachedMap::new(plan),
@@ -63,14 +74,19 @@ impl Ftl {
     /// Where a page's newest data is.
     #[inline]
     pub fn locate(&self, lpn: Lpn) -> Location {
-        self.map.get(lpn, &self.aged)
+        match self.map.get(lpn) {
+            Entry::Initial => self.aged.physical(lpn).map_or(Location::Unmapped, Location::Flash),
+            Entry::Unmapped => Location::Unmapped,
+            Entry::Written(page) => Location::Flash(self.blocks.page(page)),
+            Entry::Buffer(slot) => Location::Buffer(slot),
+        }
     }
 
     /// Pages of the map that each plane holds.
     pub fn map_pages_of_planes(&self, plan: &Plan) -> Vec<u32> {
         let mut held = vec![0; plan.layout.planes as usize];
-        for page in 0..plan.space.map_pages {
-            if let Location::Flash(ppn) = self.locate(Lpn(plan.logical_pages + page)) {
+        for lpn in (plan.logical_pages..all_pages(plan)).map(Lpn) {
+            if let Location::Flash(ppn) = self.locate(lpn) {
                 held[plan.layout.plane_of(ppn).0 as usize] += 1;
             }
         }
@@ -83,9 +99,14 @@ impl Ftl {
         self.map.prefetch(lpn);
     }
 
-    /// The newest data of a page is there.
+    /// The newest data of a page is there; on flash it was written in the run.
     pub fn set(&mut self, lpn: Lpn, location: Location) {
-        self.map.set(lpn, location);
+        let entry = match location {
+            Location::Unmapped => Entry::Unmapped,
+            Location::Flash(ppn) => Entry::Written(self.blocks.written_page(ppn)),
+            Location::Buffer(slot) => Entry::Buffer(slot),
+        };
+        self.map.set(lpn, entry);
     }
 
     /// The plane that an address is dealt to under static placement.
@@ -162,7 +183,11 @@ impl Ftl {
         while let Some((page, held)) = self.blocks.next_held(plane, block, from) {
             let address = Address { plane, block, page };
             let ppn = plan.layout.pack(address);
-            let lpn = held.or_else(|| self.aged.logical(address).filter(|lpn| flash_version(*lpn) == Some(ppn)));
+            let is_here = |lpn: Lpn| flash_version(lpn) == Some(ppn);
+            let lpn = match held {
+                Some(held) => Some(held.lpn(all_pages(plan), is_here)),
+                None => self.aged.logical(address).filter(|lpn| is_here(*lpn)),
+            };
             if let Some(lpn) = lpn {
                 return Some((page, lpn, ppn));
             }
@@ -176,13 +201,16 @@ impl Ftl {
     pub fn check(&self, plan: &Plan, flash_version: impl Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
         let layout = plan.layout;
         let mut mapped = 0u64;
-        for lpn in (0..plan.logical_pages + plan.space.map_pages).map(Lpn) {
+        for lpn in (0..all_pages(plan)).map(Lpn) {
             let Some(ppn) = flash_version(lpn) else { continue };
             mapped += 1;
             let address = layout.unpack(ppn);
-            let holder = self.blocks.holder(address).unwrap_or_else(|()| self.aged.logical(address));
-            if holder != Some(lpn) {
-                return Err(format!("{lpn:?} is mapped to {address:?}, which holds {holder:?}"));
+            let agrees = match self.blocks.holder(address) {
+                Ok(held) => held.is_some_and(|held| held.may_be(lpn)),
+                Err(()) => self.aged.logical(address) == Some(lpn),
+            };
+            if !agrees {
+                return Err(format!("{lpn:?} is mapped to {address:?}, which holds another page"));
             }
         }
         let mut live = 0u64;
@@ -200,6 +228,11 @@ impl Ftl {
             Err(format!("{mapped} pages are mapped and {pending} under way, {live} physical pages are live"))
         }
     }
+}
+
+/// Logical pages, and pages of the map behind them.
+fn all_pages(plan: &Plan) -> u64 {
+    plan.logical_pages + u64::from(plan.space.map_pages)
 }
 
 /// Blocks of each plane that the factory found good. Bad ones are numbered last: where they stand changes nothing,

@@ -21,7 +21,7 @@ pub(super) struct Overwriting {
 impl Overwriting {
     pub fn new(plan: &Plan, seed: u64) -> Option<Overwriting> {
         let Precondition::Write(times) = plan.config.age.precondition else { return None };
-        let pages = ((f64::from(plan.logical_pages) * plan.config.age.fill.0) as u64).max(1);
+        let pages = ((plan.logical_pages as f64 * plan.config.age.fill.0) as u64).max(1);
         let layout = &plan.layout;
         Some(Overwriting {
             next: 0,

@@ -23,7 +23,7 @@ type Page = [u64; SECTORS];
 /// A buffer slot: what it holds of its page, and the flash pages of it that were sensed since it was filled.
 #[derive(Clone)]
 struct Slot {
-    lpn: u32,
+    lpn: u64,
     held: [Option<u64>; SECTORS],
     /// What the page's flash held when the slot was filled, and what pages that were sensed since held.
     below: Page,
@@ -39,9 +39,9 @@ struct Truth {
     requests: Vec<Request>,
     slots: HashMap<SlotId, Slot>,
     /// What was programmed in the run, and of which page.
-    flash: HashMap<u32, (u32, Page)>,
+    flash: HashMap<u64, (u64, Page)>,
     /// What reached the buffer last.
-    owed: HashMap<u32, Page>,
+    owed: HashMap<u64, Page>,
     /// When each write had all its data in the buffer, and the last of it on flash.
     buffered: HashMap<u64, Time>,
     programmed: HashMap<u64, Time>,
@@ -53,7 +53,7 @@ struct Truth {
     /// Blocks that have been erased: what they held before the run is gone.
     erased: HashSet<(u32, u32)>,
     /// Pages that hold nothing, and writes whose data a trim took before it was on flash.
-    unmapped: HashSet<u32>,
+    unmapped: HashSet<u64>,
     forgotten: HashSet<u64>,
 }
 
@@ -61,8 +61,8 @@ struct Truth {
 struct Watch(Rc<RefCell<Truth>>);
 
 /// Sectors of a request within a page.
-fn sectors(request: &Request, lpn: u32) -> std::ops::Range<usize> {
-    let start = u64::from(lpn) * SECTORS as u64;
+fn sectors(request: &Request, lpn: u64) -> std::ops::Range<usize> {
+    let start = lpn * SECTORS as u64;
     let (from, to) = (request.offset.0 / 512, (request.offset.0 + request.bytes.0) / 512);
     (from.max(start) - start) as usize..(to.min(start + SECTORS as u64) - start) as usize
 }
@@ -73,7 +73,7 @@ impl Truth {
         (address.plane.0, address.block)
     }
 
-    fn on_flash(&self, ppn: u32, sector: usize) -> u64 {
+    fn on_flash(&self, ppn: u64, sector: usize) -> u64 {
         self.flash.get(&ppn).map_or(0, |(_, page)| page[sector])
     }
 
@@ -88,7 +88,7 @@ impl Truth {
 }
 
 impl Slot {
-    fn new(lpn: u32, below: Page) -> Slot {
+    fn new(lpn: u64, below: Page) -> Slot {
         Slot { lpn, held: [None; SECTORS], below, sensed: Vec::new(), writes: Vec::new(), dead: false }
     }
 
@@ -256,12 +256,12 @@ proptest! {
         device.check_mapping().unwrap();
 
         // Everything that was written is read back, from flash.
-        let mut pages: Vec<u32> = watch.0.borrow().owed.keys().copied().collect();
+        let mut pages: Vec<u64> = watch.0.borrow().owed.keys().copied().collect();
         pages.sort_unstable();
         let time = Time(device.now().0 + 1);
         let before = watch.0.borrow().from_flash;
         for lpn in &pages {
-            let (offset, bytes) = (Bytes(u64::from(*lpn) * 16_384), Bytes(16_384));
+            let (offset, bytes) = (Bytes(*lpn * 16_384), Bytes(16_384));
             let request = Request { time, offset, bytes, op: Op::Read, queue: 0 };
             requests.push(request);
             watch.0.borrow_mut().requests.push(request);

@@ -75,14 +75,14 @@ fn theory(alpha: f64) -> f64 {
 fn alpha(device: &Device, config: &Config) -> f64 {
     let layout = device.plan().layout;
     let blocks = f64::from(layout.blocks - config.gc.start);
-    blocks * f64::from(layout.pages) / f64::from(device.plan().logical_pages)
+    blocks * f64::from(layout.pages) / device.plan().logical_pages as f64
 }
 
 /// Write amplification in the steady state that uniform writing reaches, from the aged start of the closed form.
 fn steady(settings: &[&str]) -> (f64, f64) {
     let config = config(&[&["age.precondition=closed-form"], settings].concat());
     let mut device = Device::new(&config, 1).unwrap();
-    let pages = u64::from(device.plan().logical_pages);
+    let pages = device.plan().logical_pages;
     write(&mut device, pages, uniform(pages, "warm-up"));
     (amplification(&mut device, 2 * pages, uniform(pages, "measured")), theory(alpha(&device, &config)))
 }
@@ -125,7 +125,7 @@ fn skewed_amplification(settings: &[&str]) -> f64 {
     let base =
         ["ftl.over_provisioning=0.2", "age.precondition=closed-form", "geometry.blocks=500", "gc.start=4", "gc.stop=4"];
     let mut device = Device::new(&config(&[&base, settings].concat()), 1).unwrap();
-    let pages = u64::from(device.plan().logical_pages);
+    let pages = device.plan().logical_pages;
     write(&mut device, 12 * pages, skewed(pages, "warm-up"));
     amplification(&mut device, 4 * pages, skewed(pages, "measured"))
 }
@@ -160,7 +160,7 @@ fn the_closed_form_start_is_the_state_that_writing_leads_to() {
         let mut formula =
             Device::new(&config(&[&settings[..], &["age.precondition=closed-form"]].concat()), 1).unwrap();
         let mut written = Device::new(&config(&settings), 1).unwrap();
-        let pages = u64::from(formula.plan().logical_pages);
+        let pages = formula.plan().logical_pages;
         write(&mut written, 6 * pages, uniform(pages, "written"));
         let distance = |a: &Device, b: &Device| {
             let (a, b) = (profile(a), profile(b));
@@ -197,7 +197,7 @@ fn the_closed_form_start_is_the_state_that_writing_leads_to() {
 fn erases(settings: &[&str]) -> (u32, u32) {
     let base = ["ftl.over_provisioning=0.3", "geometry.blocks=150", "gc.start=4", "gc.stop=4", "ftl.streams=2"];
     let mut device = Device::new(&config(&[&base, settings].concat()), 1).unwrap();
-    let pages = u64::from(device.plan().logical_pages);
+    let pages = device.plan().logical_pages;
     // A third of the drive is never written again.
     write(&mut device, 60 * pages, uniform(2 * pages / 3, "wear"));
     device.check().unwrap();
@@ -229,7 +229,7 @@ fn old_data_and_often_read_blocks_move_and_are_counted() {
     let old = device.conditions(Lpn(5)).unwrap().retention;
     device.advance(Time(25_000_000_000)).unwrap();
     let counters = device.counters();
-    assert_eq!(counters.pages_relocated[2], u64::from(device.plan().logical_pages) / 2, "every old page moved once");
+    assert_eq!(counters.pages_relocated[2], device.plan().logical_pages / 2, "every old page moved once");
     assert!(counters.blocks_erased > 0 && device.conditions(Lpn(5)).unwrap().retention < old);
     device.check_mapping().unwrap();
 
@@ -282,7 +282,7 @@ fn dies_of_a_staggered_drive_collect_one_after_another() {
         let config = config(&[&settings[..], &spare, &[staggered]].concat());
         let mut device = Device::new(&config, 1).unwrap();
         device.check_mapping().unwrap();
-        let pages = u64::from(device.plan().logical_pages);
+        let pages = device.plan().logical_pages;
         // So much that a die opens a block and no more: the share of what is collected in the busiest eighth of it.
         let eighths: Vec<u64> = (0..8)
             .map(|_| {

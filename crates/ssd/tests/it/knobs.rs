@@ -293,7 +293,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
     device.check().unwrap();
     device.check_mapping().unwrap();
     assert!(count == total || ended.is_some(), "every request completes");
-    let conditions: Vec<_> = (0..pages as u32).step_by(50).map(|lpn| device.conditions(Lpn(lpn))).collect();
+    let conditions: Vec<_> = (0..pages).step_by(50).map(|lpn| device.conditions(Lpn(lpn))).collect();
     let capacity = device.capacity();
     let erases: Vec<u32> = device.erases().collect();
     let energy = Energy::of(device.plan(), &device.counters(), &device.usage());

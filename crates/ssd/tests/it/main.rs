@@ -8,6 +8,7 @@ mod erasing;
 mod explain;
 mod garbage_collection;
 mod knobs;
+mod large;
 mod lifetime;
 mod lone_requests;
 mod memory;

@@ -462,7 +462,7 @@ proptest! {
     ) {
         let mut device = Device::new(&config, 1).unwrap();
         let mut oracle = Oracle::new(&config);
-        let pages = u64::from(device.plan().logical_pages);
+        let pages = device.plan().logical_pages;
         for (write, page, sector, sectors, gap) in load {
             let time = Time(device.now().0 + gap);
             let request = if write {

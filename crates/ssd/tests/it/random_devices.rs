@@ -15,11 +15,11 @@ use workload::{Op, Request};
 #[derive(Default)]
 struct Versions {
     slots: HashMap<SlotId, u64>,
-    flash: HashMap<u32, u64>,
+    flash: HashMap<u64, u64>,
     /// Newest version of each page in the order in which writes reached the buffer.
-    newest: HashMap<u32, u64>,
+    newest: HashMap<u64, u64>,
     /// What each page of each read returned: request, page, version.
-    reads: Vec<(u64, u32, u64)>,
+    reads: Vec<(u64, u64, u64)>,
 }
 
 #[derive(Clone, Default)]
@@ -106,8 +106,8 @@ proptest! {
             // Of the writes to the whole page that were acknowledged before the read was submitted, no newer one
             // may be missing: "newer" where the older one's acknowledgement came before the newer's submission.
             for (number, write) in requests.iter().enumerate() {
-                let whole = write.offset.0 <= u64::from(lpn) * page
-                    && write.offset.0 + write.bytes.0 >= (u64::from(lpn) + 1) * page;
+                let whole = write.offset.0 <= lpn * page
+                    && write.offset.0 + write.bytes.0 >= (lpn + 1) * page;
                 if write.op == Op::Write && whole && finish[number] < submitted && version != number as u64 + 1 {
                     let returned_ended = version.checked_sub(1).map_or(Time::ZERO, |older| finish[older as usize]);
                     prop_assert!(

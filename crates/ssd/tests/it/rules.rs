@@ -155,7 +155,7 @@ fn old_data_ages_new_data_starts_young_and_an_erase_wears_the_block() {
     let mut device = Device::new(&config(&[&settings[..], &["age.temperature=85C"]].concat()), 1).unwrap();
     // 13 hours at 85 C stand for a year at 30 C, within the fit.
     let (hours_13, year) = (13 * DAY / 24, 365.0 * DAY as f64);
-    let days = |device: &Device, page: u32| device.conditions(Lpn(page)).unwrap().retention.0 as f64 / DAY as f64;
+    let days = |device: &Device, page: u64| device.conditions(Lpn(page)).unwrap().retention.0 as f64 / DAY as f64;
     assert_eq!((days(&device, 0), device.conditions(Lpn(0)).unwrap().pec.0), (10.0, 500));
     device.advance(Time(hours_13)).unwrap();
     let aged = days(&device, 0);

@@ -321,8 +321,8 @@ pub fn configuration(case: &Case) -> Result<Config, String> {
 #[derive(Default)]
 struct Data {
     slots: HashMap<SlotId, u64>,
-    flash: HashMap<u32, u64>,
-    newest: HashMap<u32, u64>,
+    flash: HashMap<u64, u64>,
+    newest: HashMap<u64, u64>,
     wrong: Option<String>,
 }
 
