@@ -180,7 +180,7 @@ def test_the_manifest_names_neither_place_nor_time_nor_threads(tmp_path: Path) -
     text = json.dumps(result.manifest.to_dict())
     assert str(tmp_path) not in text
     assert result.manifest.workload.trace == "t.trace"
-    assert result.manifest.workload.hash.startswith("fnv1a64:")
+    assert result.manifest.workload.hash.startswith("blake3:")
     other = tmp_path / "elsewhere"
     other.mkdir()
     trace.rename(other / "t.trace")
