@@ -483,14 +483,12 @@ def test_documents_that_are_not_mqsims_are_refused(cli: Cli, tmp_path: Path) -> 
     config, work = ssdconfig(tmp_path), workload(tmp_path, [flow()])
     (tmp_path / "bomb.xml").write_text('<!DOCTYPE x [<!ENTITY a "aaaa">]>\n' + config.read_text().split("\n", 1)[1])
     (tmp_path / "broken.xml").write_text("<Execution_Parameter_Set>\n<a>\n")
-    for encoding in ("gb2312", "klingon"):
-        (tmp_path / f"{encoding}.xml").write_text(config.read_text().replace("us-ascii", encoding))
+    (tmp_path / "klingon.xml").write_text(config.read_text().replace("us-ascii", "klingon"))
     for files, words in (
         ((work, config), ("workload.xml:1", "give ssdconfig.xml first")),
-        (("bomb.xml", work), ("bomb.xml:1", "document type")),
+        (("bomb.xml", work), ("bomb.xml: has a document type",)),
         (("broken.xml", work), ("broken.xml:3", "is not XML")),
         (("nowhere.xml", work), ("nowhere.xml", "cannot be read")),
-        (("gb2312.xml", work), ("gb2312.xml:1", "encoding", "UTF-8")),
         (("klingon.xml", work), ("klingon.xml:1", "encoding")),
     ):
         done = cli("run", "--mqsim", *files)

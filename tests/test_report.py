@@ -195,7 +195,7 @@ def test_a_command_that_cannot_be_checked_says_so(tmp_path: Path, monkeypatch: p
     (tmp_path / "t.csv").unlink()
     command = Reproducer().command_of(manifest)
     assert not command.exact
-    assert "t.csv (fnv1a64:" in command.note
+    assert "t.csv (blake3:" in command.note
     (tmp_path / "t.csv").write_text(TRACE.replace("4096", "8192"))
     command = Reproducer().command_of(manifest)
     assert not command.exact

@@ -33,17 +33,17 @@ fn window(word: &str) -> Result<(Time, Time), ConfigError> {
 }
 
 /// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
-fn content_hash(path: &Path) -> io::Result<u64> {
-    type Known = HashMap<(PathBuf, u64, SystemTime), u64>;
+fn content_hash(path: &Path) -> io::Result<String> {
+    type Known = HashMap<(PathBuf, u64, SystemTime), String>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     let about = path.metadata()?;
     let key = (path.canonicalize()?, about.len(), about.modified()?);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(hash) = known().get(&key) {
-        return Ok(*hash);
+        return Ok(hash.clone());
     }
     let hash = workload::content_hash(path)?;
-    known().insert(key, hash);
+    known().insert(key, hash.clone());
     Ok(hash)
 }
 

@@ -1,5 +1,9 @@
 //! Stores of entries that are named by ids of their own kind, and first-in-first-out lists through them.
 
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+use slab::Slab;
 use units::Id;
 
 units::ids! {
@@ -17,76 +21,50 @@ units::ids! {
     AwaitedId,
 }
 
-/// A store of `T` whose places are used again after release.
+/// A store of `T` whose places are used again after release: a slab that is asked by ids of its own kind only.
 pub(crate) struct Arena<I, T> {
-    entries: Vec<T>,
-    free: Vec<I>,
-    /// One bit an entry: in use.
-    used: Vec<u64>,
+    entries: Slab<T>,
+    kind: PhantomData<I>,
 }
 
 impl<I: Id, T> Arena<I, T> {
     pub fn new() -> Arena<I, T> {
-        Arena { entries: Vec::new(), free: Vec::new(), used: Vec::new() }
+        Arena { entries: Slab::new(), kind: PhantomData }
     }
 
     #[inline]
     pub fn insert(&mut self, entry: T) -> I {
-        let id = if let Some(id) = self.free.pop() {
-            self.entries[id.index()] = entry;
-            id
-        } else {
-            self.entries.push(entry);
-            self.used.resize(self.entries.len().div_ceil(64), 0);
-            I::new(self.entries.len() - 1)
-        };
-        self.used[id.index() / 64] |= 1 << (id.index() % 64);
-        id
+        I::new(self.entries.insert(entry))
     }
 
     #[inline]
     pub fn release(&mut self, id: I) {
-        let used = &mut self.used[id.index() / 64];
-        assert!(*used >> (id.index() % 64) & 1 != 0, "Invariant: an entry is released once");
-        *used &= !(1 << (id.index() % 64));
-        self.free.push(id);
+        assert!(self.entries.try_remove(id.index()).is_some(), "Invariant: an entry is released once");
     }
 
     /// Entries in use.
     pub fn len(&self) -> usize {
-        self.entries.len() - self.free.len()
+        self.entries.len()
     }
 
     /// The entries in use, by place.
     pub fn ids(&self) -> impl Iterator<Item = I> {
-        (0..self.entries.len()).map(I::new).filter(|id| self.holds(*id))
-    }
-
-    /// Fetches an entry that will be needed soon into the cache.
-    pub fn prefetch(&self, id: I) {
-        prefetch(&self.entries, id.index());
-    }
-
-    #[inline]
-    fn holds(&self, id: I) -> bool {
-        self.used[id.index() / 64] >> (id.index() % 64) & 1 != 0
+        self.entries.iter().map(|(place, _)| I::new(place))
     }
 }
 
-impl<I: Id, T> std::ops::Index<I> for Arena<I, T> {
+impl<I: Id, T> Index<I> for Arena<I, T> {
     type Output = T;
     #[inline]
     fn index(&self, id: I) -> &T {
-        debug_assert!(self.holds(id), "Invariant: a released entry is not read");
-        &self.entries[id.index()]
+        self.entries.get(id.index()).expect("Invariant: a released entry is not read")
     }
 }
 
-impl<I: Id, T> std::ops::IndexMut<I> for Arena<I, T> {
+impl<I: Id, T> IndexMut<I> for Arena<I, T> {
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
-        debug_assert!(self.holds(id), "Invariant: a released entry is not changed");
-        &mut self.entries[id.index()]
+        self.entries.get_mut(id.index()).expect("Invariant: a released entry is not changed")
     }
 }
 

@@ -151,9 +151,6 @@ impl Buffer {
     pub fn take_oldest(&mut self) -> Option<SlotId> {
         let id = self.oldest?;
         self.unlink(id);
-        if let Some(next) = self.oldest {
-            self.slots.prefetch(next);
-        }
         Some(id)
     }
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+from typing import TYPE_CHECKING
 
 from ssdlab.common.toml import Document
 from ssdlab.foreign.mqsim.flows import Flow
 from ssdlab.foreign.mqsim.keys import DEVICE, FLASH, HOST, NO_EFFECT, SECTOR, SUSPENSION, UNUSED
-from ssdlab.foreign.mqsim.xml import XmlFile, XmlNode, XmlSection
+from ssdlab.foreign.mqsim.xml import XmlFile, XmlSection
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 BITS = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 COMMAND_NS = 290 + 30
@@ -36,18 +40,18 @@ class DriveConfig:
 
     def __init__(self, file: XmlFile) -> None:
         self.file = file
-        top: dict[str, XmlNode] = {}
-        for node in file.root.children:
+        top: dict[str, _Element] = {}
+        for node in file.root:
             if file.known(node, (HOST, DEVICE)):
-                file.once(top, node.name, node)
+                file.once(top, node.tag, node)
         if DEVICE not in top:
             raise file.fail(file.root, f"holds no {DEVICE}", "give MQSim's ssdconfig.xml")
-        self.host = file.section(top.get(HOST, XmlNode(HOST, file.root.line)), HOST)
+        self.host = file.section(top.get(HOST, file.root.makeelement(HOST)), HOST)
         self.device = file.section(top[DEVICE], DEVICE)
         for name, node in self.device.inner.items():
             if name != FLASH:
                 file.known(node, (FLASH,))
-        self.flash = file.section(self.device.inner.get(FLASH, XmlNode(FLASH, top[DEVICE].line)), FLASH)
+        self.flash = file.section(self.device.inner.get(FLASH, file.root.makeelement(FLASH)), FLASH)
         self.keys: dict[str, str] = {}
         self.counts = {
             name: self._count(section, key, f"geometry.{name}")

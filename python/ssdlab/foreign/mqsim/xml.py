@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
 from ssdlab.foreign.files import read_text
@@ -13,13 +13,8 @@ from ssdlab.foreign.mqsim.keys import KEYS
 from ssdlab.foreign.options import ForeignOption, Notes, near
 from ssdlab.runs.options import PathLike
 
-
-@dataclass
-class XmlNode:
-    name: str
-    line: int
-    text: str = ""
-    children: list[XmlNode] = field(default_factory=list)
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 
 class XmlFile:
@@ -29,92 +24,68 @@ class XmlFile:
         self.name = os.fspath(path)
         self.notes = Notes()
         self.root = self._parse(read_text(path))
-        if self.root.name != root:
+        if self.root.tag != root:
             other = {"Execution_Parameter_Set": "an ssdconfig.xml", "MQSim_IO_Scenarios": "a workload.xml"}
-            what = other.get(self.root.name)
+            what = other.get(self.root.tag)
             remedy = f"this is {what}: give ssdconfig.xml first, then workload.xml" if what else f"give MQSim's {usual}"
             raise self.fail(self.root, f"is not `{root}`", remedy)
 
-    def _parse(self, text: str) -> XmlNode:
-        from xml.parsers import expat
+    def _parse(self, text: str) -> _Element:
+        from lxml import etree
 
-        parser = expat.ParserCreate()
-        top = XmlNode("", 0)
-        open_nodes = [top]
-
-        def start(name: str, attributes: dict[str, str]) -> None:
-            node = XmlNode(name, parser.CurrentLineNumber)
-            open_nodes[-1].children.append(node)
-            open_nodes.append(node)
-
-        def data(text: str) -> None:
-            open_nodes[-1].text += text
-
-        def doctype(*_: object) -> None:
-            raise InputError(
-                f"{self.name}:{parser.CurrentLineNumber}: has a document type, which MQSim's files have not\n"
-                "  help: take <!DOCTYPE …> out"
-            )
-
-        parser.StartElementHandler = start
-        parser.EndElementHandler = lambda name: open_nodes.pop()
-        parser.CharacterDataHandler = data
-        parser.StartDoctypeDeclHandler = doctype
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
         try:
-            parser.Parse(text.encode("utf-8", "surrogateescape"), True)
-        except expat.ExpatError as error:
+            root = etree.fromstring(text.encode("utf-8", "surrogateescape"), parser)
+        except etree.XMLSyntaxError as error:
+            what = error.msg.split(", line ")[0].strip()
             raise InputError(
-                f"{self.name}:{error.lineno}: is not XML: {expat.ErrorString(error.code)}\n"
+                f"{self.name}:{error.lineno}: is not XML: {what}\n"
                 "  help: give MQSim's ssdconfig.xml and workload.xml, in this order"
             ) from None
-        except InputError:
-            raise
-        except (LookupError, ValueError) as error:
+        if root.getroottree().docinfo.doctype:
             raise InputError(
-                f"{self.name}:1: has an encoding that cannot be read: {error}\n"
-                '  help: save it in UTF-8, and say encoding="UTF-8"'
-            ) from None
-        return top.children[0]
+                f"{self.name}: has a document type, which MQSim's files have not\n  help: take <!DOCTYPE …> out"
+            )
+        return root
 
-    def fail(self, node: XmlNode, problem: str, remedy: str) -> InputError:
-        return InputError(f"{self.name}:{node.line}: {node.name} {problem}\n  help: {remedy}")
+    def fail(self, node: _Element, problem: str, remedy: str) -> InputError:
+        return InputError(f"{self.name}:{node.sourceline}: {node.tag} {problem}\n  help: {remedy}")
 
-    def known(self, node: XmlNode, names: Sequence[str]) -> bool:
+    def known(self, node: _Element, names: Sequence[str]) -> bool:
         """Whether a section is one of these; others are noted."""
-        if node.name not in names:
-            self.notes.add("unknown, ignored", f"{node.name} (line {node.line})")
-        return node.name in names
+        if node.tag not in names:
+            self.notes.add("unknown, ignored", f"{node.tag} (line {node.sourceline})")
+        return node.tag in names
 
-    def once(self, found: dict[str, XmlNode], name: str, node: XmlNode) -> None:
+    def once(self, found: dict[str, _Element], name: str, node: _Element) -> None:
         """Keeps a node by its name. Of two keys the last one counts, and two sections are merged: as in MQSim."""
         if name in found:
-            self.notes.add(
-                "given twice, the last one counts", f"{node.name} (lines {found[name].line} and {node.line})"
-            )
-            node.children = [*found[name].children, *node.children]
+            lines = f"lines {found[name].sourceline} and {node.sourceline}"
+            self.notes.add("given twice, the last one counts", f"{node.tag} ({lines})")
+            node[:0] = found[name][:]
         found[name] = node
 
-    def section(self, node: XmlNode, *sections: str) -> XmlSection:
+    def section(self, node: _Element, *sections: str) -> XmlSection:
         return XmlSection(self, node, [key for key in KEYS if key.section in sections])
 
 
 class XmlSection:
     """The values of a section; MQSim's defaults hold where the file says nothing."""
 
-    def __init__(self, file: XmlFile, node: XmlNode, keys: list[ForeignOption]) -> None:
+    def __init__(self, file: XmlFile, node: _Element, keys: list[ForeignOption]) -> None:
         self.file, self.node = file, node
-        self.inner: dict[str, XmlNode] = {}
+        self.inner: dict[str, _Element] = {}
         self._keys = {key.name: key for key in keys}
-        self._values: dict[str, XmlNode] = {}
+        self._values: dict[str, _Element] = {}
         spellings = {name: key.name for key in keys for name in (key.name, *key.aliases)}
-        for child in node.children:
-            if child.children:
-                file.once(self.inner, child.name, child)
-            elif child.name in spellings:
-                file.once(self._values, spellings[child.name], child)
+        for child in node:
+            if len(child):
+                file.once(self.inner, child.tag, child)
+            elif child.tag in spellings:
+                file.once(self._values, spellings[child.tag], child)
             else:
-                hint = near(child.name, spellings)
-                text = f"{child.name} (line {child.line}{', ' + hint if hint else ''})"
+                hint = near(child.tag, spellings)
+                text = f"{child.tag} (line {child.sourceline}{', ' + hint if hint else ''})"
                 file.notes.add("unknown, ignored", text)
 
     def given(self, name: str) -> bool:
@@ -122,12 +93,12 @@ class XmlSection:
 
     def text(self, name: str) -> str:
         node = self._values.get(name)
-        return self._keys[name].default if node is None else node.text.strip()
+        return self._keys[name].default if node is None else (node.text or "").strip()
 
     def where(self, name: str) -> str:
         """File, line and key, for errors."""
         node = self._values.get(name)
-        return f"{self.file.name}:{node.line}: {node.name}" if node else f"{self.file.name}: {name}"
+        return f"{self.file.name}: {name}" if node is None else f"{self.file.name}:{node.sourceline}: {node.tag}"
 
     def bad(self, name: str, expected: str) -> InputError:
         return InputError(f'{self.where(name)}: "{self.text(name)}" is not accepted\n  help: expected {expected}')

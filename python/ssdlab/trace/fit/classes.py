@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ssdlab._core import InputError
 from ssdlab.trace.fit import hidden
 
 if TYPE_CHECKING:
@@ -180,33 +181,25 @@ def burst_features(requests: Columns, pattern: IntArray, starts: IntArray, ends:
     )
 
 
-def representatives(features: Any, count: IntArray, burst: Any) -> IntArray:
-    """For every burst the number of the one that stands for it: that nearest to the middle of its cluster (k-means from
-    seeds far apart: D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007)."""
+def representatives(features: Any, count: IntArray, burst: Any, seed: int) -> IntArray:
+    """For every burst the number of the one that stands for it: that nearest to the middle of its cluster (k-means)."""
     np = hidden.numpy()
     standing_for: IntArray = np.arange(len(count))
     which = np.flatnonzero(burst)
     if not len(which):
         return standing_for
-    points, weight = features[which], np.sqrt(count[which])
-    random = np.random.default_rng(1)
-    most = max(1, min(BURSTS, int(len(which) * BURSTS_SHARE)))
-    chosen = [int(random.choice(len(points), p=weight / weight.sum()))]
-    away = ((points - points[chosen[0]]) ** 2).sum(1)
-    while len(chosen) < most and away.max() > 0:
-        odds = weight * away
-        chosen.append(int(random.choice(len(points), p=odds / odds.sum())))
-        away = np.minimum(away, ((points - points[chosen[-1]]) ** 2).sum(1))
-    middle = points[chosen]
-    for turn in range(12):
-        apart = (points**2).sum(1)[:, None] - 2 * points @ middle.T + (middle**2).sum(1)
-        nearest = apart.argmin(1)
-        if turn < 11:
-            total = np.bincount(nearest, weights=weight, minlength=len(middle))
-            for axis in range(points.shape[1]):
-                sums = np.bincount(nearest, weights=weight * points[:, axis], minlength=len(middle))
-                middle[:, axis] = np.where(total > 0, sums / np.maximum(total, 1e-9), middle[:, axis])
-    for number in np.unique(nearest):
-        mine = np.flatnonzero(nearest == number)
-        standing_for[which[mine]] = which[mine[apart[mine, number].argmin()]]
+    try:
+        from sklearn.cluster import KMeans
+        from sklearn.metrics import pairwise_distances_argmin
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:
+        raise InputError(hidden.LACKING) from None
+
+    points = features[which]
+    most = min(max(1, min(BURSTS, int(len(which) * BURSTS_SHARE))), len(np.unique(points, axis=0)))
+    # On several threads sums have no fixed order, and a fit is to be the same each time.
+    with threadpool_limits(1):
+        means = KMeans(most, n_init=1, random_state=seed).fit(points, sample_weight=np.sqrt(count[which]))
+    nearest = pairwise_distances_argmin(means.cluster_centers_, points)
+    standing_for[which] = which[nearest[means.labels_]]
     return standing_for

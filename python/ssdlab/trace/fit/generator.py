@@ -61,13 +61,13 @@ def fit(
         trace: columns time_ns, op, offset, bytes, device, in order of time. Flushes are left out.
         about: a line on what it is.
         phases: how many phases the chain has.
-        seed: where the search for the chain starts; same trace and seed, same preset.
+        seed: where the searches for bursts and for the chain start; same trace and seed, same preset.
         in_order: the requests come in the trace's order, and only sizes, gaps and addresses are drawn. Such a preset is
             as long as the trace; :func:`missing` finds with it what the chain of phases misses, and what the empirical
             distributions miss.
 
     Raises:
-        InputError: fewer than 100 requests, or numpy is missing.
+        InputError: fewer than 100 requests, or scikit-learn is missing.
     """
     np = hidden.numpy()
     if phases > MOST_PHASES:
@@ -81,7 +81,7 @@ def fit(
     else:
         starts, ends = bursts_of(requests.gap)
     features = burst_features(requests, accesses.pattern, starts, ends)
-    bursts = _Bursts(starts, ends, representatives(features, ends - starts, ends - starts > 1))
+    bursts = _Bursts(starts, ends, representatives(features, ends - starts, ends - starts > 1, seed))
     symbols = _symbols(requests, accesses.pattern, classes, bursts, features)
     path = hidden.path(symbols, max(2, min(phases, len(starts) // 50)), seed)
     phase = int(np.bincount(requests.offset % 4096).argmax())

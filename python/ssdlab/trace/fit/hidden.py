@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     IntArray = NDArray[np.int64]
     RealArray = NDArray[np.float64]
 
+LACKING = "a fit needs numpy and scikit-learn\n  help: pip install 'ssdlab[fit]'"
 WINDOW, MOST = 256, 60_000
 """The search takes windows of so many symbols, and so many symbols in all. Fitted, as are the constants of
 :mod:`ssdlab.trace.fit`."""
@@ -28,7 +29,7 @@ def numpy() -> Any:
     try:
         import numpy
     except ModuleNotFoundError:
-        raise InputError("a fit needs numpy\n  help: pip install 'ssdlab[fit]'") from None
+        raise InputError(LACKING) from None
     return numpy
 
 
