@@ -49,7 +49,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Reads bytes `from..to` of a page whose map entry is at hand.
-    pub(super) fn read_part(&mut self, command: CommandId, id: u64, lpn: Lpn, from: u32, to: u32) {
+    pub(super) fn read_part(&mut self, command: CommandId, request: u64, lpn: Lpn, from: u32, to: u32) {
         let (ppn, source) = match self.ftl.locate(lpn) {
             Location::Unmapped => {
                 self.core.counters.unmapped_reads += 1;
@@ -67,14 +67,14 @@ impl<P: Probe> Device<P> {
                 }
             }
         };
-        self.core.probe.read(self.core.now, id, lpn, source);
+        self.core.probe.read(self.core.now, request, lpn, source);
         if let Some(ppn) = ppn {
             let bytes = (self.read_transfer(from, to), to - from);
             self.queue_read(schemes::Class::UserRead, Owner::Host(command), lpn, ppn, bytes);
         } else {
             let sent = self.host.send(&mut self.core, to - from, source != DataFrom::Nothing);
             if P::EXPLAINS {
-                self.core.probe.explain(self.core.now, Event::Sent { request: id, part: None, arrives: sent });
+                self.core.probe.explain(self.core.now, Event::Sent { request, part: None, arrives: sent });
             }
             self.host.part_sent(&mut self.core, command, sent);
         }

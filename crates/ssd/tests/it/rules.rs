@@ -229,7 +229,6 @@ fn impossible_devices_are_refused_with_their_key() {
         ("gc.stop=3", "gc.stop"),
         ("gc.stop=60", "ftl.over_provisioning"),
         ("gc.relocations=2", "gc.relocations"),
-        ("gc.victim=d-choices:0", "gc.victim"),
         ("refresh.period=1s", "refresh.period"),
         ("refresh.reads=1000", "refresh.reads"),
         ("chip.senses=[2,3,2]", "chip.t_read"),
