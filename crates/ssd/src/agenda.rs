@@ -58,16 +58,21 @@ impl Agenda {
     }
 
     /// Sets the slot's next event; none at [`Time::NEVER`], and beyond the horizon it counts as at the horizon.
+    #[inline]
     pub fn set(&mut self, slot: EventSlot, time: Time) {
-        let mut key = match time {
+        let key = match time {
             Time::NEVER => u64::MAX,
             time => time.min(self.horizon).0 << self.slot_bits | u64::from(slot.0),
         };
         let slot = slot.0 as usize;
         if slot >= self.in_tree {
             self.direct[slot - self.in_tree] = key;
-            return;
+        } else {
+            self.replay(slot, key);
         }
+    }
+
+    fn replay(&mut self, slot: usize, mut key: u64) {
         let (mut group, mut leaf) = (self.first_leaf + slot / 4, slot % 4);
         loop {
             let keys = &mut self.groups[group];

@@ -148,7 +148,7 @@ pub(crate) struct FlashView<'a> {
 }
 
 impl FlashView<'_> {
-    /// Checks that between events every die's wish is up to date and every bus that is wanted has an event.
+    /// Checks that between events every die is up to date and every bus that is wanted has an event.
     pub fn check_schedule(&self, pooled: u32, idle: bool) -> Result<(), String> {
         if !self.flash.dirty.is_empty() {
             return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
@@ -170,7 +170,7 @@ impl FlashView<'_> {
                 return Err(format!("die {} will never go on with what it has suspended", die.0));
             }
             if state.reserved.planes != 0 && idle {
-                return Err(format!("die {} is held for a retry that will never end", die.0));
+                return Err(format!("die {} is reserved for a retry that will never end", die.0));
             }
             if pick != state.picked {
                 return Err(format!("die {} would start {pick:?} and stands at {:?}", die.0, state.picked));

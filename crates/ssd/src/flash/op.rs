@@ -139,7 +139,7 @@ pub(crate) enum Fate {
 /// Which sense of a page a read is at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sense {
-    /// What reading the page comes to; known when the first sense has been decoded.
+    /// At which steps of the table the page can be read; known when the first sense has been decoded.
     pub read: PageRead,
     /// With which references.
     pub v_ref: ReadReference,

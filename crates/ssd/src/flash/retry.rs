@@ -1,7 +1,7 @@
 //! Reads whose data is not corrected at once: what follows a failed sense, and what success takes back.
 //!
 //! A retry step is an operation of its own in the queue of its die, as old as its read, so that the scheduling order finds
-//! its place. From the first retry's sense to the end of the read its die is held: what ranks no better waits, since the
+//! its place. From the first retry's sense to the end of the read its die is reserved: what ranks no better waits, since the
 //! die's reference and timing are set for the retry. With planes that read by themselves, and the default timing, the
 //! other planes' reads go on.
 //!
@@ -27,7 +27,7 @@ use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
 
 impl FlashView<'_> {
-    /// Which of the ready queues of a die may start something while it is held for retries.
+    /// Which of the ready queues of a die may start something while it is reserved for retries.
     #[inline]
     pub(super) fn eligible(&self, die: DieId, ready: QueueSet) -> QueueSet {
         let state = &self.flash.dies[die];
@@ -198,12 +198,13 @@ impl<P: Probe> FlashAt<'_, P> {
         if self.flash.outcomes.is_none() {
             return;
         }
-        let op = self.flash.ops[id];
+        let op = &self.flash.ops[id];
         let read = &self.core.plan.config.read;
-        if read.pipeline.speculates(op.sense.is_retry())
+        if read.pipeline.speculates(op.sense.attempt > 0)
             && read.next.known(op.sense.v_ref) == now
-            && let Some((v_ref, t_pre_fallback)) = self.next_step(&op)
+            && let Some((v_ref, t_pre_fallback)) = self.next_step(op)
         {
+            let op = *op;
             self.flash.ops[id].sense.speculated = true;
             let ahead = self.flash.ops.insert(op);
             self.queue_step(ahead, v_ref, t_pre_fallback);

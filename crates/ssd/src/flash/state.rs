@@ -141,7 +141,7 @@ pub struct DieState {
     pub(super) work: Work,
     /// Its phases, where they are not those of every operation of its kind.
     pub(super) phases: Option<Phases>,
-    /// The reads whose retries it is held for.
+    /// The reads for whose retries it is reserved.
     pub(super) reserved: Reservation,
     /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
     pub(super) reads_in_progress: Vec<(u64, u8)>,
@@ -279,9 +279,8 @@ impl DieState {
         if let Some((_, end)) = self.active {
             next = next.min(end);
         }
-        for at in [self.suspend_pending, self.pulses_begin, self.idle_until].into_iter().flatten() {
-            next = next.min(at);
-        }
+        next = next.min(self.suspend_pending.unwrap_or(Time::NEVER));
+        next = next.min(self.pulses_begin.unwrap_or(Time::NEVER)).min(self.idle_until.unwrap_or(Time::NEVER));
         let mut sensing = self.sensing;
         while sensing != 0 {
             next = next.min(self.sensed_at[sensing.trailing_zeros() as usize]);

@@ -14,7 +14,7 @@ use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::phases::Phases;
 
-/// The most phases of an operation that a probe is told.
+/// The most phases of an operation that a probe gets.
 pub(super) const MOST_TOLD: usize = 1000;
 
 impl FlashView<'_> {

@@ -79,7 +79,7 @@ pub enum Event {
 
 /// Watches a device. Contract: a probe must not influence the run.
 pub trait Probe {
-    /// Whether [`Probe::explain`] wants to be told; it is not free to find out what.
+    /// Whether [`Probe::explain`] is called; what it gets is not free to find out.
     const EXPLAINS: bool = false;
     /// Something happens to a request.
     fn explain(&mut self, _now: Time, _event: Event) {}

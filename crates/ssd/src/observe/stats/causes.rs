@@ -1,4 +1,4 @@
-//! By what causes times and relocations are told apart.
+//! The causes by which times and relocations are counted.
 
 /// What a die's time goes into.
 pub mod die {

@@ -139,7 +139,7 @@ impl Timeline {
         request.checked_sub(self.explainer.origin().0)
     }
 
-    /// What is told of a part's sense wherever it goes.
+    /// What every slice of a part's sense says.
     fn of_part(&self, part: u64, attempt: u16) -> Slice {
         let mut slice = Slice { flows: vec![flow_of_part(part)], ..Slice::default() };
         if let Some(number) = self.parts.get(&part).and_then(|(request, _)| self.number(*request)) {

@@ -6,7 +6,7 @@ use units::{Span, Time};
 
 use super::writer::{Slice, Writer};
 
-/// The causes by which a resource's time is told, as a meter keeps it, and what it does now.
+/// The causes by which a resource's time is counted, as a meter keeps it, and what it does now.
 pub(super) struct Track {
     pub id: u64,
     pub causes: &'static [(&'static str, &'static str)],
