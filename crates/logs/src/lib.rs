@@ -104,7 +104,7 @@ impl Table {
 
     /// Adds a request of a trace.
     pub fn push_request(&mut self, request: &Request) -> Result<(), RunError> {
-        let Request { time, offset, bytes, op, queue } = *request;
+        let Request { time, offset, bytes, op, queue, .. } = *request;
         self.push_row(&[time.0, op as u64, offset.0, bytes.0, u64::from(queue)])
     }
 

@@ -49,7 +49,7 @@ impl Device {
                 return Err(InputError::new_err(format!("op is {other:?}\n  help: {help}")));
             }
         };
-        let request = Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue };
+        let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue);
         self.lock().submit(request).map_err(raise)
     }
 

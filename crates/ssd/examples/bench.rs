@@ -175,7 +175,7 @@ fn trace(case: &Case, capacity: Bytes, folder: &Path) -> PathBuf {
                 break;
             }
             text.clear();
-            for Request { time: Time(time), offset, bytes, op, queue } in &batch {
+            for Request { time: Time(time), offset, bytes, op, queue, .. } in &batch {
                 let read = u8::from(*op == Op::Read);
                 writeln!(text, "{time} {queue} {} {} {read}", offset.0 / 512, bytes.0 / 512).expect("text");
             }

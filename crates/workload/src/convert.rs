@@ -52,7 +52,7 @@ impl<W: Write> Writer<W> {
 
     /// Adds a request. Times must not decrease.
     pub fn push(&mut self, request: &Request) -> io::Result<()> {
-        let Request { time, offset, bytes, op, queue } = *request;
+        let Request { time, offset, bytes, op, queue, .. } = *request;
         if self.target != Target::Fio && matches!(op, Op::Trim | Op::Flush) {
             self.loss.left_out += 1;
             return Ok(());

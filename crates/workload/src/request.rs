@@ -32,6 +32,21 @@ pub struct Request {
     pub queue: u16,
 }
 
+impl Request {
+    /// A request to the first submission queue.
+    #[inline]
+    pub fn new(time: Time, op: Op, offset: Bytes, bytes: Bytes) -> Request {
+        Request { time, offset, bytes, op, queue: 0 }
+    }
+
+    /// The same request to another submission queue.
+    #[inline]
+    #[must_use]
+    pub fn on(self, queue: u16) -> Request {
+        Request { queue, ..self }
+    }
+}
+
 /// Larger requests than any host sends: in a trace, most likely a column in another unit.
 pub(crate) const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
 

@@ -17,13 +17,7 @@ fn main() {
     let mut device = Device::new(&config, 1).expect("a possible device");
     std::fs::remove_file(&steps).expect("the file is removed");
     for number in 0..reads {
-        let request = Request {
-            time: Time(1_000_000 * (1 + number)),
-            offset: Bytes(65_536 * number),
-            bytes: Bytes(8192),
-            op: Op::Read,
-            queue: 0,
-        };
+        let request = Request::new(Time(1_000_000 * (1 + number)), Op::Read, Bytes(65_536 * number), Bytes(8192));
         device.submit(request).expect("a valid request");
         device.advance_to_completion(Time::NEVER).expect("the device goes on");
         for done in device.take_completions() {

@@ -37,7 +37,7 @@ impl Overwriting {
     fn request(&mut self, time: Time) -> Request {
         let offset = Bytes(self.random.below(self.next, self.pages) * self.page.0);
         self.next += 1;
-        Request { time, offset, bytes: self.page, op: Op::Write, queue: 0 }
+        Request::new(time, Op::Write, offset, self.page)
     }
 
     /// Writes that have been submitted.

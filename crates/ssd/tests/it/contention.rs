@@ -38,7 +38,7 @@ fn one_die(settings: &[&str]) -> Config {
 }
 
 fn request(time: u64, op: Op, page: u64, pages: u64) -> Request {
-    Request { time: Time(time), offset: Bytes(page * 16_384), bytes: Bytes(pages * 16_384), op, queue: 0 }
+    Request::new(Time(time), op, Bytes(page * 16_384), Bytes(pages * 16_384))
 }
 
 #[test]

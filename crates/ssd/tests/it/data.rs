@@ -262,7 +262,7 @@ proptest! {
         let before = watch.0.borrow().from_flash;
         for lpn in &pages {
             let (offset, bytes) = (Bytes(*lpn * 16_384), Bytes(16_384));
-            let request = Request { time, offset, bytes, op: Op::Read, queue: 0 };
+            let request = Request::new(time, Op::Read, offset, bytes);
             requests.push(request);
             watch.0.borrow_mut().requests.push(request);
             device.submit(request).unwrap();

@@ -70,11 +70,10 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
             let (now, pages) = (device.now(), device.capacity().0 / 16_384);
             for (op, page) in [(Op::Write, 3), (Op::Trim, 4), (Op::Flush, 0), (Op::Read, 5)] {
                 let bytes = Bytes(if op == Op::Flush { 0 } else { 16_384 });
-                device.submit(Request { time: now, offset: Bytes(page * 16_384), bytes, op, queue: 0 }).unwrap();
+                device.submit(Request::new(now, op, Bytes(page * 16_384), bytes)).unwrap();
             }
             for page in 0..pages {
-                let request =
-                    Request { time: now, offset: Bytes(page * 16_384), bytes: Bytes(16_384), op: Op::Read, queue: 0 };
+                let request = Request::new(now, Op::Read, Bytes(page * 16_384), Bytes(16_384));
                 device.submit(request).unwrap();
             }
             let mut done = Vec::new();

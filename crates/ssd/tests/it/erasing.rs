@@ -50,7 +50,7 @@ fn scheme(name: &str, settings: &[&str]) -> Config {
 const PAGE: u64 = 16_384;
 
 fn request(time: u64, page: u64, op: Op) -> Request {
-    Request { time: Time(time), offset: Bytes(page * PAGE), bytes: Bytes(PAGE), op, queue: 0 }
+    Request::new(Time(time), op, Bytes(page * PAGE), Bytes(PAGE))
 }
 
 /// Writes pages after 1 us, and reads others at the given times; what the die does.

@@ -39,7 +39,7 @@ fn write(device: &mut Device, pages: u64, mut next: impl FnMut(u64) -> u64) {
     while submitted < pages {
         while submitted < pages && device.outstanding().0 < 16 {
             let (time, offset) = (device.now(), Bytes(next(submitted) * page));
-            device.submit(Request { time, offset, bytes: Bytes(page), op: Op::Write, queue: 0 }).unwrap();
+            device.submit(Request::new(time, Op::Write, offset, Bytes(page))).unwrap();
             submitted += 1;
         }
         device.advance_to_completion(Time::NEVER).unwrap();
@@ -237,13 +237,12 @@ fn old_data_and_often_read_blocks_move_and_are_counted() {
         Device::new(&config(&["geometry.blocks=60", "ftl.over_provisioning=0.5", "refresh.reads=200"]), 1).unwrap();
     let before = device.flash_page(Lpn(0));
     for index in 0..199 {
-        let request =
-            Request { time: Time(index * 10_000), offset: Bytes(0), bytes: Bytes(4096), op: Op::Read, queue: 0 };
+        let request = Request::new(Time(index * 10_000), Op::Read, Bytes(0), Bytes(4096));
         device.submit(request).unwrap();
     }
     device.advance(Time(1_000_000_000)).unwrap();
     assert_eq!((device.counters().pages_relocated[3], device.flash_page(Lpn(0))), (0, before));
-    let last = Request { time: Time(2_000_000_000), offset: Bytes(0), bytes: Bytes(4096), op: Op::Read, queue: 0 };
+    let last = Request::new(Time(2_000_000_000), Op::Read, Bytes(0), Bytes(4096));
     device.submit(last).unwrap();
     device.advance(Time(3_000_000_000)).unwrap();
     assert_eq!(device.counters().pages_relocated[3], 32, "the whole block moved");

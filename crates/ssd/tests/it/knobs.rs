@@ -277,7 +277,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
             _ => 9_000,
         };
         let time = Time(index * gap);
-        device.submit(Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue }).unwrap();
+        device.submit(Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue)).unwrap();
     }
     let mut ended = None;
     while device.advance_to_completion(Time::NEVER).unwrap_or_else(|error| {

@@ -81,7 +81,7 @@ fn play(device: &mut Device<Watched>, requests: impl Iterator<Item = (Op, u64)>)
             && let Some((op, page)) = requests.next()
         {
             let (time, offset) = (device.now(), Bytes(page * PAGE));
-            device.submit(Request { time, offset, bytes: Bytes(PAGE), op, queue: 0 }).unwrap();
+            device.submit(Request::new(time, op, offset, Bytes(PAGE))).unwrap();
         }
         device.advance_to_completion(Time::NEVER).unwrap();
         device.take_completions();

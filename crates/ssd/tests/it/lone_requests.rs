@@ -56,7 +56,7 @@ fn config(settings: &[&str]) -> Config {
 }
 
 fn request(time: u64, op: Op, offset: u64, bytes: u64) -> Request {
-    Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue: 0 }
+    Request::new(Time(time), op, Bytes(offset), Bytes(bytes))
 }
 
 /// Latencies of requests, in order of submission.

@@ -37,7 +37,7 @@ fn write_at_random(device: &mut Device, writes: u64) {
         while submitted < writes && device.outstanding().0 < 1024 {
             let offset = Bytes(random.below(submitted, pages) * page.0);
             let time = device.now();
-            device.submit(Request { time, offset, bytes: page, op: Op::Write, queue: 0 }).unwrap();
+            device.submit(Request::new(time, Op::Write, offset, page)).unwrap();
             submitted += 1;
         }
         device.advance_to_completion(Time::NEVER).unwrap();

@@ -468,10 +468,10 @@ proptest! {
             let request = if write {
                 let count = 1 + sectors / 40;
                 let (offset, bytes) = (Bytes(page.min(pages - count) * 16_384), Bytes(count * 16_384));
-                Request { time, offset, bytes, op: Op::Write, queue: 0 }
+                Request::new(time, Op::Write, offset, bytes)
             } else {
                 let offset = (page * 32 + sector).min(pages * 32 - sectors) * 512;
-                Request { time, offset: Bytes(offset), bytes: Bytes(sectors * 512), op: Op::Read, queue: 0 }
+                Request::new(time, Op::Read, Bytes(offset), Bytes(sectors * 512))
             };
             device.submit(request).unwrap();
             prop_assert!(device.advance_to_completion(Time::NEVER).unwrap());

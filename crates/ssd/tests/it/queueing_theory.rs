@@ -35,7 +35,7 @@ fn relative_wait(server: &[&str], service: f64, load: f64, count: u64) -> f64 {
     for index in 0..count {
         time += gaps.exponential(index) * service / load;
         let offset = Bytes(addresses.below(index, pages) * 16_384);
-        let request = Request { time: Time(time as u64), offset, bytes: Bytes(16_384), op: Op::Read, queue: 0 };
+        let request = Request::new(Time(time as u64), Op::Read, offset, Bytes(16_384));
         device.submit(request).unwrap();
         if index % 64 == 63 || index + 1 == count {
             device.advance(request.time).unwrap();

@@ -195,7 +195,7 @@ proptest! {
             time += if index == 0 { 0 } else { *gap };
             let op = if random.bits(4 * i).is_multiple_of(3) { Op::Write } else { Op::Read };
             let (offset, bytes) = (units::Bytes(random.below(4 * i + 1, 150) * 4096), units::Bytes(4096));
-            Request { time: Time(time), offset, bytes, op, queue: random.below(4 * i + 2, 4) as u16 }
+            Request::new(Time(time), op, offset, bytes).on(random.below(4 * i + 2, 4) as u16)
         }).collect();
         let mut device = watched(&config, 1, Watch::default());
         let at_once = play(&mut device, &requests).iter().map(|done| done.latency().0 as f64).sum::<f64>();

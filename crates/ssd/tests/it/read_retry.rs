@@ -90,7 +90,7 @@ fn with(name: &str, settings: &[&str]) -> Config {
 }
 
 fn read(time: u64, page: u64) -> Request {
-    Request { time: Time(time), offset: Bytes(page * PAGE), bytes: Bytes(PAGE), op: Op::Read, queue: 0 }
+    Request::new(Time(time), Op::Read, Bytes(page * PAGE), Bytes(PAGE))
 }
 
 /// Latencies of reads (time, page), in order of submission, and the device afterwards.
@@ -210,7 +210,7 @@ fn load(config: &Config, requests: u64, mean_gap: u64) -> (Vec<(u64, u64, bool)>
         let pages = device.capacity().0 / PAGE / 2;
         let offset = Bytes(draws.below(4 * index + 2, pages) * PAGE);
         let bytes = Bytes((1 + draws.below(4 * index + 3, 3)) * PAGE);
-        device.submit(Request { time: Time(time), offset, bytes, op, queue: 0 }).unwrap();
+        device.submit(Request::new(Time(time), op, offset, bytes)).unwrap();
     }
     device.flush().unwrap();
     device.check().unwrap();

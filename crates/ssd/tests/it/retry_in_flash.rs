@@ -64,7 +64,7 @@ fn config(scheme: &str, settings: &[&str]) -> Config {
 }
 
 fn request(time: u64, op: Op, page: u64, pages: u64) -> Request {
-    Request { time: Time(time), offset: Bytes(page * PAGE), bytes: Bytes(pages * PAGE), op, queue: 0 }
+    Request::new(Time(time), op, Bytes(page * PAGE), Bytes(pages * PAGE))
 }
 
 /// The latency of one read of `pages` pages from `page` on, the pages `young` written a second before; and the device.

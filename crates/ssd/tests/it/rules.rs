@@ -14,7 +14,7 @@ fn config(settings: &[&str]) -> Config {
 }
 
 fn request(time: u64, op: Op, page: u64, queue: u16) -> Request {
-    Request { time: Time(time), offset: Bytes(page * PAGE), bytes: Bytes(PAGE), op, queue }
+    Request::new(Time(time), op, Bytes(page * PAGE), Bytes(PAGE)).on(queue)
 }
 
 /// Latencies by request, played to the end.
@@ -34,13 +34,7 @@ fn latencies(device: &mut Device, requests: impl Iterator<Item = Request>) -> Ve
 fn bad_submissions_are_refused_and_change_nothing() {
     let mut device = Device::new(&Config::default(), 1).unwrap();
     let capacity = device.capacity().0;
-    let at = |offset: u64, bytes: u64| Request {
-        time: Time(5),
-        offset: Bytes(offset),
-        bytes: Bytes(bytes),
-        op: Op::Read,
-        queue: 0,
-    };
+    let at = |offset: u64, bytes: u64| Request::new(Time(5), Op::Read, Bytes(offset), Bytes(bytes));
     for bad in [at(capacity, 1), at(capacity - 1, 2), at(u64::MAX, 2), at(0, 0), at(0, u64::MAX)] {
         assert!(matches!(device.submit(bad), Err(RunError::OutOfRange { .. })), "{bad:?}");
     }

@@ -81,17 +81,11 @@ fn play(config: &Config, writes: u64, reads: &[u64]) -> Vec<Entry> {
     let mut device = watched(config, 1, watch.clone());
     let mut requests: Vec<Request> = Vec::new();
     for page in 0..writes {
-        requests.push(Request {
-            time: Time(0),
-            offset: Bytes(page * PAGE),
-            bytes: Bytes(PAGE),
-            op: Op::Write,
-            queue: 0,
-        });
+        requests.push(Request::new(Time(0), Op::Write, Bytes(page * PAGE), Bytes(PAGE)));
     }
     for (index, time) in reads.iter().enumerate() {
         let offset = Bytes((20 + index as u64) * PAGE);
-        requests.push(Request { time: Time(*time), offset, bytes: Bytes(PAGE), op: Op::Read, queue: 0 });
+        requests.push(Request::new(Time(*time), Op::Read, offset, Bytes(PAGE)));
     }
     requests.sort_by_key(|request| request.time);
     for request in requests {
@@ -297,7 +291,7 @@ fn the_drives_own_programs_and_erases_are_suspended_for_user_reads() {
     for index in 0..2_000u64 {
         let offset = Bytes(index * 7 % 300 * PAGE);
         let time = Time(1_000_000 + index * 130_000);
-        device.submit(Request { time, offset, bytes: Bytes(PAGE), op: Op::Read, queue: 0 }).unwrap();
+        device.submit(Request::new(time, Op::Read, offset, Bytes(PAGE))).unwrap();
     }
     device.flush().unwrap();
     device.check().unwrap();
@@ -314,7 +308,7 @@ fn the_statistics_say_what_suspension_did() {
     let (start, _) = alone(&config, "program");
     let mut device = Device::new(&config, 1).unwrap();
     for (time, page, op) in [(0, 0, Op::Write), (start + 25_000, 20, Op::Read), (10_000_000, 1, Op::Write)] {
-        let request = Request { time: Time(time), offset: Bytes(page * PAGE), bytes: Bytes(PAGE), op, queue: 0 };
+        let request = Request::new(Time(time), op, Bytes(page * PAGE), Bytes(PAGE));
         device.submit(request).unwrap();
     }
     device.flush().unwrap();
@@ -416,7 +410,7 @@ fn a_million_suspensions_lose_nothing_and_do_nothing_twice() {
             time += draws.below(3 * index, 90_000);
             let op = if draws.below(3 * index + 1, 20) == 0 { Op::Write } else { Op::Read };
             let offset = Bytes(draws.below(3 * index + 2, 380) * PAGE);
-            device.submit(Request { time: Time(time), offset, bytes: Bytes(PAGE), op, queue: 0 }).unwrap();
+            device.submit(Request::new(Time(time), op, offset, Bytes(PAGE))).unwrap();
             (index, requests) = (index + 1, requests + 1);
         }
         device.flush().unwrap();

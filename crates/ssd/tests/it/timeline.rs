@@ -344,7 +344,7 @@ fn retries_speculation_and_suspensions_have_names() {
     ] {
         config.set(word).unwrap();
     }
-    let write = Request { time: Time(0), offset: Bytes(0), bytes: Bytes(16_384), op: Op::Write, queue: 0 };
+    let write = Request::new(Time(0), Op::Write, Bytes(0), Bytes(16_384));
     let read = Request { time: Time(500_000), offset: Bytes(1 << 20), op: Op::Read, ..write };
     let (shown, _, _) = played(&config, &[write, read], None);
     let plane = &shown.tracks["drive/channel 0/die 0/plane 0"];

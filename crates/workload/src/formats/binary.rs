@@ -82,13 +82,12 @@ impl LineReader for Oracle {
         let bytes = u64::from(u32::from_le_bytes(field(record, 12)));
         if bytes == 0 {
             // Some of its traces know no sizes.
-            return Ok(Some(Request {
-                time: Time(time),
-                offset: Bytes((object % (ORACLE_SPACE / 512)) * 512),
-                bytes: Bytes(512),
-                op: Op::Read,
-                queue: 0,
-            }));
+            return Ok(Some(Request::new(
+                Time(time),
+                Op::Read,
+                Bytes((object % (ORACLE_SPACE / 512)) * 512),
+                Bytes(512),
+            )));
         }
         request(time, ((object % (ORACLE_SPACE / 512)) * 512, 1), (bytes, 2), Op::Read, 0)
     }

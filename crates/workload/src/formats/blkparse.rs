@@ -85,7 +85,7 @@ impl LineReader for Blkparse {
             () if has(b'F') => {
                 let time = units::Time(time);
                 let none = units::Bytes(0);
-                return Ok(Some(Request { time, offset: none, bytes: none, op: Op::Flush, queue: 0 }));
+                return Ok(Some(Request::new(time, Op::Flush, none, none)));
             }
             () if has(b'N') => return Ok(None),
             () => return Err(Fault { column: RWBS, why: Why::Malformed }),

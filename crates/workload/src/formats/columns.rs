@@ -80,7 +80,7 @@ pub(crate) fn request(
         return Err(Fault { column: offset_column, why: Why::PastEnd });
     }
     // The cast is the documented modulo: queues are numbered with 16 bits.
-    Ok(Some(Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue: device as u16 }))
+    Ok(Some(Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(device as u16)))
 }
 
 /// The text of `column` out of `columns`; everything from there on when it is beyond the last.

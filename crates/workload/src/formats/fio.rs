@@ -92,7 +92,7 @@ impl LineReader for Iolog {
             b"sync" | b"datasync" | b"sync_file_range" => {
                 let queue = self.device(file) as u16;
                 let (time, none) = (Time(self.now), Bytes(0));
-                return Ok(Some(Request { time, offset: none, bytes: none, op: Op::Flush, queue }));
+                return Ok(Some(Request::new(time, Op::Flush, none, none).on(queue)));
             }
             b"read" => Op::Read,
             b"write" => Op::Write,

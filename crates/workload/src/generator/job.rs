@@ -145,7 +145,7 @@ impl Job {
         // The first request is at time 0; the gap before request i is draw i.
         self.next = i + 1;
         self.clock.advance(self.arrivals, i + 1);
-        Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue: self.first_queue.wrapping_add(queue) }
+        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.first_queue.wrapping_add(queue))
     }
 
     /// Request number `i` of a chain of phases. Invariant: there is one.
@@ -157,7 +157,7 @@ impl Job {
         let time = Time(self.clock.now);
         self.next = i + 1;
         self.clock.pass(chain.step(i + 1));
-        Request { time, offset: Bytes(offset), bytes: Bytes(bytes), op, queue: self.first_queue.wrapping_add(queue) }
+        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.first_queue.wrapping_add(queue))
     }
 
     #[inline]

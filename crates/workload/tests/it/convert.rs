@@ -14,7 +14,7 @@ fn requests(rows: &[(u64, u64, u64, u8, u16)], step: u64) -> Vec<Request> {
             time += if index > 0 { gap * step } else { 0 };
             let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(op)];
             let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset * 512, bytes * 512) };
-            Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue }
+            Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue)
         })
         .collect()
 }
@@ -55,7 +55,7 @@ proptest! {
 
 #[test]
 fn what_a_format_cannot_hold_is_counted() {
-    let request = Request { time: Time(150), offset: Bytes(100), bytes: Bytes(1000), op: Op::Read, queue: 0 };
+    let request = Request::new(Time(150), Op::Read, Bytes(100), Bytes(1000));
     let write = |target: Target, request: Request| {
         let mut text = Vec::new();
         let mut writer = Writer::new(&mut text, target);

@@ -20,8 +20,8 @@ fn an_msr_line_is_read() {
     assert_eq!(
         read(text, Some("msr")).unwrap(),
         [
-            Request { time: Time(0), offset: Bytes(4096), bytes: Bytes(512), op: Op::Read, queue: 3 },
-            Request { time: Time(100), offset: Bytes(0), bytes: Bytes(1), op: Op::Write, queue: 4464 },
+            Request::new(Time(0), Op::Read, Bytes(4096), Bytes(512)).on(3),
+            Request::new(Time(100), Op::Write, Bytes(0), Bytes(1)).on(4464),
         ]
     );
 }
@@ -68,7 +68,7 @@ const ASCII: &str = "100 4 8 16 1";
 fn an_ascii_line_is_read_in_its_units() {
     let one = |text: &str, format: &str| {
         let requests = read(text, Some(format)).unwrap();
-        let Request { time, offset, bytes, op, queue } = requests[1];
+        let Request { time, offset, bytes, op, queue, .. } = requests[1];
         (time.0, offset.0, bytes.0, op, queue)
     };
     let text = "100 0 0 1 0\n  100.0625\t65537  8 16 1 \n";
@@ -157,13 +157,7 @@ fn the_public_formats_mean_what_their_papers_say() {
         assert_eq!(auto, named, "{format} is detected");
         named.last().copied().unwrap()
     };
-    let request = |time, offset, bytes, op, queue| Request {
-        time: Time(time),
-        offset: Bytes(offset),
-        bytes: Bytes(bytes),
-        op,
-        queue,
-    };
+    let request = |time, offset, bytes, op, queue| Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue);
     assert_eq!(
         one("419,R,0,512,1577808144360767\n725,W,59110326272,360448,1577808144360937\n", "alibaba"),
         request(170_000, 59_110_326_272, 360_448, Op::Write, 725)
@@ -215,13 +209,7 @@ fn oracle(time: u32, object: u64, size: u32, next: i64) -> Vec<u8> {
 
 #[test]
 fn binary_records_are_read_and_told_from_text() {
-    let request = |time, offset, bytes, op| Request {
-        time: Time(time),
-        offset: Bytes(offset),
-        bytes: Bytes(bytes),
-        op,
-        queue: 0,
-    };
+    let request = |time, offset, bytes, op| Request::new(Time(time), op, Bytes(offset), Bytes(bytes));
     let file = [vscsi(4096, 0x28, 8, 1_000), vscsi(0, 0x12, 0, 1_001), vscsi(512, 0x8A, 1 << 30, 1_500)].concat();
     let expected = [request(0, 4096, 4096, Op::Read), request(500_000, 512 << 30, 512, Op::Write)];
     assert_eq!(read(&file, None).unwrap(), expected);
@@ -241,8 +229,7 @@ fn binary_records_are_read_and_told_from_text() {
 
 #[test]
 fn flashnets_two_layouts_are_read() {
-    let expected =
-        |time, bytes, op| Request { time: Time(time), offset: Bytes(12_288), bytes: Bytes(bytes), op, queue: 0 };
+    let expected = |time, bytes, op| Request::new(Time(time), op, Bytes(12_288), Bytes(bytes));
     let found = [expected(0, 4096, Op::Read), expected(1_500, 512, Op::Write)];
     assert_eq!(read("7.000,0,12288,4096,1\n7.0015,0,12288,512,0\n", None).unwrap(), found);
     let log = "7.000,120,1,4096,12288,0.091,4096\n7.0015,97,0,512,12288,0.2,512\n";
@@ -310,8 +297,7 @@ fn an_inspection_says_what_a_trace_is_read_as_and_what_looks_wrong() {
 fn columns_can_be_declared() {
     let text = "a;b,r,77,5,9\n,w,78,6,10,x\n".replace("a;b", "zz");
     let found = read(text, Some("csv:skip,op=r/w,time=ms,offset=sector,size=KiB")).unwrap();
-    let expected =
-        Request { time: Time(1_000_000), offset: Bytes(3072), bytes: Bytes(10_240), op: Op::Write, queue: 0 };
+    let expected = Request::new(Time(1_000_000), Op::Write, Bytes(3072), Bytes(10_240));
     assert_eq!(found[1], expected);
     let found = read("5 1 0 512 9\n", Some("blanks:time,device,offset,size,op=9/8")).unwrap();
     assert_eq!((found[0].op, found[0].queue), (Op::Read, 1));
@@ -344,7 +330,7 @@ proptest! {
             msr += &format!("{},h,{queue},{op:?},{offset},{bytes},1{end}", 1_000 + time / 100);
             let (whole, part) = (time / 1_000_000, time % 1_000_000);
             ascii += &format!("{}.{part:06} {queue} {offset} {bytes} {}{end}", 77 + whole, u8::from(read));
-            expected.push(Request { time: Time(time), offset: Bytes(offset), bytes: Bytes(bytes), op, queue });
+            expected.push(Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue));
         }
         prop_assert_eq!(&read(&msr, None).unwrap(), &expected);
         prop_assert_eq!(&read(&ascii, Some("disksim:offset=B,size=B")).unwrap(), &expected);

@@ -57,13 +57,7 @@ impl Watcher for Watch {
 
 /// Forty reads of a page each, none of which meets another.
 pub fn lone_reads() -> Vec<Request> {
-    let read = |page: u64| Request {
-        time: Time(page * 10_000_000),
-        offset: Bytes(page * 16_384),
-        bytes: Bytes(16_384),
-        op: Op::Read,
-        queue: 0,
-    };
+    let read = |page: u64| Request::new(Time(page * 10_000_000), Op::Read, Bytes(page * 16_384), Bytes(16_384));
     (0..40).map(read).collect()
 }
 
@@ -278,7 +272,7 @@ pub fn requests(load: &[(u64, Op, u64, u64)]) -> Vec<Request> {
             time += gap;
             let queue = index as u16 % 3;
             let bytes = if op == Op::Flush { 0 } else { sectors * 512 };
-            Request { time: Time(time), offset: Bytes(sector * 512), bytes: Bytes(bytes), op, queue }
+            Request::new(Time(time), op, Bytes(sector * 512), Bytes(bytes)).on(queue)
         })
         .collect()
 }
