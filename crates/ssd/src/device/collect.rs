@@ -12,7 +12,8 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::OpId;
 use crate::config::{EraseWhen, Placement};
-use crate::flash::op::{Owner, PageOp, Sense};
+use crate::flash::QueueId;
+use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
@@ -101,20 +102,10 @@ impl<P: Probe> Device<P> {
         let (die, place) = self.core.plan.layout.die_of(plane);
         let relocated = WriteClass::Relocated as usize;
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= relocated);
-        PageOp {
-            next: None,
-            owner: Owner::Relocation(source.into()),
-            lpn: lpn.into(),
-            ppn: source.into(),
-            bus_bytes: self.core.plan.layout.page_size.0 as u32,
-            host_bytes: 0,
-            die,
-            plane: place,
-            class: Class::InternalProgram,
-            writes: if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated },
-            seq: self.flash.number(),
-            sense: Sense::FIRST,
-        }
+        let writes = if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
+        let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
+        let seq = self.flash.number();
+        PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
     }
 
     /// A page that moves has been read.
@@ -184,20 +175,8 @@ impl<P: Probe> Device<P> {
             self.ftl.relocator[plane].erasing = true;
             let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
             let seq = self.flash.number();
-            let op = PageOp {
-                next: None,
-                owner: Owner::Erase,
-                lpn: Lpn(0).into(),
-                ppn: ppn.into(),
-                bus_bytes: 0,
-                host_bytes: 0,
-                die,
-                plane: place,
-                class: Class::Erase,
-                writes: WriteClass::Relocated,
-                seq,
-                sense: Sense::FIRST,
-            };
+            let queue = QueueId::of_erases(place.into());
+            let op = PageOp { seq, ..PageOp::new(Owner::Erase, Lpn(0), ppn, (die, queue), 0) };
             let op = self.flash.ops.insert(op);
             self.flash().queue_erase(op);
         } else {
@@ -337,8 +316,8 @@ impl<P: Probe> Device<P> {
 
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
-        let PageOp { ppn, writes, owner, die, plane: place, .. } = self.flash.ops[id];
-        let ppn = ppn.get();
+        let PageOp { ppn, queue, owner, die, .. } = self.flash.ops[id];
+        let (ppn, writes) = (ppn.get(), queue.writes().expect("Invariant: a program writes something"));
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         let stream = self.core.plan.space.stream_of(writes);
         self.core.counters.pages_failed += 1;
@@ -350,14 +329,14 @@ impl<P: Probe> Device<P> {
         }
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
-        if self.flash.ops[id].class == Class::UserProgram {
+        if queue.class() == Class::UserProgram {
             self.flash().one_more_waits();
         }
         self.flash().queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),
-            Owner::MapRewrite(_) => self.flash().force_plane(die, place, &[WriteClass::Map]),
+            Owner::MapRewrite(_) => self.flash().force_plane(die, queue.plane() as u8, &[WriteClass::Map]),
             _ => {}
         }
     }

@@ -138,7 +138,7 @@ impl<P: Probe> Device<P> {
         let set = self.view().plane_group(die, lead, writes, false);
         self.make_room(die, set, writes);
         let first = self.flash().load_program(die, lead, writes, set);
-        let of_host = self.flash.ops[first].class == Class::UserProgram;
+        let of_host = lead.class() == Class::UserProgram;
         self.pages_leave_buffer(first);
         self.flash().has_started(die);
         if of_host {
@@ -184,7 +184,7 @@ impl<P: Probe> Device<P> {
         let mut next = Some(first);
         while let Some(op) = next {
             next = self.flash.ops[op].next;
-            if failed >> self.flash.ops[op].plane & 1 != 0 {
+            if failed >> self.flash.ops[op].queue.plane() & 1 != 0 {
                 self.program_failed(op);
                 continue;
             }

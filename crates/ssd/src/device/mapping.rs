@@ -16,7 +16,8 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::{AwaitedId, FetchId, List, OpId};
 use crate::config::Placement;
-use crate::flash::op::{Owner, PageOp, Sense};
+use crate::flash::QueueId;
+use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
 use crate::observe::probe::Probe;
@@ -233,21 +234,9 @@ impl<P: Probe> Device<P> {
             self.core.counters.map_reads += 1;
             self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
         } else {
-            let op = PageOp {
-                next: None,
-                owner: Owner::MapRewrite(page),
-                lpn: lpn.into(),
-                ppn: Ppn(0).into(),
-                bus_bytes: bytes,
-                host_bytes: 0,
-                die: nand::DieId(0),
-                plane: 0,
-                class: Class::InternalRead,
-                writes: WriteClass::Map,
-                seq: 0,
-                sense: Sense::FIRST,
-            };
-            let id = self.flash.ops.insert(op);
+            // Where it goes is decided next.
+            let nowhere = (nand::DieId(0), QueueId::of_programs(WriteClass::Map, 0));
+            let id = self.flash.ops.insert(PageOp::new(Owner::MapRewrite(page), lpn, Ppn(0), nowhere, bytes));
             self.rewrite_map(id);
         }
     }
@@ -263,8 +252,7 @@ impl<P: Probe> Device<P> {
         let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
         let seq = self.flash.number();
         let op = &mut self.flash.ops[id];
-        (op.die, op.plane, op.seq) = (die, plane, seq);
-        (op.class, op.writes) = (Class::InternalProgram, WriteClass::Map);
+        (op.die, op.queue, op.seq) = (die, QueueId::of_programs(WriteClass::Map, plane.into()), seq);
         self.flash().queue_program(id);
         if self.map.rewrites >= self.core.plan.config.mapping.writes {
             // Host requests wait for these: partly filled units go.

@@ -18,7 +18,8 @@ use super::Device;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
-use crate::flash::op::{Owner, PageOp, Sense};
+use crate::flash::QueueId;
+use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{Event, Probe, Server};
@@ -146,23 +147,11 @@ impl<P: Probe> Device<P> {
     }
 
     /// The program of a slot's page.
-    fn program_op(&self, slot: SlotId) -> PageOp {
+    fn program_op(&self, slot: SlotId, writes: WriteClass) -> PageOp {
         let lpn = self.writes.buffer[slot].lpn;
         let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
-        PageOp {
-            next: None,
-            owner: Owner::Slot(slot),
-            lpn: lpn.into(),
-            ppn: Ppn(0).into(),
-            bus_bytes: self.core.plan.layout.page_size.0 as u32,
-            host_bytes: 0,
-            die,
-            plane,
-            class: Class::UserProgram,
-            writes: WriteClass::Host,
-            seq: 0,
-            sense: Sense::FIRST,
-        }
+        let bytes = self.core.plan.layout.page_size.0 as u32;
+        PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, QueueId::of_programs(writes, plane.into())), bytes)
     }
 
     /// Sends the oldest dirty pages to flash: those above the limit, and as many as waiting writes need.
@@ -225,15 +214,16 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let mut op = self.program_op(slot);
-        op.seq = self.flash.number();
+        let mut writes = WriteClass::Host;
         if self.core.plan.config.ftl.streams > 2 {
             let relocated = WriteClass::Relocated as usize;
             let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < relocated);
             let young =
                 self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
-            op.writes = if young { WriteClass::Host } else { WriteClass::HostCold };
+            writes = if young { WriteClass::Host } else { WriteClass::HostCold };
         }
+        let mut op = self.program_op(slot, writes);
+        op.seq = self.flash.number();
         let id = self.flash.ops.insert(op);
         if self.map_ready(op.lpn.get()) {
             self.place_program(id);
@@ -245,11 +235,13 @@ impl<P: Probe> Device<P> {
 
     /// Queues the program of a slot's page.
     pub(super) fn place_program(&mut self, op: OpId) {
-        let pool = self.flash.ops[op].writes as usize;
         self.flash().one_more_waits();
         match self.core.plan.config.ftl.placement {
             Placement::Static => self.flash().queue_program(op),
-            Placement::Dynamic => self.writes.pools[pool].push(&mut self.flash.ops, op),
+            Placement::Dynamic => {
+                let writes = self.flash.ops[op].queue.writes().expect("Invariant: host data is programmed");
+                self.writes.pools[writes as usize].push(&mut self.flash.ops, op);
+            }
         }
     }
 
@@ -328,7 +320,8 @@ impl<P: Probe> Device<P> {
                 .pop(&mut self.flash.ops)
                 .expect("Invariant: no more is taken than the pool has");
             let plane = lagging[(index / self.core.plan.unit_pages) as usize];
-            (self.flash.ops[op].die, self.flash.ops[op].plane) = (die, plane);
+            let queue = QueueId::of_programs(writes, plane.into());
+            (self.flash.ops[op].die, self.flash.ops[op].queue) = (die, queue);
             self.flash().queue_program(op);
         }
     }

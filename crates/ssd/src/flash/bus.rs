@@ -122,7 +122,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let die = DieId::new((bus.first_die + place) as usize);
         if bus.wants_command == 0 && out_ready {
             let bus = &self.flash.channels[channel];
-            let rank = |op: OpId| self.flash.ranks.of[self.flash.ops[op].class as usize];
+            let rank = |op: OpId| self.flash.ranks.of[self.flash.ops[op].queue.class() as usize];
             let head = bus.out.head.map(|op| (rank(op), bus.out.head_seq));
             if self.view().program_priority(die) >= head {
                 return Turn::Page;

@@ -11,8 +11,8 @@ use crate::observe::probe::{Event, Probe};
 
 impl<P: Probe> FlashAt<'_, P> {
     /// A page has arrived at its channel's engine. Returns the plane that it has left.
-    pub(super) fn enter_ecc(&mut self, channel: ChannelId, id: OpId) -> (DieId, u8) {
-        let PageOp { die, plane, sense, bus_bytes, .. } = self.flash.ops[id];
+    pub(super) fn enter_ecc(&mut self, channel: ChannelId, id: OpId) -> (DieId, usize) {
+        let PageOp { die, queue, sense, bus_bytes, .. } = self.flash.ops[id];
         let ecc = &mut self.flash.channels[channel].ecc;
         if sense.fate == Fate::Cancelled {
             ecc.reserved -= 1;
@@ -30,7 +30,7 @@ impl<P: Probe> FlashAt<'_, P> {
             }
             self.speculate(id, Known::Transferred);
         }
-        (die, plane)
+        (die, queue.plane())
     }
 
     fn start_decoding(&mut self, channel: ChannelId, id: OpId) {

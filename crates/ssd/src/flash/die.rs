@@ -12,13 +12,12 @@ use schemes::Class;
 use units::{Lpn, Ppn, Time};
 
 use super::layer::{FlashAt, FlashView};
-use super::op::{Owner, PageOp, Sense};
+use super::op::{Owner, PageOp};
 use super::queues::{QueueId, Ranks};
 use super::state::{Active, Ended, Pick};
 use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
-use crate::write_class::WriteClass;
 
 impl FlashView<'_> {
     pub(super) fn chip_taken(&self, die: DieId) -> bool {
@@ -35,22 +34,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let (die, plane) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(ppn));
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;
-        let op = PageOp {
-            next: None,
-            owner,
-            lpn: lpn.into(),
-            ppn: ppn.into(),
-            bus_bytes,
-            host_bytes,
-            die,
-            plane,
-            class,
-            writes: WriteClass::Host,
-            seq,
-            sense: Sense::FIRST,
-        };
-        let op = self.flash.ops.insert(op);
         let queue = QueueId::of_reads(class, plane.into());
+        let op = PageOp { host_bytes, seq, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
+        let op = self.flash.ops.insert(op);
         self.waits(op);
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
@@ -89,8 +75,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Queues a page to be programmed on a plane of a die.
     pub fn queue_program(&mut self, op: OpId) {
-        let PageOp { die, plane, writes, .. } = self.flash.ops[op];
-        let queue = QueueId::of_programs(writes, plane.into());
+        let PageOp { die, queue, .. } = self.flash.ops[op];
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
         state.waiting.set(queue, true);
@@ -100,8 +85,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Queues a block to be erased.
     pub fn queue_erase(&mut self, op: OpId) {
-        let PageOp { die, plane, .. } = self.flash.ops[op];
-        let queue = QueueId::of_erases(plane.into());
+        let PageOp { die, queue, .. } = self.flash.ops[op];
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
         state.ready.set(queue, true);
@@ -265,7 +249,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.count_suspended(die, active);
         match active {
             Active::Program(program) => {
-                let of_host = self.flash.ops[program.ops].class == Class::UserProgram;
+                let of_host = self.flash.ops[program.ops].queue.class() == Class::UserProgram;
                 self.flash.host_units -= u32::from(of_host);
                 Ended::Program { first: program.ops, planes: program.planes }
             }

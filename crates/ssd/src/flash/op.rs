@@ -5,8 +5,8 @@ use nand::model::outcomes::PageRead;
 use schemes::{Class, ReadReference};
 use units::{Lpn, Ppn};
 
+use super::queues::QueueId;
 use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
-use crate::write_class::WriteClass;
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
 
@@ -88,11 +88,8 @@ pub(crate) struct PageOp {
     /// Bytes that go to the host.
     pub host_bytes: u32,
     pub die: DieId,
-    /// Place of the plane in its die.
-    pub plane: u8,
-    pub class: Class,
-    /// What a program writes.
-    pub writes: WriteClass,
+    /// The queue of its die that it waits in: its class, its plane, and what it writes.
+    pub queue: QueueId,
     /// Age: operations are numbered as they enter their die's queues.
     pub seq: u64,
     pub sense: Sense,
@@ -105,6 +102,12 @@ impl Linked<OpId> for PageOp {
 }
 
 impl PageOp {
+    /// An operation for a queue of a die.
+    pub fn new(owner: Owner, lpn: Lpn, ppn: Ppn, (die, queue): (DieId, QueueId), bus_bytes: u32) -> PageOp {
+        let (lpn, ppn) = (lpn.into(), ppn.into());
+        PageOp { next: None, owner, lpn, ppn, bus_bytes, host_bytes: 0, die, queue, seq: 0, sense: Sense::FIRST }
+    }
+
     /// The logical page and the physical one.
     #[inline]
     pub fn pages(&self) -> (Lpn, Ppn) {
@@ -116,7 +119,7 @@ impl PageOp {
         match self.owner {
             _ if !self.sense.v_ref.decodes() => "sentinel cells",
             Owner::Host(_) => "",
-            Owner::Slot(_) if matches!(self.class, Class::UserProgram) => "",
+            Owner::Slot(_) if self.queue.class() == Class::UserProgram => "",
             Owner::Slot(_) => "partial write",
             Owner::Relocation(_) => "move",
             Owner::MapFetch(_) | Owner::MapRewrite(_) => "map",

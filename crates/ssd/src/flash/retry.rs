@@ -21,7 +21,7 @@ use units::Span;
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
-use super::queues::{INTERNAL, QueueId, QueueSet, READS};
+use super::queues::{INTERNAL, QueueSet, READS};
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
@@ -56,8 +56,7 @@ impl FlashView<'_> {
 
     /// The oldest read of a plane that has been begun and may have to sense its page again.
     pub fn oldest_read_in_progress(&self, die: DieId, plane: usize) -> u64 {
-        let reads_in_progress =
-            self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| usize::from(*on) == plane);
+        let reads_in_progress = self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| *on == plane);
         reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
     }
 }
@@ -71,7 +70,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if op.sense.is_retry() {
             state.reserved.reserve(&op);
         } else {
-            state.reads_in_progress.push((op.seq, op.plane));
+            state.reads_in_progress.push((op.seq, op.queue.plane()));
             if self.core.plan.config.read.start.tracks() {
                 op.sense = self.first_sense(&op);
             }
@@ -184,7 +183,7 @@ impl<P: Probe> FlashAt<'_, P> {
             took: 0,
             ..sense
         };
-        let (die, queue) = (op.die, QueueId::of_reads(op.class, op.plane.into()));
+        let (die, queue) = (op.die, op.queue);
         self.waits(id);
         let state = &mut self.flash.dies[die];
         state.queues[queue].insert(&mut self.flash.ops, id);
@@ -375,11 +374,11 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// A read needs its plane no more: what follows it is void.
     fn read_ended(&mut self, id: OpId, op: &PageOp) {
-        let PageOp { die, plane, seq, sense, .. } = *op;
+        let PageOp { die, queue, seq, sense, .. } = *op;
         self.core.counters.retry_steps += u64::from(sense.attempt);
         self.core.counters.pages_retried += u64::from(sense.is_retry());
         self.flash.steps.record(sense.attempt.into());
-        let plane = usize::from(plane);
+        let plane = queue.plane();
         let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
         if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {
             reads_in_progress.swap_remove(place);
@@ -428,9 +427,9 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
     fn cancel_speculation(&mut self, id: OpId) -> Span {
-        let PageOp { die, plane, class, seq, .. } = self.flash.ops[id];
-        let (place, bit) = (usize::from(plane), 1u8 << plane);
-        let queue = QueueId::of_reads(class, place);
+        let PageOp { die, queue, seq, .. } = self.flash.ops[id];
+        let place = queue.plane();
+        let bit = 1u8 << place;
         let of_read = |op: &PageOp| op.seq == seq && op.die == die;
         let mut wasted = Span::ZERO;
         let state = &mut self.flash.dies[die];
@@ -476,7 +475,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.flash.channels[channel].out = out;
         self.core.counters.speculative_senses += u64::from(gone > 0);
         if gone > 0 {
-            self.register_freed(die, plane);
+            self.register_freed(die, place);
         }
         let mut void = |ops: &mut Ops, op: OpId| {
             if op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Cancelled {

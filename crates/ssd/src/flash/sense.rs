@@ -72,11 +72,12 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let end = start + t_read;
         for id in pages.into_iter().flatten() {
-            let PageOp { plane, ppn, seq: part, sense, .. } = self.flash.ops[id];
+            let PageOp { queue, ppn, seq: part, sense, .. } = self.flash.ops[id];
+            let plane = queue.plane();
             let state = &mut self.flash.dies[die];
             state.sensing |= 1 << plane;
-            state.page_op[usize::from(plane)] = Some(id);
-            state.sensed_at[usize::from(plane)] = end;
+            state.page_op[plane] = Some(id);
+            state.sensed_at[plane] = end;
             if P::EXPLAINS {
                 let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[id].purpose());
                 let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn: ppn.get(), what };
@@ -128,14 +129,14 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// A page has left a plane of a die.
-    pub fn register_freed(&mut self, die: DieId, plane: u8) {
+    pub(super) fn register_freed(&mut self, die: DieId, plane: usize) {
         let state = &mut self.flash.dies[die];
         let bit = 1 << plane;
         if state.cache_full & bit == 0 {
             state.page_full &= !bit;
         } else if state.page_full & bit != 0 {
             state.page_full &= !bit;
-            let op = state.page_op[usize::from(plane)].expect("Invariant: a full register holds a page");
+            let op = state.page_op[plane].expect("Invariant: a full register holds a page");
             let channel = state.channel;
             self.flash.channels[channel].out.push(&mut self.flash.ops, op);
         } else {

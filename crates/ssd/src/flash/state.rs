@@ -29,10 +29,11 @@ pub struct Reservation {
 impl Reservation {
     /// A retry is sensed: its plane is reserved for its read.
     pub(super) fn reserve(&mut self, op: &PageOp) {
-        let bit = 1 << op.plane;
+        let plane = op.queue.plane();
+        let bit = 1 << plane;
         self.planes |= bit;
-        self.user = if op.class == Class::UserRead { self.user | bit } else { self.user & !bit };
-        self.by[usize::from(op.plane)] = op.seq;
+        self.user = if op.queue.class() == Class::UserRead { self.user | bit } else { self.user & !bit };
+        self.by[plane] = op.seq;
     }
 
     /// A plane is reserved no more.
@@ -144,7 +145,7 @@ pub struct DieState {
     /// The reads for whose retries it is reserved.
     pub(super) reserved: Reservation,
     /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
-    pub(super) reads_in_progress: Vec<(u64, u8)>,
+    pub(super) reads_in_progress: Vec<(u64, usize)>,
     /// A program whose data is in, or on its way into, the cache registers.
     pub(super) loaded: Option<Program>,
     /// Collections on the die's planes that nothing else may interrupt.

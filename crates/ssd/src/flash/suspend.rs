@@ -57,7 +57,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The phases of what a die does, and its class; none where it is not to be suspended.
     pub(super) fn suspendable(&self, die: DieId, active: Active) -> Option<(&Phases, Class)> {
         let class = match active {
-            Active::Program(program) => self.flash.ops[program.ops].class,
+            Active::Program(program) => self.flash.ops[program.ops].queue.class(),
             Active::Erase(_) | Active::EraseOpened(..) => Class::Erase,
         };
         Some((self.phases_of(die, active)?, class))
