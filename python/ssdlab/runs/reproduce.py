@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
 from ssdlab.runs.catalogue import presets
 from ssdlab.runs.manifest import key_of
-from ssdlab.runs.options import Options, value_text
+from ssdlab.runs.options import OPTIONS, Options, value_text
 from ssdlab.runs.simulation import open_simulation
 
 Manifest = dict[str, Any]
@@ -50,8 +50,9 @@ class Reproducer:
 
     def command_of(self, manifest: Manifest, repeat: int = 1) -> Command:
         """The command that gives the result of ``manifest``, or of ``repeat`` runs of which it is the first."""
-        plan = {name: manifest[name] for name in ("replay", "requests", "duration", "until_steady")}
-        options = Options("tlc", "default", warmup=manifest["warmup"], seed=manifest["seed"], **plan)
+        resolved = ("device", "workload", "scheme")
+        plan = {name: manifest[name] for name in OPTIONS if name in manifest and name not in resolved}
+        options = Options("tlc", "default", **plan)
         options, age, settings = self._device(options, manifest)
         options, more, files, why = self._workload(options, manifest["workload"])
         settings += more

@@ -58,7 +58,10 @@ impl Next {
 
     /// Whether a read walks the table from its start on.
     pub fn walks(self) -> bool {
-        self == Next::Table
+        match self {
+            Next::Table => true,
+            Next::Oracle | Next::Sentinel | Next::Swift => false,
+        }
     }
 }
 

@@ -28,7 +28,10 @@ units::choices! {
 impl Victim {
     /// Whether the policy asks for blocks by their valid pages; otherwise by the order in which they were filled.
     pub fn asks_for_valid(self) -> bool {
-        self != Victim::Fifo
+        match self {
+            Victim::Greedy | Victim::CostBenefit | Victim::DChoices(_) => true,
+            Victim::Fifo => false,
+        }
     }
 
     /// The block to reclaim, if any is worth it. `draw` gives random bits.

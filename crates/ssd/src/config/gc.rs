@@ -9,7 +9,7 @@ use super::refusal::{Check, Refusal, refuse};
 units::section! {
     /// Garbage collection, plane by plane.
     pub struct GcConfig in "gc" {
-        /// Which block is reclaimed next: greedy, fifo, cost-benefit or d-choices, of ten blocks or of N: "d-choices:N".
+        /// Which block is reclaimed next.
         victim: Victim = Victim::Greedy,
         /// Collection starts when a plane has fewer free blocks.
         start: u32 = 4,

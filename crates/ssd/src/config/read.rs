@@ -23,8 +23,7 @@ units::section! {
         start: Start = Start::Default,
         /// Which pages share tracked references: those of a die, layer, kind and age, or those of a block, layer and kind.
         tracking: Tracking = Tracking::Age,
-        /// What follows a failure: table (the vendor's retry table, step by step), sentinel, swift, or oracle (ideal: the
-        /// second sense is right).
+        /// Which V_REF follow a sense that could not be corrected.
         next: Next = Next::Table,
         /// Whether retry steps overlap: off, or cache-read (PR2).
         pipeline: Pipeline = Pipeline::Off,

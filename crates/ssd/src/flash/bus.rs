@@ -124,7 +124,7 @@ impl<P: Probe> FlashAt<'_, P> {
             let bus = &self.flash.channels[channel];
             let rank = |op: OpId| self.flash.ranks.of[self.flash.ops[op].queue.class() as usize];
             let head = bus.out.head.map(|op| (rank(op), bus.out.head_seq));
-            if self.view().program_priority(die) >= head {
+            if self.view().program_precedence(die) >= head {
                 return Turn::Page;
             }
         }

@@ -4,7 +4,7 @@ use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::layer::{FlashAt, FlashView};
 use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS};
-use super::state::{Active, DieState, Pick, Priority};
+use super::state::{Active, DieState, Pick, Precedence};
 use crate::observe::probe::Probe;
 use crate::write_class::WriteClass;
 
@@ -145,8 +145,8 @@ impl FlashView<'_> {
         set
     }
 
-    /// The priority of the program that the die would start.
-    pub fn program_priority(&self, die: DieId) -> Option<Priority> {
+    /// The rank and age of the program that the die would start.
+    pub fn program_precedence(&self, die: DieId) -> Option<Precedence> {
         let state = &self.flash.dies[die];
         if state.picked == Pick::Resume {
             // It has begun before anything that waits.

@@ -179,7 +179,7 @@ pub(super) enum Pick {
 }
 
 /// Rank and age: the smaller goes first.
-pub(super) type Priority = (u8, u64);
+pub(super) type Precedence = (u8, u64);
 
 impl DieState {
     pub fn new(channel: ChannelId, place: u32, chip: usize) -> DieState {
@@ -230,7 +230,7 @@ impl DieState {
 
     /// The queue among `set` whose head goes first.
     #[inline]
-    pub(super) fn first(&self, set: QueueSet, ranks: &Ranks) -> Option<(Priority, QueueId)> {
+    pub(super) fn first(&self, set: QueueSet, ranks: &Ranks) -> Option<(Precedence, QueueId)> {
         if set.is_empty() {
             return None;
         }
