@@ -157,7 +157,7 @@ const PLACES: [(&str, &[&str]); 3] = [("ssd", &["block", "plane"]), ("schemes", 
 const BARE: [(&str, &[&str], &str); 7] = [
     ("ssd::observe::stats::latency", &["record"], "a submission queue, by its place among the host's"),
     ("units::condition", &["of_block"], "the counter of a random draw; units knows no blocks"),
-    ("workload::request", &["completed"], "a number of the trace, which the device takes modulo its queues"),
+    ("workload::request", &["completed", "on"], "a number of the trace, which the device takes modulo its queues"),
     ("nand::geometry", &["plane", "block_index"], "a place in a die or in a plane, which are types"),
     ("nand::model::outcomes", &["of", "name", "read", "rber", "codeword_rate"], "to be a type: the drive packs it"),
     ("nand::model::erasing", &["block"], "the number of a block in a population of chips: a random draw's counter"),
