@@ -16,6 +16,7 @@ pub mod config;
 mod core;
 pub mod device;
 mod error;
+mod firmware;
 mod flash;
 mod ftl;
 mod host;

@@ -14,13 +14,22 @@ use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::translation::Waiting;
 
 impl<P: Probe> Device<P> {
-    /// Works on a fetched command.
-    pub(super) fn start(&mut self, command: CommandId) {
+    /// Takes a fetched command up: the firmware processes it first, if that takes time.
+    pub(super) fn take_up(&mut self, command: CommandId) {
         if P::EXPLAINS {
             let Command { id, request, queue, .. } = self.host.commands[command];
             let (op, bytes, arrival) = (request.op, request.bytes.0, request.time);
             self.core.probe.explain(self.core.now, Event::Started { request: id, op, bytes, arrival, queue });
         }
+        if self.core.slots.firmware.is_some() {
+            self.host.firmware.take(&mut self.core, command);
+        } else {
+            self.start(command);
+        }
+    }
+
+    /// Works on a command.
+    pub(super) fn start(&mut self, command: CommandId) {
         match self.host.commands[command].request.op {
             Op::Read => self.start_read(command),
             _ if self.core.life.read_only.is_some() => self.refuse(command),

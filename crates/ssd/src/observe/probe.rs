@@ -35,8 +35,10 @@ pub enum Server {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // The fields' names say what they are.
 pub enum Event {
-    /// The device works on a request that the host sent at `arrival`.
+    /// The device takes a request up that the host sent at `arrival`.
     Started { request: u64, op: Op, bytes: u64, arrival: Time, queue: u16 },
+    /// The firmware has processed it, which takes time in this device.
+    Processed { request: u64 },
     /// A page of a host's read is read from flash: the part that the die is asked for next.
     Reads { request: u64, part: u64 },
     /// A part waits for its die; where that one's time has gone so far, and what it has waited for.

@@ -148,6 +148,8 @@ const ROWS: &[Row] = &[
     ("host.arbitration_burst", &["host.commands=2"], "64", Unfair, 0),
     ("host.link_bandwidth", &[], "50MB/s", Reads, 1),
     ("host.t_submit", &[], "100us", Reads, 1),
+    ("host.t_firmware", &[], "2us", Reads, 1),
+    ("host.cores", &["host.t_firmware=12us"], "2", Reads, -1),
     ("host.t_complete", &[], "100us", Reads, 1),
     ("host.timeout", &[], "10us", Reads, 0),
     ("buffer.size", TINY, "16MiB", Writes, -1),

@@ -99,6 +99,35 @@ fn a_lone_read_takes_command_sense_transfer_decode_and_link() {
 }
 
 #[test]
+fn firmware_adds_its_time_and_bounds_the_rate_by_its_cores() {
+    let firmware = "host.t_firmware=1700ns";
+    let alone = [(Op::Read, PAGE), (Op::Read, 512), (Op::Write, PAGE), (Op::Trim, PAGE), (Op::Flush, 0)];
+    for (op, bytes) in alone {
+        let without = one(&[], op, 0, bytes);
+        assert_eq!(one(&[firmware], op, 0, bytes), without + 1_700, "{op:?}");
+        assert_eq!(one(&[firmware, "host.cores=3"], op, 0, bytes), without + 1_700, "{op:?}");
+    }
+    // Reads of what was never written take no flash, so that the cores are the narrowest part.
+    let beyond = config(&[]).plan().unwrap().capacity().0 - PAGE;
+    let burst: Vec<Request> = (0..1000).map(|_| request(1_000, Op::Read, beyond, 512)).collect();
+    for cores in [1, 2, 3, 7] {
+        let config = config(&["host.t_firmware=4us", &format!("host.cores={cores}")]);
+        let found = latencies(&config, &burst);
+        for (index, latency) in (0..).zip(found) {
+            // The link sends the parts that are processed together one after the other.
+            let (turn, place) = (1 + index / cores, 1 + index % cores);
+            assert_eq!(latency, SUBMIT + turn * 4_000 + place * link(512) + COMPLETE, "{index} on {cores} cores");
+        }
+        let mut device = Device::new(&config, 1).unwrap();
+        burst.iter().for_each(|request| assert!(device.submit(*request).is_ok()));
+        device.advance(Time(1_000 + SUBMIT + 10_000)).unwrap();
+        assert_eq!(device.usage().firmware.0, 10_000);
+        device.advance(Time(100_000_000)).unwrap();
+        assert_eq!(device.usage().firmware.0, 1000 * 4_000 / cores);
+    }
+}
+
+#[test]
 fn a_part_of_a_page_moves_the_codewords_it_touches() {
     for (offset, bytes, codewords) in [(0, 512, 1), (4096, 4096, 1), (4095, 2, 2), (100, 8192, 3), (0, PAGE, 4)] {
         let flash = COMMAND + TR[0] + codewords * 4096 + DECODE;

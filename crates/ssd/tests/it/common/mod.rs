@@ -63,6 +63,15 @@ pub fn lone_reads() -> Vec<Request> {
 
 /// A small device with every policy drawn at random. Its buffer holds a few pages.
 pub fn devices() -> impl Strategy<Value = Vec<String>> {
+    let times = (prop::sample::select(vec!["0ns", "0ns", "3us"]), 1..4u32);
+    (policies(), times).prop_map(|(mut settings, (firmware, cores))| {
+        settings.extend([format!("host.t_firmware={firmware}"), format!("host.cores={cores}")]);
+        settings
+    })
+}
+
+/// The policies of a small device.
+fn policies() -> impl Strategy<Value = Vec<String>> {
     let geometry = (1..3u32, 1..3u32, 1..3u32, 1..4u32);
     let policies = (
         prop::sample::select(vec!["page", "wordline"]),
