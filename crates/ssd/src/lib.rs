@@ -25,6 +25,7 @@ mod meter;
 mod observe;
 mod phases;
 pub mod presets;
+mod read_cache;
 pub mod run;
 mod translation;
 mod write_class;

@@ -36,6 +36,7 @@ pub use crate::host::Completion;
 use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::{Counters, Steps, Usage, Victims, relocation_causes};
+use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
 
@@ -46,6 +47,7 @@ pub struct Device<P: Probe = Unwatched> {
     next_id: u64,
     host: HostSide,
     writes: Writes,
+    read_cache: Option<ReadCache>,
     ftl: Ftl,
     map: TranslationPages,
     flash: Flash,
@@ -77,6 +79,7 @@ impl<P: Probe> Device<P> {
             next_id: 0,
             host: HostSide::new(usize::from(config.host.queues)),
             writes: Writes::new(&plan),
+            read_cache: ReadCache::new(&plan),
             map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
             ftl,
             flash: Flash::new(&plan, seed),

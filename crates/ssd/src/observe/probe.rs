@@ -15,6 +15,8 @@ pub enum DataFrom {
     Nothing,
     /// The write buffer, at this slot.
     Buffer(SlotId),
+    /// The read cache: what a read had taken from flash.
+    Cache,
     /// Flash.
     Flash(Ppn),
     /// Flash, with what is newer in this buffer slot merged in.
@@ -87,6 +89,8 @@ pub trait Probe {
     fn explain(&mut self, _now: Time, _event: Event) {}
     /// A page of a host read was looked up: request, page and where its data is.
     fn read(&mut self, _time: Time, _request: u64, _lpn: Lpn, _from: DataFrom) {}
+    /// Sectors of a page that a host read has taken from flash are in the read cache.
+    fn cached(&mut self, _time: Time, _request: u64, _lpn: Lpn, _sectors: u64) {}
     /// A page of a host write has reached the buffer. `over` is the frozen slot whose data it started from.
     fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: SlotId, _over: Option<SlotId>) {}
     /// A slot's page has been programmed.

@@ -231,6 +231,45 @@ fn a_page_that_was_never_written_is_answered_without_flash() {
 }
 
 #[test]
+fn what_was_read_is_in_the_read_cache_until_it_is_written_trimmed_or_leaves() {
+    let found = |settings: &[&str], asked: &[(Op, u64, u64)]| {
+        let apart =
+            |(index, (op, offset, bytes)): (u64, &(Op, u64, u64))| request(index * 10_000_000, *op, *offset, *bytes);
+        latencies(&config(settings), &(0..).zip(asked).map(apart).collect::<Vec<_>>())
+    };
+    let flash = |sense: u64, bytes: u64| SUBMIT + COMMAND + sense + bytes + DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    let hit = |bytes| SUBMIT + dram(bytes) + link(bytes) + COMPLETE;
+    // Pages 0, 8 and 16 are a lower, a middle and an upper page.
+    let [a, b, c] = [0, 8, 16].map(|page| (Op::Read, page * PAGE, PAGE));
+    let miss = TR.map(|sense| flash(sense, PAGE));
+    let two = ["buffer.read_cache=32KiB"];
+    assert_eq!(found(&[], &[a, a]), [miss[0], miss[0]]);
+    assert_eq!(found(&two, &[a, b, a, c, b, a]), [miss[0], miss[1], hit(PAGE), miss[2], miss[1], miss[0]]);
+    // The whole page is there when all of it has crossed the bus, a codeword otherwise.
+    let [first, second, last] = [0, 3584, 12_288].map(|offset| (Op::Read, offset, 512));
+    assert_eq!(found(&two, &[first, second, last])[1..], [hit(512), hit(512)]);
+    let codewords = found(&["buffer.read_cache=32KiB", "bus.transfer=codeword"], &[first, second, last, last]);
+    let part = SUBMIT + COMMAND + TR[0] + 4096 + DECODE + dram(512) + link(512) + COMPLETE;
+    assert_eq!(codewords, [part, hit(512), part, hit(512)]);
+    // Written data has left the buffer 10 ms later; its new page is a lower one.
+    let through = ["buffer.read_cache=32KiB", "buffer.mode=write-through"];
+    let write = (Op::Write, 8 * PAGE, PAGE);
+    assert_eq!(found(&through, &[b, write, b, b])[2..], [miss[0], hit(PAGE)]);
+    let gone = SUBMIT + link(PAGE) + COMPLETE;
+    assert_eq!(found(&two, &[a, (Op::Trim, 0, PAGE), a])[2], gone);
+}
+
+#[test]
+fn a_read_that_a_write_overtakes_leaves_nothing_in_the_read_cache() {
+    let config = config(&["buffer.read_cache=1MiB", "buffer.mode=write-through"]);
+    // The write's data is in the buffer while the page is sensed.
+    let asked = [(0, Op::Read), (10_000, Op::Write), (10_000_000, Op::Read), (20_000_000, Op::Read)];
+    let found = latencies(&config, &asked.map(|(time, op)| request(time, op, 8 * PAGE, PAGE)));
+    let flash = SUBMIT + COMMAND + TR[0] + PAGE + DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    assert_eq!(found[2..], [flash, SUBMIT + dram(PAGE) + link(PAGE) + COMPLETE]);
+}
+
+#[test]
 fn a_second_read_of_a_plane_starts_exactly_when_the_first_has_left() {
     // The plane's register is free at this time after the first arrival.
     let free = COMMAND + TR[0] + PAGE;

@@ -322,6 +322,9 @@ pub fn configuration(case: &Case) -> Result<Config, String> {
 struct Data {
     slots: HashMap<SlotId, u64>,
     flash: HashMap<u64, u64>,
+    /// What each read was given of each page, and what the read cache holds of pages.
+    given: HashMap<(u64, u64), u64>,
+    cache: HashMap<u64, u64>,
     newest: HashMap<u64, u64>,
     wrong: Option<String>,
 }
@@ -335,6 +338,7 @@ impl Watcher for Watch {
         let found = match from {
             DataFrom::Nothing => 0,
             DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => data.slots[&slot],
+            DataFrom::Cache => data.cache[&lpn.0],
             DataFrom::Flash(ppn) => data.flash.get(&ppn.0).copied().unwrap_or(0),
         };
         let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
@@ -343,6 +347,12 @@ impl Watcher for Watch {
                 format!("read {request} of page {} at {} ns is given version {found} of {newest}", lpn.0, time.0);
             data.wrong.get_or_insert(text);
         }
+        data.given.insert((request, lpn.0), found);
+    }
+    fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
+        let mut data = self.0.borrow_mut();
+        let version = data.given[&(request, lpn.0)];
+        data.cache.insert(lpn.0, version);
     }
     fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
         let mut data = self.0.borrow_mut();
