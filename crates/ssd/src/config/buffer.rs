@@ -26,6 +26,8 @@ units::section! {
         dirty_limit: Fraction = Fraction(0.0),
         /// Room for data that was read from flash, which later reads find there; the least recently read page leaves first. 0: none.
         read_cache: Bytes = Bytes(0),
+        /// Data that reads take from flash crosses the DRAM on its way to the host; otherwise it goes straight to the link.
+        read_through: bool = true,
         /// Bandwidth of the DRAM, for all host data in and out.
         dram_bandwidth: Bandwidth = Bandwidth(12_800_000_000),
     }

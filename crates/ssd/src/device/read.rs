@@ -104,7 +104,8 @@ impl<P: Probe> Device<P> {
         let entry = &mut self.host.commands[command];
         entry.uncorrectable |= !corrected;
         let request = entry.id;
-        let sent = self.host.send(&mut self.core, host_bytes, true);
+        let through_dram = self.core.plan.config.buffer.read_through;
+        let sent = self.host.send(&mut self.core, host_bytes, through_dram);
         if P::EXPLAINS {
             let part = Some((seq, sense.attempt));
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
@@ -134,8 +135,8 @@ impl<P: Probe> Device<P> {
         let sectors = self.writes.buffer.sectors(moved.start, moved.end);
         cache.keep(lpn, sectors);
         self.core.probe.cached(self.core.now, id, lpn, sectors);
-        // What the host asked for has crossed the DRAM already.
-        let further = moved.end - moved.start - (to - from);
+        let crossed = if self.core.plan.config.buffer.read_through { to - from } else { 0 };
+        let further = moved.end - moved.start - crossed;
         if further > 0 {
             self.host.through_dram(&mut self.core, Bytes(further.into()));
         }

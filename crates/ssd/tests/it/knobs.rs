@@ -155,6 +155,7 @@ const ROWS: &[Row] = &[
     ("buffer.size", TINY, "16MiB", Writes, -1),
     ("buffer.mode", &[], "write-through", Writes, 1),
     ("buffer.read_cache", &[], "16MiB", Hot, -1),
+    ("buffer.read_through", &["buffer.dram_bandwidth=500MB/s"], "false", Reads, -1),
     ("buffer.dirty_limit", PAGES, "1.0", Mixed, 0),
     ("buffer.dram_bandwidth", &[], "50MB/s", Reads, 1),
     ("ftl.over_provisioning", &[], "3.0", Reads, 0),

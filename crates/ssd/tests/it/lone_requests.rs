@@ -260,6 +260,30 @@ fn what_was_read_is_in_the_read_cache_until_it_is_written_trimmed_or_leaves() {
 }
 
 #[test]
+fn a_read_may_bypass_the_dram() {
+    let bypass = "buffer.read_through=false";
+    let flash = COMMAND + TR[0] + PAGE + DECODE;
+    for bytes in [512, PAGE] {
+        assert_eq!(one(&[bypass], Op::Read, 0, bytes), SUBMIT + flash + link(bytes) + COMPLETE);
+    }
+    assert_eq!(one(&[bypass], Op::Write, 0, PAGE), one(&[], Op::Write, 0, PAGE));
+    // What the read cache keeps is stored in the DRAM all the same, and hits are read from there.
+    for (settings, dram_bytes) in [
+        (&[bypass][..], 0),
+        (&["buffer.read_through=true"], 2 * 512),
+        (&["buffer.read_through=true", "buffer.read_cache=16KiB"], PAGE + 512),
+        (&[bypass, "buffer.read_cache=16KiB"], PAGE + 512),
+    ] {
+        let mut device = Device::new(&config(settings), 1).unwrap();
+        for time in [0, 1_000_000] {
+            device.submit(request(time, Op::Read, 0, 512)).unwrap();
+        }
+        device.advance(Time(2_000_000)).unwrap();
+        assert_eq!(device.usage().dram.0, dram(dram_bytes), "{settings:?}");
+    }
+}
+
+#[test]
 fn a_read_that_a_write_overtakes_leaves_nothing_in_the_read_cache() {
     let config = config(&["buffer.read_cache=1MiB", "buffer.mode=write-through"]);
     // The write's data is in the buffer while the page is sensed.
