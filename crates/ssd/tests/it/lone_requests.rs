@@ -200,6 +200,15 @@ fn a_lone_write_is_acknowledged_from_the_buffer_or_from_flash() {
 }
 
 #[test]
+fn pages_of_a_wordline_are_programmed_in_their_own_times() {
+    let settings = ["buffer.mode=write-through", "chip.t_prog=[300us,600us,2ms]"];
+    let asked: Vec<Request> = (0..6).map(|page| request(page * 10_000_000, Op::Write, page * 8 * PAGE, PAGE)).collect();
+    let programmed = |t_prog: u64| SUBMIT + link(PAGE) + COMMAND + PAGE + t_prog + COMPLETE;
+    let [lower, middle, upper] = [300_000, 600_000, 2_000_000].map(programmed);
+    assert_eq!(latencies(&config(&settings), &asked), [lower, middle, upper, lower, middle, upper]);
+}
+
+#[test]
 fn a_wordline_is_programmed_whole_and_padded() {
     let settings = ["buffer.mode=write-through", "chip.program_unit=wordline"];
     let expected = SUBMIT + link(PAGE) + COMMAND + 3 * PAGE + PROGRAM + COMPLETE;
