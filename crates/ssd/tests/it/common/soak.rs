@@ -303,7 +303,19 @@ pub fn draw(seed: u64) -> Case {
         workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
     }
     let requests = d.one(&[100, 300, 300, 1000, 3000]);
+    device.extend(cores_and_dram(seed, page_kib));
     Case { seed, requests, depth: d.one(&[1, 4, 16, 64]), device, workload }
+}
+
+/// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not depend on them.
+fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak cores and DRAM"), drawn: 0 };
+    [
+        format!("host.t_firmware={}", d.one(&["0ns", "0ns", "700ns", "6us"])),
+        format!("host.cores={}", d.from(1, 4)),
+        format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
+        format!("buffer.read_through={}", d.chance(70)),
+    ]
 }
 
 /// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
