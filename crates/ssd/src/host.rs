@@ -8,6 +8,7 @@ use workload::{Op, Request};
 use crate::agenda::FifoServer;
 use crate::arena::{Arena, CommandId};
 use crate::core::Core;
+use crate::firmware::Firmware;
 use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe, Server};
 
@@ -73,6 +74,7 @@ pub(crate) struct HostSide {
     pub meter: Meter<2>,
     /// The queue that the next arrival waits for.
     pub stalled: Option<usize>,
+    pub firmware: Firmware,
     pub link_in: FifoServer,
     pub link_out: FifoServer,
     pub dram: FifoServer,
@@ -96,6 +98,7 @@ impl HostSide {
             in_flight: 0,
             meter: Meter::new(),
             stalled: None,
+            firmware: Firmware::default(),
             link_in: FifoServer::default(),
             link_out: FifoServer::default(),
             dram: FifoServer::default(),

@@ -64,7 +64,7 @@ fn buffer_holds_a_program(config: &Config, layout: &Layout) -> Result<(), Refusa
 fn refresh_keeps_up(config: &Config, layout: &Layout, timings: &Timings) -> Result<(), Refusal> {
     let programs = u64::from(layout.pages / config.unit_pages(layout));
     let reads = u64::from(layout.pages);
-    let block = timings.program * programs + timings.slowest_read() * reads + timings.erase;
+    let block = timings.slowest_program() * programs + timings.slowest_read() * reads + timings.erase;
     let blocks = u64::from(layout.blocks) * u64::from(layout.planes_per_die * layout.dies_per_chip);
     let shortest = Span::from_us(100_000).max(block * (2 * blocks));
     match config.refresh.period {

@@ -48,6 +48,9 @@ impl<P: Probe> Device<P> {
             }
         }
         self.ftl.set(lpn, Location::Unmapped);
+        if let Some(cache) = &mut self.read_cache {
+            cache.invalidate(lpn);
+        }
         true
     }
 

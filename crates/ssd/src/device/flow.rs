@@ -44,21 +44,31 @@ impl<P: Probe> Device<P> {
     /// A request reaches the drive.
     pub(super) fn on_arrival(&mut self) {
         if let Some(command) = self.host.arrive(&mut self.core) {
-            self.start(command);
+            self.take_up(command);
         }
+    }
+
+    /// The firmware has processed a command.
+    pub(super) fn on_firmware(&mut self) {
+        let command = self.host.firmware.processed(&mut self.core);
+        if P::EXPLAINS {
+            let request = self.host.commands[command].id;
+            self.core.probe.explain(self.core.now, Event::Processed { request });
+        }
+        self.start(command);
     }
 
     /// A read's completion reaches the host.
     pub(super) fn on_read_completion(&mut self) {
         if let Some(next) = self.host.read_completed(&mut self.core) {
-            self.start(next);
+            self.take_up(next);
         }
     }
 
     /// A completion without data reaches the host.
     pub(super) fn on_write_completion(&mut self) {
         if let Some(next) = self.host.write_completed(&mut self.core) {
-            self.start(next);
+            self.take_up(next);
         }
     }
 

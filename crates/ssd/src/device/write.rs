@@ -129,6 +129,9 @@ impl<P: Probe> Device<P> {
         };
         self.writes.buffer[slot].host_bytes += u64::from(bytes);
         self.ftl.set(lpn, Location::Buffer(slot));
+        if let Some(cache) = &mut self.read_cache {
+            cache.invalidate(lpn);
+        }
         self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
     }

@@ -99,7 +99,9 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn run_program(&mut self, die: DieId, program: Program) {
         let start = program.ready.max(self.core.now);
         let factor = self.program_factor(program);
-        let t_prog = slower(self.core.plan.timings.program, factor);
+        // Planes that are programmed together program pages of the same number.
+        let first = self.flash.ops[program.ops].ppn.get();
+        let t_prog = slower(self.core.plan.timings.program(&self.core.plan.layout, first), factor);
         let phases =
             self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);

@@ -210,7 +210,8 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let nominal = match (&self.flash.dies[die].phases, active) {
             (Some(phases), _) => phases.total(),
-            (None, Active::Program(_)) => self.core.plan.timings.program,
+            // Only programs with phases are suspended, and these take equally long whatever the page.
+            (None, Active::Program(_)) => self.core.plan.timings.slowest_program(),
             (None, Active::Erase(_) | Active::EraseOpened(..)) => self.core.plan.timings.erase,
         };
         self.core.counters.suspended_nominal_ns += nominal.0;

@@ -16,6 +16,9 @@ use workload::{Op, Request};
 struct Versions {
     slots: HashMap<SlotId, u64>,
     flash: HashMap<u64, u64>,
+    /// What each read was given of each page, and what the read cache holds of pages.
+    given: HashMap<(u64, u64), u64>,
+    cache: HashMap<u64, u64>,
     /// Newest version of each page in the order in which writes reached the buffer.
     newest: HashMap<u64, u64>,
     /// What each page of each read returned: request, page, version.
@@ -32,9 +35,16 @@ impl Watcher for Watch {
         let version = match from {
             DataFrom::Nothing => 0,
             DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => versions.slots[&slot],
+            DataFrom::Cache => versions.cache[&lpn.0],
             DataFrom::Flash(ppn) => versions.flash.get(&ppn.0).copied().unwrap_or(0),
         };
         versions.reads.push((request, lpn.0, version));
+        versions.given.insert((request, lpn.0), version);
+    }
+    fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
+        let mut versions = self.0.borrow_mut();
+        let version = versions.given[&(request, lpn.0)];
+        versions.cache.insert(lpn.0, version);
     }
     fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
         let mut versions = self.0.borrow_mut();

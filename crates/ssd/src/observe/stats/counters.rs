@@ -75,6 +75,10 @@ counters! {
         unmapped_reads = "host.unmapped_reads", "pages", "page reads of addresses that hold nothing";
         pages_trimmed = "host.trimmed", "pages", "pages unmapped by trims";
     }
+    /// Pages that reads found in the read cache.
+    READ_CACHE {
+        read_cache_hits = "host.read_cache_hits", "pages", "page reads answered by the read cache (buffer.read_cache)";
+    }
     /// Operations of the flash.
     FLASH {
         pages_read = "flash.reads", "pages", "pages read from flash";

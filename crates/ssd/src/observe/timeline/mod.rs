@@ -346,6 +346,7 @@ impl Probe for Timeline {
             | Event::Phase { .. }
             | Event::State { .. } => self.resource(now, event),
             Event::Started { .. }
+            | Event::Processed { .. }
             | Event::Waits { .. }
             | Event::Received { .. }
             | Event::Stored { .. }

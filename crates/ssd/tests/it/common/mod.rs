@@ -63,6 +63,18 @@ pub fn lone_reads() -> Vec<Request> {
 
 /// A small device with every policy drawn at random. Its buffer holds a few pages.
 pub fn devices() -> impl Strategy<Value = Vec<String>> {
+    let times = (prop::sample::select(vec!["0ns", "0ns", "3us"]), 1..4u32);
+    let read_cache = prop::sample::select(vec!["0B", "0B", "16KiB", "80KiB", "1MiB"]);
+    (policies(), times, read_cache, any::<bool>()).prop_map(|(mut settings, (firmware, cores), read_cache, through)| {
+        settings.extend([format!("host.t_firmware={firmware}"), format!("host.cores={cores}")]);
+        settings.push(format!("buffer.read_cache={read_cache}"));
+        settings.push(format!("buffer.read_through={through}"));
+        settings
+    })
+}
+
+/// The policies of a small device.
+fn policies() -> impl Strategy<Value = Vec<String>> {
     let geometry = (1..3u32, 1..3u32, 1..3u32, 1..4u32);
     let policies = (
         prop::sample::select(vec!["page", "wordline"]),

@@ -303,7 +303,19 @@ pub fn draw(seed: u64) -> Case {
         workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
     }
     let requests = d.one(&[100, 300, 300, 1000, 3000]);
+    device.extend(cores_and_dram(seed, page_kib));
     Case { seed, requests, depth: d.one(&[1, 4, 16, 64]), device, workload }
+}
+
+/// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not depend on them.
+fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak cores and DRAM"), drawn: 0 };
+    [
+        format!("host.t_firmware={}", d.one(&["0ns", "0ns", "700ns", "6us"])),
+        format!("host.cores={}", d.from(1, 4)),
+        format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
+        format!("buffer.read_through={}", d.chance(70)),
+    ]
 }
 
 /// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
@@ -322,6 +334,9 @@ pub fn configuration(case: &Case) -> Result<Config, String> {
 struct Data {
     slots: HashMap<SlotId, u64>,
     flash: HashMap<u64, u64>,
+    /// What each read was given of each page, and what the read cache holds of pages.
+    given: HashMap<(u64, u64), u64>,
+    cache: HashMap<u64, u64>,
     newest: HashMap<u64, u64>,
     wrong: Option<String>,
 }
@@ -335,6 +350,7 @@ impl Watcher for Watch {
         let found = match from {
             DataFrom::Nothing => 0,
             DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => data.slots[&slot],
+            DataFrom::Cache => data.cache[&lpn.0],
             DataFrom::Flash(ppn) => data.flash.get(&ppn.0).copied().unwrap_or(0),
         };
         let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
@@ -343,6 +359,12 @@ impl Watcher for Watch {
                 format!("read {request} of page {} at {} ns is given version {found} of {newest}", lpn.0, time.0);
             data.wrong.get_or_insert(text);
         }
+        data.given.insert((request, lpn.0), found);
+    }
+    fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
+        let mut data = self.0.borrow_mut();
+        let version = data.given[&(request, lpn.0)];
+        data.cache.insert(lpn.0, version);
     }
     fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
         let mut data = self.0.borrow_mut();
