@@ -88,7 +88,7 @@ units::section! {
         cache_read: bool = true,
         /// A cache register takes the next program's data while a program runs.
         cache_program: bool = true,
-        /// Reads of a block disturb its pages (docs/chips.md): as many as conditions say, retries included.
+        /// Reads of a block disturb its pages, as chip.model says; retries are reads as well.
         read_disturb: bool = false,
     }
 }

@@ -358,6 +358,32 @@ fn reads_of_a_block_cost_its_pages_one_after_another() {
     assert_eq!(readable(5_000), 576, "so few are as good as none");
 }
 
+/// The slopes of Cai et al., DSN'15, Fig. 3, within a sixth, with constants that were fitted to them.
+#[test]
+fn errors_by_reads_grow_as_they_were_measured_on_planar_mlc() {
+    let mut cells = chip("mlc").cells;
+    (cells.width, cells.width_wear) = (0.332, 0.0);
+    (cells.disturb, cells.disturb_wear, cells.disturb_scale) = (0.0263, 10.0, 0.5);
+    for (x, measured) in [
+        (2.0, 1.00e-9),
+        (3.0, 1.63e-9),
+        (4.0, 2.37e-9),
+        (5.0, 3.74e-9),
+        (8.0, 7.50e-9),
+        (10.0, 9.10e-9),
+        (15.0, 1.90e-8),
+    ] {
+        let rber = |reads: f64| {
+            let shape = cells.shape(x, 0.0, reads, 1.0);
+            (cells.error_rate(shape, 0, 0.0) + cells.error_rate(shape, 1, 0.0)) / 2.0
+        };
+        // Least squares through eleven points up to 100,000 reads.
+        let slope = (0..=10).map(|k| f64::from(k - 5) * rber(f64::from(k) * 1e4)).sum::<f64>() / 110.0 / 1e4;
+        println!("{x} thousand cycles: {slope:.2e} per read, {measured:.2e} measured");
+        assert!((slope / measured - 1.0).abs() < 1.0 / 6.0, "{x}: {slope} for {measured}");
+    }
+}
+
 /// The table of docs/chips.md.
 #[test]
 fn worn_blocks_stand_fewer_reads() {

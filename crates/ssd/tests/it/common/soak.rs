@@ -302,8 +302,13 @@ pub fn draw(seed: u64) -> Case {
     if rw.starts_with("rand") {
         workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
     }
-    let requests = d.one(&[100, 300, 300, 1000, 3000]);
-    Case { seed, requests, depth: d.one(&[1, 4, 16, 64]), device, workload }
+    let (requests, depth) = (d.one(&[100, 300, 300, 1000, 3000]), d.one(&[1, 4, 16, 64]));
+    if d.chance(10) {
+        // Reclaim comes after the start.
+        device.push(format!("age.reads={}", d.one(&[10, 4_000_000])));
+        device.push(format!("chip.read_disturb={}", model != steps));
+    }
+    Case { seed, requests, depth, device, workload }
 }
 
 /// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
