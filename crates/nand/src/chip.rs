@@ -88,6 +88,8 @@ units::section! {
         cache_read: bool = true,
         /// A cache register takes the next program's data while a program runs.
         cache_program: bool = true,
+        /// Reads of a block disturb its pages, as chip.model says; retries are reads as well.
+        read_disturb: bool = false,
     }
 }
 

@@ -10,7 +10,7 @@ units::section! {
     pub struct RefreshConfig in "refresh" {
         /// Every block is visited once in so long, and data older than that (at 30 C) is moved; "none" never is.
         period: Option<Span> = None,
-        /// Reads of a block after which its data is moved (read reclaim); "none" never is.
+        /// Reads of a block after which its data is moved (read reclaim); "none" never is. With chip.read_disturb retries count.
         reads: Option<u32> = None,
     }
 }

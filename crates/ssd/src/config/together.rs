@@ -21,6 +21,7 @@ pub(super) fn check(
     refresh_keeps_up(config, layout, timings)?;
     map_cache_has_room(config)?;
     suspended_phases_are_known(config, phases)?;
+    reclaim_comes_after_the_start(config)?;
     cycles_before_the_run_are_played(config)
 }
 
@@ -40,6 +41,16 @@ pub(super) fn check_modelled(config: &Config, timings: &Timings) -> Result<(), R
         }
     }
     Ok(())
+}
+
+fn reclaim_comes_after_the_start(config: &Config) -> Result<(), Refusal> {
+    match config.refresh.reads {
+        Some(limit) if config.age.reads >= limit => {
+            let problem = format!("is {}: blocks read so often have been moved before", config.age.reads);
+            refuse("age.reads", problem, format!("stay below the {limit} of refresh.reads"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn programs_fill_blocks(config: &Config, layout: &Layout) -> Result<(), Refusal> {

@@ -279,11 +279,16 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Counts a read of a page, for read reclaim. A block that is being moved is reclaimed anyway.
+    /// Counts a read of a page and, where reads disturb, its `retries`: for read reclaim. A block that is being moved is reclaimed
+    /// anyway.
     #[inline]
-    pub(super) fn count_read(&mut self, ppn: Ppn, owner: Owner) {
-        let reads = self.ftl.blocks.count_read(ppn);
-        if self.core.plan.config.refresh.reads == Some(reads) && !matches!(owner, Owner::Relocation(_)) {
+    pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
+        let config = &self.core.plan.config;
+        let senses = if config.chip.read_disturb { 1 + retries } else { 1 };
+        let (before, after) = self.ftl.blocks.count_read(ppn, senses);
+        if config.refresh.reads.is_some_and(|limit| before < limit && limit <= after)
+            && !matches!(owner, Owner::Relocation(_))
+        {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
             self.request_move(plane, block, relocation_causes::READ_RECLAIM);
         }

@@ -231,14 +231,14 @@ impl<P: Probe> Device<P> {
 
     /// A page's data is in the controller, or is known to be lost.
     fn read_ended(&mut self, id: OpId, corrected: bool) {
-        let PageOp { owner, ppn, .. } = self.flash.ops[id];
+        let PageOp { owner, ppn, sense, .. } = self.flash.ops[id];
         let ppn = ppn.get();
         self.core.counters.pages_read += 1;
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         self.core.counters.cold_reads += u64::from(cold);
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.core.counters.read_pec += u64::from(conditions.pec.0);
-        self.count_read(ppn, owner);
+        self.count_read(ppn, sense.attempt.into(), owner);
         match owner {
             Owner::Host(command) => self.send_part(id, command, corrected),
             Owner::Slot(slot) => {

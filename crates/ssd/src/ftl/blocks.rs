@@ -83,7 +83,7 @@ struct Block {
     /// Live pages of the initial state that have become stale.
     stale: u32,
     erases: u32,
-    /// Pages read since the last erase.
+    /// Reads since the last erase.
     reads: u32,
 }
 
@@ -164,10 +164,20 @@ impl Blocks {
             releases: 0,
             pages_programmed: 0,
         };
+        if plan.config.age.reads > 0 {
+            blocks.read_before(plan.config.age.reads);
+        }
         if plan.config.age.is_staggered() {
             blocks.stagger(plan, Stream::new(seed, "open-blocks"));
         }
         blocks
+    }
+
+    /// The blocks that hold data at the start were read so often before.
+    fn read_before(&mut self, reads: u32) {
+        for (plane, blocks) in self.planes.iter().zip(self.blocks.chunks_mut(self.layout.blocks as usize)) {
+            blocks[..plane.fresh as usize].iter_mut().for_each(|block| block.reads = reads);
+        }
     }
 
     /// Opens a block for every stream and takes it as written up to some place, the same on all planes of a die; nothing in it
@@ -553,13 +563,15 @@ impl Blocks {
         self.written.iter().map(|written| u64::from(written.pending)).sum()
     }
 
-    /// Counts a read of a page; returns the reads of its block since it was erased.
+    /// Counts `senses` of a page; returns the reads of its block since it was erased, before and after.
     #[inline]
-    pub fn count_read(&mut self, ppn: Ppn) -> u32 {
+    pub fn count_read(&mut self, ppn: Ppn, senses: u32) -> (u32, u32) {
         let address = self.layout.unpack(ppn);
         let index = self.layout.block_index(address.plane, address.block);
-        self.blocks[index].reads = self.blocks[index].reads.saturating_add(1);
-        self.blocks[index].reads
+        let reads = &mut self.blocks[index].reads;
+        let before = *reads;
+        *reads = before.saturating_add(senses);
+        (before, *reads)
     }
 
     /// Reads of a block since it was erased.
@@ -615,7 +627,8 @@ impl Blocks {
         };
         let retention = self.retention(index, tick, now, plan);
         let pec = PeCycles(age.pec.0 + block.erases);
-        (Conditions { pec, retention, temperature: age.temperature }, block.written == INITIAL)
+        let conditions = Conditions { pec, retention, temperature: age.temperature, reads: block.reads };
+        (conditions, block.written == INITIAL)
     }
 
     /// Fetches the record of a page's block into the cache.

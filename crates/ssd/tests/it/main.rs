@@ -15,6 +15,7 @@ mod memory;
 mod oracle;
 mod queueing_theory;
 mod random_devices;
+mod read_disturb;
 mod read_retry;
 mod resources;
 mod retry_in_flash;

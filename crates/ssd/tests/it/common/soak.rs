@@ -302,9 +302,14 @@ pub fn draw(seed: u64) -> Case {
     if rw.starts_with("rand") {
         workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
     }
-    let requests = d.one(&[100, 300, 300, 1000, 3000]);
+    let (requests, depth) = (d.one(&[100, 300, 300, 1000, 3000]), d.one(&[1, 4, 16, 64]));
+    if d.chance(10) {
+        // Reclaim comes after the start.
+        device.push(format!("age.reads={}", d.one(&[10, 4_000_000])));
+        device.push(format!("chip.read_disturb={}", model != steps));
+    }
     device.extend(cores_and_dram(seed, page_kib));
-    Case { seed, requests, depth: d.one(&[1, 4, 16, 64]), device, workload }
+    Case { seed, requests, depth, device, workload }
 }
 
 /// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not depend on them.
