@@ -50,7 +50,7 @@ impl Check for HostConfig {
             let problem = format!("makes {entries} queue entries, {} of memory", Bytes(entries * 64));
             return refuse("queue_depth", problem, "keep queues x depth within 16 million");
         }
-        let page = layout.page_size;
+        let page = layout.flash_page_size;
         not_too_long(&[
             ("t_submit", self.t_submit),
             ("t_firmware", self.t_firmware),

@@ -31,14 +31,14 @@ impl<P: Probe> Device<P> {
 
     /// Queues a page to be sensed.
     #[inline]
-    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
+    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
         if P::EXPLAINS
             && let Owner::Host(command) = owner
         {
             let (request, part) = (self.host.commands[command].id, self.flash.next_number());
             self.core.probe.explain(self.core.now, Event::Reads { request, part });
         }
-        self.flash().queue_read(class, owner, lpn, ppn, bytes);
+        self.flash().queue_read(class, owner, lpn, ppn, bytes)
     }
 
     /// A request reaches the drive.

@@ -156,7 +156,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let PageOp { ppn, sense, .. } = *op;
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) =
-            (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn.get()).page));
+            (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
         let next = |v_ref: ReadReference| {
             self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
@@ -323,7 +323,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// An operation's block and page as the outcomes name them.
     fn place_of(&self, op: &PageOp) -> (u64, u32) {
         let Address { plane, block, page } = self.core.plan.layout.unpack(op.ppn.get());
-        (Archetypes::name(plane.0, block), page)
+        (Archetypes::name(plane.0, block), self.core.plan.layout.flash_page(page))
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.

@@ -53,6 +53,7 @@ pub(crate) struct WrittenPage(pub u32);
 struct Written {
     /// For each page given out the logical page, modulo [`HELD`], or `STALE`.
     held: Vec<u32>,
+    /// When each of its flash pages was programmed.
     programmed: Vec<u32>,
     live: u32,
     /// Pages given out whose programs have not ended.
@@ -107,8 +108,8 @@ struct Plane {
     candidates: Option<Box<FullBlocks>>,
 }
 
-/// Every block of the drive. Memory: 16 bytes a block, 8 bytes a page of the blocks that hold data written in the
-/// run, and 16 bytes a block of planes that have been collected.
+/// Every block of the drive. Memory: 16 bytes a block, 4 bytes a logical page and 4 a flash page of the blocks that hold data written
+/// in the run, and 16 bytes a block of planes that have been collected.
 pub(crate) struct Blocks {
     layout: Layout,
     planes: Vec<Plane>,
@@ -197,7 +198,7 @@ impl Blocks {
                 let record = self.blocks[self.layout.block_index(plane, open.block)].written;
                 let written = &mut self.written[record as usize];
                 written.held.resize(used as usize, STALE);
-                written.programmed.resize(used as usize, 0);
+                written.programmed.resize(self.layout.flash_page(used) as usize, 0);
             }
         }
     }
@@ -263,7 +264,7 @@ impl Blocks {
         });
         let written = &mut self.written[record as usize];
         written.held.reserve_exact(pages as usize);
-        written.programmed.reserve_exact(pages as usize);
+        written.programmed.reserve_exact(self.layout.flash_pages() as usize);
         (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
         let index = self.layout.block_index(plane, block);
         self.blocks[index].written = record;
@@ -343,7 +344,9 @@ impl Blocks {
         let record = self.blocks[self.layout.block_index(plane, block)].written;
         let written = &mut self.written[record as usize];
         written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
-        written.programmed.push((now.0 >> TICK_BITS) as u32);
+        if written.programmed.len() == self.layout.flash_page(page) as usize {
+            written.programmed.push((now.0 >> TICK_BITS) as u32);
+        }
         written.live += u32::from(lpn.is_some());
         written.pending += u32::from(lpn.is_some());
         written.closed = full;
@@ -623,7 +626,10 @@ impl Blocks {
         let tick = match block.written {
             INITIAL => None,
             EMPTY => Some((now.0 >> TICK_BITS) as u32),
-            record => Some(self.written[record as usize].programmed.get(address.page as usize).copied().unwrap_or(0)),
+            record => {
+                let page = self.layout.flash_page(address.page) as usize;
+                Some(self.written[record as usize].programmed.get(page).copied().unwrap_or(0))
+            }
         };
         let retention = self.retention(index, tick, now, plan);
         let pec = PeCycles(age.pec.0 + block.erases);

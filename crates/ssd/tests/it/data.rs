@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::common::{Watcher, cases, config, devices, living_devices, loads, requests, watched};
+use crate::common::{Watcher, cases, config, devices, living_devices, loads, requests, watched, with_map_units};
 use nand::{DieId, Layout, PlaneId};
 use proptest::prelude::*;
 use ssd::config::BufferMode;
@@ -214,6 +214,20 @@ impl Watcher for Watch {
         }
     }
 
+    fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: DataFrom) {
+        let mut truth = self.0.borrow_mut();
+        let owed = truth.owed.get(&lpn.0).copied().unwrap_or_default();
+        let held = match from {
+            DataFrom::Nothing => [Some(0); SECTORS],
+            DataFrom::Buffer(frozen) => truth.slots[&frozen].page().map(Some),
+            _ => [None; SECTORS],
+        };
+        truth.unmapped.remove(&lpn.0);
+        if truth.slots.insert(slot, Slot { held, ..Slot::new(lpn.0, owed) }).is_some_and(|slot| !slot.dead) {
+            truth.wrong.push(format!("{slot:?} is taken, for {lpn:?}"));
+        }
+    }
+
     fn programmed(&mut self, time: Time, lpn: Lpn, slot: SlotId, ppn: Ppn) {
         let mut truth = self.0.borrow_mut();
         let Some(slot) = truth.slots.remove(&slot) else {
@@ -239,7 +253,7 @@ proptest! {
     #![proptest_config(cases(3000))]
 
     #[test]
-    fn every_sector_is_the_newest_and_survives_a_flush(settings in prop_oneof![devices(), living_devices()], load in loads()) {
+    fn every_sector_is_the_newest_and_survives_a_flush(settings in with_map_units(prop_oneof![devices(), living_devices()]), load in loads()) {
         let (config, mut requests) = (config(&settings), requests(&load));
         let watch = Watch::default();
         let mut device = watched(&config, 1, watch.clone());

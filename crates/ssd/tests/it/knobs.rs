@@ -185,6 +185,7 @@ const ROWS: &[Row] = &[
         0,
     ),
     ("wear.endurance", &["age.precondition=closed-form", "age.pec=990"], "991", Overwrites, 0),
+    ("mapping.unit", &[], "4KiB", Writes, 0),
     ("mapping.table", &["mapping.cache=64KiB"], "cached", Reads, 1),
     ("mapping.cache", CACHED, "1MiB", Reads, -1),
     ("mapping.entry_group", CACHED, "64B", Reads, 0),

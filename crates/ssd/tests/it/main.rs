@@ -11,6 +11,7 @@ mod knobs;
 mod large;
 mod lifetime;
 mod lone_requests;
+mod map_unit;
 mod memory;
 mod oracle;
 mod queueing_theory;

@@ -73,6 +73,31 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
+/// The same with units of the map of every kind: a flash page, a part of one, several. A logical page has 16 KiB.
+pub fn with_map_units(devices: impl Strategy<Value = Vec<String>>) -> impl Strategy<Value = Vec<String>> {
+    let kinds = [
+        ("16KiB", "page"),
+        ("16KiB", "16KiB"),
+        ("64KiB", "16KiB"),
+        ("32KiB", "16KiB"),
+        ("16KiB", "32KiB"),
+        ("16KiB", "64KiB"),
+    ];
+    (devices, prop::sample::select(kinds.to_vec()), 12..24u32).prop_map(|(mut settings, (page, unit), slots)| {
+        if unit != "page" {
+            // A buffer holds a program of the largest pages; shared pages are not copied back.
+            settings.extend([
+                format!("geometry.page_size={page}"),
+                format!("mapping.unit={unit}"),
+                format!("buffer.size={}KiB", slots * 16),
+                "gc.copyback=false".into(),
+                "ftl.over_provisioning=3.0".into(),
+            ]);
+        }
+        settings
+    })
+}
+
 /// The policies of a small device.
 fn policies() -> impl Strategy<Value = Vec<String>> {
     let geometry = (1..3u32, 1..3u32, 1..3u32, 1..4u32);

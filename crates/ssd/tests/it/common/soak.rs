@@ -309,6 +309,7 @@ pub fn draw(seed: u64) -> Case {
         device.push(format!("chip.read_disturb={}", model != steps));
     }
     device.extend(cores_and_dram(seed, page_kib));
+    device.extend(map_unit(seed, page_kib));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -321,6 +322,17 @@ fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
         format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
         format!("buffer.read_through={}", d.chance(70)),
     ]
+}
+
+/// The unit of the map, drawn by itself. Pages that several units share are not copied back.
+fn map_unit(seed: u64, page_kib: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak map unit"), drawn: 0 };
+    if d.chance(60) {
+        return vec!["mapping.unit=page".into()];
+    }
+    let kib = d.one(&[1, 2, 4, 4, 8, 16, 32]);
+    let copyback = (kib < page_kib).then(|| "gc.copyback=false".into());
+    copyback.into_iter().chain([format!("mapping.unit={kib}KiB")]).collect()
 }
 
 /// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
@@ -346,18 +358,24 @@ struct Data {
     wrong: Option<String>,
 }
 
+impl Data {
+    fn version(&self, lpn: Lpn, from: DataFrom) -> u64 {
+        match from {
+            DataFrom::Nothing => 0,
+            DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => self.slots[&slot],
+            DataFrom::Cache => self.cache[&lpn.0],
+            DataFrom::Flash(ppn) => self.flash.get(&ppn.0).copied().unwrap_or(0),
+        }
+    }
+}
+
 #[derive(Clone, Default)]
 struct Watch(Rc<RefCell<Data>>);
 
 impl Watcher for Watch {
     fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
         let mut data = self.0.borrow_mut();
-        let found = match from {
-            DataFrom::Nothing => 0,
-            DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => data.slots[&slot],
-            DataFrom::Cache => data.cache[&lpn.0],
-            DataFrom::Flash(ppn) => data.flash.get(&ppn.0).copied().unwrap_or(0),
-        };
+        let found = data.version(lpn, from);
         let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
         if found != newest {
             let text =
@@ -375,6 +393,11 @@ impl Watcher for Watch {
         let mut data = self.0.borrow_mut();
         data.slots.insert(slot, request + 1);
         data.newest.insert(lpn.0, request + 1);
+    }
+    fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: DataFrom) {
+        let mut data = self.0.borrow_mut();
+        let version = data.version(lpn, from);
+        data.slots.insert(slot, version);
     }
     fn programmed(&mut self, _: Time, _: Lpn, slot: SlotId, ppn: Ppn) {
         let mut data = self.0.borrow_mut();
