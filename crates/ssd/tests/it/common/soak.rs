@@ -310,6 +310,8 @@ pub fn draw(seed: u64) -> Case {
     }
     device.extend(cores_and_dram(seed, page_kib));
     device.extend(map_unit(seed, page_kib));
+    let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
+    device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     Case { seed, requests, depth, device, workload }
 }
 
