@@ -55,7 +55,7 @@ def run(imported: fio.JobFile, **words: Any) -> list[Result]:
     return results
 
 
-CAPACITY = 1_083_776_778_240
+CAPACITY = 1_083_776_790_528
 """Of the device `tlc` [B]."""
 
 
