@@ -1,5 +1,6 @@
 //! Every integration test of this crate, as one program: it is linked once.
 
+mod arbitration;
 mod common;
 mod contention;
 mod data;
