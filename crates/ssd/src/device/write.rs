@@ -1,6 +1,7 @@
 //! Written data: from the host into the buffer, and from the buffer to flash.
 //!
-//! A page's write class, and so its stream, is decided when it leaves the buffer: with three streams and more, data whose last
+//! A page's write class, and so its stream, is decided when it leaves the buffer: by its hint (`ftl.hints`), or, with three
+//! streams and more, data whose last
 //! version had never been moved is young, and goes apart from the rest (after Chiang, Lee, Chang, "Using data
 //! clustering to improve cleaning performance for flash memory", SPE 1999).
 //!
@@ -25,7 +26,7 @@ use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{Event, Probe, Server};
 use crate::translation::Waiting;
 use crate::write_class::WriteClass;
-use crate::writes::{WriteArrival, Writes};
+use crate::writes::WriteArrival;
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_write(&mut self, command: CommandId) {
@@ -87,7 +88,7 @@ impl<P: Probe> Device<P> {
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);
-            let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to));
+            let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
             if through {
                 self.wait_for(slot, arrived.command);
             }
@@ -109,7 +110,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
-    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> SlotId {
+    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64, hint: u16) -> SlotId {
         let (slot, over) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
                 self.writes.buffer.merge(slot, sectors);
@@ -127,7 +128,8 @@ impl<P: Probe> Device<P> {
             Location::Flash(ppn) => (self.writes.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
             Location::Unmapped => (self.writes.buffer.fill(lpn, sectors, self.writes.buffer.full, None), None),
         };
-        self.writes.buffer[slot].host_bytes += u64::from(bytes);
+        let entry = &mut self.writes.buffer[slot];
+        (entry.host_bytes, entry.hint) = (entry.host_bytes + u64::from(bytes), hint);
         self.ftl.set(lpn, Location::Buffer(slot));
         self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
@@ -214,15 +216,7 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let mut writes = WriteClass::Host;
-        if self.core.plan.config.ftl.streams > 2 {
-            let relocated = WriteClass::Relocated as usize;
-            let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < relocated);
-            let young =
-                self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
-            writes = if young { WriteClass::Host } else { WriteClass::HostCold };
-        }
-        let mut op = self.program_op(slot, writes);
+        let mut op = self.program_op(slot, self.write_class(slot));
         op.seq = self.flash.number();
         let id = self.flash.ops.insert(op);
         if self.map_ready(op.lpn.get()) {
@@ -231,6 +225,21 @@ impl<P: Probe> Device<P> {
             self.writes.progress += 1;
             self.await_map(Waiting::Program(id));
         }
+    }
+
+    /// What a slot's page is written as: by its hint, or by whether its last version was young.
+    fn write_class(&self, slot: SlotId) -> WriteClass {
+        let ftl = &self.core.plan.config.ftl;
+        if ftl.hints > 0 {
+            return WriteClass::OF_HANDLES[usize::from(self.writes.buffer[slot].hint % ftl.hints)];
+        }
+        if ftl.streams <= 2 {
+            return WriteClass::Host;
+        }
+        let relocated = WriteClass::Relocated as usize;
+        let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < relocated);
+        let young = self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
+        if young { WriteClass::Host } else { WriteClass::HostCold }
     }
 
     /// Queues the program of a slot's page.
@@ -247,7 +256,7 @@ impl<P: Probe> Device<P> {
 
     /// Gives pages of the pools to dies that have no program, in page allocation order.
     pub(super) fn dispatch_pools(&mut self) {
-        for writes in Writes::POOLED {
+        for writes in WriteClass::OF_HANDLES {
             if self.writes.pools[writes as usize].len > 0 {
                 self.dispatch_pool(writes);
             }
@@ -328,7 +337,7 @@ impl<P: Probe> Device<P> {
 
     /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
     fn force_oldest(&mut self) {
-        for writes in Writes::POOLED {
+        for writes in WriteClass::OF_HANDLES {
             let pages = self.writes.pools[writes as usize].len;
             if pages > 0
                 && let Some(die) = self.next_pool_die(writes)
@@ -345,7 +354,7 @@ impl<P: Probe> Device<P> {
     /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: DieId) {
-        self.flash().force_die(die, &[WriteClass::Host, WriteClass::HostCold, WriteClass::Map]);
+        self.flash().force_die(die, &WriteClass::NOT_RELOCATED);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.

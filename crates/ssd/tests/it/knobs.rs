@@ -174,6 +174,7 @@ const ROWS: &[Row] = &[
     ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
     ("ftl.erase_when", TINY, "reclaimed", Writes, -1),
     ("ftl.streams", WORN, "1", Overwrites, 0),
+    ("ftl.hints", WORN, "2", Overwrites, 0),
     ("gc.victim", WORN, "fifo", Overwrites, 0),
     ("gc.start", &["age.precondition=closed-form", "gc.stop=8"], "8", Overwrites, 0),
     ("gc.stop", WORN, "12", Overwrites, 0),
@@ -292,7 +293,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
             _ => 9_000,
         };
         let time = Time(index * gap);
-        device.submit(Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue)).unwrap();
+        device.submit(Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue).hinted(index as u16 % 8)).unwrap();
     }
     let mut ended = None;
     while device.advance_to_completion(Time::NEVER).unwrap_or_else(|error| {
