@@ -155,7 +155,7 @@ const IDS: [&str; 13] =
 const PLACES: [(&str, &[&str]); 3] = [("ssd", &["block", "plane"]), ("schemes", &["block"]), ("python", &["block"])];
 
 /// Functions that take such a number bare, by their modules, and why.
-const BARE: [(&str, &[&str], &str); 7] = [
+const BARE: [(&str, &[&str], &str); 9] = [
     ("ssd::observe::stats::latency", &["record"], "a submission queue, by its place among the host's"),
     ("units::condition", &["of_block"], "the counter of a random draw; units knows no blocks"),
     ("ssd::arbitration", &["set_waiting"], "a submission queue, by its place among the host's"),
