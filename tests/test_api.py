@@ -282,6 +282,7 @@ def test_a_device_completes_what_it_is_given() -> None:
     conditions = device.conditions(0)
     assert conditions is not None
     assert conditions.pec >= 500
+    assert conditions.reads >= 1
     assert conditions.retention_s == pytest.approx(30 * 86_400, rel=0.01)
     young = device.conditions(16384)
     assert young is not None

@@ -116,7 +116,7 @@ ERRORS = [
     (("--set", "chip.t_prog=400"), ("chip.t_prog", "400 is not accepted", "unit")),
     (("--set", "chip.t_prog=400MB"), ("chip.t_prog", "400MB", "unit")),
     (("--set", "geometry.channels=0"), ("geometry.channels",)),
-    (("--set", "geometry.blocks=4000000000"), ("geometry.blocks", "PiB")),
+    (("--set", "geometry.blocks=4000000000"), ("geometry.blocks", "at most 2 147 483 648 pages")),
     (("--set", "workload.requets=1"), ("workload.requets", "did you mean `requests`?")),
     (("--device", "tcl"), ("tcl", "did you mean `tlc`?")),
     (("--device", "nowhere.toml"), ("nowhere.toml",)),

@@ -47,6 +47,7 @@ TLC: Constants = {
         "cold_power": (0.78, "fitted (rr.merr.temp.*, rr.margin.*)"),
         "disturb": (0.1, DISTURB),
         "disturb_wear": (0.5, DISTURB),
+        "disturb_scale": (0, "assumed (the erased state alone, the simplest form)"),
         "retry_step": (0.17368, STEPS),
         "retry_steps": (40, "assumed (at least 25: asplos21 Fig. 5; longer than any page of the claims needs)"),
         "capability": (72, "asplos21 Table 1"),

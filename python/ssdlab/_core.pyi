@@ -94,8 +94,8 @@ class Device:
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""
 
-    def conditions(self, offset: int) -> tuple[int, float, float] | None:
-        """P/E cycles, retention age [s], temperature [C] of the page behind a byte; None where none was written."""
+    def conditions(self, offset: int) -> tuple[int, float, float, int] | None:
+        """P/E cycles, retention age [s], temperature [C] and reads of a page; None where none was written."""
 
     @property
     def now(self) -> int:

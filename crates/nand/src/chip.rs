@@ -50,8 +50,8 @@ units::section! {
         t_eval: Span = Span::ZERO,
         /// tDISCH: discharge of one sense.
         t_disch: Span = Span::ZERO,
-        /// tPROG: time to program one `program_unit`; "none" when `program_loops` gives it.
-        t_prog: Option<Span> = Some(Span::from_us(1_200)),
+        /// tPROG: time to program one `program_unit`; one value, or where that is a page one for each page of a wordline (LSB, CSB, MSB); "none" when `program_loops` gives it.
+        t_prog: Option<Vec<Span>> = Some(vec![Span::from_us(1_200)]),
         /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify).
         program_loops: Option<u32> = None,
         /// Program phase of one loop.
@@ -88,6 +88,8 @@ units::section! {
         cache_read: bool = true,
         /// A cache register takes the next program's data while a program runs.
         cache_program: bool = true,
+        /// Reads of a block disturb its pages, as chip.model says; retries are reads as well.
+        read_disturb: bool = false,
     }
 }
 
@@ -95,8 +97,7 @@ units::section! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timings {
     read: [Span; 4],
-    /// tPROG of one program unit.
-    pub program: Span,
+    program: [Span; 4],
     /// tBERS of one block.
     pub erase: Span,
 }
@@ -113,6 +114,17 @@ impl Timings {
     pub fn shorter(&self, kind: u32, senses: Option<&[u32]>, less: Span) -> Span {
         let count = senses.map_or(1, |of| of.get(kind as usize).or(of.first()).copied().unwrap_or(0));
         Span(self.read[kind as usize].0.saturating_sub(u64::from(count) * less.0))
+    }
+
+    /// tPROG of the program unit that a page is in.
+    #[inline]
+    pub fn program(&self, layout: &Layout, ppn: Ppn) -> Span {
+        self.program[layout.page_type(ppn) as usize]
+    }
+
+    /// The longest tPROG of any program unit.
+    pub fn slowest_program(&self) -> Span {
+        self.program.into_iter().max().unwrap_or_default()
     }
 
     /// The longest tR of any page.
@@ -134,20 +146,31 @@ impl Chip {
             (None, None) => return Err(missing("t_read", "senses")),
             (Some(_), Some(_)) => return Err(twice("t_read", "senses")),
         };
-        let loops = |key, total: Option<Span>, loops_key, loops: Option<u32>, step: [Span; 2]| match (total, loops) {
-            (Some(total), None) => plausible(key, total),
-            // fast12 Table 1: T_w_total = N_w_cycle x T_w_cycle; electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE
-            (None, Some(loops)) => plausible(loops_key, repeated(loops, &step)),
-            (None, None) => Err(missing(key, loops_key)),
-            (Some(_), Some(_)) => Err(twice(key, loops_key)),
-        };
+        // fast12 Table 1: T_w_total = N_w_cycle x T_w_cycle; electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE
         let pulse = [self.t_program_pulse, self.t_program_verify];
+        let program = match (&self.t_prog, self.program_loops) {
+            (Some(times), None) => self.program_times(times, bits)?,
+            (None, Some(loops)) => [plausible("program_loops", repeated(loops, &pulse))?; 4],
+            (None, None) => return Err(missing("t_prog", "program_loops")),
+            (Some(_), Some(_)) => return Err(twice("t_prog", "program_loops")),
+        };
         let erase_pulse = [self.t_erase_pulse, self.t_erase_verify];
-        Ok(Timings {
-            read,
-            program: loops("t_prog", self.t_prog, "program_loops", self.program_loops, pulse)?,
-            erase: loops("t_bers", self.t_bers, "erase_loops", self.erase_loops, erase_pulse)?,
-        })
+        let erase = match (self.t_bers, self.erase_loops) {
+            (Some(time), None) => plausible("t_bers", time)?,
+            (None, Some(loops)) => plausible("erase_loops", repeated(loops, &erase_pulse))?,
+            (None, None) => return Err(missing("t_bers", "erase_loops")),
+            (Some(_), Some(_)) => return Err(twice("t_bers", "erase_loops")),
+        };
+        Ok(Timings { read, program, erase })
+    }
+
+    /// tPROG by page type: only pages that are programmed one by one may differ.
+    fn program_times(&self, times: &[Span], bits: u32) -> Result<[Span; 4], (&'static str, String, String)> {
+        if times.len() > 1 && self.program_unit == ProgramUnit::Wordline {
+            let problem = format!("has {} values, and wordlines are programmed whole", times.len());
+            return Err(("t_prog", problem, "write one value, or set chip.program_unit to \"page\"".into()));
+        }
+        per_page("t_prog", times, bits)
     }
 }
 
@@ -235,8 +258,24 @@ mod tests {
         let timings = chip.timings(3).unwrap();
         let read: Vec<Span> = (0..3).map(|page| timings.read(&layout, Ppn(page))).collect();
         assert_eq!(read, [78, 117, 78].map(Span::from_us));
-        assert_eq!(timings.program, Span::from_us(140));
+        assert_eq!(timings.slowest_program(), Span::from_us(140));
         assert_eq!(timings.erase, Span::from_us(3_500));
+    }
+
+    #[test]
+    fn pages_that_are_programmed_one_by_one_have_a_time_each() {
+        let layout = Geometry::default().layout().unwrap();
+        let times = [300, 600, 2_000].map(Span::from_us);
+        let whole = Chip { t_prog: Some(times.to_vec()), ..Chip::default() };
+        let (key, problem, remedy) = whole.timings(3).unwrap_err();
+        assert_eq!((key, problem.as_str()), ("t_prog", "has 3 values, and wordlines are programmed whole"));
+        assert!(remedy.contains("program_unit"), "{remedy}");
+        let pages = Chip { program_unit: ProgramUnit::Page, ..whole };
+        let timings = pages.timings(3).unwrap();
+        let program: Vec<Span> = (0..6).map(|page| timings.program(&layout, Ppn(page))).collect();
+        assert_eq!(program, [times, times].concat());
+        assert_eq!(timings.slowest_program(), times[2]);
+        assert_eq!(pages.timings(2).unwrap_err().0, "t_prog");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub struct PlaneId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockId(u32);
 
-/// One physical page, taken apart.
+/// The place of one logical page, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     /// The plane, over the whole device.
@@ -99,6 +99,9 @@ pub struct Address {
 }
 
 /// A validated geometry with everything the hot paths need worked out.
+///
+/// Pages are counted as the map counts them: several logical pages share a flash page, the unit of sensing and programming, where
+/// they are smaller ([`Layout::divided`]); otherwise both are the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layout {
     /// Channels of the device.
@@ -111,19 +114,23 @@ pub struct Layout {
     pub planes_per_die: u32,
     /// Blocks in each plane.
     pub blocks: u32,
-    /// Pages in each block.
+    /// Logical pages in each block.
     pub pages: u32,
-    /// Data bytes of a page.
+    /// Data bytes of a logical page.
     pub page_size: Bytes,
-    /// Pages that share a wordline.
+    /// Data bytes of a flash page.
+    pub flash_page_size: Bytes,
+    /// Flash pages that share a wordline.
     pub bits: u32,
     /// Dies of the device.
     pub dies: u32,
     /// Planes of the device.
     pub planes: u32,
-    /// Bits that number the pages of a block.
+    /// Bits that number the logical pages of a block.
     pub page_bits: u32,
     block_bits: u32,
+    /// Bits that number the logical pages of a flash page.
+    share_bits: u32,
 }
 
 /// The most planes that a die may have: plane sets are 8-bit masks.
@@ -164,11 +171,13 @@ impl Geometry {
             blocks: self.blocks,
             pages: self.pages,
             page_size: self.page_size,
+            flash_page_size: self.page_size,
             bits: self.cell.bits(),
             dies: dies as u32,
             planes: planes as u32,
             page_bits,
             block_bits,
+            share_bits: 0,
         })
     }
 
@@ -240,6 +249,22 @@ fn bits_for(values: u32) -> u32 {
 }
 
 impl Layout {
+    /// The same flash with logical pages of `size` bytes, a power of two and no more than a flash page: problem and remedy,
+    /// where so many pages cannot be counted.
+    pub fn divided(&self, size: Bytes) -> Result<Layout, (String, String)> {
+        let share_bits = self.page_size.0.trailing_zeros() - size.0.trailing_zeros();
+        let pages = u64::from(self.pages) << share_bits;
+        let (in_plane, all) = (pages * u64::from(self.blocks), self.raw_pages() << share_bits);
+        for (of, count, most) in [("a plane", in_plane, MAX_PAGES_PER_PLANE), ("the device", all, MAX_PAGES)] {
+            if count > most {
+                let problem = format!("is {size}, which makes {count} pages of {of}");
+                return Err((problem, format!("{of} can have at most {most}: write a larger size")));
+            }
+        }
+        let page_bits = self.page_bits + share_bits;
+        Ok(Layout { pages: pages as u32, page_size: size, page_bits, share_bits, ..*self })
+    }
+
     /// The number that names one page.
     #[inline]
     pub fn pack(&self, address: Address) -> Ppn {
@@ -280,11 +305,46 @@ impl Layout {
         ppn.0 as u32 & ((1 << self.page_bits) - 1)
     }
 
-    /// Which of its wordline's pages a page is: 0 = LSB, then CSB and MSB. Pages of a wordline are neighbours.
+    /// Logical pages that share a flash page.
+    #[inline]
+    pub fn shared(&self) -> u32 {
+        1 << self.share_bits
+    }
+
+    /// Flash pages in each block.
+    pub fn flash_pages(&self) -> u32 {
+        self.pages >> self.share_bits
+    }
+
+    /// The flash page of a logical page of a block, by its number in the block.
+    #[inline]
+    pub fn flash_page(&self, page: u32) -> u32 {
+        page >> self.share_bits
+    }
+
+    /// The flash page's number in its block.
+    #[inline]
+    pub fn flash_page_of(&self, ppn: Ppn) -> u32 {
+        self.flash_page(self.page_of(ppn))
+    }
+
+    /// Whether two pages stand in the same flash page.
+    #[inline]
+    pub fn together(&self, one: Ppn, other: Ppn) -> bool {
+        (one.0 ^ other.0) >> self.share_bits == 0
+    }
+
+    /// The first page of the next flash page of a block, after the one that holds `page`.
+    #[inline]
+    pub fn after_flash_page(&self, page: u32) -> u32 {
+        ((page >> self.share_bits) + 1) << self.share_bits
+    }
+
+    /// Which of its wordline's flash pages a page is in: 0 = LSB, then CSB and MSB. Pages of a wordline are neighbours.
     #[inline]
     pub fn page_type(&self, ppn: Ppn) -> u32 {
         // Invariant: `bits` is 1 to 4; written out, so that no division stands in the read path.
-        let page = self.page_of(ppn);
+        let page = self.flash_page_of(ppn);
         match self.bits {
             1 => 0,
             2 => page % 2,
@@ -315,7 +375,12 @@ impl Layout {
         ChannelId((u32::from(die.0) / (self.chips * self.dies_per_chip)) as u16)
     }
 
-    /// Pages of the whole device.
+    /// Of so many logical pages those of the plane that has the most, where they are dealt to the planes by flash pages.
+    pub fn most_of_a_plane(&self, pages: u64) -> u64 {
+        pages.div_ceil(u64::from(self.shared())).div_ceil(u64::from(self.planes)) << self.share_bits
+    }
+
+    /// Logical pages of the whole device.
     pub fn raw_pages(&self) -> u64 {
         u64::from(self.planes) * u64::from(self.blocks) * u64::from(self.pages)
     }

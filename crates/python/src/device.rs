@@ -76,16 +76,16 @@ impl Device {
         py.detach(|| self.lock().flush().map_err(raise))
     }
 
-    /// The conditions of the flash page behind a byte address: P/E cycles, retention age [s], temperature [C];
+    /// The conditions of the flash page behind a byte address: P/E cycles, retention age [s], temperature [C], reads;
     /// None where it was never written.
-    fn conditions(&self, offset: u64) -> PyResult<Option<(u32, f64, f64)>> {
+    fn conditions(&self, offset: u64) -> PyResult<Option<(u32, f64, f64, u32)>> {
         let device = self.lock();
         let capacity = device.capacity().0;
         if offset >= capacity {
             return Err(InputError::new_err(format!("byte {offset} lies beyond the device's {capacity} B")));
         }
         let lpn = Lpn(offset / device.plan().layout.page_size.0);
-        Ok(device.conditions(lpn).map(|c| (c.pec.0, c.retention.as_s(), c.temperature.0)))
+        Ok(device.conditions(lpn).map(|c| (c.pec.0, c.retention.as_s(), c.temperature.0, c.reads)))
     }
 
     /// The present simulated time [ns].

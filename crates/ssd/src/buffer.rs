@@ -53,6 +53,8 @@ pub(crate) struct Buffer {
     pub waiters: Arena<WaiterId, Waiter>,
     capacity: u32,
     reserved: u32,
+    /// Pages that are written together: what is written of them has room for all.
+    unit_of_map: u32,
     oldest: Option<SlotId>,
     newest: Option<SlotId>,
     /// Pages in the dirty list.
@@ -75,6 +77,7 @@ impl Buffer {
             waiters: Arena::new(),
             capacity: plan.slots,
             reserved: 0,
+            unit_of_map: plan.unit_of_map,
             oldest: None,
             newest: None,
             dirty_pages: 0,
@@ -91,9 +94,9 @@ impl Buffer {
         (u64::MAX >> (63 - (last - first))) << first
     }
 
-    /// Slots that can be reserved now.
+    /// Units of the map whose slots can be reserved now.
     pub fn available(&self) -> u32 {
-        self.capacity - self.reserved - self.in_use()
+        self.capacity.saturating_sub(self.in_use() + self.reserved) / self.unit_of_map
     }
 
     /// Slots that hold data.
@@ -110,15 +113,22 @@ impl Buffer {
         self.reserved += pages;
     }
 
-    /// A reserved slot was not needed: the write merged into an existing one.
-    pub fn unreserve(&mut self) {
-        self.reserved -= 1;
+    /// Reserved slots were not needed: a write merged into an existing one, or did not bring the rest of its unit.
+    pub fn unreserve(&mut self, pages: u32) {
+        self.reserved -= pages;
     }
 
     /// Turns a reservation into a dirty slot.
     pub fn fill(&mut self, lpn: Lpn, dirty: u64, valid: u64, flash_copy: Option<Ppn>) -> SlotId {
         self.reserved -= 1;
-        let slot = Slot {
+        let id = self.add(lpn, dirty, valid, flash_copy);
+        self.append(id);
+        id
+    }
+
+    /// A slot outside of the dirty list.
+    pub fn add(&mut self, lpn: Lpn, dirty: u64, valid: u64, flash_copy: Option<Ppn>) -> SlotId {
+        self.slots.insert(Slot {
             lpn,
             state: SlotState::Dirty,
             host_bytes: 0,
@@ -132,10 +142,13 @@ impl Buffer {
             waiters: None,
             prev: None,
             next: None,
-        };
-        let id = self.slots.insert(slot);
-        self.append(id);
-        id
+        })
+    }
+
+    /// A slot has newer data of the page of one that is on its way to flash.
+    pub fn follow(&mut self, frozen: SlotId, newer: SlotId) {
+        self.slots[newer].prev_version = Some(frozen);
+        self.slots[frozen].next_version = Some(newer);
     }
 
     /// Merges further sectors into a slot that is not frozen, and makes it the newest.
@@ -155,6 +168,11 @@ impl Buffer {
         let id = self.oldest?;
         self.unlink(id);
         Some(id)
+    }
+
+    /// Takes a page out of the dirty list.
+    pub fn take(&mut self, id: SlotId) {
+        self.unlink(id);
     }
 
     /// The slot's data will not change any more.

@@ -1,7 +1,7 @@
 //! What every component of the device may use: the plan, the time, the agenda, the counters, the probe.
 
 use nand::{ChannelId, DieId};
-use units::Time;
+use units::{Span, Time};
 
 use crate::agenda::{Agenda, EventSlot};
 use crate::config::{EndOfLife, Plan};
@@ -22,7 +22,7 @@ pub(crate) struct Core<P: Probe> {
 
 impl<P: Probe> Core<P> {
     pub fn new(plan: Plan, probe: P) -> Core<P> {
-        let slots = Slots::new(plan.layout.channels, plan.layout.dies);
+        let slots = Slots::new(plan.layout.channels, plan.layout.dies, plan.config.host.t_firmware > Span::ZERO);
         Core {
             now: Time::ZERO,
             agenda: Agenda::new(slots.len()),
@@ -50,6 +50,8 @@ pub(crate) enum Resource {
     Bus(ChannelId),
     /// A die: something in its array ends.
     Die(DieId),
+    /// The firmware has processed a command.
+    Firmware,
     /// Written data has crossed the link.
     WriteData,
     /// The completion of a read reaches the host.
@@ -67,6 +69,8 @@ pub(crate) enum Resource {
 pub(crate) struct Slots {
     channels: u32,
     dies: u32,
+    /// Only where commands take the firmware time.
+    pub firmware: Option<EventSlot>,
     pub write_data: EventSlot,
     pub read_completion: EventSlot,
     pub write_completion: EventSlot,
@@ -74,10 +78,12 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    fn new(channels: u32, dies: u32) -> Slots {
-        let slot = |rank| EventSlot(2 * channels + dies + rank);
+    fn new(channels: u32, dies: u32, firmware: bool) -> Slots {
+        let others = 2 * channels + dies;
+        let slot = |rank| EventSlot(others + u32::from(firmware) + rank);
         let (write_data, read_completion, write_completion, arrival) = (slot(0), slot(1), slot(2), slot(3));
-        Slots { channels, dies, write_data, read_completion, write_completion, arrival }
+        let firmware = firmware.then_some(EventSlot(others));
+        Slots { channels, dies, firmware, write_data, read_completion, write_completion, arrival }
     }
 
     /// How many there are.
@@ -114,7 +120,8 @@ impl Slots {
             _ if slot == self.write_data => Resource::WriteData,
             _ if slot == self.read_completion => Resource::ReadCompletion,
             _ if slot == self.write_completion => Resource::WriteCompletion,
-            _ => Resource::Arrival,
+            _ if slot == self.arrival => Resource::Arrival,
+            _ => Resource::Firmware,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::arbitration::Arbiter;
 use crate::arena::{Arena, CommandId};
 use crate::config::HostConfig;
 use crate::core::Core;
+use crate::firmware::Firmware;
 use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe, Server};
 
@@ -72,6 +73,7 @@ pub(crate) struct HostSide {
     pub meter: Meter<2>,
     /// The queue that the next arrival waits for.
     pub stalled: Option<usize>,
+    pub firmware: Firmware,
     pub link_in: FifoServer,
     pub link_out: FifoServer,
     pub dram: FifoServer,
@@ -93,6 +95,7 @@ impl HostSide {
             in_flight: 0,
             meter: Meter::new(),
             stalled: None,
+            firmware: Firmware::default(),
             link_in: FifoServer::default(),
             link_out: FifoServer::default(),
             dram: FifoServer::default(),

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!((layout.blocks, layout.pages, layout.page_size), (1888, 576, Bytes::from_kib(16)));
         let reads = [0, 1, 2].map(|page| timings.read(&layout, Ppn(page)));
         assert_eq!(reads, [78, 117, 78].map(Span::from_us));
-        assert_eq!((timings.program, timings.erase), (Span::from_us(700), Span::from_ms(5)));
+        assert_eq!((timings.slowest_program(), timings.erase), (Span::from_us(700), Span::from_ms(5)));
         assert_eq!((plan.t_dma(16_384), plan.config.ecc.t_decode), (Span::from_us(16), Span::from_us(20)));
         assert!(layout.raw_bytes() >= Bytes(512 << 30));
     }
@@ -169,7 +169,10 @@ mod tests {
             assert_eq!(u64::from(layout.blocks * layout.pages) * layout.page_size.0, plane << 20);
             assert_eq!(plan.t_dma(layout.page_size.0 as u32), Span::from_us(dma));
             assert_eq!(plan.timings.read(&layout, Ppn(0)), Span::from_us(read));
-            assert_eq!((plan.timings.program, plan.timings.erase), (Span::from_us(program), Span::from_us(erase)));
+            assert_eq!(
+                (plan.timings.slowest_program(), plan.timings.erase),
+                (Span::from_us(program), Span::from_us(erase))
+            );
             assert_eq!(plan.config.host.link_bandwidth.0, 2_000_000_000);
             assert_eq!((plan.config.buffer.size, plan.config.ftl.over_provisioning), (Bytes(64_000_000), 0.3));
         }
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!((layout.channels, layout.dies, layout.planes_per_die), (8, 32, 4));
         assert_eq!((layout.blocks, layout.pages, layout.page_size), (1888, 576, Bytes::from_kib(16)));
         assert_eq!(timings.read(&layout, Ppn(1)), Span::from_us(40));
-        assert_eq!((timings.program, timings.erase), (Span::from_us(400), Span::from_us(3500)));
+        assert_eq!((timings.slowest_program(), timings.erase), (Span::from_us(400), Span::from_us(3500)));
         assert_eq!((plan.t_dma(16_384), plan.config.ecc.t_decode), (Span::from_us(13), Span::from_us(1)));
         assert_eq!(plan.config.host.link_bandwidth.0, 8_000_000_000);
         assert!(layout.raw_bytes() >= Bytes(2 << 40));
@@ -197,7 +200,7 @@ mod tests {
         assert_eq!((layout.channels, layout.chips, layout.planes_per_die), (8, 2, 4));
         assert_eq!((layout.blocks, layout.pages, layout.page_size), (497, 2112, Bytes::from_kib(16)));
         assert_eq!(timings.read(&layout, Ppn(2)), Span::from_us(40));
-        assert_eq!((timings.program, timings.erase), (Span::from_us(350), Span::from_us(3500)));
+        assert_eq!((timings.slowest_program(), timings.erase), (Span::from_us(350), Span::from_us(3500)));
         assert_eq!(plan.config.ftl.over_provisioning, 0.2);
     }
 
@@ -219,7 +222,7 @@ mod tests {
         let at = |name: &str| folder.join(name).to_string_lossy().into_owned();
         let mine = load(&at("mine.toml")).unwrap();
         assert_eq!(mine.name, "mine");
-        assert_eq!(mine.config.chip.t_prog, Some(Span::from_ms(1)));
+        assert_eq!(mine.config.chip.t_prog, Some(vec![Span::from_ms(1)]));
         assert_eq!(mine.config.geometry.blocks, 1888);
         assert!(load(&at("a.toml")).unwrap_err().to_string().contains("build on each other"));
         std::fs::remove_dir_all(folder).unwrap();

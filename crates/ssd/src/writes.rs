@@ -17,6 +17,8 @@ pub(crate) struct WriteArrival {
     pub command: CommandId,
     pub first_part: u32,
     pub count: u32,
+    /// Slots that are reserved beyond these parts, for the rest of their units.
+    pub more: u32,
 }
 
 /// Written data on its way into the buffer, and out of it.

@@ -57,6 +57,8 @@ pub struct Conditions {
     pub retention: Span,
     /// Temperature of the read.
     pub temperature: Temperature,
+    /// Reads of the page's block since it was erased.
+    pub reads: u32,
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ class Conditions(NamedTuple):
     """Age of its data, as if kept at 30 C [s]."""
     temperature_c: float
     """[C]"""
+    reads: int
+    """Reads of its block since it was erased."""
 
 
 class Device:

@@ -16,8 +16,8 @@ class Stage(NamedTuple):
     """A stretch of a request's time."""
 
     what: str
-    """``host queue``, ``map``, ``die``, ``command``, ``sense``, ``bus``, ``transfer``, ``ecc``, ``decode``, ``send``;
-    of writes ``buffer``, ``receive``, ``store``, ``program`` (docs/lab.md)."""
+    """``host queue``, ``firmware``, ``map``, ``die``, ``command``, ``sense``, ``bus``, ``transfer``, ``ecc``,
+    ``decode``, ``send``; of writes ``buffer``, ``receive``, ``store``, ``program`` (docs/lab.md)."""
     step: int
     """Senses of the page before: 0 for its first, and for what is no sense."""
     from_ns: int

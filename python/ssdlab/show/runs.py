@@ -158,7 +158,9 @@ def _usage(result: Result) -> list[Table]:
         busy = [100.0 - one.idle for one in each]
         spread = (f"{min(busy):.1f}", f"{max(busy):.1f}")
         tables.append(_causes(f"{name}: share of time [%], mean of {len(each)}", causes, spread))
-    others = ("ecc", usage.ecc), ("link in", usage.link_in), ("link out", usage.link_out), ("DRAM", usage.dram)
+    others = [("ecc", usage.ecc), ("link in", usage.link_in), ("link out", usage.link_out), ("DRAM", usage.dram)]
+    if "firmware" in usage:
+        others.append(("firmware", usage.firmware))
     tables.append(
         Table("Busy [%]", tuple(name for name, _ in others), [tuple(f"{share:.1f}" for _, share in others)], left=0)
     )

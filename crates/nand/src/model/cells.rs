@@ -42,6 +42,8 @@ units::section! {
         disturb: f64 = 0.1,
         /// What 1,000 P/E cycles add to that, relative to it.
         disturb_wear: f64 = 0.5,
+        /// Voltage over which the current that reads drive into a cell falls by e: the shift grows with the logarithm of the reads, and reaches the states above. 0: the erased state alone, in proportion to the reads.
+        disturb_scale: f64 = 0.0,
         /// Step of the vendor's retry table: step k reads boundaries k times this lower, in proportion to their shifts.
         retry_step: f64 = 0.16,
         /// Steps of the retry table behind the default read.
@@ -60,7 +62,7 @@ pub struct Shape {
     pub shift: f64,
     /// Standard deviation of each state.
     pub width: f64,
-    /// Upward shift of the erased state by reads.
+    /// Upward shift of the erased state by reads, as if it did not slow down (see [`Cells::lift`]).
     pub disturb: f64,
 }
 
@@ -115,8 +117,23 @@ impl Cells {
 
     /// Where the mean of a state lies.
     fn mean(&self, shape: Shape, state: u32) -> f64 {
-        let up = if state == 0 { shape.disturb } else { 0.0 };
-        2.0 * f64::from(state) - self.share(f64::from(state) - 0.5) * shape.shift + up
+        2.0 * f64::from(state) - self.share(f64::from(state) - 0.5) * shape.shift + self.lift(shape, state)
+    }
+
+    /// How far reads have lifted a state: the solution of dV/dD = e^(-V / a), which begins at the state's own voltage, with the
+    /// erased state's at 0, for a dose D. The higher a cell lies the weaker the field that fills it, so that states never
+    /// change places.
+    pub fn lift(&self, shape: Shape, state: u32) -> f64 {
+        let (dose, scale) = (shape.disturb, self.disturb_scale);
+        if dose == 0.0 {
+            0.0
+        } else if scale > 0.0 {
+            scale * libm::log1p(dose / scale * libm::exp(-2.0 * f64::from(state) / scale))
+        } else if state == 0 {
+            dose
+        } else {
+            0.0
+        }
     }
 
     /// The reference voltage of a boundary that is lowered along the retry table by `offset`, which equals the shift where
@@ -205,6 +222,7 @@ impl Cells {
             ("cold_errors", self.cold_errors),
             ("disturb", self.disturb),
             ("disturb_wear", self.disturb_wear),
+            ("disturb_scale", self.disturb_scale),
         ];
         if !(1..=3).contains(&self.bits) {
             return Some(("bits", format!("is {}", self.bits), "write 1 (SLC), 2 (MLC) or 3 (TLC)"));

@@ -1,7 +1,7 @@
 //! Precomputed read outcomes of simulated pages.
 //!
 //! As the papers map measured blocks onto simulated ones, every block of a drive stands for one of a few hundred archetypes
-//! drawn from the population. The retry steps of an archetype's pages are computed once for each bin of wear and age that
+//! drawn from the population. The retry steps of an archetype's pages are computed once for each bin of wear, age and reads that
 //! a run meets, so memory does not grow with the drive.
 
 use std::collections::HashMap;
@@ -24,6 +24,10 @@ pub const ARCHETYPES: u64 = 256;
 const CYCLES: u32 = 50;
 /// Bins of age to each doubling of 1 + age / shift_time: a seventh of a step.
 const AGES: f64 = 36.0;
+/// Bins of reads to each doubling of 1 + reads / the unit: a read count is right to a twentieth.
+const READS: f64 = 8.0;
+/// The unit of reads, and what is taken for none: those that lift a fresh block's erased state so far [half pitches].
+const LIFT: f64 = 0.01;
 /// Chunks kept at most; then all are dropped and computed again when they are needed.
 const CHUNKS: usize = 1 << 16;
 /// No codeword of a page lies further above their mean [deviations]: one in 10^15 would.
@@ -62,6 +66,8 @@ pub struct PageState {
     pub pec: u32,
     /// Age of its data, as if kept at 30 °C.
     pub retention: Span,
+    /// Reads of its block, as far as they disturb it.
+    pub reads: u32,
     /// Errors per KiB that incomplete erasure or narrower states add in its worst codeword.
     pub extra: f64,
 }
@@ -137,6 +143,8 @@ pub struct Outcomes {
     bits: u32,
     /// The age that bins are counted in [ns].
     unit: f64,
+    /// Bins of reads are counted in one over this.
+    per_read: f64,
     draws: Draws,
     archetypes: Archetypes,
     celsius: f64,
@@ -144,15 +152,28 @@ pub struct Outcomes {
     wordlines: u32,
     /// For each archetype that was met the log factors and worst codewords of its pages.
     pages: Vec<Box<[(f64, f64)]>>,
-    /// The bins of wear and age that have been met, and where they are in `bins`.
-    index: HashMap<(u32, u32), usize>,
+    /// The bins of wear, age and reads that have been met, and where they are in `bins`.
+    index: HashMap<Key, usize>,
     bins: Vec<Bin>,
     /// The bins of the last read, and where they are: most reads of a run meet the same few.
-    last: ((u32, u32), usize),
+    last: (Key, usize),
     chunks: usize,
 }
 
-/// What is known for one bin of wear and one of age.
+/// A bin of wear, one of age and one of reads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    wear: u32,
+    age: u32,
+    reads: u32,
+}
+
+impl Key {
+    /// None that is ever met.
+    const NONE: Key = Key { wear: u32::MAX, age: u32::MAX, reads: u32::MAX };
+}
+
+/// What is known for one bin of wear, one of age and one of reads.
 struct Bin {
     /// No page needs a retry: data is young, and nothing more need be known.
     easy: bool,
@@ -178,14 +199,19 @@ impl Outcomes {
             OutcomeSource::Virtual(chip) => chip.cells.shift_time.0 as f64,
             OutcomeSource::Measured(_) => MONTH_NS / 2.0,
         };
+        let per_read = match &reading {
+            OutcomeSource::Virtual(chip) => chip.cells.disturb / 1e6 / LIFT,
+            OutcomeSource::Measured(_) => 0.0,
+        };
         let (draws, archetypes) = (Draws::new(seed), Archetypes::new(seed));
-        let (index, bins, last) = (HashMap::new(), Vec::new(), ((u32::MAX, u32::MAX), 0));
+        let (index, bins, last) = (HashMap::new(), Vec::new(), (Key::NONE, 0));
         let pages = vec![Box::default(); ARCHETYPES as usize];
         Outcomes {
             reading,
             faster,
             bits,
             unit,
+            per_read,
             draws,
             archetypes,
             celsius,
@@ -222,20 +248,27 @@ impl Outcomes {
 
     /// A class of similar ages: quarters of a doubling.
     pub fn age_class(&self, retention: Span) -> u32 {
-        age_bin(retention.0 as f64 / self.unit) / (AGES as u32 / 4)
+        bin(retention.0 as f64 / self.unit, AGES) / (AGES as u32 / 4)
     }
 
-    /// tPRE of retries of data so old in a block so worn [ns], where retries are sensed faster.
-    pub fn retry_t_pre(&mut self, pec: u32, retention: Span) -> Option<u32> {
+    /// The bins of a state.
+    #[inline]
+    fn key(&self, at: PageState) -> Key {
+        let reads = if at.reads == 0 { 0 } else { bin(f64::from(at.reads) * self.per_read, READS) };
+        Key { wear: at.pec / CYCLES, age: bin(at.retention.0 as f64 / self.unit, AGES), reads }
+    }
+
+    /// tPRE of retries of a page in such a state [ns], where retries are sensed faster.
+    pub fn retry_t_pre(&mut self, at: PageState) -> Option<u32> {
         self.faster.as_ref()?;
-        let at = self.find((pec / CYCLES, age_bin(retention.0 as f64 / self.unit)));
+        let at = self.find(self.key(at));
         Some(self.bins[at].t_pre)
     }
 
     /// The outcome of reading page `page` of a block.
     #[inline]
     pub fn read(&mut self, block: u64, page: u32, at: PageState) -> PageRead {
-        let key = (at.pec / CYCLES, age_bin(at.retention.0 as f64 / self.unit));
+        let key = self.key(at);
         if key != self.last.0 {
             self.last = (key, self.find(key));
         }
@@ -309,21 +342,22 @@ impl Outcomes {
         }
     }
 
-    /// Where the bins of wear and age are, made if they are met for the first time.
-    fn find(&mut self, key: (u32, u32)) -> usize {
+    /// Where the bins of a key are, made if they are met for the first time.
+    fn find(&mut self, key: Key) -> usize {
         if let Some(at) = self.index.get(&key) {
             return *at;
         }
         if self.chunks + self.bins.len() >= CHUNKS {
             (self.index, self.bins, self.chunks) = (HashMap::new(), Vec::new(), 0);
-            self.last = ((u32::MAX, u32::MAX), 0);
+            self.last = (Key::NONE, 0);
         }
-        let x = (f64::from(key.0) + if key.0 == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
-        let age_ns = age_of(key.1) * self.unit;
+        let x = (f64::from(key.wear) + if key.wear == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
+        let age_ns = middle_of(key.age, AGES) * self.unit;
+        let reads = if key.reads == 0 { 0.0 } else { middle_of(key.reads, READS) / self.per_read };
         let months = age_ns / MONTH_NS;
         let t_pre = self.faster.as_ref().map_or(0, |faster| {
             // A bin takes its mildest condition: what is asked for is often the end of a profiled range.
-            faster.t_pre(key.0 * CYCLES, age_at(f64::from(key.1)) * self.unit)
+            faster.t_pre(key.wear * CYCLES, value_at(f64::from(key.age), AGES) * self.unit)
         });
         let mut ladders: Vec<(Ladder, f64)> = Vec::new();
         let mut easy = false;
@@ -333,7 +367,7 @@ impl Outcomes {
             let (cuts, relative) = (Cuts { pre: cut, ..Cuts::default() }, chip.relative_shift(x, months));
             ladders.extend((0..self.bits).map(|page| {
                 let added = chip.sensing.added(cuts, chip.senses(page), x, relative, self.celsius);
-                (Ladder::new(chip, page, x, months, 0.0, self.celsius), added)
+                (Ladder::new(chip, page, x, months, reads, self.celsius), added)
             }));
             easy = ladders.iter().all(|(ladder, _)| ladder.steps(chip.variation.bound(), WORST) == Some(0));
         }
@@ -343,7 +377,7 @@ impl Outcomes {
     }
 
     #[cold]
-    fn compute(&mut self, key: (u32, u32), archetype: usize, page: u32) -> PageRead {
+    fn compute(&mut self, key: Key, archetype: usize, page: u32) -> PageRead {
         let at = self.find(key);
         let chunk = match &self.reading {
             OutcomeSource::Virtual(chip) => {
@@ -353,10 +387,10 @@ impl Outcomes {
                 self.page_reads(chip, &self.bins[at].ladders, archetype)
             }
             OutcomeSource::Measured(steps) => {
-                let retention = Span((age_of(key.1) * self.unit) as u64);
+                let retention = Span((middle_of(key.age, AGES) * self.unit) as u64);
                 let pages = self.wordlines * self.bits;
                 let draws = self.archetypes.0.entity(1);
-                let first = steps.of_archetype(draws, archetype as u64, pages, key.0 * CYCLES, retention);
+                let first = steps.of_archetype(draws, archetype as u64, pages, key.wear * CYCLES, retention);
                 first.map(|first| PageRead { first, last: u8::MAX, weak: false }).collect()
             }
         };
@@ -408,25 +442,25 @@ impl Outcomes {
     }
 }
 
-/// The bin of an age, in units of the chip's shift_time: steps of log2(1 + age), the logarithm taken piecewise straight
-/// between powers of two, as the bits of a number hold it.
+/// The bin of an age, in units of the chip's shift_time, or of a number of reads: `steps` to each doubling of 1 + value, the
+/// logarithm taken piecewise straight between powers of two, as the bits of a number hold it.
 #[inline]
-fn age_bin(age: f64) -> u32 {
-    let bits = (1.0 + age).to_bits() - 1.0f64.to_bits();
-    (bits as f64 * (AGES / (1u64 << 52) as f64)) as u32
+fn bin(value: f64, steps: f64) -> u32 {
+    let bits = (1.0 + value).to_bits() - 1.0f64.to_bits();
+    (bits as f64 * (steps / (1u64 << 52) as f64)) as u32
 }
 
-/// The age in the middle of a bin; none in the first.
-fn age_of(bin: u32) -> f64 {
+/// The value in the middle of a bin; 0 in the first.
+fn middle_of(bin: u32, steps: f64) -> f64 {
     if bin == 0 {
         return 0.0;
     }
-    age_at(f64::from(bin) + 0.5)
+    value_at(f64::from(bin) + 0.5, steps)
 }
 
-/// The age at an index among the bins.
-fn age_at(place: f64) -> f64 {
-    f64::from_bits((place / AGES * (1u64 << 52) as f64) as u64 + 1.0f64.to_bits()) - 1.0
+/// The value at an index among the bins.
+fn value_at(place: f64, steps: f64) -> f64 {
+    f64::from_bits((place / steps * (1u64 << 52) as f64) as u64 + 1.0f64.to_bits()) - 1.0
 }
 
 #[cfg(test)]
@@ -434,17 +468,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_of_age_hold_their_middles_and_grow_with_age() {
-        for bin in 1..1000 {
-            assert_eq!(age_bin(age_of(bin)), bin);
+    fn bins_hold_their_middles_and_grow() {
+        for steps in [AGES, READS] {
+            for index in 1..steps as u32 * 25 {
+                assert_eq!(bin(middle_of(index, steps), steps), index);
+            }
+            let mut last = 0;
+            for step in 0..10_000 {
+                let index = bin(f64::from(step) * 0.01, steps);
+                assert!(index >= last);
+                last = index;
+            }
+            assert_eq!(bin(0.0, steps), 0);
         }
-        let mut last = 0;
-        for step in 0..10_000 {
-            let bin = age_bin(f64::from(step) * 0.01);
-            assert!(bin >= last);
-            last = bin;
-        }
-        assert_eq!(age_bin(0.0), 0);
     }
 
     #[test]
@@ -459,7 +495,7 @@ mod tests {
             for page in 0..192 {
                 for days in [0, 1, 10, 30, 200] {
                     let retention = Span(days * 86_400_000_000_000);
-                    let at = |extra| PageState { pec: 1_000, retention, extra };
+                    let at = |extra| PageState { pec: 1_000, retention, reads: 0, extra };
                     let (plain, read) = (outcomes.read(3, page, at(0.0)), outcomes.read(3, page, at(extra)));
                     assert!(read.first >= plain.first && read.weak >= plain.weak, "{plain:?} {read:?}");
                     assert!(read.first == UNCORRECTABLE || read.first <= read.last);

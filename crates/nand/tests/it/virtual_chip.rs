@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use nand::VirtualChip;
 use nand::characterize::{Condition, Factors, Population, erase_lives, retry_steps};
+use nand::model::cells::Cells;
 use nand::model::ladder::Ladder;
 use nand::model::measured::MeasuredSteps;
 use nand::model::names;
 use nand::model::normal::quantile;
-use nand::model::outcomes::{OutcomeSource, Outcomes, PageState};
+use nand::model::outcomes::{OutcomeSource, Outcomes, PageState, UNCORRECTABLE};
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
 use proptest::prelude::*;
@@ -17,7 +18,7 @@ use units::{Span, Stream};
 
 /// Pages of completely erased blocks.
 fn state(pec: u32, retention: Span) -> PageState {
-    PageState { pec, retention, extra: 0.0 }
+    PageState { pec, retention, reads: 0, extra: 0.0 }
 }
 
 const SMALL: Population = Population { chips: 3, blocks: 2, seed: 1 };
@@ -314,6 +315,92 @@ fn a_drives_reads_come_to_what_the_population_says() {
         again,
         "the order of reads changes nothing"
     );
+}
+
+#[test]
+fn reads_lift_the_states_as_the_closed_form_says() {
+    let mut cells = chip("tlc48").cells;
+    let lift = |cells: &Cells, reads: f64, state: u32| cells.lift(cells.shape(1.0, 0.0, reads, 1.0), state);
+    // Without a scale: the erased state alone, in proportion to reads and growing with wear.
+    assert!((lift(&cells, 3e6, 0) - 0.1 * 1.5 * 3.0).abs() < 1e-12);
+    assert_eq!(lift(&cells, 3e6, 1), 0.0);
+    cells.disturb_scale = 0.5;
+    for reads in [1e5, 1e6, 1e7] {
+        let dose = 0.1 * 1.5 * reads / 1e6;
+        for state in 0..8 {
+            let up = lift(&cells, reads, state);
+            // dV/dD = e^(-V / a) step by step.
+            let (steps, mut voltage) = (20_000, 2.0 * f64::from(state));
+            for _ in 0..steps {
+                let rate = |at: f64| (-at / 0.5).exp();
+                let half = voltage + rate(voltage) * dose / f64::from(steps) / 2.0;
+                voltage += rate(half) * dose / f64::from(steps);
+            }
+            assert!((voltage - 2.0 * f64::from(state) - up).abs() < 1e-6, "{reads} {state}: {up}");
+            assert!(up <= dose && lift(&cells, 2.0 * reads, state) > up, "it grows, ever more slowly");
+            assert!(lift(&cells, reads, state + 1) < up + 2.0, "states stay in order");
+            assert!(lift(&cells, reads, state + 1) < up, "lower states are lifted more");
+        }
+    }
+}
+
+#[test]
+fn reads_of_a_block_cost_its_pages_one_after_another() {
+    let chip = chip("tlc48");
+    let mut outcomes = Outcomes::new(OutcomeSource::Virtual(Box::new(chip)), None, 3, 192, 30.0, 1);
+    let mut readable = |reads: u32| {
+        let at = PageState { reads, ..state(1_000, Span(30 * 86_400_000_000_000)) };
+        (0..576).filter(|page| outcomes.read(3, *page, at).first != UNCORRECTABLE).count()
+    };
+    let counts: Vec<usize> = (0..=20).map(|step| readable(step * 300_000)).collect();
+    assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+    assert_eq!((counts[0], counts[20]), (576, 384), "lost are the pages that are read at the erased state's boundary");
+    assert_eq!(readable(5_000), 576, "so few are as good as none");
+}
+
+/// The slopes of Cai et al., DSN'15, Fig. 3, within a sixth, with constants that were fitted to them.
+#[test]
+fn errors_by_reads_grow_as_they_were_measured_on_planar_mlc() {
+    let mut cells = chip("mlc").cells;
+    (cells.width, cells.width_wear) = (0.332, 0.0);
+    (cells.disturb, cells.disturb_wear, cells.disturb_scale) = (0.0263, 10.0, 0.5);
+    for (x, measured) in [
+        (2.0, 1.00e-9),
+        (3.0, 1.63e-9),
+        (4.0, 2.37e-9),
+        (5.0, 3.74e-9),
+        (8.0, 7.50e-9),
+        (10.0, 9.10e-9),
+        (15.0, 1.90e-8),
+    ] {
+        let rber = |reads: f64| {
+            let shape = cells.shape(x, 0.0, reads, 1.0);
+            (cells.error_rate(shape, 0, 0.0) + cells.error_rate(shape, 1, 0.0)) / 2.0
+        };
+        // Least squares through eleven points up to 100,000 reads.
+        let slope = (0..=10).map(|k| f64::from(k - 5) * rber(f64::from(k) * 1e4)).sum::<f64>() / 110.0 / 1e4;
+        println!("{x} thousand cycles: {slope:.2e} per read, {measured:.2e} measured");
+        assert!((slope / measured - 1.0).abs() < 1.0 / 6.0, "{x}: {slope} for {measured}");
+    }
+}
+
+/// The table of docs/chips.md.
+#[test]
+fn worn_blocks_stand_fewer_reads() {
+    let mut outcomes = Outcomes::new(OutcomeSource::Virtual(Box::new(chip("tlc48"))), None, 3, 192, 30.0, 1);
+    let mut last = [u32::MAX; 3];
+    for pec in [0, 1_000, 2_000, 3_000] {
+        let firsts = [0, 30, 360].map(|days| {
+            let mut lost = |reads: u32| {
+                let at = PageState { reads, ..state(pec, Span(days * 86_400_000_000_000)) };
+                (0..20).any(|block| (0..576).any(|page| outcomes.read(block, page, at).first == UNCORRECTABLE))
+            };
+            (0..100).map(|step| step * 100_000).find(|reads| lost(*reads)).unwrap_or(u32::MAX)
+        });
+        println!("{pec} cycles: first page lost after {firsts:?} reads, of data 0, 30 and 360 days old");
+        assert!(firsts.iter().zip(last).all(|(now, before)| *now < before), "{pec}: {firsts:?} after {last:?}");
+        last = firsts;
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Order {
     }
 
     /// The same while the write queue is full (`schedule.write_queue`): no read passes a write then, under any order
-    /// (fast12 §3.2).
+    /// (`assumed`: fast12 §5.3 asks for a limit and leaves open what it does).
     pub fn ranks_behind_full_queue(self) -> [u8; Class::COUNT] {
         Class::ALL.map(fifo::rank)
     }

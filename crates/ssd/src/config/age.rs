@@ -62,6 +62,8 @@ units::section! {
         retention: Retention = Retention::Fixed(Span::ZERO),
         /// Age of the translation pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).
         map_retention: Span = Span::ZERO,
+        /// Reads of every block that holds data, since it was erased (chip.read_disturb, refresh.reads).
+        reads: u32 = 0,
         /// Temperature of the drive during the run.
         temperature: Temperature = Temperature(30.0),
         /// Share of the logical capacity that holds data, from address 0 up.

@@ -1,4 +1,4 @@
-//! The write buffer.
+//! The DRAM: the write buffer and the read cache.
 
 use nand::Layout;
 use units::{Bandwidth, Bytes, Fraction, Rate};
@@ -16,7 +16,7 @@ units::choices! {
 }
 
 units::section! {
-    /// The DRAM write buffer.
+    /// The DRAM: the write buffer and the read cache.
     pub struct BufferConfig in "buffer" {
         /// Room for written data.
         size: Bytes = Bytes::from_mib(64),
@@ -24,6 +24,10 @@ units::section! {
         mode: BufferMode = BufferMode::WriteBack,
         /// Share of the buffer that may stay dirty: above it the oldest pages go to flash. 0 writes at once.
         dirty_limit: Fraction = Fraction(0.0),
+        /// Room for data that was read from flash, which later reads find there; the least recently read page leaves first. 0: none.
+        read_cache: Bytes = Bytes(0),
+        /// Data that reads take from flash crosses the DRAM on its way to the host; otherwise it goes straight to the link.
+        read_through: bool = true,
         /// Bandwidth of the DRAM, for all host data in and out.
         dram_bandwidth: Bandwidth = Bandwidth(12_800_000_000),
     }
@@ -45,6 +49,14 @@ impl Check for BufferConfig {
             return refuse("size", problem, "a buffer can have at most 16 million pages");
         }
         let page = layout.page_size;
+        if (1..page.0).contains(&self.read_cache.0) {
+            let problem = format!("is {}, less than a page", self.read_cache);
+            return refuse("read_cache", problem, format!("write at least {page}, or 0B for none"));
+        }
+        if self.read_cache.0 / page.0 > 1 << 24 {
+            let problem = format!("is {}, more than 16 million pages", self.read_cache);
+            return refuse("read_cache", problem, format!("write at most {}", Bytes(page.0 << 24)));
+        }
         not_too_long(&[("dram_bandwidth", Rate::new(self.dram_bandwidth, page).time_for(page))])
     }
 }

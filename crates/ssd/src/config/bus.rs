@@ -49,7 +49,7 @@ impl BusConfig {
 
 impl Check for BusConfig {
     fn check(&self, layout: &Layout) -> Result<(), Refusal> {
-        let page = layout.page_size;
+        let page = layout.flash_page_size;
         let time = self.page_time(page)?.of(page.0 as u32);
         let key = if self.t_dma.is_some() { "t_dma" } else { "bandwidth" };
         not_too_long(&[("t_command", self.t_command), (key, time)])

@@ -27,6 +27,7 @@ impl Config {
             && self.age.retention == Retention::Fixed(Span::ZERO)
             && self.age.map_retention == Span::ZERO
             && self.age.temperature.0 <= 30.0
+            && !self.chip.read_disturb
             && self.ecc.code.is_none()
             && !self.read.predictor.predicts(false)
             && self.erase.pulse.is_none()
@@ -37,6 +38,11 @@ impl Config {
         let Some(name) = self.chip.model_for(layout.bits) else { return Ok(None) };
         let read = || read_file("chip.model", name, "give the path of a chip file or of measured steps");
         if name.ends_with(".csv") {
+            if self.chip.read_disturb {
+                let problem = "is true, and measured steps say nothing about reads";
+                let remedy = "set it to false, or chip.model to a virtual chip";
+                return refuse("chip.read_disturb", problem, remedy).map_err(dotted);
+            }
             return Ok(Some(Arc::new(OutcomeSource::Measured(MeasuredSteps::parse(&read()?, name)?))));
         }
         let chip =

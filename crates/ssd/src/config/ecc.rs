@@ -35,7 +35,7 @@ impl Check for EccConfig {
             return refuse("decoders", format!("is {}", self.decoders), "write at most 64");
         }
         let codeword = self.codeword;
-        if !codeword.0.is_power_of_two() || codeword > layout.page_size || codeword.0 < 512 {
+        if !codeword.0.is_power_of_two() || codeword > layout.flash_page_size || codeword.0 < 512 {
             return refuse("codeword", format!("is {codeword}"), "write a power of two from 512 B up to the page size");
         }
         if !(0.01..=100.0).contains(&self.strength) {

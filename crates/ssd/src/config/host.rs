@@ -52,6 +52,10 @@ units::section! {
         link_bandwidth: Bandwidth = Bandwidth(7_000_000_000),
         /// From the host's doorbell to a fetched command.
         t_submit: Span = Span(1_000),
+        /// Time for which the controller's firmware processes a fetched command before the drive works on it.
+        t_firmware: Span = Span::ZERO,
+        /// Cores of the controller: each processes one command at a time (`t_firmware`), the others wait in order.
+        cores: u16 = 1,
         /// From the last byte to the host's completion.
         t_complete: Span = Span(1_000),
         /// Simulated time in which no command makes progress, after which the run ends with an error, as a host gives its drive
@@ -93,6 +97,7 @@ impl Check for HostConfig {
             ("commands", self.commands.into()),
             ("arbitration_burst", self.arbitration_burst.into()),
             ("link_bandwidth", self.link_bandwidth.0),
+            ("cores", self.cores.into()),
         ])?;
         if self.queues > 256 {
             return refuse("queues", format!("is {}", self.queues), "write at most 256");
@@ -103,9 +108,10 @@ impl Check for HostConfig {
             let problem = format!("makes {entries} queue entries, {} of memory", Bytes(entries * 64));
             return refuse("queue_depth", problem, "keep queues x depth within 16 million");
         }
-        let page = layout.page_size;
+        let page = layout.flash_page_size;
         not_too_long(&[
             ("t_submit", self.t_submit),
+            ("t_firmware", self.t_firmware),
             ("t_complete", self.t_complete),
             ("link_bandwidth", Rate::new(self.link_bandwidth, page).time_for(page)),
         ])

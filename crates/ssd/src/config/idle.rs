@@ -17,6 +17,7 @@ impl Config {
             let mut keys = changed(&self.read, &default.read, &["start", "next", "pipeline", "sensing", "predictor"]);
             let wears = self.wear.endurance.is_some();
             keys.extend(changed(&self.age, &default.age, if wears { &[] } else { &["pec"] }));
+            keys.extend(changed(&self.chip, &default.chip, &["read_disturb"]));
             let ages = self.refresh.period.is_some();
             keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
             if !keys.is_empty() {
@@ -28,6 +29,9 @@ impl Config {
             if !keys.is_empty() {
                 idle.push(format!("{} without host.arbitration = \"weighted\"", keys.join(", ")));
             }
+        }
+        if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {
+            idle.push("age.reads without chip.read_disturb or refresh.reads".into());
         }
         if self.erase.pulse.is_none() {
             let mut keys = changed(&self.erase, &default.erase, &["requirement"]);

@@ -2,6 +2,7 @@
 
 use nand::Layout;
 use units::Bytes;
+use units::value::{Scalar, Value};
 
 use super::refusal::{Check, Refusal, refuse};
 
@@ -25,9 +26,38 @@ units::choices! {
     }
 }
 
+/// What an entry of the map stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapUnit {
+    /// A flash page, whatever its size.
+    Page,
+    /// So many bytes: several units share a flash page, or a unit takes several.
+    Of(Bytes),
+}
+
+impl Value for MapUnit {
+    fn expects() -> String {
+        format!("\"page\" (a flash page), or {}", Bytes::expects())
+    }
+    fn read(scalar: &Scalar) -> Option<MapUnit> {
+        match scalar {
+            Scalar::Text(text) if text == "page" => Some(MapUnit::Page),
+            other => Bytes::read(other).map(MapUnit::Of),
+        }
+    }
+    fn write(&self) -> Scalar {
+        match self {
+            MapUnit::Page => Scalar::Text("page".into()),
+            MapUnit::Of(size) => size.write(),
+        }
+    }
+}
+
 units::section! {
-    /// The logical-to-physical map: all in memory, or on flash behind a cache.
+    /// The logical-to-physical map: its unit, and whether it is all in memory or on flash behind a cache., or on flash behind a cache.
     pub struct MappingConfig in "mapping" {
+        /// What an entry stands for, and so what is written, moved and unmapped as a whole: page, or a power of two from 512B to 64KiB.
+        unit: MapUnit = MapUnit::Page,
         /// Ideal or cached.
         table: MapTable = MapTable::Ideal,
         /// Size of the cached mapping table.
@@ -43,6 +73,30 @@ units::section! {
     }
 }
 
+impl MappingConfig {
+    /// The layout with the pages that the map knows.
+    pub(super) fn divide(&self, layout: &Layout) -> Result<Layout, Refusal> {
+        let MapUnit::Of(unit) = self.unit else { return Ok(*layout) };
+        if !unit.0.is_power_of_two() || !(512..=65_536).contains(&unit.0) {
+            return refuse("unit", format!("is {unit}"), "write \"page\", or a power of two from 512B to 64KiB");
+        }
+        layout.divided(unit.min(layout.page_size)).or_else(|(problem, remedy)| refuse("unit", problem, remedy))
+    }
+
+    /// Pages of an entry: several where its unit is larger than a flash page.
+    pub(super) fn unit_of(&self, layout: &Layout) -> u32 {
+        match self.unit {
+            MapUnit::Of(unit) if unit > layout.page_size => (unit.0 / layout.page_size.0) as u32,
+            _ => 1,
+        }
+    }
+
+    /// Logical pages whose entries a group has.
+    pub(crate) fn pages_of_group(&self, layout: &Layout) -> u32 {
+        (self.entry_group.0 / self.entry.0) as u32 * self.unit_of(layout)
+    }
+}
+
 impl Check for MappingConfig {
     fn check(&self, layout: &Layout) -> Result<(), Refusal> {
         let (page, group, entry) = (layout.page_size.0, self.entry_group.0, self.entry.0);
@@ -53,7 +107,8 @@ impl Check for MappingConfig {
             return refuse("entry", format!("is {entry} B"), "write 4B, 8B, 16B, 32B or 64B");
         }
         if !group.is_power_of_two() || group < entry || group > page {
-            let remedy = "write a power of two from mapping.entry up to the page size";
+            let remedy =
+                "write a power of two from mapping.entry up to a page, or up to mapping.unit where that is smaller";
             return refuse("entry_group", format!("is {}", self.entry_group), remedy);
         }
         if self.writes == 0 {

@@ -39,7 +39,7 @@ pub use erase::EraseConfig;
 pub use ftl::{EraseWhen, FtlConfig, PageOrder, Placement};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
-pub use mapping::{MapTable, MappingConfig, Sharing};
+pub use mapping::{MapTable, MapUnit, MappingConfig, Sharing};
 pub use plan::Plan;
 pub use read::{ReadConfig, Tracking};
 pub use refresh::RefreshConfig;

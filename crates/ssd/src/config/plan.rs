@@ -24,8 +24,10 @@ pub struct Plan {
     pub layout: Layout,
     /// Logical capacity [pages].
     pub logical_pages: u64,
-    /// Pages that one program command writes on a plane.
+    /// Logical pages that one program command writes on a plane.
     pub unit_pages: u32,
+    /// Logical pages that are written together, where the unit of the map is larger than a flash page.
+    pub unit_of_map: u32,
     /// Pages that the write buffer holds.
     pub slots: u32,
     /// tR, tPROG, tBERS.
@@ -75,19 +77,35 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Time on the bus for the data of a program of so many logical pages, which fill flash pages.
+    #[inline]
+    pub(crate) fn t_data_in(&self, pages: u64) -> Span {
+        self.t_dma(self.layout.flash_page_size.0 as u32) * (pages / u64::from(self.layout.shared()))
+    }
+
+    /// Flash pages that one program command writes on a plane.
+    pub(crate) fn flash_unit(&self) -> u32 {
+        self.unit_pages / self.layout.shared()
+    }
+}
+
 impl Config {
     /// Checks everything together and works it out.
     pub fn plan(&self) -> Result<Plan, ConfigError> {
         let layout = self.geometry.layout().map_err(in_section("geometry"))?;
+        let layout = self.mapping.divide(&layout).map_err(in_section("mapping"))?;
         let timings = self.chip.timings(layout.bits).map_err(in_section("chip"))?;
         for section in self.checks() {
             section.check(&layout).map_err(in_section(section.name()))?;
         }
         let phases = self.phases();
         together::check(self, &layout, &timings, &phases).map_err(dotted)?;
-        let (logical_pages, unit_pages) = (self.ftl.logical_pages(&layout), self.unit_pages(&layout));
+        let unit_of_map = self.mapping.unit_of(&layout);
+        let logical_pages = self.ftl.logical_pages(&layout) / u64::from(unit_of_map) * u64::from(unit_of_map);
+        let unit_pages = self.unit_pages(&layout);
         let space = Space::new(self, &layout, logical_pages, unit_pages).map_err(dotted)?;
-        let page = layout.page_size;
+        let page = layout.flash_page_size;
         let page_time = self.bus.page_time(page).map_err(in_section("bus"))?;
         let model = self.chip_model(&layout)?;
         if model.is_some() {
@@ -103,11 +121,12 @@ impl Config {
             layout,
             logical_pages,
             unit_pages,
+            unit_of_map,
             slots: self.buffer.slots(&layout) as u32,
             timings,
             page_time,
-            link: Rate::new(self.host.link_bandwidth, page),
-            dram: Rate::new(self.buffer.dram_bandwidth, page),
+            link: Rate::new(self.host.link_bandwidth, layout.page_size),
+            dram: Rate::new(self.buffer.dram_bandwidth, layout.page_size),
             space,
             program_phases,
             erase_phases,
@@ -122,9 +141,9 @@ impl Config {
         })
     }
 
-    /// Pages that one program command writes on a plane.
+    /// Logical pages that one program command writes on a plane.
     pub(super) fn unit_pages(&self, layout: &Layout) -> u32 {
-        if self.chip.program_unit == ProgramUnit::Wordline { layout.bits } else { 1 }
+        layout.shared() * if self.chip.program_unit == ProgramUnit::Wordline { layout.bits } else { 1 }
     }
 
     /// The phases of programs and of erases, where they are known.

@@ -10,7 +10,7 @@ units::section! {
     pub struct RefreshConfig in "refresh" {
         /// Every block is visited once in so long, and data older than that (at 30 C) is moved; "none" never is.
         period: Option<Span> = None,
-        /// Reads of a block after which its data is moved (read reclaim); "none" never is.
+        /// Reads of a block after which its data is moved (read reclaim); "none" never is. With chip.read_disturb retries count.
         reads: Option<u32> = None,
     }
 }
@@ -18,10 +18,10 @@ units::section! {
 impl Check for RefreshConfig {
     fn check(&self, layout: &Layout) -> Result<(), Refusal> {
         // Moving a block changes the map, and may read as many translation pages as the block has pages.
-        let fewest = 4 * layout.pages;
+        let fewest = 4 * layout.flash_pages();
         match self.reads {
             Some(reads) if reads < fewest => {
-                let problem = format!("is {reads}, and moving a block may cause {} reads", layout.pages);
+                let problem = format!("is {reads}, and moving a block may cause {} reads", layout.flash_pages());
                 refuse("reads", problem, format!("write at least {fewest}, or \"none\""))
             }
             _ => Ok(()),

@@ -22,7 +22,7 @@ pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
 pub(crate) struct Space {
     /// Pages of the map on flash: they are numbered behind the logical pages.
     pub map_pages: u32,
-    /// Entries of such a page.
+    /// Logical pages whose entries such a page has.
     pub map_entries: u32,
     /// The stream, that is the open block, of each write class.
     pub stream: [u8; WriteClass::COUNT],
@@ -70,6 +70,7 @@ impl Relocation {
             let problem = format!("is {}, and {reserve} free blocks of a plane are for relocated data alone", gc.start);
             return refuse("gc.start", problem, format!("write at least {}", reserve + 1));
         }
+        let unit_pages = unit_pages / layout.shared();
         let fewest = streams * unit_pages;
         if gc.relocations < fewest {
             let problem = format!("is {}, and one program takes {unit_pages} pages", gc.relocations);
@@ -77,8 +78,10 @@ impl Relocation {
             return refuse("gc.relocations", problem, remedy);
         }
         if layout.pages <= padding {
-            let problem =
-                format!("is {}, and collecting a block may program {padding} pages for nothing", layout.pages);
+            let problem = format!(
+                "makes {} pages of the map, and collecting a block may program {padding} for nothing",
+                layout.pages
+            );
             return refuse("geometry.pages", problem, "write more, or set chip.program_unit to \"page\"");
         }
         Ok(())
@@ -166,7 +169,7 @@ impl Space {
     fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u64) -> Result<(), Refusal> {
         let age = &config.age;
         let data = (logical_pages as f64 * age.fill.0) as u64 + u64::from(self.map_pages);
-        let per_plane = data.div_ceil(u64::from(layout.planes));
+        let per_plane = layout.most_of_a_plane(data);
         let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
         let room = u64::from(self.initial_blocks(config, layout.blocks)) * u64::from(layout.pages);
         if need > room {
@@ -214,7 +217,8 @@ fn most_written(layout: &Layout, open: u32) -> Result<u32, Refusal> {
         return Ok(all);
     }
     if numbered <= 2 * opened {
-        let problem = format!("is {}, and only {numbered} blocks of so many could hold data of a run", layout.pages);
+        let problem =
+            format!("is {}, and only {numbered} blocks of so many could hold data of a run", layout.flash_pages());
         return refuse("geometry.pages", problem, "use smaller blocks");
     }
     Ok(numbered - opened)
@@ -228,7 +232,7 @@ fn data_of_a_plane(
     map_pages: u32,
     unit_pages: u32,
 ) -> (u64, u32) {
-    let data = (logical_pages + u64::from(map_pages)).div_ceil(u64::from(layout.planes));
+    let data = layout.most_of_a_plane(logical_pages + u64::from(map_pages));
     // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static placement
     // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
     let share = map_pages.div_ceil(layout.planes);
@@ -238,14 +242,15 @@ fn data_of_a_plane(
     (data, 2 * share - if crowded { 0 } else { filling.min(share) })
 }
 
-/// Pages that the map takes on flash, and entries of each.
+/// Pages that the map takes on flash, and logical pages whose entries each has.
 fn map(config: &Config, layout: &Layout, logical_pages: u64) -> Result<(u32, u32), Refusal> {
     if config.mapping.table == MapTable::Ideal {
         return Ok((0, 0));
     }
-    let entries = (layout.page_size.0 / config.mapping.entry.0) as u32;
+    let unit = config.mapping.unit_of(layout);
+    let entries = (layout.page_size.0 / config.mapping.entry.0) as u32 * unit;
     let pages = logical_pages.div_ceil(entries.into());
-    let groups = logical_pages.div_ceil(config.mapping.entry_group.0 / config.mapping.entry.0);
+    let groups = logical_pages.div_ceil(config.mapping.pages_of_group(layout).into());
     if groups > u64::from(u32::MAX) {
         let problem = format!("is {}, which makes {groups} groups", config.mapping.entry_group);
         return refuse("mapping.entry_group", problem, "the map can have at most 4 294 967 295: write a larger size");

@@ -20,7 +20,9 @@ pub(super) fn check(
     buffer_holds_a_program(config, layout)?;
     refresh_keeps_up(config, layout, timings)?;
     map_cache_has_room(config)?;
+    whole_pages_are_copied_back(config, layout)?;
     suspended_phases_are_known(config, phases)?;
+    reclaim_comes_after_the_start(config)?;
     cycles_before_the_run_are_played(config)
 }
 
@@ -42,19 +44,29 @@ pub(super) fn check_modelled(config: &Config, timings: &Timings) -> Result<(), R
     Ok(())
 }
 
+fn reclaim_comes_after_the_start(config: &Config) -> Result<(), Refusal> {
+    match config.refresh.reads {
+        Some(limit) if config.age.reads >= limit => {
+            let problem = format!("is {}: blocks read so often have been moved before", config.age.reads);
+            refuse("age.reads", problem, format!("stay below the {limit} of refresh.reads"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn programs_fill_blocks(config: &Config, layout: &Layout) -> Result<(), Refusal> {
-    if config.chip.program_unit == ProgramUnit::Wordline && !layout.pages.is_multiple_of(layout.bits) {
-        let problem = format!("is {}, not a multiple of the {} pages of a wordline", layout.pages, layout.bits);
+    if config.chip.program_unit == ProgramUnit::Wordline && !layout.flash_pages().is_multiple_of(layout.bits) {
+        let problem = format!("is {}, not a multiple of the {} pages of a wordline", layout.flash_pages(), layout.bits);
         return refuse("geometry.pages", problem, "change it, or set chip.program_unit to \"page\"");
     }
     Ok(())
 }
 
 fn buffer_holds_a_program(config: &Config, layout: &Layout) -> Result<(), Refusal> {
-    let unit_pages = u64::from(config.unit_pages(layout));
-    if config.buffer.slots(layout) < unit_pages {
-        let need = Bytes(layout.page_size.0 * unit_pages);
-        let remedy = format!("it must hold one program unit: at least {need}");
+    let pages = config.unit_pages(layout).max(config.mapping.unit_of(layout));
+    if config.buffer.slots(layout) < pages.into() {
+        let need = Bytes(layout.page_size.0 * u64::from(pages));
+        let remedy = format!("it must hold one program unit and one unit of the map: at least {need}");
         return refuse("buffer.size", format!("is {}", config.buffer.size), remedy);
     }
     Ok(())
@@ -63,8 +75,8 @@ fn buffer_holds_a_program(config: &Config, layout: &Layout) -> Result<(), Refusa
 /// A chip must be able to rewrite itself in half a period, one plane after another.
 fn refresh_keeps_up(config: &Config, layout: &Layout, timings: &Timings) -> Result<(), Refusal> {
     let programs = u64::from(layout.pages / config.unit_pages(layout));
-    let reads = u64::from(layout.pages);
-    let block = timings.program * programs + timings.slowest_read() * reads + timings.erase;
+    let reads = u64::from(layout.flash_pages());
+    let block = timings.slowest_program() * programs + timings.slowest_read() * reads + timings.erase;
     let blocks = u64::from(layout.blocks) * u64::from(layout.planes_per_die * layout.dies_per_chip);
     let shortest = Span::from_us(100_000).max(block * (2 * blocks));
     match config.refresh.period {
@@ -76,6 +88,14 @@ fn refresh_keeps_up(config: &Config, layout: &Layout, timings: &Timings) -> Resu
         }
         _ => Ok(()),
     }
+}
+
+fn whole_pages_are_copied_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    if config.gc.copyback && layout.shared() > 1 {
+        let problem = format!("moves whole pages, of which each holds {} units of the map", layout.shared());
+        return refuse("gc.copyback", problem, "set it to false, or mapping.unit to \"page\"");
+    }
+    Ok(())
 }
 
 fn map_cache_has_room(config: &Config) -> Result<(), Refusal> {

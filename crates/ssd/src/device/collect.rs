@@ -5,6 +5,8 @@
 //! once; a page that is overwritten meanwhile is left behind. When the last has moved the block is erased (or, if
 //! free blocks are erased when they are opened, it is free at once) after every older read of the plane.
 
+use std::ops::Range;
+
 use nand::{Address, DieId, PlaneId};
 use schemes::Class;
 use units::{Lpn, Ppn};
@@ -59,14 +61,13 @@ impl<P: Probe> Device<P> {
         let Some((block, cause)) = self.ftl.relocator[plane].victim else { return };
         loop {
             let relocation = &self.ftl.relocator[plane];
-            if relocation.scanned || relocation.reading + relocation.writing >= self.core.plan.config.gc.relocations {
+            if relocation.scanned || relocation.reading + relocation.writing >= self.most_on_the_move() {
                 break;
             }
-            let from = relocation.next_page;
-            let next = self.ftl.next_valid(plane, block, from, &self.core.plan, |lpn| self.flash_version(lpn));
-            match next {
+            let pages = relocation.next_page..self.core.plan.layout.pages;
+            match self.next_valid(plane, block, pages) {
                 Some((page, lpn, ppn)) => {
-                    self.ftl.relocator[plane].next_page = page + 1;
+                    self.ftl.relocator[plane].next_page = self.core.plan.layout.after_flash_page(page);
                     self.relocate_page(plane, lpn, ppn);
                 }
                 None => self.ftl.relocator[plane].scanned = true,
@@ -84,17 +85,40 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// Logical pages of a plane that may be on the move; one flash page more may have begun.
+    fn most_on_the_move(&self) -> u32 {
+        self.core.plan.config.gc.relocations * self.core.plan.layout.shared()
+    }
+
+    /// The first valid page of a full block in a range of its pages.
+    fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<(u32, Lpn, Ppn)> {
+        self.ftl.next_valid(plane, block, pages, &self.core.plan, |lpn| self.flash_version(lpn))
+    }
+
+    /// Starts to move the data of a flash page, of which `ppn` is the first valid page.
     fn relocate_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
-        let bytes = self.core.plan.layout.page_size.0 as u32;
         if self.core.plan.config.gc.copyback {
             let op = self.relocation_op(plane, lpn, ppn);
             self.ftl.relocator[plane].writing += 1;
             let op = self.flash.ops.insert(op);
             self.flash().queue_program(op);
         } else {
-            self.ftl.relocator[plane].reading += 1;
+            self.ftl.relocator[plane].reading += self.core.plan.layout.shared();
+            let bytes = self.bytes_that_move(ppn);
             self.queue_read(Class::InternalRead, Owner::Relocation(ppn.into()), lpn, ppn, (bytes, 0));
         }
+    }
+
+    /// Bytes that cross the bus where a flash page moves: from its first valid page, which is given, to its last.
+    fn bytes_that_move(&self, first: Ppn) -> u32 {
+        let layout = self.core.plan.layout;
+        let Address { plane, block, page } = layout.unpack(first);
+        let (mut end, after) = (page + 1, layout.after_flash_page(page));
+        while let Some((page, ..)) = self.next_valid(plane, block, end..after) {
+            end = page + 1;
+        }
+        let (page_size, start) = (layout.page_size.0 as u32, after - layout.shared());
+        self.read_transfer((page - start) * page_size, (end - start) * page_size)
     }
 
     /// The program of a page that moves.
@@ -109,18 +133,19 @@ impl<P: Probe> Device<P> {
         PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
     }
 
-    /// A page that moves has been read.
+    /// A flash page that moves has been read: what is still valid of it is programmed.
     pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn) {
-        let lpn = self.flash.ops[id].lpn.get();
-        let plane = self.core.plan.layout.plane_of(source);
-        self.ftl.relocator[plane].reading -= 1;
-        if self.flash_version(lpn) == Some(source) {
+        let layout = self.core.plan.layout;
+        let Address { plane, block, page } = layout.unpack(source);
+        self.ftl.relocator[plane].reading -= layout.shared();
+        self.flash.ops.release(id);
+        let mut pages = page..layout.after_flash_page(page);
+        while let Some((page, lpn, ppn)) = self.next_valid(plane, block, pages.clone()) {
+            pages.start = page + 1;
             self.ftl.relocator[plane].writing += 1;
-            let op = self.relocation_op(plane, lpn, source);
-            self.flash.ops[id] = op;
-            self.flash().queue_program(id);
-        } else {
-            self.flash.ops.release(id);
+            let op = self.relocation_op(plane, lpn, ppn);
+            let op = self.flash.ops.insert(op);
+            self.flash().queue_program(op);
         }
         self.continue_relocation(plane);
     }
@@ -280,11 +305,16 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Counts a read of a page, for read reclaim. A block that is being moved is reclaimed anyway.
+    /// Counts a read of a page and, where reads disturb, its `retries`: for read reclaim. A block that is being moved is reclaimed
+    /// anyway.
     #[inline]
-    pub(super) fn count_read(&mut self, ppn: Ppn, owner: Owner) {
-        let reads = self.ftl.blocks.count_read(ppn);
-        if self.core.plan.config.refresh.reads == Some(reads) && !matches!(owner, Owner::Relocation(_)) {
+    pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
+        let config = &self.core.plan.config;
+        let senses = if config.chip.read_disturb { 1 + retries } else { 1 };
+        let (before, after) = self.ftl.blocks.count_read(ppn, senses);
+        if config.refresh.reads.is_some_and(|limit| before < limit && limit <= after)
+            && !matches!(owner, Owner::Relocation(_))
+        {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
             self.request_move(plane, block, relocation_causes::READ_RECLAIM);
         }
@@ -362,7 +392,9 @@ impl<P: Probe> Device<P> {
     pub(super) fn check_relocations(&self) -> Result<(), String> {
         for (plane, relocation) in self.ftl.relocator.planes.iter().enumerate() {
             let on_the_move = relocation.reading + relocation.writing;
-            if on_the_move > self.core.plan.config.gc.relocations || (relocation.victim.is_none() && on_the_move > 0) {
+            if on_the_move >= self.most_on_the_move() + self.core.plan.layout.shared()
+                || (relocation.victim.is_none() && on_the_move > 0)
+            {
                 return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));
             }
         }

@@ -1,7 +1,7 @@
 //! Deallocation (trim) and flush.
 //!
-//! A trim takes effect when it is started: whole pages within it are unmapped at once, as a read started later sees;
-//! parts of pages are left alone. Versions of the page that are on their way to flash become stale when they
+//! A trim takes effect when it is started: whole pages within it, or whole units of the map where these are larger, are unmapped at
+//! once, as a read started later sees; parts of them are left alone. Versions of the page that are on their way to flash become stale when they
 //! arrive. A flush completes when everything that was in the buffer when it was started is on flash.
 
 use units::Lpn;
@@ -17,8 +17,9 @@ impl<P: Probe> Device<P> {
         let (id, request) = (self.host.commands[command].id, self.host.commands[command].request);
         let page = self.core.plan.layout.page_size.0;
         self.core.counters.trim_requests += 1;
-        let first = request.offset.0.div_ceil(page);
-        let end = (request.offset.0 + request.bytes.0) / page;
+        let unit = u64::from(self.core.plan.unit_of_map);
+        let first = request.offset.0.div_ceil(page * unit) * unit;
+        let end = (request.offset.0 + request.bytes.0) / (page * unit) * unit;
         for lpn in (first..end).map(Lpn) {
             if self.trim(lpn) {
                 self.core.counters.pages_trimmed += 1;
@@ -48,6 +49,9 @@ impl<P: Probe> Device<P> {
             }
         }
         self.ftl.set(lpn, Location::Unmapped);
+        if let Some(cache) = &mut self.read_cache {
+            cache.invalidate(lpn);
+        }
         true
     }
 

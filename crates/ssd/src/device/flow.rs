@@ -31,34 +31,44 @@ impl<P: Probe> Device<P> {
 
     /// Queues a page to be sensed.
     #[inline]
-    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
+    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
         if P::EXPLAINS
             && let Owner::Host(command) = owner
         {
             let (request, part) = (self.host.commands[command].id, self.flash.next_number());
             self.core.probe.explain(self.core.now, Event::Reads { request, part });
         }
-        self.flash().queue_read(class, owner, lpn, ppn, bytes);
+        self.flash().queue_read(class, owner, lpn, ppn, bytes)
     }
 
     /// A request reaches the drive.
     pub(super) fn on_arrival(&mut self) {
         if let Some(command) = self.host.arrive(&mut self.core) {
-            self.start(command);
+            self.take_up(command);
         }
+    }
+
+    /// The firmware has processed a command.
+    pub(super) fn on_firmware(&mut self) {
+        let command = self.host.firmware.processed(&mut self.core);
+        if P::EXPLAINS {
+            let request = self.host.commands[command].id;
+            self.core.probe.explain(self.core.now, Event::Processed { request });
+        }
+        self.start(command);
     }
 
     /// A read's completion reaches the host.
     pub(super) fn on_read_completion(&mut self) {
         if let Some(next) = self.host.read_completed(&mut self.core) {
-            self.start(next);
+            self.take_up(next);
         }
     }
 
     /// A completion without data reaches the host.
     pub(super) fn on_write_completion(&mut self) {
         if let Some(next) = self.host.write_completed(&mut self.core) {
-            self.start(next);
+            self.take_up(next);
         }
     }
 
@@ -221,14 +231,14 @@ impl<P: Probe> Device<P> {
 
     /// A page's data is in the controller, or is known to be lost.
     fn read_ended(&mut self, id: OpId, corrected: bool) {
-        let PageOp { owner, ppn, .. } = self.flash.ops[id];
+        let PageOp { owner, ppn, sense, .. } = self.flash.ops[id];
         let ppn = ppn.get();
         self.core.counters.pages_read += 1;
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         self.core.counters.cold_reads += u64::from(cold);
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.core.counters.read_pec += u64::from(conditions.pec.0);
-        self.count_read(ppn, owner);
+        self.count_read(ppn, sense.attempt.into(), owner);
         match owner {
             Owner::Host(command) => self.send_part(id, command, corrected),
             Owner::Slot(slot) => {

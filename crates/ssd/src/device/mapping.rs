@@ -65,7 +65,7 @@ impl<P: Probe> Device<P> {
         let (lpn, owner) = self.awaited(id);
         let group = self.cache().group_of(lpn);
         match self.cache().state(group) {
-            GroupState::Here => self.resume(id),
+            GroupState::Here => self.resume(id, &mut None),
             GroupState::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.map.waiting, id),
             GroupState::Absent => {
                 let mut waiting = List::EMPTY;
@@ -123,8 +123,9 @@ impl<P: Probe> Device<P> {
         self.map.fetches.release(fetch);
         self.cache().set_absent(group);
         self.enter_line(group, owner, dirty);
+        let mut sensed = None;
         while let Some(id) = waiting.pop(&mut self.map.waiting) {
-            self.resume(id);
+            self.resume(id, &mut sensed);
         }
     }
 
@@ -135,13 +136,14 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The map entry that something waited for is here.
-    fn resume(&mut self, id: AwaitedId) {
+    /// The map entry that something waited for is here. `sensed`: see [`Device::read_part`].
+    fn resume(&mut self, id: AwaitedId, sensed: &mut Option<(OpId, Lpn)>) {
         let what = self.map.waiting[id].what;
         self.map.waiting.release(id);
         match what {
             Waiting::Part { command, lpn, from, to } => {
-                self.read_part(command, self.host.commands[command].id, lpn, from, to);
+                *sensed = sensed.filter(|(op, _)| self.flash.ops[*op].owner == Owner::Host(command));
+                self.read_part(command, self.host.commands[command].id, (lpn, from, to), sensed);
             }
             Waiting::Program(op) => {
                 self.writes.progress -= 1;
@@ -229,7 +231,7 @@ impl<P: Probe> Device<P> {
 
     fn start_rewrite(&mut self, page: u32) {
         let lpn = self.map_lpn(page);
-        let bytes = self.core.plan.layout.page_size.0 as u32;
+        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         if let Location::Flash(ppn) = self.ftl.locate(lpn) {
             self.core.counters.map_reads += 1;
             self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));

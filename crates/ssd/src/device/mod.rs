@@ -36,6 +36,7 @@ pub use crate::host::Completion;
 use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::{Counters, Steps, Usage, Victims, relocation_causes};
+use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
 
@@ -46,6 +47,7 @@ pub struct Device<P: Probe = Unwatched> {
     next_id: u64,
     host: HostSide,
     writes: Writes,
+    read_cache: Option<ReadCache>,
     ftl: Ftl,
     map: TranslationPages,
     flash: Flash,
@@ -77,6 +79,7 @@ impl<P: Probe> Device<P> {
             next_id: 0,
             host: HostSide::new(&config.host),
             writes: Writes::new(&plan),
+            read_cache: ReadCache::new(&plan),
             map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
             ftl,
             flash: Flash::new(&plan, seed),
@@ -206,6 +209,7 @@ impl<P: Probe> Device<P> {
                 Resource::Decoder(channel) => self.on_decoded(channel),
                 Resource::Bus(channel) => self.on_bus(channel),
                 Resource::Die(die) => self.on_die(die),
+                Resource::Firmware => self.on_firmware(),
                 Resource::WriteData => self.on_write_data(),
                 Resource::ReadCompletion => self.on_read_completion(),
                 Resource::WriteCompletion => self.on_write_completion(),
@@ -389,6 +393,7 @@ impl<P: Probe> Device<P> {
             channels: self.flash.channels.iter().map(|channel| channel.meter.at(now)).collect(),
             decoders: self.flash.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
             host: self.host.meter.at(now)[1],
+            firmware: self.host.firmware.busy_until(now, &self.core.plan),
             link_in: self.host.link_in.busy_until(now),
             link_out: self.host.link_out.busy_until(now),
             dram: self.host.dram.busy_until(now),

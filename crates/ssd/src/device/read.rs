@@ -1,12 +1,14 @@
-//! Commands are taken up here; reads look for their pages' newest data, in the buffer or on flash.
+//! Commands are taken up here; reads look for their pages' newest data, in the write buffer, in the read cache or on flash.
 
-use units::Lpn;
+use std::ops::Range;
+
+use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
 use super::Device;
 
 use crate::arena::{CommandId, OpId};
-use crate::config::Transfer;
+use crate::config::{Plan, Transfer};
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::host::{Command, part, parts};
@@ -14,13 +16,22 @@ use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::translation::Waiting;
 
 impl<P: Probe> Device<P> {
-    /// Works on a fetched command.
-    pub(super) fn start(&mut self, command: CommandId) {
+    /// Takes a fetched command up: the firmware processes it first, if that takes time.
+    pub(super) fn take_up(&mut self, command: CommandId) {
         if P::EXPLAINS {
             let Command { id, request, queue, .. } = self.host.commands[command];
             let (op, bytes, arrival) = (request.op, request.bytes.0, request.time);
             self.core.probe.explain(self.core.now, Event::Started { request: id, op, bytes, arrival, queue });
         }
+        if self.core.slots.firmware.is_some() {
+            self.host.firmware.take(&mut self.core, command);
+        } else {
+            self.start(command);
+        }
+    }
+
+    /// Works on a command.
+    pub(super) fn start(&mut self, command: CommandId) {
         match self.host.commands[command].request.op {
             Op::Read => self.start_read(command),
             _ if self.core.life.read_only.is_some() => self.refuse(command),
@@ -36,11 +47,14 @@ impl<P: Probe> Device<P> {
         let page_size = self.core.plan.layout.page_size.0;
         self.core.counters.read_requests += 1;
         self.core.counters.read_bytes += request.bytes.0;
+        let mut sensed = None;
         for index in 0..parts(&request, page_size) {
             let (lpn, from, to) = part(&request, page_size, index);
-            let at_hand = self.ftl.cmt.is_none() || matches!(self.ftl.locate(lpn), Location::Buffer(_));
+            let at_hand = self.ftl.cmt.is_none()
+                || matches!(self.ftl.locate(lpn), Location::Buffer(_))
+                || self.is_cached(lpn, from, to);
             if at_hand || self.map_ready(lpn) {
-                self.read_part(command, id, lpn, from, to);
+                self.read_part(command, id, (lpn, from, to), &mut sensed);
             } else {
                 self.flash.number();
                 self.await_map(Waiting::Part { command, lpn, from, to });
@@ -48,12 +62,23 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Reads bytes `from..to` of a page whose map entry is at hand.
-    pub(super) fn read_part(&mut self, command: CommandId, request: u64, lpn: Lpn, from: u32, to: u32) {
+    /// Reads bytes `from..to` of a page whose map entry is at hand. `sensed` is the last of the command's reads that no die can have
+    /// begun yet, and the last page that comes with it: the next one does where it stands behind in the same flash page.
+    pub(super) fn read_part(
+        &mut self,
+        command: CommandId,
+        request: u64,
+        (lpn, from, to): (Lpn, u32, u32),
+        sensed: &mut Option<(OpId, Lpn)>,
+    ) {
         let (ppn, source) = match self.ftl.locate(lpn) {
             Location::Unmapped => {
                 self.core.counters.unmapped_reads += 1;
                 (None, DataFrom::Nothing)
+            }
+            Location::Flash(_) if self.is_cached(lpn, from, to) => {
+                self.core.counters.read_cache_hits += 1;
+                (None, DataFrom::Cache)
             }
             Location::Flash(ppn) => (Some(ppn), DataFrom::Flash(ppn)),
             Location::Buffer(slot) => {
@@ -69,8 +94,16 @@ impl<P: Probe> Device<P> {
         };
         self.core.probe.read(self.core.now, request, lpn, source);
         if let Some(ppn) = ppn {
+            if let Some((op, last)) = *sensed
+                && last.0 + 1 == lpn.0
+                && self.goes_along(op, ppn)
+            {
+                *sensed = Some((op, lpn));
+                return self.read_along(op, command, ppn, (from, to));
+            }
             let bytes = (self.read_transfer(from, to), to - from);
-            self.queue_read(schemes::Class::UserRead, Owner::Host(command), lpn, ppn, bytes);
+            let op = self.queue_read(schemes::Class::UserRead, Owner::Host(command), lpn, ppn, bytes);
+            *sensed = Some((op, lpn));
         } else {
             let sent = self.host.send(&mut self.core, to - from, source != DataFrom::Nothing);
             if P::EXPLAINS {
@@ -80,29 +113,102 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// Whether a page follows what a waiting operation reads in the same flash page.
+    #[inline]
+    fn goes_along(&self, op: OpId, ppn: Ppn) -> bool {
+        let before = self.flash.ops[op].ppn.get();
+        before < ppn && self.core.plan.layout.together(before, ppn)
+    }
+
+    /// Bytes `from..to` of a page come with the sense of an earlier part of the command.
+    fn read_along(&mut self, op: OpId, command: CommandId, ppn: Ppn, (from, to): (u32, u32)) {
+        let layout = &self.core.plan.layout;
+        let codeword_of = |ppn: Ppn| (ppn.0 * layout.page_size.0) / self.core.plan.config.ecc.codeword.0;
+        let shares_codeword = codeword_of(self.flash.ops[op].ppn.get()) == codeword_of(ppn);
+        let crosses = match self.core.plan.config.bus.transfer {
+            Transfer::Page => 0,
+            Transfer::Codeword if shares_codeword => 0,
+            Transfer::Codeword => self.read_transfer(from, to),
+        };
+        let entry = &mut self.flash.ops[op];
+        entry.ppn = ppn.into();
+        entry.bus_bytes += crosses;
+        entry.host_bytes += to - from;
+        self.host.commands[command].remaining -= 1;
+    }
+
     /// Sends a part of a read to the host, which its operation has read.
     pub(super) fn send_part(&mut self, id: OpId, command: CommandId, corrected: bool) {
-        let PageOp { host_bytes, seq, sense, .. } = self.flash.ops[id];
+        let PageOp { host_bytes, seq, sense, lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
         let entry = &mut self.host.commands[command];
         entry.uncorrectable |= !corrected;
         let request = entry.id;
-        let sent = self.host.send(&mut self.core, host_bytes, true);
+        let through_dram = self.core.plan.config.buffer.read_through;
+        let sent = self.host.send(&mut self.core, host_bytes, through_dram);
         if P::EXPLAINS {
             let part = Some((seq, sense.attempt));
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
         }
         self.host.part_sent(&mut self.core, command, sent);
+        if corrected && self.read_cache.is_some() {
+            self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);
+        }
+    }
+
+    /// Whether the read cache holds bytes `from..to` of a page.
+    #[inline]
+    fn is_cached(&mut self, lpn: Lpn, from: u32, to: u32) -> bool {
+        let sectors = self.writes.buffer.sectors(from, to);
+        self.read_cache.as_mut().is_some_and(|cache| cache.holds(lpn, sectors))
+    }
+
+    /// Keeps what a command has read of a flash page in the read cache: `bytes` of it from the page `first` on.
+    fn fill_cache(&mut self, command: CommandId, first: Lpn, ppn: Ppn, mut bytes: u32) {
+        let request = self.host.commands[command].request;
+        let page_size = self.core.plan.layout.page_size.0;
+        let mut index = (first.0 - request.offset.0 / page_size) as u32;
+        while bytes > 0 {
+            let part = part(&request, page_size, index);
+            let here = |at| self.core.plan.layout.together(at, ppn);
+            if matches!(self.ftl.locate(part.0), Location::Flash(at) if here(at)) {
+                self.keep_part(command, part);
+            }
+            (index, bytes) = (index + 1, bytes - (part.2 - part.1));
+        }
+    }
+
+    /// Keeps a part of a read in the read cache, which holds what the map's flash page does.
+    fn keep_part(&mut self, command: CommandId, (lpn, from, to): (Lpn, u32, u32)) {
+        let Some(cache) = self.read_cache.as_mut() else { return };
+        let id = self.host.commands[command].id;
+        let moved = transferred(&self.core.plan, from, to);
+        let moved = moved.start..moved.end.min(self.core.plan.layout.page_size.0 as u32);
+        let sectors = self.writes.buffer.sectors(moved.start, moved.end);
+        cache.keep(lpn, sectors);
+        self.core.probe.cached(self.core.now, id, lpn, sectors);
+        let crossed = if self.core.plan.config.buffer.read_through { to - from } else { 0 };
+        let further = moved.end - moved.start - crossed;
+        if further > 0 {
+            self.host.through_dram(&mut self.core, Bytes(further.into()));
+        }
     }
 
     /// Bytes that a read of bytes `from..to` of a page moves over the bus.
     pub(super) fn read_transfer(&self, from: u32, to: u32) -> u32 {
-        match self.core.plan.config.bus.transfer {
-            Transfer::Page => self.core.plan.layout.page_size.0 as u32,
-            Transfer::Codeword => {
-                let codeword = self.core.plan.config.ecc.codeword.0 as u32;
-                to.next_multiple_of(codeword) - from / codeword * codeword
-            }
+        let moved = transferred(&self.core.plan, from, to);
+        moved.end - moved.start
+    }
+}
+
+/// The bytes of a page that cross the bus where bytes `from..to` are read.
+#[inline]
+fn transferred(plan: &Plan, from: u32, to: u32) -> Range<u32> {
+    match plan.config.bus.transfer {
+        Transfer::Page => 0..plan.layout.flash_page_size.0 as u32,
+        Transfer::Codeword => {
+            let codeword = plan.config.ecc.codeword.0 as u32;
+            from / codeword * codeword..to.next_multiple_of(codeword)
         }
     }
 }

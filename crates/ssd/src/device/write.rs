@@ -23,7 +23,7 @@ use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
-use crate::observe::probe::{Event, Probe, Server};
+use crate::observe::probe::{DataFrom, Event, Probe, Server};
 use crate::translation::Waiting;
 use crate::write_class::WriteClass;
 use crate::writes::WriteArrival;
@@ -49,8 +49,8 @@ impl<P: Probe> Device<P> {
             let (request, first_part) = (self.host.commands[command].request, self.host.commands[command].next_part);
             let page_size = self.core.plan.layout.page_size.0;
             let left = parts(&request, page_size) - first_part;
-            let count = left.min(room);
-            self.writes.buffer.reserve(count);
+            let (count, more) = self.parts_with_room(part(&request, page_size, first_part).0, left, room);
+            self.writes.buffer.reserve(count + more);
             self.writes.pages_wanted -= count;
             let bytes: u64 = (first_part..first_part + count)
                 .map(|index| part(&request, page_size, index))
@@ -66,13 +66,26 @@ impl<P: Probe> Device<P> {
             if self.writes.arrivals.is_empty() {
                 self.core.agenda.set(self.core.slots.write_data, time);
             }
-            self.writes.arrivals.push_back(WriteArrival { time, command, first_part, count });
+            self.writes.arrivals.push_back(WriteArrival { time, command, first_part, count, more });
             if count == left {
                 self.writes.queue.pop_front();
             } else {
                 self.host.commands[command].next_part += count;
             }
         }
+    }
+
+    /// How many of `left` pages from `first` on have room, where that is for so many units of the map; and the other pages of these
+    /// units.
+    #[inline]
+    fn parts_with_room(&self, first: Lpn, left: u32, room: u32) -> (u32, u32) {
+        let unit = self.core.plan.unit_of_map;
+        if unit == 1 {
+            return (left.min(room), 0);
+        }
+        let before = (first.0 % u64::from(unit)) as u32;
+        let count = left.min(room * unit - before);
+        (count, (before + count).next_multiple_of(unit) - count)
     }
 
     /// Written data has crossed the link.
@@ -93,6 +106,7 @@ impl<P: Probe> Device<P> {
                 self.wait_for(slot, arrived.command);
             }
         }
+        self.writes.buffer.unreserve(arrived.more);
         let stored = self.host.through_dram(&mut self.core, Bytes(bytes));
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Stored { request: id, at: stored });
@@ -114,15 +128,14 @@ impl<P: Probe> Device<P> {
         let (slot, over) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
                 self.writes.buffer.merge(slot, sectors);
-                self.writes.buffer.unreserve();
+                self.writes.buffer.unreserve(1);
                 self.core.counters.merged_writes += 1;
                 (slot, None)
             }
             // The older data is on its way to flash and all here: the new slot starts as a copy of it.
             Location::Buffer(frozen) => {
                 let slot = self.writes.buffer.fill(lpn, sectors, self.writes.buffer.full, None);
-                self.writes.buffer[slot].prev_version = Some(frozen);
-                self.writes.buffer[frozen].next_version = Some(slot);
+                self.writes.buffer.follow(frozen, slot);
                 (slot, Some(frozen))
             }
             Location::Flash(ppn) => (self.writes.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
@@ -131,6 +144,9 @@ impl<P: Probe> Device<P> {
         let entry = &mut self.writes.buffer[slot];
         (entry.host_bytes, entry.hint) = (entry.host_bytes + u64::from(bytes), hint);
         self.ftl.set(lpn, Location::Buffer(slot));
+        if let Some(cache) = &mut self.read_cache {
+            cache.invalidate(lpn);
+        }
         self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
     }
@@ -185,6 +201,51 @@ impl<P: Probe> Device<P> {
 
     fn destage_oldest(&mut self) {
         let slot = self.writes.buffer.take_oldest().expect("Invariant: there is a dirty page");
+        if self.core.plan.unit_of_map == 1 {
+            self.send_slot(slot);
+        } else {
+            self.send_unit(slot);
+        }
+    }
+
+    /// Sends every page of a slot's map unit to flash: an entry stands for the unit as a whole. What is on its way to flash without
+    /// this write is written again.
+    fn send_unit(&mut self, slot: SlotId) {
+        let (written, unit) = (self.writes.buffer[slot].lpn, u64::from(self.core.plan.unit_of_map));
+        let first = written.0 / unit * unit;
+        for lpn in (first..first + unit).map(Lpn) {
+            let page = if lpn == written { Some(slot) } else { self.join(lpn) };
+            if let Some(page) = page {
+                self.send_slot(page);
+            }
+        }
+    }
+
+    /// The slot with the data of a page whose unit is written: its own, or a new one. None where the page is being completed, and
+    /// goes to flash with its unit.
+    fn join(&mut self, lpn: Lpn) -> Option<SlotId> {
+        let full = self.writes.buffer.full;
+        let (slot, from) = match self.ftl.locate(lpn) {
+            Location::Buffer(slot) if self.writes.buffer[slot].state == SlotState::Dirty => {
+                self.writes.buffer.take(slot);
+                return Some(slot);
+            }
+            Location::Buffer(slot) if self.writes.buffer[slot].state == SlotState::ReadModifyWrite => return None,
+            Location::Buffer(frozen) => {
+                let slot = self.writes.buffer.add(lpn, 0, full, None);
+                self.writes.buffer.follow(frozen, slot);
+                (slot, DataFrom::Buffer(frozen))
+            }
+            Location::Flash(ppn) => (self.writes.buffer.add(lpn, 0, 0, Some(ppn)), DataFrom::Flash(ppn)),
+            Location::Unmapped => (self.writes.buffer.add(lpn, 0, full, None), DataFrom::Nothing),
+        };
+        self.ftl.set(lpn, Location::Buffer(slot));
+        self.core.probe.joined(self.core.now, lpn, slot, from);
+        Some(slot)
+    }
+
+    /// Sends a page that is not in the dirty list any more to flash.
+    fn send_slot(&mut self, slot: SlotId) {
         let missing = self.writes.buffer.full & !self.writes.buffer[slot].valid;
         if missing == 0 {
             self.program_slot(slot);
@@ -270,12 +331,17 @@ impl<P: Probe> Device<P> {
             nand::PlanePrograms::Lockstep => layout.planes_per_die,
         };
         let whole = planes * self.core.plan.unit_pages;
-        // Whole wordlines wait for a command's worth of pages; single pages go as soon as a die is free.
-        let enough = if self.core.plan.unit_pages == 1 || self.writes.draining() { 1 } else { whole };
+        // Whole wordlines wait for a command's worth of pages; single flash pages go as soon as a die is free.
+        let enough = match self.core.plan.flash_unit() {
+            _ if self.writes.draining() => 1,
+            1 => self.core.plan.unit_pages,
+            _ => whole,
+        };
         while self.writes.pools[writes as usize].len >= enough
             && let Some(die) = self.next_pool_die(writes)
         {
-            self.give_pages(die, writes, whole.min(self.writes.pools[writes as usize].len));
+            let pages = self.writes.pools[writes as usize].len.min(whole);
+            self.give_pages(die, writes, pages - pages % enough);
         }
     }
 

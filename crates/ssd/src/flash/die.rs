@@ -29,7 +29,7 @@ impl FlashView<'_> {
 impl<P: Probe> FlashAt<'_, P> {
     /// Queues a page to be sensed.
     #[inline]
-    pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) {
+    pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
         self.ftl.blocks.prefetch(ppn);
         let (die, plane) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(ppn));
         let seq = self.flash.number();
@@ -42,6 +42,7 @@ impl<P: Probe> FlashAt<'_, P> {
         state.queues[queue].push(&mut self.flash.ops, op);
         state.ready.set(queue, true);
         self.mark_dirty(die);
+        op
     }
 
     /// A page of host data more waits for its program.

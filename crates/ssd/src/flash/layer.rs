@@ -56,7 +56,7 @@ impl Flash {
     pub fn new(plan: &Plan, seed: u64) -> Flash {
         let (layout, config) = (plan.layout, &plan.config);
         let outcomes = plan.cells.as_ref().map(|reading| {
-            let wordlines = layout.pages.div_ceil(layout.bits);
+            let wordlines = layout.flash_pages().div_ceil(layout.bits);
             let temperature = config.age.temperature.0;
             Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
         });

@@ -28,8 +28,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.occupy(channel, commands * 2, channel::COMMAND)
         } else {
             self.core.counters.pages_transferred_in += pages;
-            let page = self.core.plan.layout.page_size.0 as u32;
-            self.occupy(channel, commands + self.core.plan.t_dma(page) * pages, channel::WRITE_DATA)
+            self.occupy(channel, commands + self.core.plan.t_data_in(pages), channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing };
         self.flash.host_units += u32::from(lead.class() == Class::UserProgram);
@@ -99,7 +98,9 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn run_program(&mut self, die: DieId, program: Program) {
         let start = program.ready.max(self.core.now);
         let factor = self.program_factor(program);
-        let t_prog = slower(self.core.plan.timings.program, factor);
+        // Planes that are programmed together program pages of the same number.
+        let first = self.flash.ops[program.ops].ppn.get();
+        let t_prog = slower(self.core.plan.timings.program(&self.core.plan.layout, first), factor);
         let phases =
             self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
@@ -111,7 +112,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
         if P::EXPLAINS {
             let (pages, what) =
-                (self.core.plan.unit_pages * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
+                (self.core.plan.flash_unit() * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
             self.core.probe.explain(self.core.now, Event::Programs { pages, what });
         }
         self.core.probe.program(start, end, die, program.planes);

@@ -134,7 +134,7 @@ impl<P: Probe> FlashAt<'_, P> {
             return (full, 0);
         }
         let conditions = self.conditions_of(op);
-        let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions.pec, conditions.retention));
+        let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions));
         let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
         let less = (self.core.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
         (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
@@ -156,7 +156,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let PageOp { ppn, sense, .. } = *op;
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) =
-            (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.unpack(ppn.get()).page));
+            (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
         let next = |v_ref: ReadReference| {
             self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
         };
@@ -216,7 +216,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let (conditions, cold, extra) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         let map = cold && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
-        PageState { pec: conditions.pec.0, retention, extra }
+        let reads = if self.core.plan.config.chip.read_disturb { conditions.reads } else { 0 };
+        PageState { pec: conditions.pec.0, retention, reads, extra }
     }
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
@@ -322,7 +323,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// An operation's block and page as the outcomes name them.
     fn place_of(&self, op: &PageOp) -> (u64, u32) {
         let Address { plane, block, page } = self.core.plan.layout.unpack(op.ppn.get());
-        (Archetypes::name(plane.0, block), page)
+        (Archetypes::name(plane.0, block), self.core.plan.layout.flash_page(page))
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.

@@ -33,7 +33,7 @@ impl FlashView<'_> {
         for plane in planes(free) {
             let here = state.ready.and(queues).and(QueueSet::on(1 << plane));
             if let Some((_, queue)) = state.first(here, &self.flash.ranks)
-                && layout.page_of(head(queue).ppn.get()) == layout.page_of(first.ppn.get())
+                && layout.flash_page_of(head(queue).ppn.get()) == layout.flash_page_of(first.ppn.get())
                 && head(queue).sense.goes_with(&first.sense)
             {
                 joined.queues[joined.count] = queue;

@@ -194,9 +194,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
         let pages = u64::from(program.planes.count_ones()) * u64::from(self.core.plan.unit_pages);
         let channel = self.flash.dies[die].channel;
-        let page = self.core.plan.layout.page_size.0 as u32;
         let time = self.core.plan.config.bus.t_command * u64::from(program.planes.count_ones())
-            + self.core.plan.t_dma(page) * pages;
+            + self.core.plan.t_data_in(pages);
         let ready = self.occupy(channel, time, channel::WRITE_DATA);
         self.go_on(die, ready.since(self.core.now));
         self.reschedule(die);
@@ -210,7 +209,8 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let nominal = match (&self.flash.dies[die].phases, active) {
             (Some(phases), _) => phases.total(),
-            (None, Active::Program(_)) => self.core.plan.timings.program,
+            // Only programs with phases are suspended, and these take equally long whatever the page.
+            (None, Active::Program(_)) => self.core.plan.timings.slowest_program(),
             (None, Active::Erase(_) | Active::EraseOpened(..)) => self.core.plan.timings.erase,
         };
         self.core.counters.suspended_nominal_ns += nominal.0;

@@ -16,7 +16,7 @@
 use nand::{Address, Layout, PlaneId};
 use units::{Lpn, Ppn};
 
-use crate::config::{Plan, Precondition};
+use crate::config::{Placement, Plan, Precondition};
 
 /// The initial contents of the flash.
 pub(crate) struct Aged {
@@ -30,6 +30,8 @@ pub(crate) struct Aged {
     count: u64,
     planes: Divisor,
     pages: Divisor,
+    /// Bits that number the pages that are dealt to a plane together.
+    deal_bits: u32,
     plane_of_position: Vec<u32>,
     position_of_plane: Vec<u32>,
     /// Blocks that are full of live pages, in order: no table is needed.
@@ -55,7 +57,11 @@ impl Aged {
         let filled = (plan.logical_pages as f64 * age.fill.0) as u64;
         let map = if plan.space.map_pages > 0 { filled.div_ceil(plan.space.map_entries.into()) } else { 0 };
         let count = filled + map;
-        let per_plane = count.div_ceil(layout.planes.into()) as u32;
+        // What was written in order fills flash pages with neighbours. What was overwritten at random for long stands anywhere,
+        // but for static placement.
+        let scattered = age.precondition == Precondition::ClosedForm && plan.config.ftl.placement == Placement::Dynamic;
+        let deal_bits = if scattered { 0 } else { layout.shared().trailing_zeros() };
+        let per_plane = dealt(count, deal_bits, &layout, 0);
         let before = match age.precondition {
             Precondition::ClosedForm => {
                 overwritten(per_plane, plan.space.initial_blocks(&plan.config, usable), layout.pages)
@@ -84,14 +90,15 @@ impl Aged {
             before,
             guess,
             shuffle: (age.precondition == Precondition::ClosedForm)
-                .then(|| Shuffle::new((count / u64::from(layout.planes)) as u32)),
+                .then(|| Shuffle::new(dealt(count, deal_bits, &layout, layout.planes - 1))),
+            deal_bits,
         }
     }
 
     /// The plane that a page is dealt to.
     #[inline]
     pub fn plane_of(&self, lpn: Lpn) -> PlaneId {
-        let position = self.planes.div_rem(lpn.0).1;
+        let position = self.planes.div_rem(lpn.0 >> self.deal_bits).1;
         PlaneId(self.plane_of_position[position as usize])
     }
 
@@ -99,7 +106,8 @@ impl Aged {
     #[inline]
     pub fn physical(&self, lpn: Lpn) -> Option<Ppn> {
         let number = if lpn.0 < self.filled { lpn.0 } else { self.map_number(lpn)? };
-        let (index, position) = self.planes.div_rem(number);
+        let (round, position) = self.planes.div_rem(number >> self.deal_bits);
+        let index = round << self.deal_bits | number as u32 & ((1 << self.deal_bits) - 1);
         let (block, page) = if self.dense { self.pages.div_rem(index.into()) } else { self.place(index) };
         let plane = PlaneId(self.plane_of_position[position as usize]);
         Some(self.layout.pack(Address { plane, block, page }))
@@ -131,8 +139,7 @@ impl Aged {
 
     /// Pages dealt to a plane.
     fn count_of(&self, plane: PlaneId) -> u32 {
-        let position = u64::from(self.position_of_plane[plane.0 as usize]);
-        if position < self.count { ((self.count - 1 - position) / u64::from(self.layout.planes) + 1) as u32 } else { 0 }
+        dealt(self.count, self.deal_bits, &self.layout, self.position_of_plane[plane.0 as usize])
     }
 
     /// The page whose initial data stands in a physical page, if any.
@@ -151,7 +158,9 @@ impl Aged {
         }
         let index = self.shuffle.as_ref().map_or(index, |shuffle| shuffle.invert(index));
         let position = self.position_of_plane[address.plane.0 as usize];
-        let number = u64::from(index) * u64::from(self.layout.planes) + u64::from(position);
+        let (round, within) = (index >> self.deal_bits, index & ((1 << self.deal_bits) - 1));
+        let deal = u64::from(round) * u64::from(self.layout.planes) + u64::from(position);
+        let number = deal << self.deal_bits | u64::from(within);
         Some(Lpn(if number < self.filled { number } else { number - self.filled + self.map_from }))
     }
 
@@ -177,6 +186,14 @@ impl Aged {
     pub fn live_in_plane(&self, plane: PlaneId) -> u32 {
         self.count_of(plane)
     }
+}
+
+/// Of `count` pages, dealt to planes in turn by 2^`deal_bits` of them, those that come to a position.
+fn dealt(count: u64, deal_bits: u32, layout: &Layout, position: u32) -> u32 {
+    let (planes, position) = (u64::from(layout.planes), u64::from(position));
+    let (deals, rest) = (count >> deal_bits, count & ((1 << deal_bits) - 1));
+    let whole = deals / planes + u64::from(position < deals % planes);
+    ((whole << deal_bits) + if position == deals % planes { rest } else { 0 }) as u32
 }
 
 /// The profile of data that was written in order with a share of live pages: live pages before each block.

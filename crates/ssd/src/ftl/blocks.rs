@@ -53,6 +53,7 @@ pub(crate) struct WrittenPage(pub u32);
 struct Written {
     /// For each page given out the logical page, modulo [`HELD`], or `STALE`.
     held: Vec<u32>,
+    /// When each of its flash pages was programmed.
     programmed: Vec<u32>,
     live: u32,
     /// Pages given out whose programs have not ended.
@@ -83,7 +84,7 @@ struct Block {
     /// Live pages of the initial state that have become stale.
     stale: u32,
     erases: u32,
-    /// Pages read since the last erase.
+    /// Reads since the last erase.
     reads: u32,
 }
 
@@ -107,8 +108,8 @@ struct Plane {
     candidates: Option<Box<FullBlocks>>,
 }
 
-/// Every block of the drive. Memory: 16 bytes a block, 8 bytes a page of the blocks that hold data written in the
-/// run, and 16 bytes a block of planes that have been collected.
+/// Every block of the drive. Memory: 16 bytes a block, 4 bytes a logical page and 4 a flash page of the blocks that hold data written
+/// in the run, and 16 bytes a block of planes that have been collected.
 pub(crate) struct Blocks {
     layout: Layout,
     planes: Vec<Plane>,
@@ -164,10 +165,20 @@ impl Blocks {
             releases: 0,
             pages_programmed: 0,
         };
+        if plan.config.age.reads > 0 {
+            blocks.read_before(plan.config.age.reads);
+        }
         if plan.config.age.is_staggered() {
             blocks.stagger(plan, Stream::new(seed, "open-blocks"));
         }
         blocks
+    }
+
+    /// The blocks that hold data at the start were read so often before.
+    fn read_before(&mut self, reads: u32) {
+        for (plane, blocks) in self.planes.iter().zip(self.blocks.chunks_mut(self.layout.blocks as usize)) {
+            blocks[..plane.fresh as usize].iter_mut().for_each(|block| block.reads = reads);
+        }
     }
 
     /// Opens a block for every stream and takes it as written up to some place, the same on all planes of a die; nothing in it
@@ -184,7 +195,7 @@ impl Blocks {
                 let record = self.blocks[self.layout.block_index(plane, open.block)].written;
                 let written = &mut self.written[record as usize];
                 written.held.resize(used as usize, STALE);
-                written.programmed.resize(used as usize, 0);
+                written.programmed.resize(self.layout.flash_page(used) as usize, 0);
             }
         }
     }
@@ -250,7 +261,7 @@ impl Blocks {
         });
         let written = &mut self.written[record as usize];
         written.held.reserve_exact(pages as usize);
-        written.programmed.reserve_exact(pages as usize);
+        written.programmed.reserve_exact(self.layout.flash_pages() as usize);
         (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
         let index = self.layout.block_index(plane, block);
         self.blocks[index].written = record;
@@ -330,7 +341,9 @@ impl Blocks {
         let record = self.blocks[self.layout.block_index(plane, block)].written;
         let written = &mut self.written[record as usize];
         written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
-        written.programmed.push((now.0 >> TICK_BITS) as u32);
+        if written.programmed.len() == self.layout.flash_page(page) as usize {
+            written.programmed.push((now.0 >> TICK_BITS) as u32);
+        }
         written.live += u32::from(lpn.is_some());
         written.pending += u32::from(lpn.is_some());
         written.closed = full;
@@ -550,13 +563,15 @@ impl Blocks {
         self.written.iter().map(|written| u64::from(written.pending)).sum()
     }
 
-    /// Counts a read of a page; returns the reads of its block since it was erased.
+    /// Counts `senses` of a page; returns the reads of its block since it was erased, before and after.
     #[inline]
-    pub fn count_read(&mut self, ppn: Ppn) -> u32 {
+    pub fn count_read(&mut self, ppn: Ppn, senses: u32) -> (u32, u32) {
         let address = self.layout.unpack(ppn);
         let index = self.layout.block_index(address.plane, address.block);
-        self.blocks[index].reads = self.blocks[index].reads.saturating_add(1);
-        self.blocks[index].reads
+        let reads = &mut self.blocks[index].reads;
+        let before = *reads;
+        *reads = before.saturating_add(senses);
+        (before, *reads)
     }
 
     /// Reads of a block since it was erased.
@@ -608,11 +623,15 @@ impl Blocks {
         let tick = match block.written {
             INITIAL => None,
             EMPTY => Some((now.0 >> TICK_BITS) as u32),
-            record => Some(self.written[record as usize].programmed.get(address.page as usize).copied().unwrap_or(0)),
+            record => {
+                let page = self.layout.flash_page(address.page) as usize;
+                Some(self.written[record as usize].programmed.get(page).copied().unwrap_or(0))
+            }
         };
         let retention = self.retention(index, tick, now, plan);
         let pec = PeCycles(age.pec.0 + block.erases);
-        (Conditions { pec, retention, temperature: age.temperature }, block.written == INITIAL)
+        let conditions = Conditions { pec, retention, temperature: age.temperature, reads: block.reads };
+        (conditions, block.written == INITIAL)
     }
 
     /// Fetches the record of a page's block into the cache.

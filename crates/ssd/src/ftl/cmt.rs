@@ -82,7 +82,7 @@ impl CachedMap {
         if mapping.table == MapTable::Ideal {
             return None;
         }
-        let entries_per_group = (mapping.entry_group.0 / mapping.entry.0) as u32;
+        let pages_of_group = mapping.pages_of_group(&plan.layout);
         let shared = mapping.sharing == Sharing::Shared;
         let parts = if shared { 1 } else { u64::from(plan.config.host.queues) + 1 };
         Some(CachedMap {
@@ -93,8 +93,8 @@ impl CachedMap {
             parts: vec![Part { first: NONE, last: NONE, groups: 0 }; parts as usize],
             quota: u32::try_from(mapping.cache.0 / mapping.entry_group.0 / parts).unwrap_or(NONE - 1),
             shared,
-            group_bits: entries_per_group.trailing_zeros(),
-            groups_per_page: plan.space.map_entries / entries_per_group,
+            group_bits: pages_of_group.trailing_zeros(),
+            groups_per_page: plan.space.map_entries / pages_of_group,
         })
     }
 

@@ -15,6 +15,8 @@ mod relocate;
 pub(crate) mod relocation;
 pub(crate) mod wear;
 
+use std::ops::Range;
+
 use nand::{Address, PlaneId};
 use schemes::Candidates as _;
 use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
@@ -121,7 +123,7 @@ impl Ftl {
         let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
         let Some(lives) = &self.wear else { return (conditions, cold, 0.0) };
         let Address { plane, block, page } = plan.layout.unpack(ppn);
-        let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
+        let (cycles, added) = lives.of_page(plane, block, plan.layout.flash_page(page), conditions.pec.0);
         conditions.pec = PeCycles(cycles);
         (conditions, cold, added)
     }
@@ -170,17 +172,17 @@ impl Ftl {
         self.blocks.live_in_block(plane, block, &self.aged)
     }
 
-    /// The next valid page of a full block from `page` on. `flash_version` names the flash page of a logical one.
+    /// The first valid page of a full block in a range of its pages. `flash_version` names the place of a logical page.
     pub fn next_valid(
         &self,
         plane: PlaneId,
         block: u32,
-        page: u32,
+        pages: Range<u32>,
         plan: &Plan,
         flash_version: impl Fn(Lpn) -> Option<Ppn>,
     ) -> Option<(u32, Lpn, Ppn)> {
-        let mut from = page;
-        while let Some((page, held)) = self.blocks.next_held(plane, block, from) {
+        let mut from = pages.start;
+        while let Some((page, held)) = self.blocks.next_held(plane, block, from).filter(|(page, _)| *page < pages.end) {
             let address = Address { plane, block, page };
             let ppn = plan.layout.pack(address);
             let is_here = |lpn: Lpn| flash_version(lpn) == Some(ppn);

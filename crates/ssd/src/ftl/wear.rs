@@ -73,7 +73,7 @@ impl WearTable {
         let start: Vec<BlockWear> = (0..).zip(&blocks).map(before).collect();
         let all = (0..layout.planes).flat_map(|plane| (0..layout.blocks).map(move |block| (plane, block)));
         let blocks_wear = all.map(|(plane, block)| start[archetypes.of(plane, block)]).collect();
-        let wordlines = layout.pages.div_ceil(layout.bits);
+        let wordlines = layout.flash_pages().div_ceil(layout.bits);
         let share = |wordline: u32| {
             let own = u64::from(wordline) * u64::from(chip.variation.block_wordlines()) / u64::from(wordlines);
             let profile = chip.variation.profile(own as u32);

@@ -31,8 +31,9 @@ impl Stage {
 }
 
 /// The stages by name, with what they mean.
-pub const STAGES: [(&str, &str); 14] = [
-    ("host queue", "until the device works on the request, t_submit included"),
+pub const STAGES: [(&str, &str); 15] = [
+    ("host queue", "until the device takes the request up, t_submit included"),
+    ("firmware", "until a core is free, and t_firmware"),
     ("map", "until the map says where the data is"),
     ("die", "until the die takes the operation"),
     ("command", "the read command on the bus, and SET FEATURE"),
@@ -100,6 +101,7 @@ impl Path {
     fn new(tracked: &Tracked) -> Path {
         let mut path = Path { at: tracked.arrival, stages: Vec::new() };
         path.until("host queue", 0, tracked.started, None);
+        path.until("firmware", 0, tracked.processed, None);
         path
     }
 
@@ -140,6 +142,8 @@ struct Tracked {
     bytes: u64,
     arrival: Time,
     started: Time,
+    /// When the firmware had processed it: at once, where that takes no time.
+    processed: Time,
     parts: Vec<u64>,
     /// The parts of a read that have been decoded, and their senses before the last.
     sent: Vec<(u64, u16)>,
@@ -199,6 +203,12 @@ impl Explainer {
 
     fn step(&mut self, part: u64, attempt: u16) -> Option<&mut Step> {
         self.parts.get_mut(&part).and_then(|steps| steps.get_mut(usize::from(attempt)))
+    }
+
+    fn processed(&mut self, now: Time, request: u64) {
+        if let Some(tracked) = self.requests.get_mut(&request) {
+            tracked.processed = now;
+        }
     }
 
     fn completed(&mut self, now: Time, request: u64) {
@@ -294,6 +304,7 @@ impl Probe for Explainer {
                 let tracked = Tracked { queue, op: Some(op), bytes, arrival, started: now, ..Tracked::default() };
                 self.requests.insert(request, tracked);
             }
+            Event::Processed { request } => self.processed(now, request),
             Event::Reads { request, part } => {
                 if let Some(tracked) = self.requests.get_mut(&request) {
                     tracked.parts.push(part);

@@ -15,6 +15,8 @@ pub enum DataFrom {
     Nothing,
     /// The write buffer, at this slot.
     Buffer(SlotId),
+    /// The read cache: what a read had taken from flash.
+    Cache,
     /// Flash.
     Flash(Ppn),
     /// Flash, with what is newer in this buffer slot merged in.
@@ -35,8 +37,10 @@ pub enum Server {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // The fields' names say what they are.
 pub enum Event {
-    /// The device works on a request that the host sent at `arrival`.
+    /// The device takes a request up that the host sent at `arrival`.
     Started { request: u64, op: Op, bytes: u64, arrival: Time, queue: u16 },
+    /// The firmware has processed it, which takes time in this device.
+    Processed { request: u64 },
     /// A page of a host's read is read from flash: the part that the die is asked for next.
     Reads { request: u64, part: u64 },
     /// A part waits for its die; where that one's time has gone so far, and what it has waited for.
@@ -85,8 +89,12 @@ pub trait Probe {
     fn explain(&mut self, _now: Time, _event: Event) {}
     /// A page of a host read was looked up: request, page and where its data is.
     fn read(&mut self, _time: Time, _request: u64, _lpn: Lpn, _from: DataFrom) {}
+    /// Sectors of a page that a host read has taken from flash are in the read cache.
+    fn cached(&mut self, _time: Time, _request: u64, _lpn: Lpn, _sectors: u64) {}
     /// A page of a host write has reached the buffer. `over` is the frozen slot whose data it started from.
     fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: SlotId, _over: Option<SlotId>) {}
+    /// A page of which nothing was written goes along with the rest of its map unit: it got a slot, whose data comes from there.
+    fn joined(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _from: DataFrom) {}
     /// A slot's page has been programmed.
     fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn) {}
     /// A page of the drive's own accord has been programmed elsewhere.

@@ -8,12 +8,12 @@ use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 
-/// Random writes of whole pages before the workload (`age.precondition = "write:N"`).
+/// Random writes of whole pages, or of whole units of the map where these are larger, before the workload (`age.precondition = "write:N"`).
 pub(super) struct Overwriting {
     next: u64,
     total: u64,
-    pages: u64,
-    page: Bytes,
+    units: u64,
+    unit: Bytes,
     depth: u64,
     random: Stream,
 }
@@ -21,13 +21,13 @@ pub(super) struct Overwriting {
 impl Overwriting {
     pub fn new(plan: &Plan, seed: u64) -> Option<Overwriting> {
         let Precondition::Write(times) = plan.config.age.precondition else { return None };
-        let pages = ((plan.logical_pages as f64 * plan.config.age.fill.0) as u64).max(1);
-        let layout = &plan.layout;
+        let (layout, unit) = (&plan.layout, u64::from(plan.unit_of_map));
+        let units = ((plan.logical_pages as f64 * plan.config.age.fill.0) as u64 / unit).max(1);
         Some(Overwriting {
             next: 0,
-            total: (pages as f64 * times).ceil() as u64,
-            pages,
-            page: layout.page_size,
+            total: (units as f64 * times).ceil() as u64,
+            units,
+            unit: Bytes(layout.page_size.0 * unit),
             // Two programs' worth of pages for each plane.
             depth: 2 * u64::from(layout.planes) * u64::from(plan.unit_pages),
             random: Stream::new(seed, "precondition"),
@@ -35,9 +35,9 @@ impl Overwriting {
     }
 
     fn request(&mut self, time: Time) -> Request {
-        let offset = Bytes(self.random.below(self.next, self.pages) * self.page.0);
+        let offset = Bytes(self.random.below(self.next, self.units) * self.unit.0);
         self.next += 1;
-        Request::new(time, Op::Write, offset, self.page)
+        Request::new(time, Op::Write, offset, self.unit)
     }
 
     /// Writes that have been submitted.

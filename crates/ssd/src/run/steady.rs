@@ -69,7 +69,8 @@ impl Round {
                     nand::PlanePrograms::Single => u64::from(layout.planes_per_die),
                     nand::PlanePrograms::Lockstep => 1,
                 };
-                let block = plan.timings.program * u64::from(layout.pages / plan.unit_pages) + plan.timings.erase;
+                let units = u64::from(layout.pages / plan.unit_pages);
+                let block = plan.timings.slowest_program() * units + plan.timings.erase;
                 block * (TURNOVERS * alone)
             }
         }

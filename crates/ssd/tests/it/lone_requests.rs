@@ -99,6 +99,35 @@ fn a_lone_read_takes_command_sense_transfer_decode_and_link() {
 }
 
 #[test]
+fn firmware_adds_its_time_and_bounds_the_rate_by_its_cores() {
+    let firmware = "host.t_firmware=1700ns";
+    let alone = [(Op::Read, PAGE), (Op::Read, 512), (Op::Write, PAGE), (Op::Trim, PAGE), (Op::Flush, 0)];
+    for (op, bytes) in alone {
+        let without = one(&[], op, 0, bytes);
+        assert_eq!(one(&[firmware], op, 0, bytes), without + 1_700, "{op:?}");
+        assert_eq!(one(&[firmware, "host.cores=3"], op, 0, bytes), without + 1_700, "{op:?}");
+    }
+    // Reads of what was never written take no flash, so that the cores are the narrowest part.
+    let beyond = config(&[]).plan().unwrap().capacity().0 - PAGE;
+    let burst: Vec<Request> = (0..1000).map(|_| request(1_000, Op::Read, beyond, 512)).collect();
+    for cores in [1, 2, 3, 7] {
+        let config = config(&["host.t_firmware=4us", &format!("host.cores={cores}")]);
+        let found = latencies(&config, &burst);
+        for (index, latency) in (0..).zip(found) {
+            // The link sends the parts that are processed together one after the other.
+            let (turn, place) = (1 + index / cores, 1 + index % cores);
+            assert_eq!(latency, SUBMIT + turn * 4_000 + place * link(512) + COMPLETE, "{index} on {cores} cores");
+        }
+        let mut device = Device::new(&config, 1).unwrap();
+        burst.iter().for_each(|request| assert!(device.submit(*request).is_ok()));
+        device.advance(Time(1_000 + SUBMIT + 10_000)).unwrap();
+        assert_eq!(device.usage().firmware.0, 10_000);
+        device.advance(Time(100_000_000)).unwrap();
+        assert_eq!(device.usage().firmware.0, 1000 * 4_000 / cores);
+    }
+}
+
+#[test]
 fn a_part_of_a_page_moves_the_codewords_it_touches() {
     for (offset, bytes, codewords) in [(0, 512, 1), (4096, 4096, 1), (4095, 2, 2), (100, 8192, 3), (0, PAGE, 4)] {
         let flash = COMMAND + TR[0] + codewords * 4096 + DECODE;
@@ -171,6 +200,15 @@ fn a_lone_write_is_acknowledged_from_the_buffer_or_from_flash() {
 }
 
 #[test]
+fn pages_of_a_wordline_are_programmed_in_their_own_times() {
+    let settings = ["buffer.mode=write-through", "chip.t_prog=[300us,600us,2ms]"];
+    let asked: Vec<Request> = (0..6).map(|page| request(page * 10_000_000, Op::Write, page * 8 * PAGE, PAGE)).collect();
+    let programmed = |t_prog: u64| SUBMIT + link(PAGE) + COMMAND + PAGE + t_prog + COMPLETE;
+    let [lower, middle, upper] = [300_000, 600_000, 2_000_000].map(programmed);
+    assert_eq!(latencies(&config(&settings), &asked), [lower, middle, upper, lower, middle, upper]);
+}
+
+#[test]
 fn a_wordline_is_programmed_whole_and_padded() {
     let settings = ["buffer.mode=write-through", "chip.program_unit=wordline"];
     let expected = SUBMIT + link(PAGE) + COMMAND + 3 * PAGE + PROGRAM + COMPLETE;
@@ -199,6 +237,69 @@ fn a_partly_written_page_is_completed_from_flash_first() {
 fn a_page_that_was_never_written_is_answered_without_flash() {
     let beyond = config(&[]).plan().unwrap().capacity().0 - PAGE;
     assert_eq!(one(&[], Op::Read, beyond, PAGE), SUBMIT + link(PAGE) + COMPLETE);
+}
+
+#[test]
+fn what_was_read_is_in_the_read_cache_until_it_is_written_trimmed_or_leaves() {
+    let found = |settings: &[&str], asked: &[(Op, u64, u64)]| {
+        let apart =
+            |(index, (op, offset, bytes)): (u64, &(Op, u64, u64))| request(index * 10_000_000, *op, *offset, *bytes);
+        latencies(&config(settings), &(0..).zip(asked).map(apart).collect::<Vec<_>>())
+    };
+    let flash = |sense: u64, bytes: u64| SUBMIT + COMMAND + sense + bytes + DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    let hit = |bytes| SUBMIT + dram(bytes) + link(bytes) + COMPLETE;
+    // Pages 0, 8 and 16 are a lower, a middle and an upper page.
+    let [a, b, c] = [0, 8, 16].map(|page| (Op::Read, page * PAGE, PAGE));
+    let miss = TR.map(|sense| flash(sense, PAGE));
+    let two = ["buffer.read_cache=32KiB"];
+    assert_eq!(found(&[], &[a, a]), [miss[0], miss[0]]);
+    assert_eq!(found(&two, &[a, b, a, c, b, a]), [miss[0], miss[1], hit(PAGE), miss[2], miss[1], miss[0]]);
+    // The whole page is there when all of it has crossed the bus, a codeword otherwise.
+    let [first, second, last] = [0, 3584, 12_288].map(|offset| (Op::Read, offset, 512));
+    assert_eq!(found(&two, &[first, second, last])[1..], [hit(512), hit(512)]);
+    let codewords = found(&["buffer.read_cache=32KiB", "bus.transfer=codeword"], &[first, second, last, last]);
+    let part = SUBMIT + COMMAND + TR[0] + 4096 + DECODE + dram(512) + link(512) + COMPLETE;
+    assert_eq!(codewords, [part, hit(512), part, hit(512)]);
+    // Written data has left the buffer 10 ms later; its new page is a lower one.
+    let through = ["buffer.read_cache=32KiB", "buffer.mode=write-through"];
+    let write = (Op::Write, 8 * PAGE, PAGE);
+    assert_eq!(found(&through, &[b, write, b, b])[2..], [miss[0], hit(PAGE)]);
+    let gone = SUBMIT + link(PAGE) + COMPLETE;
+    assert_eq!(found(&two, &[a, (Op::Trim, 0, PAGE), a])[2], gone);
+}
+
+#[test]
+fn a_read_may_bypass_the_dram() {
+    let bypass = "buffer.read_through=false";
+    let flash = COMMAND + TR[0] + PAGE + DECODE;
+    for bytes in [512, PAGE] {
+        assert_eq!(one(&[bypass], Op::Read, 0, bytes), SUBMIT + flash + link(bytes) + COMPLETE);
+    }
+    assert_eq!(one(&[bypass], Op::Write, 0, PAGE), one(&[], Op::Write, 0, PAGE));
+    // What the read cache keeps is stored in the DRAM all the same, and hits are read from there.
+    for (settings, dram_bytes) in [
+        (&[bypass][..], 0),
+        (&["buffer.read_through=true"], 2 * 512),
+        (&["buffer.read_through=true", "buffer.read_cache=16KiB"], PAGE + 512),
+        (&[bypass, "buffer.read_cache=16KiB"], PAGE + 512),
+    ] {
+        let mut device = Device::new(&config(settings), 1).unwrap();
+        for time in [0, 1_000_000] {
+            device.submit(request(time, Op::Read, 0, 512)).unwrap();
+        }
+        device.advance(Time(2_000_000)).unwrap();
+        assert_eq!(device.usage().dram.0, dram(dram_bytes), "{settings:?}");
+    }
+}
+
+#[test]
+fn a_read_that_a_write_overtakes_leaves_nothing_in_the_read_cache() {
+    let config = config(&["buffer.read_cache=1MiB", "buffer.mode=write-through"]);
+    // The write's data is in the buffer while the page is sensed.
+    let asked = [(0, Op::Read), (10_000, Op::Write), (10_000_000, Op::Read), (20_000_000, Op::Read)];
+    let found = latencies(&config, &asked.map(|(time, op)| request(time, op, 8 * PAGE, PAGE)));
+    let flash = SUBMIT + COMMAND + TR[0] + PAGE + DECODE + dram(PAGE) + link(PAGE) + COMPLETE;
+    assert_eq!(found[2..], [flash, SUBMIT + dram(PAGE) + link(PAGE) + COMPLETE]);
 }
 
 #[test]

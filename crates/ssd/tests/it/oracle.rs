@@ -116,6 +116,11 @@ impl Oracle {
         times[place as usize % times.len()].0
     }
 
+    fn program(&self, place: u64) -> u64 {
+        let times = self.config.chip.t_prog.as_ref().unwrap();
+        times[place as usize % times.len()].0
+    }
+
     /// Plays one request that arrives at `time` when everything is quiet; returns its completion.
     fn play(&mut self, request: Request) -> u64 {
         let page = self.config.geometry.page_size.0;
@@ -312,7 +317,7 @@ impl Oracle {
             let array = match op {
                 Op::Read => chosen.iter().map(|i| self.sense(parts[*i].place)).max().unwrap(),
                 Op::Write if erase => self.config.chip.t_bers.unwrap().0,
-                _ => self.config.chip.t_prog.unwrap().0,
+                _ => self.program(self.next_place(channel, die, parts[lead].plane)),
             };
             let end = self.bus_free[channel] + array;
             for i in chosen {
@@ -433,7 +438,7 @@ fn configs() -> impl Strategy<Value = Config> {
             format!("chip.program_unit={unit}"),
             format!("bus.die_interleaving={interleave}"),
             "chip.cache_program=false".into(),
-            "chip.t_prog=300us".into(),
+            format!("chip.t_prog={}", if unit == "page" { "[300us,450us,900us]" } else { "300us" }),
             format!("chip.t_read=[{sense}us,{}us,{}us]", sense + 7, sense + 3),
             format!("chip.plane_reads={reads}"),
             format!("chip.plane_programs={programs}"),

@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::common::{Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched};
+use crate::common::{
+    Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched, with_map_units,
+};
 use proptest::prelude::*;
 use ssd::{Completion, DataFrom, Device, RunError, SlotId};
 use units::{Lpn, Ppn, Time};
@@ -16,6 +18,9 @@ use workload::{Op, Request};
 struct Versions {
     slots: HashMap<SlotId, u64>,
     flash: HashMap<u64, u64>,
+    /// What each read was given of each page, and what the read cache holds of pages.
+    given: HashMap<(u64, u64), u64>,
+    cache: HashMap<u64, u64>,
     /// Newest version of each page in the order in which writes reached the buffer.
     newest: HashMap<u64, u64>,
     /// What each page of each read returned: request, page, version.
@@ -32,9 +37,16 @@ impl Watcher for Watch {
         let version = match from {
             DataFrom::Nothing => 0,
             DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => versions.slots[&slot],
+            DataFrom::Cache => versions.cache[&lpn.0],
             DataFrom::Flash(ppn) => versions.flash.get(&ppn.0).copied().unwrap_or(0),
         };
         versions.reads.push((request, lpn.0, version));
+        versions.given.insert((request, lpn.0), version);
+    }
+    fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
+        let mut versions = self.0.borrow_mut();
+        let version = versions.given[&(request, lpn.0)];
+        versions.cache.insert(lpn.0, version);
     }
     fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
         let mut versions = self.0.borrow_mut();
@@ -214,7 +226,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn the_map_is_a_bijection_at_every_step(settings in any_devices(), load in loads(), steps in prop::collection::vec(1..400_000u64, 1..80)) {
+    fn the_map_is_a_bijection_at_every_step(settings in with_map_units(any_devices()), load in loads(), steps in prop::collection::vec(1..400_000u64, 1..80)) {
         let mut device = Device::new(&config(&settings), 1).unwrap();
         requests(&load).iter().for_each(|request| { device.submit(*request).unwrap(); });
         for step in steps {
@@ -225,25 +237,25 @@ proptest! {
     }
 
     #[test]
-    fn a_full_drive_under_sustained_writes_never_stops(settings in living_devices(), load in loads(), full in any::<bool>()) {
+    fn a_full_drive_under_sustained_writes_never_stops(settings in with_map_units(living_devices()), load in loads(), full in any::<bool>()) {
         let mut config = config(&settings);
         if full {
             // As little spare as is accepted.
             config.set("age.fill=1.0").unwrap();
-            let enough = (1..200).find(|spare| {
+            let enough = (1..400).find(|spare| {
                 config.set(&format!("ftl.over_provisioning={}", f64::from(*spare) / 100.0)).unwrap();
                 config.plan().is_ok()
             });
             prop_assert!(enough.is_some());
         }
         let mut device = Device::new(&config, 1).unwrap();
-        let pages = device.capacity().0 / config.geometry.page_size.0;
+        let pages = device.plan().logical_pages;
         let (requests, random) = (requests(&load), units::Stream::new(3, "sustained"));
         let mut time = Time::ZERO;
         for round in 0..8 {
             for (index, request) in requests.iter().enumerate() {
                 let lpn = random.below(round * 1000 + index as u64, pages - 6);
-                let offset = units::Bytes(lpn * config.geometry.page_size.0 + request.offset.0 % 16_384);
+                let offset = units::Bytes(lpn * 16_384 + request.offset.0 % 16_384);
                 let op = if request.op == Op::Read { Op::Write } else { request.op };
                 device.submit(Request { time: Time(time.0 + request.time.0), offset, op, ..*request }).unwrap();
             }
@@ -259,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn failing_blocks_lose_no_data_until_the_drive_ends(settings in living_devices(), load in loads(), often in 0..4u32) {
+    fn failing_blocks_lose_no_data_until_the_drive_ends(settings in with_map_units(living_devices()), load in loads(), often in 0..4u32) {
         let mut config = config(&settings);
         config.set(&format!("wear.program_fail=0.0{often}")).unwrap();
         config.set("wear.erase_fail=0.05").unwrap();

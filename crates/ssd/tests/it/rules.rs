@@ -233,6 +233,11 @@ fn impossible_devices_are_refused_with_their_key() {
         ("chip.senses=[2,3,2]", "chip.t_read"),
         ("chip.t_read=1h", "chip.t_read"),
         ("chip.t_prog=290y", "chip.t_prog"),
+        ("chip.t_prog=[1us,2us,3us]", "chip.t_prog"),
+        ("host.cores=0", "host.cores"),
+        ("host.t_firmware=290y", "host.t_firmware"),
+        ("buffer.read_cache=1KiB", "buffer.read_cache"),
+        ("buffer.read_cache=900TiB", "buffer.read_cache"),
         ("chip.t_bers=290y", "chip.t_bers"),
         ("bus.t_command=290y", "bus.t_command"),
         ("bus.bandwidth=1B/s", "bus.bandwidth"),
@@ -258,6 +263,7 @@ fn impossible_devices_are_refused_with_their_key() {
         refused(&["mapping.table=cached", word], key);
     }
     refused(&["gc.idle=1ms", "gc.idle_stop=4"], "gc.idle_stop");
+    refused(&["refresh.reads=5000", "age.reads=5000"], "age.reads");
     refused(&["age.precondition=closed-form", "age.invalid=0.1"], "age.invalid");
     // Bad blocks are drawn when the device is built.
     let error = Device::new(&config(&["wear.factory_bad=0.3"]), 1).err().unwrap();

@@ -165,7 +165,7 @@ KEYS = [
             "Device_Level_Data_Caching_Mode",
             "buffer.mode",
             "WRITE_CACHE",
-            "of the whole drive: `write-back` if any flow has a write cache; there is no read cache",
+            "of the whole drive: `write-back` if any flow has a write cache; read caches are not taken over",
         ),
         (
             "Channel_IDs",

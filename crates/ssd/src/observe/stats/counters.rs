@@ -75,13 +75,17 @@ counters! {
         unmapped_reads = "host.unmapped_reads", "pages", "page reads of addresses that hold nothing";
         pages_trimmed = "host.trimmed", "pages", "pages unmapped by trims";
     }
+    /// Pages that reads found in the read cache.
+    READ_CACHE {
+        read_cache_hits = "host.read_cache_hits", "pages", "page reads answered by the read cache (buffer.read_cache)";
+    }
     /// Operations of the flash.
     FLASH {
         pages_read = "flash.reads", "pages", "pages read from flash";
-        pages_programmed = "flash.programs", "pages", "pages programmed, padding included";
+        pages_programmed = "flash.programs", "pages", "pages programmed, padding included; pages of the map where several share a flash page";
         blocks_erased = "flash.erases", "blocks", "blocks erased";
         fill_reads = "flash.rmw_reads", "pages", "pages read to complete partly written ones";
-        pages_padded = "flash.padding", "pages", "pages programmed empty to fill a wordline";
+        pages_padded = "flash.padding", "pages", "pages programmed empty to fill a flash page or a wordline";
         cold_reads = "flash.cold_reads", "pages", "pages read whose data is from before the run";
     }
     /// Programs that failed.

@@ -17,6 +17,8 @@ pub struct Usage {
     pub decoders: Vec<Span>,
     /// Time with a request in the drive.
     pub host: Span,
+    /// Busy time of the controller's cores, as a mean over them.
+    pub firmware: Span,
     /// Busy time of the link from the host.
     pub link_in: Span,
     /// Busy time of the link to the host.
@@ -49,6 +51,7 @@ impl Usage {
                 .enumerate()
                 .map(|(index, time)| less(*time, before.decoders.get(index).copied().unwrap_or_default()))
                 .collect(),
+            firmware: less(self.firmware, before.firmware),
             link_in: less(self.link_in, before.link_in),
             link_out: less(self.link_out, before.link_out),
             dram: less(self.dram, before.dram),

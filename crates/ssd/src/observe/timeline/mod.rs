@@ -156,7 +156,8 @@ impl Timeline {
             of.1 = place;
         }
         let address = self.layout.unpack(ppn);
-        let slice = slice.note("block", u64::from(address.block)).note("page", u64::from(address.page));
+        let slice =
+            slice.note("block", u64::from(address.block)).note("page", u64::from(self.layout.flash_page(address.page)));
         self.planes[place].begin(slice, Some((part, attempt)), &mut self.out);
     }
 
@@ -346,6 +347,7 @@ impl Probe for Timeline {
             | Event::Phase { .. }
             | Event::State { .. } => self.resource(now, event),
             Event::Started { .. }
+            | Event::Processed { .. }
             | Event::Waits { .. }
             | Event::Received { .. }
             | Event::Stored { .. }

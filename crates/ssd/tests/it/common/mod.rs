@@ -63,6 +63,43 @@ pub fn lone_reads() -> Vec<Request> {
 
 /// A small device with every policy drawn at random. Its buffer holds a few pages.
 pub fn devices() -> impl Strategy<Value = Vec<String>> {
+    let times = (prop::sample::select(vec!["0ns", "0ns", "3us"]), 1..4u32);
+    let read_cache = prop::sample::select(vec!["0B", "0B", "16KiB", "80KiB", "1MiB"]);
+    (policies(), times, read_cache, any::<bool>()).prop_map(|(mut settings, (firmware, cores), read_cache, through)| {
+        settings.extend([format!("host.t_firmware={firmware}"), format!("host.cores={cores}")]);
+        settings.push(format!("buffer.read_cache={read_cache}"));
+        settings.push(format!("buffer.read_through={through}"));
+        settings
+    })
+}
+
+/// The same with units of the map of every kind: a flash page, a part of one, several. A logical page has 16 KiB.
+pub fn with_map_units(devices: impl Strategy<Value = Vec<String>>) -> impl Strategy<Value = Vec<String>> {
+    let kinds = [
+        ("16KiB", "page"),
+        ("16KiB", "16KiB"),
+        ("64KiB", "16KiB"),
+        ("32KiB", "16KiB"),
+        ("16KiB", "32KiB"),
+        ("16KiB", "64KiB"),
+    ];
+    (devices, prop::sample::select(kinds.to_vec()), 12..24u32).prop_map(|(mut settings, (page, unit), slots)| {
+        if unit != "page" {
+            // A buffer holds a program of the largest pages; shared pages are not copied back.
+            settings.extend([
+                format!("geometry.page_size={page}"),
+                format!("mapping.unit={unit}"),
+                format!("buffer.size={}KiB", slots * 16),
+                "gc.copyback=false".into(),
+                "ftl.over_provisioning=3.0".into(),
+            ]);
+        }
+        settings
+    })
+}
+
+/// The policies of a small device.
+fn policies() -> impl Strategy<Value = Vec<String>> {
     let geometry = (1..3u32, 1..3u32, 1..3u32, 1..4u32);
     let policies = (
         prop::sample::select(vec!["page", "wordline"]),

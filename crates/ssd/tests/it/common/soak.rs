@@ -302,8 +302,37 @@ pub fn draw(seed: u64) -> Case {
     if rw.starts_with("rand") {
         workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
     }
-    let requests = d.one(&[100, 300, 300, 1000, 3000]);
-    Case { seed, requests, depth: d.one(&[1, 4, 16, 64]), device, workload }
+    let (requests, depth) = (d.one(&[100, 300, 300, 1000, 3000]), d.one(&[1, 4, 16, 64]));
+    if d.chance(10) {
+        // Reclaim comes after the start.
+        device.push(format!("age.reads={}", d.one(&[10, 4_000_000])));
+        device.push(format!("chip.read_disturb={}", model != steps));
+    }
+    device.extend(cores_and_dram(seed, page_kib));
+    device.extend(map_unit(seed, page_kib));
+    Case { seed, requests, depth, device, workload }
+}
+
+/// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not depend on them.
+fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak cores and DRAM"), drawn: 0 };
+    [
+        format!("host.t_firmware={}", d.one(&["0ns", "0ns", "700ns", "6us"])),
+        format!("host.cores={}", d.from(1, 4)),
+        format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
+        format!("buffer.read_through={}", d.chance(70)),
+    ]
+}
+
+/// The unit of the map, drawn by itself. Pages that several units share are not copied back.
+fn map_unit(seed: u64, page_kib: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak map unit"), drawn: 0 };
+    if d.chance(60) {
+        return vec!["mapping.unit=page".into()];
+    }
+    let kib = d.one(&[1, 2, 4, 4, 8, 16, 32]);
+    let copyback = (kib < page_kib).then(|| "gc.copyback=false".into());
+    copyback.into_iter().chain([format!("mapping.unit={kib}KiB")]).collect()
 }
 
 /// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
@@ -322,8 +351,22 @@ pub fn configuration(case: &Case) -> Result<Config, String> {
 struct Data {
     slots: HashMap<SlotId, u64>,
     flash: HashMap<u64, u64>,
+    /// What each read was given of each page, and what the read cache holds of pages.
+    given: HashMap<(u64, u64), u64>,
+    cache: HashMap<u64, u64>,
     newest: HashMap<u64, u64>,
     wrong: Option<String>,
+}
+
+impl Data {
+    fn version(&self, lpn: Lpn, from: DataFrom) -> u64 {
+        match from {
+            DataFrom::Nothing => 0,
+            DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => self.slots[&slot],
+            DataFrom::Cache => self.cache[&lpn.0],
+            DataFrom::Flash(ppn) => self.flash.get(&ppn.0).copied().unwrap_or(0),
+        }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -332,22 +375,29 @@ struct Watch(Rc<RefCell<Data>>);
 impl Watcher for Watch {
     fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
         let mut data = self.0.borrow_mut();
-        let found = match from {
-            DataFrom::Nothing => 0,
-            DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => data.slots[&slot],
-            DataFrom::Flash(ppn) => data.flash.get(&ppn.0).copied().unwrap_or(0),
-        };
+        let found = data.version(lpn, from);
         let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
         if found != newest {
             let text =
                 format!("read {request} of page {} at {} ns is given version {found} of {newest}", lpn.0, time.0);
             data.wrong.get_or_insert(text);
         }
+        data.given.insert((request, lpn.0), found);
+    }
+    fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
+        let mut data = self.0.borrow_mut();
+        let version = data.given[&(request, lpn.0)];
+        data.cache.insert(lpn.0, version);
     }
     fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
         let mut data = self.0.borrow_mut();
         data.slots.insert(slot, request + 1);
         data.newest.insert(lpn.0, request + 1);
+    }
+    fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: DataFrom) {
+        let mut data = self.0.borrow_mut();
+        let version = data.version(lpn, from);
+        data.slots.insert(slot, version);
     }
     fn programmed(&mut self, _: Time, _: Lpn, slot: SlotId, ppn: Ppn) {
         let mut data = self.0.borrow_mut();

@@ -25,7 +25,9 @@ macro_rules! watcher {
 
 watcher! {
     read(_time: Time, _request: u64, _lpn: Lpn, _from: DataFrom)
+    cached(_time: Time, _request: u64, _lpn: Lpn, _sectors: u64)
     buffered(_time: Time, _request: u64, _lpn: Lpn, _slot: SlotId, _over: Option<SlotId>)
+    joined(_time: Time, _lpn: Lpn, _slot: SlotId, _from: DataFrom)
     programmed(_time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn)
     moved(_time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn)
     mapped(_time: Time, _lpn: Lpn, _ppn: Ppn)

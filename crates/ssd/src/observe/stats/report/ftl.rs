@@ -36,7 +36,7 @@ fn amplification(report: &mut Report, counters: &Counters, page: u64) {
         );
     };
     part("host", "host data", counters.user_pages_programmed);
-    part("padding", "padding of wordlines", counters.pages_padded);
+    part("padding", "padding of flash pages and wordlines", counters.pages_padded);
     part("map", "translation pages", counters.map_programs);
     part("failed", "programs that failed", counters.pages_failed);
     for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {

@@ -1,7 +1,9 @@
 //! What the host sees.
 
+use units::Bytes;
+
 use super::super::Measured;
-use super::super::counters::{BUFFERED, FAILED_REQUESTS};
+use super::super::counters::{BUFFERED, FAILED_REQUESTS, READ_CACHE};
 use super::super::latency::{Latencies, PERCENTILES};
 use super::statistic::Report;
 
@@ -65,6 +67,9 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
     report.counts(FAILED_REQUESTS, counters);
     report.add("host.trace.reordered", "requests", "requests that stood too late in the trace", read.reordered);
     report.counts(BUFFERED, counters);
+    if measured.drive.plan.config.buffer.read_cache > Bytes(0) {
+        report.counts(READ_CACHE, counters);
+    }
 }
 
 fn requests(report: &mut Report, name: &str, of: &str, latencies: &Latencies, seconds: f64) {

@@ -9,12 +9,12 @@ use crate::config::Plan;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let Totals { counters, usage, .. } = &measured.totals;
-    time(report, usage);
+    time(report, usage, measured.drive.plan.config.host.t_firmware > units::Span::ZERO);
     energy(report, &measured.drive.plan, counters, usage);
 }
 
 /// Where the resources' time went.
-fn time(report: &mut Report, usage: &Usage) {
+fn time(report: &mut Report, usage: &Usage, firmware: bool) {
     let elapsed = usage.elapsed.0 as f64;
     let percent = |time: f64| if elapsed > 0.0 { 100.0 * time / elapsed } else { 0.0 };
     let mut each = |name: &str, plural: &str, what: &str, causes: &[(&str, &str)], times: Vec<Vec<u64>>| {
@@ -48,6 +48,10 @@ fn time(report: &mut Report, usage: &Usage) {
     let decoders = usage.decoders.iter().map(|t| t.0 as f64).sum::<f64>() / usage.decoders.len().max(1) as f64;
     report.add("usage.ecc", "%", "share of the ECC decoders' time spent decoding", percent(decoders));
     report.add("usage.host", "%", "share of the time with a request in the drive", percent(usage.host.0 as f64));
+    if firmware {
+        let about = "share of the cores' time spent processing commands (host.t_firmware)";
+        report.add("usage.firmware", "%", about, percent(usage.firmware.0 as f64));
+    }
     report.add(
         "usage.link_in",
         "%",

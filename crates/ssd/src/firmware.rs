@@ -1,0 +1,50 @@
+//! The controller's cores: their firmware processes a command before the drive works on it.
+
+use std::collections::VecDeque;
+
+use units::{Span, Time};
+
+use crate::arena::CommandId;
+use crate::config::Plan;
+use crate::core::Core;
+use crate::observe::probe::Probe;
+
+/// Commands that wait for a core or have one, in order of their fetch. All take equally long, so they also end in this order.
+#[derive(Default)]
+pub(crate) struct Firmware {
+    /// When each is processed.
+    commands: VecDeque<(Time, CommandId)>,
+    processed: u64,
+}
+
+impl Firmware {
+    /// Takes a fetched command: the first core that is free processes it.
+    pub fn take<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) {
+        let host = &core.plan.config.host;
+        // A core is free as soon as all but so many commands less one have been processed.
+        let last_on_core = self.commands.len().checked_sub(usize::from(host.cores));
+        let begins = last_on_core.map_or(core.now, |place| self.commands[place].0);
+        let end = begins + host.t_firmware;
+        if let (Some(slot), true) = (core.slots.firmware, self.commands.is_empty()) {
+            core.agenda.set(slot, end);
+        }
+        self.commands.push_back((end, command));
+    }
+
+    /// The command that has been processed.
+    pub fn processed<P: Probe>(&mut self, core: &mut Core<P>) -> CommandId {
+        let (_, command) = self.commands.pop_front().expect("Invariant: the event is a processed command");
+        self.processed += 1;
+        if let Some(slot) = core.slots.firmware {
+            core.agenda.set(slot, self.commands.front().map_or(Time::NEVER, |(end, _)| *end));
+        }
+        command
+    }
+
+    /// Time for which the cores have been busy, as a mean over them.
+    pub fn busy_until(&self, now: Time, plan: &Plan) -> Span {
+        let each = plan.config.host.t_firmware;
+        let begun = self.commands.iter().map(|(end, _)| now.0.saturating_sub(end.0 - each.0)).sum::<u64>();
+        Span((each.0 * self.processed + begun) / u64::from(plan.config.host.cores))
+    }
+}
