@@ -29,8 +29,8 @@ def msr(tmp_path: Path) -> Path:
 
 def test_a_trace_is_a_table(msr: Path) -> None:
     frame = trace.read(msr)
-    assert frame.columns == ["time_ns", "op", "offset", "bytes", "device"]
-    assert frame.row(3) == (50_000, 0, 0, 4096, 1)
+    assert frame.columns == ["time_ns", "op", "offset", "bytes", "device", "hint"]
+    assert frame.row(3) == (50_000, 0, 0, 4096, 1, 0)
     assert trace.read([msr, msr]).height == 10
 
 

@@ -1,9 +1,8 @@
 //! Written data: from the host into the buffer, and from the buffer to flash.
 //!
 //! A page's write class, and so its stream, is decided when it leaves the buffer: by its hint (`ftl.hints`), or, with three
-//! streams and more, data whose last
-//! version had never been moved is young, and goes apart from the rest (after Chiang, Lee, Chang, "Using data
-//! clustering to improve cleaning performance for flash memory", SPE 1999).
+//! streams and more, by its age: data whose last version had never been moved is young, and goes apart from the rest (after
+//! Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", SPE 1999).
 //!
 //! Order of accesses to one page: a write takes effect when its data is in the buffer, a read sees what has
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
@@ -212,9 +211,10 @@ impl<P: Probe> Device<P> {
     /// this write is written again.
     fn send_unit(&mut self, slot: SlotId) {
         let (written, unit) = (self.writes.buffer[slot].lpn, u64::from(self.core.plan.unit_of_map));
+        let hint = self.writes.buffer[slot].hint;
         let first = written.0 / unit * unit;
         for lpn in (first..first + unit).map(Lpn) {
-            let page = if lpn == written { Some(slot) } else { self.join(lpn) };
+            let page = if lpn == written { Some(slot) } else { self.join(lpn, hint) };
             if let Some(page) = page {
                 self.send_slot(page);
             }
@@ -222,9 +222,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// The slot with the data of a page whose unit is written: its own, or a new one. None where the page is being completed, and
-    /// goes to flash with its unit.
-    fn join(&mut self, lpn: Lpn) -> Option<SlotId> {
+    /// goes to flash with its unit. A page that the buffer has keeps its hint, another one takes that of the page written.
+    fn join(&mut self, lpn: Lpn, hint: u16) -> Option<SlotId> {
         let full = self.writes.buffer.full;
+        let mut hint = hint;
         let (slot, from) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.writes.buffer[slot].state == SlotState::Dirty => {
                 self.writes.buffer.take(slot);
@@ -234,11 +235,13 @@ impl<P: Probe> Device<P> {
             Location::Buffer(frozen) => {
                 let slot = self.writes.buffer.add(lpn, 0, full, None);
                 self.writes.buffer.follow(frozen, slot);
+                hint = self.writes.buffer[frozen].hint;
                 (slot, DataFrom::Buffer(frozen))
             }
             Location::Flash(ppn) => (self.writes.buffer.add(lpn, 0, 0, Some(ppn)), DataFrom::Flash(ppn)),
             Location::Unmapped => (self.writes.buffer.add(lpn, 0, full, None), DataFrom::Nothing),
         };
+        self.writes.buffer[slot].hint = hint;
         self.ftl.set(lpn, Location::Buffer(slot));
         self.core.probe.joined(self.core.now, lpn, slot, from);
         Some(slot)

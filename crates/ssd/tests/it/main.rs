@@ -8,6 +8,7 @@ mod end_of_life;
 mod erasing;
 mod explain;
 mod garbage_collection;
+mod hints;
 mod knobs;
 mod large;
 mod lifetime;
