@@ -40,7 +40,8 @@ def read(
     """Reads a trace, or several merged by time, into a polars frame.
 
     Columns: time_ns (from the first request), op (0 read, 1 write, 2 trim, 3 flush), offset [B], bytes, device,
-    hint (0 for none); a row a request, in order of time. Raises :class:`ssdlab.InputError` with file, line, field and remedy.
+    hint (0 for none); a row a request, in order of time. Raises :class:`ssdlab.InputError` with file, line, field
+    and remedy.
     """
     import polars
 
