@@ -6,6 +6,7 @@
 pub mod margin;
 pub mod next;
 pub mod order;
+pub mod pacing;
 pub mod pipeline;
 pub mod predictor;
 pub mod presets;
@@ -19,6 +20,7 @@ pub mod voltage;
 pub use margin::Margin;
 pub use next::{Failed, Known, Next, ReadReference};
 pub use order::{Class, Order};
+pub use pacing::{Collection, Pacing, Price};
 pub use pipeline::Pipeline;
 pub use predictor::Predictor;
 pub use pulse::{Pulse, Pulses, Verified};

@@ -1,7 +1,7 @@
 //! Garbage collection.
 
 use nand::Layout;
-use schemes::Victim;
+use schemes::{Pacing, Victim};
 use units::Span;
 
 use super::refusal::{Check, Refusal, refuse};
@@ -15,6 +15,8 @@ units::section! {
         start: u32 = 4,
         /// It goes on until the plane has so many.
         stop: u32 = 5,
+        /// How fast host data may be programmed on a plane while its blocks are collected.
+        pacing: Pacing = Pacing::None,
         /// Pages of a plane that may be in relocation at once.
         relocations: u32 = 12,
         /// Pages move inside their plane, without bus and ECC; otherwise through the controller.

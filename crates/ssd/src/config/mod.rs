@@ -44,7 +44,7 @@ pub use plan::Plan;
 pub use read::{ReadConfig, Tracking};
 pub use refresh::RefreshConfig;
 pub use schedule::ScheduleConfig;
-pub(crate) use space::WRITTEN_PAGES;
+pub(crate) use space::{Space, WRITTEN_PAGES};
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 
 use refusal::Check;

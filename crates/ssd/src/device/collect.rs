@@ -25,6 +25,7 @@ impl<P: Probe> Device<P> {
     /// Starts to move a block of a plane if there is reason to and none is moving.
     #[inline]
     pub(super) fn collect(&mut self, plane: PlaneId) {
+        let paced = self.ftl.relocator[plane].paced;
         if self.ftl.may_relocate(plane, &self.core.plan) {
             let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
             if let Some((block, cause)) = self.ftl.next_relocation(plane, self.core.now, &self.core.plan, host_waits) {
@@ -32,6 +33,10 @@ impl<P: Probe> Device<P> {
                 // A block without valid pages is done by now, and the next one has begun before it.
                 self.ftl.relocator.has_begun(plane, cause);
             }
+        }
+        if self.ftl.relocator[plane].paced != paced {
+            let (die, place) = self.core.plan.layout.die_of(plane);
+            self.flash().update_plane_eligibility(die, place);
         }
     }
 
@@ -46,7 +51,7 @@ impl<P: Probe> Device<P> {
 
     fn begin(&mut self, plane: PlaneId, block: u32, cause: usize) {
         self.core.counters.blocks_relocated[cause] += 1;
-        self.ftl.begin_relocation(plane, block, cause, self.core.plan.layout.pages);
+        self.ftl.begin_relocation(plane, block, cause, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
             self.flash.dies[die].exclusive += 1;
@@ -168,6 +173,10 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.completed(ppn);
         self.ftl.relocator[plane].writing -= 1;
         self.ftl.relocator[plane].moved += 1;
+        if self.ftl.pay(plane, &self.core.plan) {
+            let (die, place) = self.core.plan.layout.die_of(plane);
+            self.flash().update_plane_eligibility(die, place);
+        }
         self.continue_relocation(plane);
     }
 

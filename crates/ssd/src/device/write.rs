@@ -366,7 +366,9 @@ impl<P: Probe> Device<P> {
         let stream = self.core.plan.space.stream_of(writes);
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(die, *plane);
-            self.ftl.blocks.room(plane, stream, false) && self.stays_collectable(plane)
+            self.ftl.blocks.room(plane, stream, false)
+                && self.ftl.relocator[plane].pays_for(self.core.plan.unit_pages)
+                && self.stays_collectable(plane)
         })
     }
 

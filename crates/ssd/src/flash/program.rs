@@ -69,6 +69,9 @@ impl<P: Probe> FlashAt<'_, P> {
                 ops.push(&mut self.flash.ops, op);
             }
             sensing = sensing.max(here);
+            if queue.class() == Class::UserProgram {
+                self.ftl.relocator[physical].spend(self.core.plan.unit_pages);
+            }
             let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {
                 state.waiting.set(queue, false);

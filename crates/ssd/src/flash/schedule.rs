@@ -190,7 +190,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let len = state.queues[queue].len;
         let whole = len >= self.core.plan.unit_pages
             || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
-        let can = whole && self.ftl.blocks.room(plane, stream, moved);
+        let of_host = HOST_PROGRAMS.has(queue);
+        let paid = !of_host || self.ftl.relocator[plane].pays_for(self.core.plan.unit_pages);
+        let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
         if whole && moved && !can {
             self.core.wear_out();
         }
@@ -198,7 +200,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let was = state.whole.has(queue);
         state.ready.set(queue, can);
         state.whole.set(queue, whole);
-        if HOST_PROGRAMS.has(queue) {
+        if of_host {
             self.flash.host_units = self.flash.host_units + u32::from(whole) - u32::from(was);
         }
     }

@@ -8,7 +8,7 @@ use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 
 use super::aged::Aged;
 use super::candidates::FullBlocks;
-use crate::config::{EraseWhen, FreeBlock, Plan};
+use crate::config::{EraseWhen, FreeBlock, Plan, Space};
 use crate::write_class::WriteClass;
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
@@ -368,6 +368,14 @@ impl Blocks {
     pub fn page(&self, WrittenPage(number): WrittenPage) -> Ppn {
         let record = &self.written[(number >> self.layout.page_bits) as usize];
         self.layout.page(record.block, number & ((1 << self.layout.page_bits) - 1))
+    }
+
+    /// Pages that are left in the open blocks of a plane's data, the map's aside.
+    pub fn left_open(&self, plane: PlaneId, space: &Space) -> u32 {
+        let streams = &space.stream[..WriteClass::Map as usize];
+        let left = |stream: u8| self.layout.pages - self.plane(plane).open[usize::from(stream)].next_page;
+        let first_of = |index: usize| !streams[..index].contains(&streams[index]);
+        (0..streams.len()).filter(|index| first_of(*index)).map(|index| left(streams[index])).sum()
     }
 
     /// Pages given out in a stream of a plane.

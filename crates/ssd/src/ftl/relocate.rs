@@ -2,6 +2,7 @@
 //! failed. One block of a plane at a time.
 
 use nand::{DieId, PlaneId};
+use schemes::{Collection, Pacing, Price};
 use units::Time;
 
 use super::Ftl;
@@ -16,7 +17,17 @@ impl Ftl {
         let relocation = &mut self.relocator[plane];
         relocation.running = free < gc.start || (relocation.running && free < gc.stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
-        work && relocation.rests()
+        let may = work && relocation.rests();
+        self.update_pacing(plane, plan);
+        may
+    }
+
+    /// Whether host data has to be paid for on a plane, now that so many of its blocks are free.
+    fn update_pacing(&mut self, plane: PlaneId, plan: &Plan) {
+        let relocation = &self.relocator[plane];
+        let collects = relocation.running && !relocation.no_victim;
+        let paced = collects && self.price(plane, relocation.valid(), plan).is_some();
+        self.relocator[plane].set_paced(paced);
     }
 
     /// The next block of a plane to relocate, and why; once it has begun, the caller tells `Relocator::has_begun`.
@@ -50,6 +61,7 @@ impl Ftl {
         }
         let victim = self.pick_victim(plane, plan, false);
         self.relocator[plane].no_victim = victim.is_none();
+        self.update_pacing(plane, plan);
         victim.map(|block| (block, relocation_causes::COLLECTION))
     }
 
@@ -106,14 +118,49 @@ impl Ftl {
     }
 
     /// A block of so many `pages` begins to be relocated.
-    pub fn begin_relocation(&mut self, plane: PlaneId, block: u32, cause: usize, pages: u32) {
+    pub fn begin_relocation(&mut self, plane: PlaneId, block: u32, cause: usize, plan: &Plan) {
+        let pages = plan.layout.pages;
         if cause == relocation_causes::COLLECTION {
             let valid = self.valid(plane, block);
             self.relocator.victims.add(valid, pages);
+            self.relocator[plane].begin_collection(valid);
+            self.update_pacing(plane, plan);
         }
         let relocation = &mut self.relocator[plane];
         (relocation.victim, relocation.next_page, relocation.scanned) = (Some((block, cause)), 0, false);
         relocation.moved = 0;
+    }
+
+    /// What a page of host data costs on a plane that collects a block of so many valid pages.
+    fn price(&self, plane: PlaneId, valid: u32, plan: &Plan) -> Option<Price> {
+        if plan.config.gc.pacing == Pacing::None {
+            return None;
+        }
+        let (pages, streams) = (plan.layout.pages, plan.config.ftl.streams);
+        let block = i64::from(pages);
+        let free = i64::from(self.blocks.free(plane)) - i64::from(plan.space.reserve);
+        // What moving a page takes of the room comes back with the whole block, and more.
+        let done = self.relocator[plane].done(pages);
+        let room = free * block + i64::from(self.blocks.left_open(plane, &plan.space)) + i64::from(done);
+        // One open block may be relocated data's, and another the other host data's.
+        let least = block * i64::from(streams.max(2) - 1);
+        let start = least + block * (i64::from(plan.config.gc.start) - 1 - i64::from(plan.space.reserve)).max(1);
+        plan.config.gc.pacing.price(Collection { room, least, start, pages, valid })
+    }
+
+    /// A page has been relocated: whether that pays for a program of host data that was not paid for before.
+    pub fn pay(&mut self, plane: PlaneId, plan: &Plan) -> bool {
+        let relocation = &self.relocator[plane];
+        if !relocation.paced || !relocation.relocates_for(relocation_causes::COLLECTION) {
+            return false;
+        }
+        let (before, price) = (relocation.pays_for(plan.unit_pages), self.price(plane, relocation.valid(), plan));
+        let relocation = &mut self.relocator[plane];
+        match price {
+            Some(price) => relocation.earn(price, 2 * plan.unit_pages),
+            None => relocation.set_paced(false),
+        }
+        !before && relocation.pays_for(plan.unit_pages)
     }
 
     /// Whether a die that is idle should collect.

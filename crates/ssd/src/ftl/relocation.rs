@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use nand::{DieId, PlaneId};
+use schemes::Price;
 use units::{PerId, Time};
 
 use crate::config::Plan;
@@ -39,12 +40,67 @@ pub(crate) struct PlaneRelocation {
     /// Pages of host data that the plane has taken; and that it had taken when a block last moved for wear levelling.
     pub host_pages: u64,
     pub levelled_at: u64,
+    /// Host data is paid for by relocated pages (`gc.pacing`), and so many of its pages are paid for [2^-20 pages].
+    pub paced: bool,
+    credit: u64,
+    /// Valid pages of the block that is collected, when it began.
+    valid: u32,
 }
+
+/// A page of credit.
+const PAGE: u64 = 1 << 20;
 
 impl PlaneRelocation {
     /// Whether it neither moves a block nor erases one.
     pub fn rests(&self) -> bool {
         self.victim.is_none() && !self.erasing
+    }
+
+    /// Whether so many pages of host data are paid for, or need not be.
+    #[inline]
+    pub fn pays_for(&self, pages: u32) -> bool {
+        !self.paced || self.credit >= u64::from(pages) * PAGE
+    }
+
+    /// So many pages of host data are programmed.
+    #[inline]
+    pub fn spend(&mut self, pages: u32) {
+        self.credit = self.credit.saturating_sub(u64::from(pages) * PAGE);
+    }
+
+    /// A block with so many valid pages begins to be collected.
+    pub fn begin_collection(&mut self, valid: u32) {
+        self.valid = valid;
+    }
+
+    /// Of so many pages of a block those that its collection has gained by now, as if every page moved gave its part.
+    pub fn done(&self, pages: u32) -> u32 {
+        if self.erasing {
+            pages
+        } else if self.relocates_for(relocation_causes::COLLECTION) && self.valid > 0 {
+            (u64::from(pages) * u64::from(self.moved.min(self.valid)) / u64::from(self.valid)) as u32
+        } else {
+            0
+        }
+    }
+
+    /// Valid pages of the block that is collected, when it began.
+    pub fn valid(&self) -> u32 {
+        self.valid
+    }
+
+    /// Host data is paid for from now on, or is not.
+    #[inline]
+    pub fn set_paced(&mut self, paced: bool) {
+        if self.paced != paced {
+            (self.paced, self.credit) = (paced, 0);
+        }
+    }
+
+    /// A page has been relocated, which pays for host data; not for more than so many pages in store.
+    pub fn earn(&mut self, price: Price, pages: u32) {
+        let earned = price.host * PAGE / price.relocated.max(1);
+        self.credit = (self.credit + earned).min(u64::from(pages) * PAGE);
     }
 
     /// Whether it moves a block for that cause.

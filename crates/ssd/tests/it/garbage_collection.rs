@@ -333,3 +333,79 @@ fn a_handle_for_the_log_and_one_for_the_objects_amplify_less_than_one_for_both()
     assert_eq!(found[0], found[1], "one handle for all is none");
     assert!(found[2] - 1.0 < 0.7 * (found[1] - 1.0), "{found:?}");
 }
+
+/// Writes at a time: fewer than there are planes, so that they wait for collections and not for one another.
+const DEPTH: u64 = 4;
+
+/// Latencies of overwrites at random, `DEPTH` at a time, on a drive in a steady state; the time that they took, and what they programmed.
+fn overwrites(pacing: &str) -> (Vec<u64>, f64, f64) {
+    let pacing = format!("gc.pacing={pacing}");
+    let settings =
+        ["geometry.channels=4", "geometry.planes=2", "geometry.blocks=300", "ftl.over_provisioning=0.12", "gc.start=4"];
+    let mut device = Device::new(
+        &config(
+            &[
+                &settings[..],
+                &[
+                    "ftl.streams=2",
+                    "age.precondition=closed-form",
+                    "gc.stop=5",
+                    "chip.t_prog=300us",
+                    "chip.t_bers=2ms",
+                    &pacing,
+                ],
+            ]
+            .concat(),
+        ),
+        1,
+    )
+    .unwrap();
+    let pages = u64::from(device.plan().logical_pages as u32);
+    let next = uniform(pages, "paced");
+    let mut submitted = 0u64;
+    let mut play = |device: &mut Device, count: u64| {
+        let mut latencies = Vec::new();
+        while (latencies.len() as u64) < count {
+            while device.outstanding().0 < DEPTH {
+                let (time, offset) = (device.now(), Bytes(next(submitted) * 4096));
+                device.submit(Request::new(time, Op::Write, offset, Bytes(4096))).unwrap();
+                submitted += 1;
+            }
+            device.advance_to_completion(Time::NEVER).unwrap();
+            latencies.extend(device.take_completions().map(|done| done.latency().0));
+        }
+        latencies
+    };
+    play(&mut device, 3 * pages);
+    let (before, begun) = (device.counters(), device.now());
+    let mut latencies = play(&mut device, 3 * pages);
+    latencies.sort_unstable();
+    device.check().unwrap();
+    let done = device.counters().since(&before);
+    let amplification = done.pages_programmed as f64 / done.user_pages_programmed as f64;
+    (latencies, device.now().since(begun).0 as f64, amplification)
+}
+
+#[test]
+fn paced_writes_wait_for_two_collections_at_most_and_cost_nothing() {
+    let ((free, time, amplification), mut waits) = (overwrites("none"), Vec::new());
+    for pacing in ["token", "proportional"] {
+        let (paced, paced_time, paced_amplification) = overwrites(pacing);
+        let of =
+            |latencies: &[u64], share: f64| latencies[((latencies.len() - 1) as f64 * share) as usize] as f64 / 1e6;
+        println!(
+            "{pacing}: p99.9 {:.1} ms of {:.1}, max {:.1} of {:.1}; time {:.3}, write amplification {paced_amplification:.3} of {amplification:.3}",
+            of(&paced, 0.999),
+            of(&free, 0.999),
+            of(&paced, 1.0),
+            of(&free, 1.0),
+            paced_time / time
+        );
+        assert!((paced_time / time - 1.0).abs() < 0.05 && (paced_amplification / amplification - 1.0).abs() < 0.05);
+        // Of a block that is collected 25 of 32 pages are valid, each is programmed for 0.3 ms, and the block is erased for 2 ms.
+        let collection = 25.0 * 0.3 + 2.0;
+        assert!(of(&paced, 1.0) < 2.0 * collection, "{} ms", of(&paced, 1.0));
+        waits.push(of(&paced, 0.999) / of(&free, 0.999));
+    }
+    assert!(waits.iter().all(|share| *share < 0.5), "{waits:?}");
+}

@@ -181,6 +181,13 @@ const ROWS: &[Row] = &[
     ("ftl.streams", WORN, "1", Overwrites, 0),
     ("ftl.hints", WORN, "2", Overwrites, 0),
     ("gc.victim", WORN, "fifo", Overwrites, 0),
+    (
+        "gc.pacing",
+        &["age.precondition=closed-form", "ftl.over_provisioning=0.5", "gc.start=9", "gc.stop=9"],
+        "proportional",
+        Overwrites,
+        0,
+    ),
     ("gc.start", &["age.precondition=closed-form", "gc.stop=8"], "8", Overwrites, 0),
     ("gc.stop", WORN, "12", Overwrites, 0),
     ("gc.relocations", WORN, "3", Overwrites, 0),

@@ -251,6 +251,7 @@ pub fn living_devices() -> impl Strategy<Value = Vec<String>> {
                 format!("age.precondition={}", state.0),
                 format!("age.staggered={}", state.2),
                 format!("gc.victim={victim}"),
+                format!("gc.pacing={}", ["none", "proportional", "token"][moves as usize % 3]),
                 format!("ftl.streams={streams}"),
                 format!("gc.copyback={copyback}"),
                 format!("gc.preemptible={preemptible}"),

@@ -316,6 +316,8 @@ pub fn draw(seed: u64) -> Case {
     device.extend(map_unit(seed, page_kib));
     device.extend(arbitration(seed, host_queues));
     device.push(format!("ftl.hints={hints}"));
+    let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
+    device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     Case { seed, requests, depth, device, workload }
 }
 
