@@ -289,6 +289,36 @@ def test_a_device_completes_what_it_is_given() -> None:
     assert young.retention_s < 1
 
 
+ONE_PLANE = {"geometry.channels": 1, "geometry.chips": 1, "geometry.dies": 1, "geometry.planes": 1}
+
+
+def test_a_device_takes_placement_hints() -> None:
+    def last(hints: tuple[int, ...], handles: int) -> int:
+        settings = {**ONE_PLANE, "ftl.hints": handles, "age.fill": 0, "buffer.mode": "write-through"}
+        device = ssdlab.Device("tlc", settings=settings)
+        for page, hint in enumerate(hints):
+            device.submit(0, "write", offset=page * 16384, bytes=16384, hint=hint)
+        return max(completion.finish_ns for completion in device.advance(100_000_000))
+
+    # A wordline is of one handle: what comes while the first page is programmed goes together or apart.
+    together, apart = last((0, 0, 2), 2), last((0, 0, 1), 2)
+    assert apart > together
+    assert last((0, 0, 1), 0) == last((0, 0, 1), 1) == last((0, 0, 0), 2) == together
+    with pytest.raises(ssdlab.InputError, match="negative or too large"):
+        last((65_536,), 2)
+
+
+def test_a_request_to_a_device_has_the_priority_of_its_queue() -> None:
+    def order(arbitration: str) -> list[int]:
+        settings = {"host.arbitration": arbitration, "host.priorities": "[low, urgent]", "host.commands": 1}
+        device = ssdlab.Device("tlc", settings={**settings, "host.queues": 2})
+        numbers = [device.submit(0, "read", 0, 4096, queue=queue) for queue in (0, 0, 0, 1, 1)]
+        return [numbers.index(completion.request) for completion in device.advance(100_000_000)]
+
+    assert order("weighted") == [0, 3, 4, 1, 2]
+    assert order("round-robin") == [0, 3, 1, 4, 2]
+
+
 def test_a_device_refuses_what_it_cannot_do() -> None:
     device = ssdlab.Device("tlc")
     device.advance(1000)

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import polars
 import pytest
 from polars.testing import assert_frame_equal
 
+import ssdlab
 from conftest import Cli
 from ssdlab import trace
 
@@ -29,9 +31,27 @@ def msr(tmp_path: Path) -> Path:
 
 def test_a_trace_is_a_table(msr: Path) -> None:
     frame = trace.read(msr)
-    assert frame.columns == ["time_ns", "op", "offset", "bytes", "device"]
-    assert frame.row(3) == (50_000, 0, 0, 4096, 1)
+    assert frame.columns == ["time_ns", "op", "offset", "bytes", "device", "hint"]
+    assert frame.row(3) == (50_000, 0, 0, 4096, 1, 0)
     assert trace.read([msr, msr]).height == 10
+
+
+def test_placement_hints_are_read_and_counted_where_a_format_drops_them(tmp_path: Path) -> None:
+    path = tmp_path / "hints.csv"
+    path.write_text("0,W,0,16384,1\n10,W,16384,16384,65538\n20,R,0,16384,0\n")
+    declared = "csv:time=us,op=R/W,offset,size,hint"
+    assert trace.read(path, format=declared)["hint"].to_list() == [1, 2, 0]
+    for name, lost in (("out.csv", 2), ("out.mqsim", 2), ("out.iolog", 2)):
+        assert trace.convert(path, tmp_path / name, format=declared).counts["hints_left_out"] == lost
+    kept = trace.convert(path, tmp_path / "out.parquet", format=declared)
+    assert "hints_left_out" not in kept.counts
+    assert polars.read_parquet(tmp_path / "out.parquet")["hint"].to_list() == [1, 2, 0]
+    played = ssdlab.run("tlc", path, format=declared, keep_requests=True).requests.sort("request")
+    assert played["hint"].to_list() == [1, 2, 0]
+    work = tmp_path / "work.toml"
+    work.write_text('[workload]\nrequests = 4\nfootprint = "1MiB"\n[job.a]\nhint = 3\n[job.b]\noffset = "1MiB"\n')
+    generated = trace.of_workload(work)
+    assert set(generated.select("device", "hint").rows()) == {(0, 3), (1, 0)}
 
 
 def test_info_counts_what_it_says(msr: Path) -> None:
@@ -55,8 +75,6 @@ def test_conversion_is_lossless_where_the_format_can_hold_it(msr: Path, tmp_path
     assert done.counts["requests"] == 5
     assert done.counts.get("widened", 0) == done.counts.get("left_out", 0) == 0
     if name.endswith("parquet"):
-        import polars
-
         assert_frame_equal(polars.read_parquet(tmp_path / name), trace.read(msr))
     else:
         assert_frame_equal(trace.read(tmp_path / name), trace.read(msr))

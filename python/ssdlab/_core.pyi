@@ -82,8 +82,8 @@ class Device:
         settings: list[str] = ...,
         seed: int = 1,
     ) -> Device: ...
-    def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0) -> int:
-        """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue; returns its number."""
+    def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
+        """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
 
     def advance(self, time: int) -> list[tuple[int, int, bool]]:
         """Plays up to ``time`` [ns]; returns (request, finish [ns]) of all that completed, in order."""

@@ -17,7 +17,7 @@ use ssd::{Completion, RequestLog, RunError};
 use workload::Request;
 
 /// The columns of the request log: name, unit and description.
-pub const REQUEST_COLUMNS: [(&str, &str, &str); 8] = [
+pub const REQUEST_COLUMNS: [(&str, &str, &str); 9] = [
     ("request", "", "number of the request in the workload, from 0"),
     ("queue", "", "submission queue that it went to"),
     ("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
@@ -26,15 +26,17 @@ pub const REQUEST_COLUMNS: [(&str, &str, &str); 8] = [
     ("arrival_ns", "ns", "when it arrived"),
     ("finish_ns", "ns", "when the host saw it complete"),
     ("latency_ns", "ns", "from arrival to completion"),
+    ("hint", "", "placement hint, 0 for none"),
 ];
 
 /// The columns of a trace as a table.
-pub const TRACE_COLUMNS: [(&str, &str, &str); 5] = [
+pub const TRACE_COLUMNS: [(&str, &str, &str); 6] = [
     ("time_ns", "ns", "when it arrives, from the first request"),
     ("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
     ("offset", "B", "first byte"),
     ("bytes", "B", "length"),
     ("device", "", "device, ASU or volume, modulo 65,536"),
+    ("hint", "", "placement hint, modulo 65,536; 0 for none"),
 ];
 
 /// Rows of a Parquet row group: what is held in memory before it is written.
@@ -104,8 +106,8 @@ impl Table {
 
     /// Adds a request of a trace.
     pub fn push_request(&mut self, request: &Request) -> Result<(), RunError> {
-        let Request { time, offset, bytes, op, queue, .. } = *request;
-        self.push_row(&[time.0, op as u64, offset.0, bytes.0, u64::from(queue)])
+        let Request { time, offset, bytes, op, queue, hint } = *request;
+        self.push_row(&[time.0, op as u64, offset.0, bytes.0, u64::from(queue), u64::from(hint)])
     }
 
     fn push_row(&mut self, row: &[u64]) -> Result<(), RunError> {
@@ -154,6 +156,7 @@ impl RequestLog for Table {
             request.time.0,
             completion.finish.0,
             completion.latency().0,
+            u64::from(request.hint),
         ];
         self.push_row(&row)
     }

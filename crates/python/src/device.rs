@@ -36,9 +36,9 @@ impl Device {
         Ok(Device { inner: Mutex::new(ssd::Device::new(&spec.config, seed).map_err(refuse)?) })
     }
 
-    /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue; returns its number.
-    #[pyo3(signature = (time, op, offset, bytes, queue = 0))]
-    fn submit(&self, time: u64, op: &str, offset: u64, bytes: u64, queue: u16) -> PyResult<u64> {
+    /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns its number.
+    #[pyo3(signature = (time, op, offset, bytes, queue = 0, hint = 0))]
+    fn submit(&self, time: u64, op: &str, offset: u64, bytes: u64, queue: u16, hint: u16) -> PyResult<u64> {
         let op = match op {
             "read" => Op::Read,
             "write" => Op::Write,
@@ -49,7 +49,7 @@ impl Device {
                 return Err(InputError::new_err(format!("op is {other:?}\n  help: {help}")));
             }
         };
-        let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue);
+        let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue).hinted(hint);
         self.lock().submit(request).map_err(raise)
     }
 

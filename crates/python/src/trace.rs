@@ -93,7 +93,12 @@ fn write(mut source: impl Source, out: Option<&str>, target: Option<Target>) -> 
             let mut writer = Writer::new(BufWriter::new(File::create(path).map_err(failed)?), target);
             let read = each(&mut |request| writer.push(request).map_err(failed))?;
             let (written, loss) = writer.finish().map_err(failed)?;
-            let losses = [("times_rounded", loss.times), ("widened", loss.widened), ("left_out", loss.left_out)];
+            let losses = [
+                ("times_rounded", loss.times),
+                ("widened", loss.widened),
+                ("left_out", loss.left_out),
+                ("hints_left_out", loss.hints),
+            ];
             (Vec::new(), read, [&[("requests", written)][..], &losses].concat())
         }
         _ => {

@@ -19,7 +19,6 @@ use soak::{Case, Verdict};
 use ssd::RunError;
 use ssd::run::{Replay, Run, RunOptions};
 use units::Time;
-use workload::presets;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -78,8 +77,7 @@ fn digests(wanted: u64) {
 /// How far a case was played within 100 simulated seconds, and the sum over its statistics of a hash of each value.
 fn digest(case: &Case) -> Result<String, RunError> {
     let Ok(config) = soak::configuration(case) else { return Ok("refused".into()) };
-    let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
-    let source = presets::get("default", &words)?.source(config.plan()?.capacity(), case.seed)?;
+    let source = soak::source(case, config.plan()?.capacity())?;
     let plan = RunOptions {
         replay: Replay::Closed(case.depth),
         requests: Some(case.requests),

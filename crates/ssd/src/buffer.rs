@@ -29,6 +29,8 @@ pub(crate) struct Slot {
     /// data that was made while this one was.
     pub prev_version: Option<SlotId>,
     pub next_version: Option<SlotId>,
+    /// The placement hint of the newest write to it.
+    pub hint: u16,
     /// Newer data reached flash first: this slot's page is stale as soon as it is programmed.
     pub outdated: bool,
     /// Writes to be acknowledged when this slot is on flash.
@@ -135,6 +137,7 @@ impl Buffer {
             flash_copy,
             prev_version: None,
             next_version: None,
+            hint: 0,
             outdated: false,
             waiters: None,
             prev: None,

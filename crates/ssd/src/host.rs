@@ -1,4 +1,4 @@
-//! The host side of the drive: arrivals, submission queues with round-robin arbitration, the link, the DRAM, completions.
+//! The host side of the drive: arrivals, submission queues, the link, the DRAM, completions.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,9 @@ use units::{Bytes, Lpn, Span, Time};
 use workload::{Op, Request};
 
 use crate::agenda::FifoServer;
+use crate::arbitration::Arbiter;
 use crate::arena::{Arena, CommandId};
+use crate::config::HostConfig;
 use crate::core::Core;
 use crate::firmware::Firmware;
 use crate::meter::Meter;
@@ -65,10 +67,7 @@ pub(crate) struct HostSide {
     pub last_arrival: Time,
     pub commands: Arena<CommandId, Command>,
     queues: Vec<HostQueue>,
-    /// Queues with commands to fetch.
-    waiting_queues: [u64; 4],
-    turn: usize,
-    burst: u16,
+    arbiter: Arbiter,
     in_flight: u32,
     /// Time without a request and with one.
     pub meter: Meter<2>,
@@ -86,15 +85,13 @@ pub(crate) struct HostSide {
 }
 
 impl HostSide {
-    pub fn new(queues: usize) -> HostSide {
+    pub fn new(config: &HostConfig) -> HostSide {
         HostSide {
             arrivals: VecDeque::new(),
             last_arrival: Time::ZERO,
             commands: Arena::new(),
-            queues: vec![HostQueue::default(); queues],
-            waiting_queues: [0; 4],
-            turn: 0,
-            burst: 0,
+            queues: vec![HostQueue::default(); config.queues.into()],
+            arbiter: Arbiter::new(config),
             in_flight: 0,
             meter: Meter::new(),
             stalled: None,
@@ -161,26 +158,17 @@ impl HostSide {
             self.commands[last].next = Some(command);
         } else {
             entry.ends = Some((command, command));
-            self.waiting_queues[queue / 64] |= 1 << (queue % 64);
+            self.arbiter.set_waiting(queue, true);
         }
     }
 
-    /// Takes the next command from the submission queues: round robin, a burst from each.
-    fn fetch(&mut self, burst: u16) -> Option<CommandId> {
-        if self.waiting_queues == [0; 4] {
-            return None;
-        }
-        let waiting = |queue: usize| self.waiting_queues[queue / 64] >> (queue % 64) & 1 != 0;
-        if self.burst == 0 || !waiting(self.turn) {
-            let count = self.queues.len();
-            self.turn = (1..=count).map(|step| (self.turn + step) % count).find(|queue| waiting(*queue))?;
-            self.burst = burst;
-        }
-        self.burst -= 1;
-        let (command, last) = self.queues[self.turn].ends?;
-        self.queues[self.turn].ends = self.commands[command].next.map(|next| (next, last));
-        if self.queues[self.turn].ends.is_none() {
-            self.waiting_queues[self.turn / 64] &= !(1 << (self.turn % 64));
+    /// Takes the next command from the submission queues.
+    fn fetch(&mut self) -> Option<CommandId> {
+        let queue = self.arbiter.next()?;
+        let (command, last) = self.queues[queue].ends?;
+        self.queues[queue].ends = self.commands[command].next.map(|next| (next, last));
+        if self.queues[queue].ends.is_none() {
+            self.arbiter.set_waiting(queue, false);
         }
         Some(command)
     }
@@ -266,7 +254,7 @@ impl HostSide {
             self.stalled = None;
             core.agenda.set(core.slots.arrival, core.now);
         }
-        let next = self.fetch(core.plan.config.host.arbitration_burst);
+        let next = self.fetch();
         if next.is_none() {
             self.in_flight -= 1;
             if self.in_flight == 0 {

@@ -8,6 +8,7 @@
 //! [`run`]'s report of its own speed.
 
 mod agenda;
+mod arbitration;
 mod arena;
 #[cfg(test)]
 mod bench;

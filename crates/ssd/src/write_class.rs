@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum WriteClass {
-    /// Host data; under three streams and more, host data whose last version was young.
+    /// Host data; under three streams and more, host data whose last version was young; with hints, that of the first handle.
     Host,
-    /// Other host data.
+    /// Other host data; with hints, that of the second handle.
     HostCold,
     /// Relocated data.
     Relocated,
@@ -19,6 +19,12 @@ pub enum WriteClass {
 impl WriteClass {
     /// How many there are.
     pub const COUNT: usize = 5;
+
+    /// What the host writes, in the order of placement handles.
+    pub const OF_HANDLES: [WriteClass; 2] = [WriteClass::Host, WriteClass::HostCold];
+
+    /// Everything but relocated data.
+    pub const NOT_RELOCATED: [WriteClass; 3] = [WriteClass::Host, WriteClass::HostCold, WriteClass::Map];
 
     /// Whether collection moves it.
     pub fn is_relocated(self) -> bool {

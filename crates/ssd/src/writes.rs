@@ -30,7 +30,7 @@ pub(crate) struct Writes {
     /// Pages that the write queue waits for.
     pub pages_wanted: u32,
     /// Pages to be programmed wherever a die is free (dynamic placement), by write class.
-    pub pools: [Queue; 2],
+    pub pools: [Queue; WriteClass::OF_HANDLES.len()],
     /// Dies in page allocation order, and those of them that take pages from the pool.
     pub die_order: Vec<DieId>,
     pub pool_cursor: usize,
@@ -44,9 +44,6 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// The write classes that wait in pools.
-    pub const POOLED: [WriteClass; 2] = [WriteClass::Host, WriteClass::HostCold];
-
     /// Whether partly filled units of host data go as they are.
     pub fn draining(&self) -> bool {
         self.draining || self.flushing > 0
@@ -61,7 +58,7 @@ impl Writes {
             arrivals: VecDeque::new(),
             queue: VecDeque::new(),
             pages_wanted: 0,
-            pools: [Queue::EMPTY; 2],
+            pools: [Queue::EMPTY; WriteClass::OF_HANDLES.len()],
             die_order: firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect(),
             pool_cursor: 0,
             draining: config.buffer.mode == BufferMode::WriteThrough,

@@ -28,6 +28,8 @@ pub struct Loss {
     pub widened: u64,
     /// Trims and flushes that were left out.
     pub left_out: u64,
+    /// Requests that were written without their placement hint.
+    pub hints: u64,
 }
 
 /// Writes requests as text, one after another.
@@ -52,7 +54,7 @@ impl<W: Write> Writer<W> {
 
     /// Adds a request. Times must not decrease.
     pub fn push(&mut self, request: &Request) -> io::Result<()> {
-        let Request { time, offset, bytes, op, queue, .. } = *request;
+        let Request { time, offset, bytes, op, queue, hint } = *request;
         if self.target != Target::Fio && matches!(op, Op::Trim | Op::Flush) {
             self.loss.left_out += 1;
             return Ok(());
@@ -63,6 +65,7 @@ impl<W: Write> Writer<W> {
             Target::Fio => 1000,
         };
         self.loss.times += u64::from(time.0 % step != 0);
+        self.loss.hints += u64::from(hint != 0);
         let time = time.0 / step;
         self.written += 1;
         match self.target {

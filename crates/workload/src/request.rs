@@ -30,13 +30,16 @@ pub struct Request {
     pub op: Op,
     /// The submission queue it goes to, modulo the number of queues.
     pub queue: u16,
+    /// What its data belongs to, as the host tells the drive (the placement handle of NVMe Flexible Data Placement, the stream of
+    /// the Streams directive); 0 where it does not.
+    pub hint: u16,
 }
 
 impl Request {
     /// A request to the first submission queue.
     #[inline]
     pub fn new(time: Time, op: Op, offset: Bytes, bytes: Bytes) -> Request {
-        Request { time, offset, bytes, op, queue: 0 }
+        Request { time, offset, bytes, op, queue: 0, hint: 0 }
     }
 
     /// The same request to another submission queue.
@@ -44,6 +47,13 @@ impl Request {
     #[must_use]
     pub fn on(self, queue: u16) -> Request {
         Request { queue, ..self }
+    }
+
+    /// The same request with another placement hint.
+    #[inline]
+    #[must_use]
+    pub fn hinted(self, hint: u16) -> Request {
+        Request { hint, ..self }
     }
 }
 

@@ -298,7 +298,8 @@ fn no_requests(input: &Input) -> TraceError {
 }
 
 /// How a user declares the columns of a file.
-const DECLARED: &str = "--format csv:time=us,op=R/W,offset=B,size=B,device,skip, in the order of the file's columns";
+const DECLARED: &str =
+    "--format csv:time=us,op=R/W,offset=B,size=B,device,hint,skip, in the order of the file's columns";
 
 /// Bytes that are no text and of no known records.
 fn unknown_records(input: &Input) -> TraceError {

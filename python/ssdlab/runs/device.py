@@ -64,7 +64,13 @@ class Device:
             )
 
     def submit(
-        self, time_ns: int, op: Literal["read", "write", "trim", "flush"], offset: int, bytes: int, queue: int = 0
+        self,
+        time_ns: int,
+        op: Literal["read", "write", "trim", "flush"],
+        offset: int,
+        bytes: int,
+        queue: int = 0,
+        hint: int = 0,
     ) -> int:
         """Hands a request to the device; returns its number.
 
@@ -74,13 +80,15 @@ class Device:
                 when everything acknowledged is on flash; offset and bytes are 0).
             offset: first byte; offset + bytes must lie within :attr:`capacity`.
             bytes: length, 1 or more; need not be aligned to anything.
-            queue: submission queue, taken modulo the device's number of queues.
+            queue: submission queue, taken modulo the device's number of queues. Its priority (``host.priorities``) is
+                the request's.
+            hint: placement hint of written data, 0 to 65,535, taken modulo ``ftl.hints``; 0 is none.
 
         Raises:
             InputError: a time that goes backwards, or bytes beyond the device.
         """
         with _Refusing():
-            return self._core.submit(time_ns, op, offset, bytes, queue)
+            return self._core.submit(time_ns, op, offset, bytes, queue, hint)
 
     def advance(self, time_ns: int) -> list[Completion]:
         """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""

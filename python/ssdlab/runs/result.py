@@ -210,7 +210,7 @@ class Result:
     @property
     def requests(self) -> polars.DataFrame:
         """One row a request, in order of completion: request, queue, write (0, 1), offset [B], bytes, arrival_ns,
-        finish_ns, latency_ns (i64). Warm-up requests included: their numbers are below ``manifest.warmup``.
+        finish_ns, latency_ns, hint (i64). Warm-up requests included: their numbers are below ``manifest.warmup``.
 
         Raises :class:`ssdlab.InputError` where the run kept no log.
         """

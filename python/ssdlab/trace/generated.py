@@ -28,6 +28,7 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
         offset=pl.col("offset"),
         bytes=pl.col("bytes"),
         device=pl.col("queue"),
+        hint=pl.col("hint"),
     )
 
 

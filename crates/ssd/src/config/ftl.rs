@@ -4,6 +4,7 @@ use nand::Layout;
 use units::value::{Scalar, Value};
 
 use super::refusal::{Check, Refusal, refuse};
+use crate::write_class::WriteClass;
 
 units::choices! {
     /// How a written page finds its plane.
@@ -81,6 +82,9 @@ units::section! {
         /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3: host
         /// data whose last version was young, other host data, relocated data; 4: also data moved more than once.
         streams: u32 = 2,
+        /// Placement handles: host data whose request has hint h goes into stream h mod so many, each with an open block a plane
+        /// (reclaim unit handles of NVMe Flexible Data Placement); 0 ignores hints.
+        hints: u16 = 0,
     }
 }
 
@@ -103,6 +107,14 @@ impl Check for FtlConfig {
         }
         if !(1..=4).contains(&self.streams) {
             return refuse("streams", format!("is {}", self.streams), "write 1, 2, 3 or 4");
+        }
+        let most = WriteClass::OF_HANDLES.len();
+        if usize::from(self.hints) > most {
+            return refuse(
+                "hints",
+                format!("is {}", self.hints),
+                format!("write at most {most}, or 0 to ignore hints"),
+            );
         }
         Ok(())
     }

@@ -5,6 +5,30 @@ use units::{Bandwidth, Bytes, Rate, Span};
 
 use super::refusal::{Check, Refusal, not_too_long, positive, refuse};
 
+units::choices! {
+    /// How the drive chooses the submission queue that it fetches a command from.
+    pub enum Arbitration {
+        /// The queues take turns, whatever their priority.
+        RoundRobin = "round-robin",
+        /// NVMe's weighted round robin with urgent priority class.
+        Weighted = "weighted",
+    }
+}
+
+units::choices! {
+    /// The priority of a submission queue (NVMe: QPRIO, given when the queue is created).
+    pub enum QueuePriority {
+        /// Before all others.
+        Urgent = "urgent",
+        /// Has the first of the weights.
+        High = "high",
+        /// Has the second of the weights.
+        Medium = "medium",
+        /// Has the third of the weights.
+        Low = "low",
+    }
+}
+
 units::section! {
     /// The host interface: NVMe-style submission queues and a full-duplex link.
     pub struct HostConfig in "host" {
@@ -14,8 +38,16 @@ units::section! {
         queue_depth: u32 = 1024,
         /// Commands that the device works on at once; the others wait in their queues.
         commands: u32 = 1024,
-        /// Commands taken from one queue before the next one's turn (NVMe arbitration burst, round robin).
+        /// Which queue the next command is fetched from: round-robin, or weighted (NVMe's weighted round robin with urgent
+        /// priority class).
+        arbitration: Arbitration = Arbitration::RoundRobin,
+        /// Commands taken from one queue before the next one's turn (NVMe arbitration burst).
         arbitration_burst: u16 = 1,
+        /// Weighted arbitration: the queues' priorities from the first queue on, urgent, high, medium or low; further queues have
+        /// the last one.
+        priorities: Vec<QueuePriority> = vec![QueuePriority::Medium],
+        /// Weighted arbitration: commands that the queues of high, medium and low priority have in a round.
+        weights: Vec<u16> = vec![4, 2, 1],
         /// Bandwidth of the link, in each direction.
         link_bandwidth: Bandwidth = Bandwidth(7_000_000_000),
         /// From the host's doorbell to a fetched command.
@@ -32,6 +64,31 @@ units::section! {
     }
 }
 
+impl HostConfig {
+    /// The priority of a queue.
+    pub(crate) fn priority(&self, queue: usize) -> QueuePriority {
+        let given = self.priorities.get(queue).or(self.priorities.last());
+        given.copied().unwrap_or(QueuePriority::Medium)
+    }
+
+    fn check_priorities(&self) -> Result<(), Refusal> {
+        let (given, queues) = (self.priorities.len(), self.queues);
+        if given == 0 {
+            return refuse("priorities", "is empty", "write urgent, high, medium or low, or a list of them");
+        }
+        if given > usize::from(queues) {
+            let problem = format!("has {given} entries, and there are {queues} queues (host.queues)");
+            return refuse("priorities", problem, format!("write at most {queues}, or raise host.queues"));
+        }
+        if self.weights.len() != 3 || !self.weights.iter().all(|weight| (1..=256).contains(weight)) {
+            let problem = format!("is {}", units::value::Value::write(&self.weights));
+            let remedy = "write three numbers from 1 to 256: of high, medium and low priority";
+            return refuse("weights", problem, remedy);
+        }
+        Ok(())
+    }
+}
+
 impl Check for HostConfig {
     fn check(&self, layout: &Layout) -> Result<(), Refusal> {
         positive(&[
@@ -45,6 +102,7 @@ impl Check for HostConfig {
         if self.queues > 256 {
             return refuse("queues", format!("is {}", self.queues), "write at most 256");
         }
+        self.check_priorities()?;
         let entries = u64::from(self.queues) * u64::from(self.queue_depth);
         if entries > 1 << 24 {
             let problem = format!("makes {entries} queue entries, {} of memory", Bytes(entries * 64));

@@ -2,7 +2,7 @@
 
 use units::section::Section;
 
-use super::Config;
+use super::{Arbitration, Config};
 
 impl Config {
     /// Settings of the present configuration that have no effect, each with the reason.
@@ -22,6 +22,12 @@ impl Config {
             keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
             if !keys.is_empty() {
                 idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));
+            }
+        }
+        if self.host.arbitration != Arbitration::Weighted {
+            let keys = changed(&self.host, &default.host, &["priorities", "weights"]);
+            if !keys.is_empty() {
+                idle.push(format!("{} without host.arbitration = \"weighted\"", keys.join(", ")));
             }
         }
         if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {

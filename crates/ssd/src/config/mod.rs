@@ -38,7 +38,7 @@ pub use energy::EnergyConfig;
 pub use erase::EraseConfig;
 pub use ftl::{EraseWhen, FtlConfig, PageOrder, Placement};
 pub use gc::GcConfig;
-pub use host::HostConfig;
+pub use host::{Arbitration, HostConfig, QueuePriority};
 pub use mapping::{MapTable, MapUnit, MappingConfig, Sharing};
 pub use plan::Plan;
 pub use read::{ReadConfig, Tracking};

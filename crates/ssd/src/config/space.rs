@@ -97,14 +97,8 @@ impl Space {
 
     pub fn new(config: &Config, layout: &Layout, logical_pages: u64, unit_pages: u32) -> Result<Space, Refusal> {
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
-        let streams = config.ftl.streams;
-        let stream = match streams {
-            1 => [0, 0, 0, 0, 4],
-            2 => [0, 0, 2, 2, 4],
-            3 => [0, 1, 2, 2, 4],
-            _ => [0, 1, 2, 3, 4],
-        };
-        let open = streams + u32::from(map_pages > 0);
+        let stream = streams(config);
+        let open = open_streams(&stream, map_pages).count() as u32;
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;
         let Relocation { reserve, padding, .. } = relocation;
@@ -121,7 +115,7 @@ impl Space {
                 "leaves a plane {} blocks: {filled} for its share of the data, {gain} to gain from, gc.stop = {stop} to keep free and {open} open ones are {needed}",
                 layout.blocks
             );
-            let remedy = "raise it, lower gc.stop or ftl.streams, or give a plane more and smaller blocks";
+            let remedy = "raise it, lower gc.stop, ftl.streams or ftl.hints, or give a plane more and smaller blocks";
             return refuse("ftl.over_provisioning", problem, remedy);
         }
         let room = u64::from(layout.blocks - stop - open) * pages;
@@ -138,10 +132,15 @@ impl Space {
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             map_limit,
-            most_written: most_written(layout)?,
+            most_written: most_written(layout, open)?,
         };
         space.check_age(config, layout, logical_pages)?;
         Ok(space)
+    }
+
+    /// The streams that have an open block in each plane, in order.
+    pub fn open_streams(&self) -> impl Iterator<Item = u8> {
+        open_streams(&self.stream, self.map_pages)
     }
 
     /// Blocks that a plane must have for its share of the data and for the initial state.
@@ -187,10 +186,32 @@ impl Space {
     }
 }
 
+/// The stream of each write class. A stream has the number of the first class that it takes.
+fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
+    let mut stream = match config.ftl.streams {
+        1 => [0, 0, 0, 0, 4],
+        2 => [0, 0, 2, 2, 4],
+        3 => [0, 1, 2, 2, 4],
+        _ => [0, 1, 2, 3, 4],
+    };
+    // Hints say where host data goes, in place of its age.
+    if config.ftl.hints > 0 {
+        stream[WriteClass::HostCold as usize] = u8::from(config.ftl.hints > 1);
+    }
+    stream
+}
+
+/// The streams that have an open block, in order.
+fn open_streams(stream: &[u8; WriteClass::COUNT], map_pages: u32) -> impl Iterator<Item = u8> {
+    let stream = *stream;
+    let has_data = move |number: &u8| *number != WriteClass::Map as u8 || map_pages > 0;
+    (0..WriteClass::COUNT as u8).filter(move |number| stream.contains(number)).filter(has_data)
+}
+
 /// All blocks of a drive that has fewer than 2^31 pages. Of a larger one as many less than can be numbered as may be opened
 /// between two looks at them.
-fn most_written(layout: &Layout) -> Result<u32, Refusal> {
-    let (all, opened) = (layout.planes * layout.blocks, layout.planes * WriteClass::COUNT as u32);
+fn most_written(layout: &Layout, open: u32) -> Result<u32, Refusal> {
+    let (all, opened) = (layout.planes * layout.blocks, layout.planes * open);
     let numbered = (WRITTEN_PAGES >> layout.page_bits) as u32;
     if all <= numbered {
         return Ok(all);

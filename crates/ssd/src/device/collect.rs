@@ -129,8 +129,9 @@ impl<P: Probe> Device<P> {
     /// The program of a page that moves.
     fn relocation_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
         let (die, place) = self.core.plan.layout.die_of(plane);
-        let relocated = WriteClass::Relocated as usize;
-        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| stream >= relocated);
+        // All but what the host has written.
+        let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
+        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| moved.contains(&stream));
         let writes = if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();

@@ -77,7 +77,7 @@ impl<P: Probe> Device<P> {
         let ftl = Ftl::new(&plan, seed)?;
         Ok(Device {
             next_id: 0,
-            host: HostSide::new(usize::from(config.host.queues)),
+            host: HostSide::new(&config.host),
             writes: Writes::new(&plan),
             read_cache: ReadCache::new(&plan),
             map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),

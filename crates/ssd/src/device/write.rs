@@ -1,8 +1,8 @@
 //! Written data: from the host into the buffer, and from the buffer to flash.
 //!
-//! A page's write class, and so its stream, is decided when it leaves the buffer: with three streams and more, data whose last
-//! version had never been moved is young, and goes apart from the rest (after Chiang, Lee, Chang, "Using data
-//! clustering to improve cleaning performance for flash memory", SPE 1999).
+//! A page's write class, and so its stream, is decided when it leaves the buffer: by its hint (`ftl.hints`), or, with three
+//! streams and more, by its age: data whose last version had never been moved is young, and goes apart from the rest (after
+//! Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", SPE 1999).
 //!
 //! Order of accesses to one page: a write takes effect when its data is in the buffer, a read sees what has
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
@@ -25,7 +25,7 @@ use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
 use crate::translation::Waiting;
 use crate::write_class::WriteClass;
-use crate::writes::{WriteArrival, Writes};
+use crate::writes::WriteArrival;
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_write(&mut self, command: CommandId) {
@@ -100,7 +100,7 @@ impl<P: Probe> Device<P> {
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);
-            let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to));
+            let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
             if through {
                 self.wait_for(slot, arrived.command);
             }
@@ -123,7 +123,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
-    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64) -> SlotId {
+    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64, hint: u16) -> SlotId {
         let (slot, over) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
                 self.writes.buffer.merge(slot, sectors);
@@ -140,7 +140,8 @@ impl<P: Probe> Device<P> {
             Location::Flash(ppn) => (self.writes.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
             Location::Unmapped => (self.writes.buffer.fill(lpn, sectors, self.writes.buffer.full, None), None),
         };
-        self.writes.buffer[slot].host_bytes += u64::from(bytes);
+        let entry = &mut self.writes.buffer[slot];
+        (entry.host_bytes, entry.hint) = (entry.host_bytes + u64::from(bytes), hint);
         self.ftl.set(lpn, Location::Buffer(slot));
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
@@ -210,9 +211,10 @@ impl<P: Probe> Device<P> {
     /// this write is written again.
     fn send_unit(&mut self, slot: SlotId) {
         let (written, unit) = (self.writes.buffer[slot].lpn, u64::from(self.core.plan.unit_of_map));
+        let hint = self.writes.buffer[slot].hint;
         let first = written.0 / unit * unit;
         for lpn in (first..first + unit).map(Lpn) {
-            let page = if lpn == written { Some(slot) } else { self.join(lpn) };
+            let page = if lpn == written { Some(slot) } else { self.join(lpn, hint) };
             if let Some(page) = page {
                 self.send_slot(page);
             }
@@ -220,9 +222,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// The slot with the data of a page whose unit is written: its own, or a new one. None where the page is being completed, and
-    /// goes to flash with its unit.
-    fn join(&mut self, lpn: Lpn) -> Option<SlotId> {
+    /// goes to flash with its unit. A page that the buffer has keeps its hint, another one takes that of the page written.
+    fn join(&mut self, lpn: Lpn, hint: u16) -> Option<SlotId> {
         let full = self.writes.buffer.full;
+        let mut hint = hint;
         let (slot, from) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.writes.buffer[slot].state == SlotState::Dirty => {
                 self.writes.buffer.take(slot);
@@ -232,11 +235,13 @@ impl<P: Probe> Device<P> {
             Location::Buffer(frozen) => {
                 let slot = self.writes.buffer.add(lpn, 0, full, None);
                 self.writes.buffer.follow(frozen, slot);
+                hint = self.writes.buffer[frozen].hint;
                 (slot, DataFrom::Buffer(frozen))
             }
             Location::Flash(ppn) => (self.writes.buffer.add(lpn, 0, 0, Some(ppn)), DataFrom::Flash(ppn)),
             Location::Unmapped => (self.writes.buffer.add(lpn, 0, full, None), DataFrom::Nothing),
         };
+        self.writes.buffer[slot].hint = hint;
         self.ftl.set(lpn, Location::Buffer(slot));
         self.core.probe.joined(self.core.now, lpn, slot, from);
         Some(slot)
@@ -275,15 +280,7 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let mut writes = WriteClass::Host;
-        if self.core.plan.config.ftl.streams > 2 {
-            let relocated = WriteClass::Relocated as usize;
-            let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < relocated);
-            let young =
-                self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
-            writes = if young { WriteClass::Host } else { WriteClass::HostCold };
-        }
-        let mut op = self.program_op(slot, writes);
+        let mut op = self.program_op(slot, self.write_class(slot));
         op.seq = self.flash.number();
         let id = self.flash.ops.insert(op);
         if self.map_ready(op.lpn.get()) {
@@ -292,6 +289,21 @@ impl<P: Probe> Device<P> {
             self.writes.progress += 1;
             self.await_map(Waiting::Program(id));
         }
+    }
+
+    /// What a slot's page is written as: by its hint, or by whether its last version was young.
+    fn write_class(&self, slot: SlotId) -> WriteClass {
+        let ftl = &self.core.plan.config.ftl;
+        if ftl.hints > 0 {
+            return WriteClass::OF_HANDLES[usize::from(self.writes.buffer[slot].hint % ftl.hints)];
+        }
+        if ftl.streams <= 2 {
+            return WriteClass::Host;
+        }
+        let relocated = WriteClass::Relocated as usize;
+        let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < relocated);
+        let young = self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
+        if young { WriteClass::Host } else { WriteClass::HostCold }
     }
 
     /// Queues the program of a slot's page.
@@ -308,7 +320,7 @@ impl<P: Probe> Device<P> {
 
     /// Gives pages of the pools to dies that have no program, in page allocation order.
     pub(super) fn dispatch_pools(&mut self) {
-        for writes in Writes::POOLED {
+        for writes in WriteClass::OF_HANDLES {
             if self.writes.pools[writes as usize].len > 0 {
                 self.dispatch_pool(writes);
             }
@@ -396,7 +408,7 @@ impl<P: Probe> Device<P> {
 
     /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
     fn force_oldest(&mut self) {
-        for writes in Writes::POOLED {
+        for writes in WriteClass::OF_HANDLES {
             let pages = self.writes.pools[writes as usize].len;
             if pages > 0
                 && let Some(die) = self.next_pool_die(writes)
@@ -413,7 +425,7 @@ impl<P: Probe> Device<P> {
     /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: DieId) {
-        self.flash().force_die(die, &[WriteClass::Host, WriteClass::HostCold, WriteClass::Map]);
+        self.flash().force_die(die, &WriteClass::NOT_RELOCATED);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.

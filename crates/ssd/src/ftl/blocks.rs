@@ -185,15 +185,12 @@ impl Blocks {
     /// is live.
     fn stagger(&mut self, plan: &Plan, draws: Stream) {
         let units = u64::from(self.layout.pages / plan.unit_pages);
-        let mut streams = plan.space.stream.to_vec();
-        streams.truncate(if plan.space.map_pages > 0 { WriteClass::COUNT } else { WriteClass::Map as usize });
-        streams.dedup();
         for plane in (0..self.layout.planes).map(PlaneId) {
             let die = u64::from(plane.0 / self.layout.planes_per_die);
-            for stream in &streams {
-                let used = draws.entity(die).below(u64::from(*stream), units) as u32 * plan.unit_pages;
-                self.make_room(plane, usize::from(*stream));
-                let open = &mut self.planes[plane.0 as usize].open[usize::from(*stream)];
+            for stream in plan.space.open_streams() {
+                let used = draws.entity(die).below(u64::from(stream), units) as u32 * plan.unit_pages;
+                self.make_room(plane, usize::from(stream));
+                let open = &mut self.planes[plane.0 as usize].open[usize::from(stream)];
                 (open.next_page, open.erased) = (used, true);
                 let record = self.blocks[self.layout.block_index(plane, open.block)].written;
                 let written = &mut self.written[record as usize];

@@ -298,6 +298,42 @@ fn dies_of_a_staggered_drive_collect_one_after_another() {
     assert!((one / other - 1.0).abs() < 0.03, "{one} {other}");
 }
 
+/// A cache on flash (CacheLib): a large log that is overwritten cyclically, in which small objects are overwritten at random
+/// where they stand. Every other write is of an object; each has its own hint.
+fn cache_amplification(settings: &[&str]) -> f64 {
+    let base = ["ftl.over_provisioning=0.15", "geometry.blocks=300", "gc.start=4", "gc.stop=4", "ftl.streams=2"];
+    let mut device = Device::new(&config(&[&base, settings].concat()), 1).unwrap();
+    let (pages, page) = (device.plan().logical_pages, device.plan().layout.page_size.0);
+    let (objects, random) = (pages / 25, Stream::new(7, "objects"));
+    let mut half = |from: u64, writes: u64| {
+        let before = device.counters();
+        for index in from..from + writes {
+            let (lpn, hint) = match index % 2 {
+                0 => (objects + index / 2 % (pages - objects), 0),
+                _ => (random.below(index, objects), 1),
+            };
+            let request = Request::new(device.now(), Op::Write, Bytes(lpn * page), Bytes(page));
+            device.submit(request.hinted(hint)).unwrap();
+            device.advance_to_completion(Time::NEVER).unwrap();
+            device.take_completions();
+        }
+        let done = device.counters().since(&before);
+        done.pages_programmed as f64 / done.user_pages_programmed as f64
+    };
+    half(0, 6 * pages);
+    let found = half(6 * pages, 6 * pages);
+    device.check().unwrap();
+    found
+}
+
+#[test]
+fn a_handle_for_the_log_and_one_for_the_objects_amplify_less_than_one_for_both() {
+    let found = ["ftl.hints=0", "ftl.hints=1", "ftl.hints=2"].map(|hints| cache_amplification(&[hints]));
+    println!("cache: without hints, with one handle and with two {found:.3?}");
+    assert_eq!(found[0], found[1], "one handle for all is none");
+    assert!(found[2] - 1.0 < 0.7 * (found[1] - 1.0), "{found:?}");
+}
+
 /// Writes at a time: fewer than there are planes, so that they wait for collections and not for one another.
 const DEPTH: u64 = 4;
 

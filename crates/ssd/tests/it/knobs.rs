@@ -146,6 +146,21 @@ const ROWS: &[Row] = &[
     ("host.queues", &["host.queue_depth=1"], "1", Reads, 1),
     ("host.queue_depth", &["host.queues=1"], "1", Mixed, 0),
     ("host.commands", &[], "1", Reads, 1),
+    (
+        "host.arbitration",
+        &["host.commands=2", "host.weights=[9,2,1]", "host.priorities=[low,high]"],
+        "weighted",
+        Unfair,
+        0,
+    ),
+    ("host.priorities", &["host.commands=2", "host.arbitration=weighted"], "[low,urgent]", Unfair, 0),
+    (
+        "host.weights",
+        &["host.commands=2", "host.arbitration=weighted", "host.priorities=[low,high]"],
+        "[1,1,9]",
+        Unfair,
+        0,
+    ),
     ("host.arbitration_burst", &["host.commands=2"], "64", Unfair, 0),
     ("host.link_bandwidth", &[], "50MB/s", Reads, 1),
     ("host.t_submit", &[], "100us", Reads, 1),
@@ -164,6 +179,7 @@ const ROWS: &[Row] = &[
     ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
     ("ftl.erase_when", TINY, "reclaimed", Writes, -1),
     ("ftl.streams", WORN, "1", Overwrites, 0),
+    ("ftl.hints", WORN, "2", Overwrites, 0),
     ("gc.victim", WORN, "fifo", Overwrites, 0),
     (
         "gc.pacing",
@@ -291,7 +307,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
             _ => 9_000,
         };
         let time = Time(index * gap);
-        device.submit(Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue)).unwrap();
+        device.submit(Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue).hinted(index as u16 % 8)).unwrap();
     }
     let mut ended = None;
     while device.advance_to_completion(Time::NEVER).unwrap_or_else(|error| {

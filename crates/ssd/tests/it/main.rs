@@ -1,5 +1,6 @@
 //! Every integration test of this crate, as one program: it is linked once.
 
+mod arbitration;
 mod common;
 mod contention;
 mod data;
@@ -7,6 +8,7 @@ mod end_of_life;
 mod erasing;
 mod explain;
 mod garbage_collection;
+mod hints;
 mod knobs;
 mod large;
 mod lifetime;

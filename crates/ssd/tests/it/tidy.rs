@@ -99,7 +99,7 @@ fn modules_of_a_crate_make_no_circles() {
 }
 
 /// The rooms of the drive, each of which may take from those before it and from itself.
-const ROOMS: [&str; 22] = [
+const ROOMS: [&str; 23] = [
     "write_class",
     "arena",
     "agenda",
@@ -115,6 +115,7 @@ const ROOMS: [&str; 22] = [
     "buffer",
     "read_cache",
     "translation",
+    "arbitration",
     "firmware",
     "host",
     "ftl",
@@ -156,9 +157,11 @@ const IDS: [&str; 13] =
 const PLACES: [(&str, &[&str]); 3] = [("ssd", &["block", "plane"]), ("schemes", &["block"]), ("python", &["block"])];
 
 /// Functions that take such a number bare, by their modules, and why.
-const BARE: [(&str, &[&str], &str); 7] = [
+const BARE: [(&str, &[&str], &str); 9] = [
     ("ssd::observe::stats::latency", &["record"], "a submission queue, by its place among the host's"),
     ("units::condition", &["of_block"], "the counter of a random draw; units knows no blocks"),
+    ("ssd::arbitration", &["set_waiting"], "a submission queue, by its place among the host's"),
+    ("ssd::config::host", &["priority"], "a submission queue, by its place among the host's"),
     ("workload::request", &["completed", "on"], "a number of the trace, which the device takes modulo its queues"),
     ("nand::geometry", &["plane", "block_index"], "a place in a die or in a plane, which are types"),
     ("nand::model::outcomes", &["of", "name", "read", "rber", "codeword_rate"], "to be a type: the drive packs it"),

@@ -9,7 +9,7 @@ use crate::request::Op;
 /// A format as users declare it: `csv:` or `blanks:`, then what each column holds, in order.
 pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Result<&'static Entry, (String, String)> {
     let (mut holds, mut names) = (Vec::new(), Vec::new());
-    let mut seen = [0; 5];
+    let mut seen = [0; 6];
     for option in columns.split(',') {
         let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
         let (place, hold, name, expects) = match key {
@@ -18,13 +18,14 @@ pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Resul
             "size" => (2, ColumnMeaning::Size(SizeUnit::parse(value.unwrap_or("B"))?), "size", "a whole number"),
             "op" => (3, ColumnMeaning::Op(op_words(value)?), "op", "one of the declared words for reads and writes"),
             "device" => (4, ColumnMeaning::Device, "device", "a whole number"),
+            "hint" => (5, ColumnMeaning::Hint, "hint", "a whole number"),
             "skip" => {
                 holds.push(ColumnMeaning::Other);
                 names.push(Column { name: "column", expects: "anything" });
                 continue;
             }
             _ => {
-                let keys = ["time", "offset", "size", "op", "device", "skip"];
+                let keys = ["time", "offset", "size", "op", "device", "hint", "skip"];
                 return Err((format!("`{option}` is not a column"), advice(key, &keys)));
             }
         };
@@ -32,7 +33,7 @@ pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Resul
         holds.push(hold);
         names.push(Column { name, expects });
     }
-    let words = ["time", "offset", "size", "op", "device"];
+    let words = ["time", "offset", "size", "op", "device", "hint"];
     if let Some(twice) = seen.iter().position(|count| *count > 1) {
         return Err((format!("`{}` is given twice", words[twice]), "give it once".into()));
     }

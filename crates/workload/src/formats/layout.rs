@@ -23,6 +23,8 @@ pub(super) enum ColumnMeaning {
     Op(OpWords),
     /// A volume or device number.
     Device,
+    /// A placement hint.
+    Hint,
     /// Anything.
     Other,
 }
@@ -76,7 +78,7 @@ impl LineReader for Delimited {
         {
             return Ok(None);
         }
-        let (mut time, mut offset, mut bytes, mut device, mut op) = (0, (0, 0), (0, 0), 0, Op::Read);
+        let (mut time, mut offset, mut bytes, mut device, mut op, mut hint) = (0, (0, 0), (0, 0), 0, Op::Read, 0);
         let mut rest = Some(line);
         for (column, holds) in layout.holds.iter().enumerate() {
             let Some(text) = next(&mut rest, layout.separator) else {
@@ -89,6 +91,7 @@ impl LineReader for Delimited {
                 ColumnMeaning::Offset(unit) => offset = (scaled(text, *unit, column)?, column),
                 ColumnMeaning::Size(unit) => bytes = (scaled(text, *unit, column)?, column),
                 ColumnMeaning::Device => device = all(text, column, |text, at| whole(text, at, column))?,
+                ColumnMeaning::Hint => hint = all(text, column, |text, at| whole(text, at, column))?,
                 ColumnMeaning::Op(words) => op = words.op(text).ok_or(Fault { column, why: Why::Malformed })?,
                 ColumnMeaning::Other => {}
             }
@@ -96,7 +99,8 @@ impl LineReader for Delimited {
         if !layout.open_ended && next(&mut rest, layout.separator).is_some() {
             return Err(Fault { column: layout.holds.len(), why: Why::Extra });
         }
-        request(time, offset, bytes, op, device)
+        // The cast is the documented modulo: hints have 16 bits.
+        Ok(request(time, offset, bytes, op, device)?.map(|request| request.hinted(hint as u16)))
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) struct Job {
     queues: u16,
     /// The queue of the next request.
     queue: u16,
+    hint: u16,
     clock: Clock,
     arrivals: Stream,
     addresses: Stream,
@@ -112,6 +113,7 @@ impl Job {
             first_queue,
             queues: generator.queues,
             queue: 0,
+            hint: generator.hint,
             clock: Clock::new(generator.rate_iops, generator.arrivals),
             chain: phases.map(|phases| Box::new(Chain::new(phases, generator, &stream))),
             arrivals: stream("arrivals"),
@@ -145,7 +147,7 @@ impl Job {
         // The first request is at time 0; the gap before request i is draw i.
         self.next = i + 1;
         self.clock.advance(self.arrivals, i + 1);
-        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.first_queue.wrapping_add(queue))
+        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.first_queue.wrapping_add(queue)).hinted(self.hint)
     }
 
     /// Request number `i` of a chain of phases. Invariant: there is one.
@@ -157,7 +159,7 @@ impl Job {
         let time = Time(self.clock.now);
         self.next = i + 1;
         self.clock.pass(chain.step(i + 1));
-        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.first_queue.wrapping_add(queue))
+        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.first_queue.wrapping_add(queue)).hinted(self.hint)
     }
 
     #[inline]

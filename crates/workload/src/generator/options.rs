@@ -40,6 +40,8 @@ units::section! {
         thinktime: Span = Span(0),
         /// Submission queues, to which requests are dealt in turn.
         queues: u16 = 1,
+        /// Placement hint of the requests, for devices that take hints (ftl.hints); 0 is none.
+        hint: u16 = 0,
         /// So many copies, each with queues, addresses (one behind the other) and random numbers of its own.
         numjobs: u16 = 1,
     }

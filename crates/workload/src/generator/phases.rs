@@ -277,7 +277,7 @@ pub struct Phases {
 pub(super) const PARTS: [&str; 4] = ["gap", "kind", "burst", "phase"];
 
 /// Keys of [workload] that phases leave their meaning.
-pub const SHARED: [&str; 6] = ["requests", "align", "offset", "iodepth", "thinktime", "queues"];
+pub const SHARED: [&str; 7] = ["requests", "align", "offset", "iodepth", "thinktime", "queues", "hint"];
 
 impl Phases {
     /// The phases of a document, if it has such.

@@ -68,6 +68,11 @@ fn what_a_format_cannot_hold_is_counted() {
         ("1,trace,0,Read,100,1000,0\n".into(), Loss { times: 1, ..Loss::default() })
     );
     assert_eq!(write(Target::Mqsim, request), ("150 0 0 3 1\n".into(), Loss { widened: 1, ..Loss::default() }));
+    for (target, step) in [(Target::Msr, 100), (Target::Mqsim, 1), (Target::Fio, 1000)] {
+        let hinted = Request::new(Time(5 * step), Op::Write, Bytes(512), Bytes(512)).hinted(2);
+        assert_eq!(write(target, hinted).1, Loss { hints: 1, ..Loss::default() });
+        assert_eq!(write(target, hinted.hinted(0)).1, Loss::default());
+    }
     let trim = Request { op: Op::Trim, ..request };
     assert_eq!(write(Target::Msr, trim), (String::new(), Loss { left_out: 1, ..Loss::default() }));
 }

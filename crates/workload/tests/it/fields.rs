@@ -294,6 +294,26 @@ fn an_inspection_says_what_a_trace_is_read_as_and_what_looks_wrong() {
 }
 
 #[test]
+fn a_declared_column_may_hold_placement_hints() {
+    let hints = |text: &str, word: &str| -> Vec<u16> {
+        read(text, Some(word)).unwrap().iter().map(|request| request.hint).collect()
+    };
+    // Modulo 65,536; of reads too.
+    let text = "3,5,w,77,5,9\n65538,6,r,78,6,1\n0,7,w,78,6,1\n";
+    assert_eq!(hints(text, "csv:hint,time=ms,op=r/w,offset=sector,size=KiB,device"), [3, 2, 0]);
+    assert_eq!(hints("5 0 512 9 4\n", "blanks:time,offset,size,op=8/9,hint"), [4]);
+    assert_eq!(hints(text, "csv:skip,time=ms,op=r/w,offset=sector,size=KiB"), [0; 3], "not declared");
+    let error = workload::Format::parse("csv:time,hint,op,hint,offset,size").unwrap_err().to_string();
+    assert!(error.contains("`hint` is given twice"), "{error}");
+    let word = "csv:time,offset,size,op=R/W,hint";
+    for (line, says) in
+        [("1,0,512,W,cold", "found \"cold\""), ("1,0,512,W,", "found nothing"), ("1,0,512,W", "missing")]
+    {
+        faulty(word, "1,0,512,W,3", line, "hint", says);
+    }
+}
+
+#[test]
 fn columns_can_be_declared() {
     let text = "a;b,r,77,5,9\n,w,78,6,10,x\n".replace("a;b", "zz");
     let found = read(text, Some("csv:skip,op=r/w,time=ms,offset=sector,size=KiB")).unwrap();

@@ -416,6 +416,24 @@ fn jobs_have_queues_and_ranges_of_their_own_and_come_in_time_order() {
 }
 
 #[test]
+fn every_job_has_its_placement_hint() {
+    let workload = read(
+        "[workload]\nrequests = 50\nhint = 3\nfootprint = \"64MiB\"\n[job.log]\nnumjobs = 2\nqueues = 2\n[job.objects]\nhint = 1\n\
+         [job.none]\nhint = 0\n",
+    )
+    .unwrap();
+    let all = play(&workload, 1);
+    let hints = [3, 3, 3, 3, 1, 0];
+    assert!(all.iter().all(|request| request.hint == hints[usize::from(request.queue)]));
+    assert_eq!(all.len(), 200);
+    let plain = play(&Generator { requests: 50, ..plain() }.into(), 1);
+    let hinted = play(&Generator { requests: 50, hint: 65_535, ..self::plain() }.into(), 1);
+    let expected: Vec<Request> = plain.iter().map(|request| request.hinted(65_535)).collect();
+    assert_eq!(hinted, expected, "a hint changes nothing else");
+    assert!(plain.iter().all(|request| request.hint == 0));
+}
+
+#[test]
 fn an_iodepth_bounds_what_is_under_way_and_thinktime_spaces_it() {
     let text = "[workload]\nrequests = 8\nrate_iops = \"none\"\niodepth = 2\nthinktime = \"5us\"\nfootprint = \"64MiB\"\n\
                 [job.loops]\n[job.timed]\niodepth = \"none\"\nthinktime = 0\nrate_iops = 100000\narrivals = \"fixed\"\noffset = \"64MiB\"\n";

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, DataFrom, RunError, SlotId, presets};
-use units::{Lpn, Ppn, Stream, Time};
+use units::{Bytes, Lpn, Ppn, Stream, Time};
+use workload::{Request, Source, TraceError};
 
 use super::watcher::{Watcher, probe};
 
@@ -189,7 +190,8 @@ pub fn draw(seed: u64) -> Case {
     set("read.age_error", &d.one(&["1.0", "1.0", "0.3", "4.0"]));
 
     // The host and its buffer.
-    set("host.queues", &d.from(1, 6));
+    let host_queues = d.from(1, 6);
+    set("host.queues", &host_queues);
     set("host.queue_depth", &d.from(1, 40));
     set("host.commands", &d.from(1, 40));
     set("host.arbitration_burst", &d.from(1, 4));
@@ -284,7 +286,9 @@ pub fn draw(seed: u64) -> Case {
     set("age.worn_under", &if pulsed { d.one(&["scheme", "ispe"]) } else { "scheme" });
     set("age.staggered", &d.chance(50));
     // From barely enough to plenty.
-    let kept = stop + streams + 3 + u64::from(failing) + if cached { 1 } else { 0 };
+    let hints = hints(seed);
+    let handles = u64::from(hints == 2 && streams <= 2);
+    let kept = stop + streams + handles + 3 + u64::from(failing) + if cached { 1 } else { 0 };
     let least = blocks as f64 / (blocks.saturating_sub(kept).max(4)) as f64 - 1.0;
     let spare = least * (1.0 + d.below(60) as f64 / 100.0) + d.one(&[0.1, 0.3, 0.6, 1.0]);
     set("ftl.over_provisioning", &format!("{spare:.2}"));
@@ -310,6 +314,8 @@ pub fn draw(seed: u64) -> Case {
     }
     device.extend(cores_and_dram(seed, page_kib));
     device.extend(map_unit(seed, page_kib));
+    device.extend(arbitration(seed, host_queues));
+    device.push(format!("ftl.hints={hints}"));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     Case { seed, requests, depth, device, workload }
@@ -335,6 +341,56 @@ fn map_unit(seed: u64, page_kib: u64) -> Vec<String> {
     let kib = d.one(&[1, 2, 4, 4, 8, 16, 32]);
     let copyback = (kib < page_kib).then(|| "gc.copyback=false".into());
     copyback.into_iter().chain([format!("mapping.unit={kib}KiB")]).collect()
+}
+
+/// Arbitration of the submission queues, drawn by itself.
+fn arbitration(seed: u64, queues: u64) -> [String; 3] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak arbitration"), drawn: 0 };
+    let arbitration = d.one(&["round-robin", "weighted"]);
+    let listed = d.from(1, queues);
+    let priorities: Vec<&str> = (0..listed).map(|_| d.one(&["urgent", "high", "medium", "low"])).collect();
+    let weights = [(); 3].map(|()| d.one(&[1, 2, 5, 256]));
+    [
+        format!("host.arbitration={arbitration}"),
+        format!("host.priorities=[{}]", priorities.join(", ")),
+        format!("host.weights={weights:?}"),
+    ]
+}
+
+/// Placement handles, drawn by themselves: two may take a stream more.
+fn hints(seed: u64) -> u64 {
+    let d = &mut Dice { stream: Stream::new(seed, "soak hints"), drawn: 0 };
+    d.one(&[0, 0, 1, 2, 2])
+}
+
+/// The requests of a case. Each has a hint of its own, which no key gives: a command plays them without.
+pub fn source(case: &Case, capacity: Bytes) -> Result<Box<dyn Source>, units::ConfigError> {
+    let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
+    let requests = workload::presets::get("default", &words)?.source(capacity, case.seed)?;
+    Ok(Box::new(Hinted { requests, hints: Stream::new(case.seed, "soak hints of requests"), taken: 0 }))
+}
+
+/// Requests with hints, each of which stays with a few requests on end.
+struct Hinted {
+    requests: Box<dyn Source>,
+    hints: Stream,
+    taken: u64,
+}
+
+impl Source for Hinted {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        let first = batch.len();
+        self.requests.fill(batch, max)?;
+        for request in &mut batch[first..] {
+            *request = request.hinted(self.hints.below(self.taken / 3, 5) as u16);
+            self.taken += 1;
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.requests.progress()
+    }
 }
 
 /// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
@@ -449,12 +505,11 @@ const LONG_ENOUGH: Time = Time(100 * 1_000_000_000);
 
 fn play(case: &Case, config: &Config) -> Result<(), RunError> {
     let broken = |text: String| RunError::Broken(text);
-    let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
     let capacity = config.plan()?.capacity();
     let mut totals = Vec::new();
     // One case in eight is played twice: the same comes out.
     for _ in 0..1 + u32::from(case.seed.is_multiple_of(8)) {
-        let source = workload::presets::get("default", &words)?.source(capacity, case.seed)?;
+        let source = source(case, capacity)?;
         let plan = RunOptions {
             replay: Replay::Closed(case.depth),
             requests: Some(case.requests),

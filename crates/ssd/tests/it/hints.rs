@@ -1,0 +1,133 @@
+//! Placement hints: into which blocks written data goes.
+
+use std::collections::BTreeSet;
+
+use ssd::{Config, Device};
+use units::{Bytes, Lpn, Time};
+use workload::{Op, Request};
+
+/// A small device that takes hints, with two dies of two planes.
+fn device(settings: &[&str]) -> Device {
+    let mut config = Config::default();
+    let base = [
+        "geometry.channels=1",
+        "geometry.chips=1",
+        "geometry.dies=2",
+        "geometry.planes=2",
+        "geometry.blocks=100",
+        "geometry.pages=24",
+        "chip.program_unit=page",
+        "buffer.size=2MiB",
+        "gc.relocations=6",
+        "age.fill=0",
+        "ftl.over_provisioning=0.5",
+        "ftl.hints=2",
+    ];
+    base.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    Device::new(&config, 1).unwrap()
+}
+
+/// Writes logical pages with a hint, all at once.
+fn write(device: &mut Device, pages: impl IntoIterator<Item = u64>, hint: u16) {
+    let page = device.plan().layout.page_size.0;
+    for lpn in pages {
+        let request = Request::new(device.now(), Op::Write, Bytes(lpn * page), Bytes(page)).hinted(hint);
+        device.submit(request).unwrap();
+    }
+    while device.advance_to_completion(Time::NEVER).unwrap() {
+        device.take_completions();
+    }
+}
+
+fn flush(device: &mut Device) {
+    device.flush().unwrap();
+    device.check().unwrap();
+    device.check_mapping().unwrap();
+}
+
+/// The blocks that logical pages are in, each by its plane and its place there.
+fn blocks(device: &Device, pages: impl IntoIterator<Item = u64>) -> BTreeSet<(u32, u32)> {
+    let block = |lpn| {
+        let ppn = device.flash_page(Lpn(lpn)).unwrap();
+        (device.plan().layout.plane_of(ppn).0, device.plan().layout.unpack(ppn).block)
+    };
+    pages.into_iter().map(block).collect()
+}
+
+const PLACEMENTS: [&str; 2] = ["ftl.placement=static", "ftl.placement=dynamic"];
+
+#[test]
+fn a_block_holds_the_data_of_one_handle_whatever_the_placement_and_the_unit_of_the_map() {
+    for placement in PLACEMENTS {
+        for unit in ["4KiB", "page", "64KiB"] {
+            for streams in ["1", "2", "4"] {
+                let streams = format!("ftl.streams={streams}");
+                let unit = format!("mapping.unit={unit}");
+                let mut drive = device(&[placement, &unit, &streams]);
+                // Whole units of the map with one hint each, interleaved.
+                for round in 0..120 {
+                    write(&mut drive, round * 4..round * 4 + 4, round as u16 % 4);
+                }
+                flush(&mut drive);
+                let of = |handle: u64| (0..480).filter(move |lpn| lpn / 4 % 2 == handle);
+                let (even, odd) = (blocks(&drive, of(0)), blocks(&drive, of(1)));
+                assert!(even.is_disjoint(&odd), "{placement} {unit} {streams}: {even:?} {odd:?}");
+                assert!(even.len() > 1 && odd.len() > 1, "{placement} {unit} {streams}: planes have their own");
+            }
+        }
+    }
+}
+
+#[test]
+fn static_placement_chooses_the_plane_whatever_the_hint() {
+    let plane_of = |hints: &str| {
+        let mut drive = device(&["ftl.placement=static", hints]);
+        (0..64).for_each(|lpn| write(&mut drive, [lpn], (lpn * 7 % 3) as u16));
+        flush(&mut drive);
+        (0..64).map(|lpn| blocks(&drive, [lpn]).first().unwrap().0).collect::<Vec<_>>()
+    };
+    assert_eq!(plane_of("ftl.hints=2"), plane_of("ftl.hints=0"));
+}
+
+#[test]
+fn a_page_that_is_written_again_goes_where_its_newest_hint_says() {
+    for placement in PLACEMENTS {
+        let mut drive = device(&[placement, "buffer.dirty_limit=0.9"]);
+        let (log, objects) = (0..16u64, 16..32u64);
+        write(&mut drive, log.clone(), 0);
+        write(&mut drive, objects.clone(), 1);
+        flush(&mut drive);
+        let (first, second) = (blocks(&drive, log.clone()), blocks(&drive, objects.clone()));
+        assert!(first.is_disjoint(&second));
+        // Both are small enough to stay in their first blocks.
+        write(&mut drive, log.clone(), 1);
+        write(&mut drive, objects.clone(), 0);
+        flush(&mut drive);
+        let (was_first, was_second) = (blocks(&drive, log), blocks(&drive, objects));
+        assert!(was_first.is_subset(&second), "{placement}: {was_first:?} {second:?}");
+        assert!(was_second.is_subset(&first), "{placement}: {was_second:?} {first:?}");
+        // In the buffer the newest write decides, too.
+        let merged = drive.counters().merged_writes;
+        write(&mut drive, 40..44, 0);
+        write(&mut drive, 40..44, 1);
+        assert_eq!(drive.counters().merged_writes, merged + 4);
+        flush(&mut drive);
+        assert!(blocks(&drive, 40..44).is_subset(&second), "{placement}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_large_unit_of_the_map_goes_with_the_page_that_is_written() {
+    for placement in PLACEMENTS {
+        let mut drive = device(&[placement, "mapping.unit=64KiB"]);
+        write(&mut drive, 0..32, 0);
+        write(&mut drive, 32..64, 1);
+        flush(&mut drive);
+        let second = blocks(&drive, 32..64);
+        // One page of each unit of the first half.
+        write(&mut drive, (0..8).map(|unit| unit * 4 + unit % 4), 1);
+        flush(&mut drive);
+        let moved = blocks(&drive, 0..32);
+        assert!(moved.is_subset(&second), "{placement}: {moved:?} {second:?}");
+    }
+}
