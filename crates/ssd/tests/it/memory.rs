@@ -20,8 +20,11 @@ fn memory_per_block_and_per_touched_page_is_what_is_stated() {
         eprintln!("skipped: /proc/self/status is not here");
         return;
     }
-    for measurement in ["memory::measured_in_a_process_of_its_own", "memory::of_a_large_drive_in_a_process_of_its_own"]
-    {
+    for measurement in [
+        "memory::measured_in_a_process_of_its_own",
+        "memory::of_a_large_drive_in_a_process_of_its_own",
+        "memory::of_256_terabytes_in_a_process_of_its_own",
+    ] {
         let program = std::env::current_exe().unwrap();
         let status = std::process::Command::new(program).args(["--exact", measurement, "--ignored"]).status().unwrap();
         assert!(status.success());
@@ -97,4 +100,29 @@ fn measured_in_a_process_of_its_own() {
     let directory = pages / 4;
     let most = stated + stated / 4 + directory + (32 << 20);
     assert!(grown < most, "{grown} bytes for {writes} writes and {collected} blocks collected, at most {most} stated");
+}
+
+#[test]
+#[ignore = "run by memory_per_block_and_per_touched_page_is_what_is_stated, in a process of its own"]
+fn of_256_terabytes_in_a_process_of_its_own() {
+    for table in ["mapping.table=ideal", "mapping.table=cached"] {
+        let before = resident().unwrap();
+        let mut config = Config::default();
+        // QLC in blocks of 75 MB, on 2,048 planes.
+        ["geometry.channels=16", "geometry.chips=8", "geometry.dies=4", "geometry.blocks=2000", "geometry.pages=4608"]
+            .iter()
+            .chain(&[
+                "geometry.cell=QLC",
+                "mapping.unit=16KiB",
+                "ftl.over_provisioning=0.12",
+                "gc.relocations=16",
+                table,
+            ])
+            .for_each(|word| config.set(word).unwrap());
+        let device = Device::new(&config, 1).unwrap();
+        assert!(device.capacity() > Bytes(256_000_000_000_000));
+        let started = resident().unwrap() - before;
+        println!("{table}: {} MiB at the start of {}", started >> 20, device.capacity());
+        assert!(started < 300 << 20, "{started} bytes at the start");
+    }
 }

@@ -45,7 +45,7 @@ pub struct Case {
     /// Requests, and how many at once.
     pub requests: u64,
     pub depth: u32,
-    /// Settings of the device on top of `tlc`.
+    /// Settings of the device on top of `tlc-page`.
     pub device: Vec<String>,
     /// Settings of the workload on top of `default`.
     pub workload: Vec<String>,
@@ -56,7 +56,7 @@ impl Case {
     pub fn command(&self) -> String {
         let words = self.workload.iter().chain(&self.device).map(|word| format!(" --set {word}"));
         let words: String = words.collect();
-        format!("ssdlab run -q --seed {} --requests {} --replay closed:{}{words}", self.seed, self.requests, self.depth)
+        format!("ssdlab run -q --device tlc-page --seed {} --requests {} --replay closed:{}{words}", self.seed, self.requests, self.depth)
     }
 }
 
@@ -396,7 +396,7 @@ impl Source for Hinted {
 /// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
 pub fn configuration(case: &Case) -> Result<Config, String> {
     let key = |error: units::ConfigError| error.key.clone().unwrap_or_else(|| error.to_string());
-    let mut config = presets::load("tlc").map_err(key)?.config;
+    let mut config = presets::load("tlc-page").map_err(key)?.config;
     for word in &case.device {
         config.set(word).map_err(key)?;
     }
