@@ -35,7 +35,15 @@ impl<P: Probe> Device<P> {
             }
         }
         if self.ftl.relocator[plane].paced != paced {
-            let (die, place) = self.core.plan.layout.die_of(plane);
+            self.host_pays(plane);
+        }
+    }
+
+    /// What host data has to pay for on a plane has changed, and so whether the programs of its die can start.
+    #[cold]
+    fn host_pays(&mut self, plane: PlaneId) {
+        let die = self.core.plan.layout.die_of(plane).0;
+        for place in 0..self.core.plan.layout.planes_per_die as u8 {
             self.flash().update_plane_eligibility(die, place);
         }
     }
@@ -174,8 +182,7 @@ impl<P: Probe> Device<P> {
         self.ftl.relocator[plane].writing -= 1;
         self.ftl.relocator[plane].moved += 1;
         if self.ftl.pay(plane, &self.core.plan) {
-            let (die, place) = self.core.plan.layout.die_of(plane);
-            self.flash().update_plane_eligibility(die, place);
+            self.host_pays(plane);
         }
         self.continue_relocation(plane);
     }

@@ -191,7 +191,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let whole = len >= self.core.plan.unit_pages
             || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
         let of_host = HOST_PROGRAMS.has(queue);
-        let paid = !of_host || self.ftl.relocator[plane].pays_for(self.core.plan.unit_pages);
+        let paid = !of_host || self.ftl.pays(plane, &self.core.plan);
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
         if whole && moved && !can {
             self.core.wear_out();

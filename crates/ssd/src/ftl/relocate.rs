@@ -1,7 +1,7 @@
 //! Which block's data is relocated next, and why: garbage collection, static wear levelling, refresh, read reclaim, blocks that
 //! failed. One block of a plane at a time.
 
-use nand::{DieId, PlaneId};
+use nand::{DieId, PlaneId, PlanePrograms};
 use schemes::{Collection, Pacing, Price};
 use units::Time;
 
@@ -148,19 +148,36 @@ impl Ftl {
         plan.config.gc.pacing.price(Collection { room, least, start, pages, valid })
     }
 
+    /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait for one
+    /// another: each by itself would take as long as all of them.
+    #[inline]
+    pub fn pays(&self, plane: PlaneId, plan: &Plan) -> bool {
+        if plan.config.gc.pacing == Pacing::None {
+            return true;
+        }
+        let pays = |plane: PlaneId| self.relocator[plane].pays_for(plan.unit_pages);
+        match plan.config.chip.plane_programs {
+            PlanePrograms::Single => pays(plane),
+            PlanePrograms::Lockstep => {
+                let die = plan.layout.die_of(plane).0;
+                (0..plan.layout.planes_per_die as u8).all(|place| pays(plan.layout.plane(die, place)))
+            }
+        }
+    }
+
     /// A page has been relocated: whether that pays for a program of host data that was not paid for before.
     pub fn pay(&mut self, plane: PlaneId, plan: &Plan) -> bool {
         let relocation = &self.relocator[plane];
         if !relocation.paced || !relocation.relocates_for(relocation_causes::COLLECTION) {
             return false;
         }
-        let (before, price) = (relocation.pays_for(plan.unit_pages), self.price(plane, relocation.valid(), plan));
+        let (before, price) = (self.pays(plane, plan), self.price(plane, relocation.valid(), plan));
         let relocation = &mut self.relocator[plane];
         match price {
             Some(price) => relocation.earn(price, 2 * plan.unit_pages),
             None => relocation.set_paced(false),
         }
-        !before && relocation.pays_for(plan.unit_pages)
+        !before && self.pays(plane, plan)
     }
 
     /// Whether a die that is idle should collect.

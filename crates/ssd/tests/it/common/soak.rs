@@ -56,7 +56,10 @@ impl Case {
     pub fn command(&self) -> String {
         let words = self.workload.iter().chain(&self.device).map(|word| format!(" --set {word}"));
         let words: String = words.collect();
-        format!("ssdlab run -q --device tlc-page --seed {} --requests {} --replay closed:{}{words}", self.seed, self.requests, self.depth)
+        format!(
+            "ssdlab run -q --device tlc-page --seed {} --requests {} --replay closed:{}{words}",
+            self.seed, self.requests, self.depth
+        )
     }
 }
 
