@@ -127,7 +127,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     frame = frame.with_columns(
         offset=polars.when(frame["offset"] % (4 << 20) == 0).then(frame["offset"] + 3891200).otherwise(frame["offset"])
     )
-    lines = [f"{time} 0 {offset // 512} {size // 512} 1" for time, _, offset, size, _ in frame.iter_rows()]
+    lines = [f"{time} 0 {offset // 512} {size // 512} 1" for time, _, offset, size, *_ in frame.iter_rows()]
     (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
     fit.write(fit.fit(frame), tmp_path / "twin.toml")
     rows = fit.check(tmp_path / "t.txt", tmp_path / "twin.toml", seeds=2, replays=["timed"], format="mqsim")
@@ -149,7 +149,7 @@ def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: 
     fit_lines = trace.of_workload(known).head(3000)
     lines = [
         f"{time // 100},h,0,{'Write' if op else 'Read'},{offset},{size},1"
-        for time, op, offset, size, _ in fit_lines.iter_rows()
+        for time, op, offset, size, *_ in fit_lines.iter_rows()
     ]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     done = cli("trace", "fit", "t.csv", "--out", "twin.toml", "--phases", 8, "--check", "--seeds", 2)
