@@ -117,7 +117,7 @@ impl Ftl {
         }
     }
 
-    /// A block of so many `pages` begins to be relocated.
+    /// A block begins to be relocated.
     pub fn begin_relocation(&mut self, plane: PlaneId, block: u32, cause: usize, plan: &Plan) {
         let pages = plan.layout.pages;
         if cause == relocation_causes::COLLECTION {

@@ -1,6 +1,6 @@
 //! Erases of a drive, to the nanosecond: electronics25 sections 3.2 and 4 with Table 1, and what its schemes leave for reads.
 
-use crate::common::{Entry, Watch, watched};
+use crate::common::{Entry, Watch, one_plane, watched};
 use nand::model::outcomes::Archetypes;
 use schemes::{Margin, Pulse, Pulses};
 use ssd::lifetime::{EraseScheme, Eraser, WearState};
@@ -10,13 +10,8 @@ use workload::{Op, Request};
 
 /// A half-full drive of one plane, in which a write opens a block that is erased first, and nothing but the array takes time.
 fn config(settings: &[&str]) -> Config {
-    let mut config = Config::default();
+    let mut config = one_plane();
     for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=64",
         "geometry.pages=192",
         "ftl.over_provisioning=1.0",
         "chip.model=tlc48-reo",

@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
+use crate::common::one_plane;
 use nand::VirtualChip;
 use nand::model::ladder::Ladder;
-use ssd::{Config, Device};
+use ssd::Device;
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -26,18 +27,10 @@ fn disturbed_chip() -> &'static str {
 }
 
 fn device(settings: &[&str]) -> Device {
-    let mut config = Config::default();
-    for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=64",
-        "geometry.pages=12",
-        "ftl.over_provisioning=1.0",
-        "age.pec=1000",
-        &format!("chip.model={}", disturbed_chip()),
-    ] {
+    let mut config = one_plane();
+    for word in
+        ["geometry.pages=12", "ftl.over_provisioning=1.0", "age.pec=1000", &format!("chip.model={}", disturbed_chip())]
+    {
         config.set(word).unwrap();
     }
     settings.iter().for_each(|word| config.set(word).unwrap());

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::common::one_plane;
 use ssd::{Config, Device};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
@@ -38,15 +39,10 @@ fn needing(steps: u64) -> String {
 }
 
 fn config(settings: &[&str]) -> Config {
-    let mut config = Config::default();
+    let mut config = one_plane();
     let rpt = file("rpt.csv", &format!("pec,months,cut\n100000,1200,{}\n", CUT as f64 / 24_000.0));
     let rpt = format!("read.rpt={}", rpt.display());
     for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=64",
         "geometry.pages=12",
         "ftl.over_provisioning=1.0",
         "chip.t_read=none",

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use crate::common::one_plane;
 use ssd::stats::channel;
 use ssd::{Config, Device};
 use units::{Bytes, Time};
@@ -23,14 +24,9 @@ static CHIP: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn config(scheme: &str, settings: &[&str]) -> Config {
-    let mut config = Config::default();
+    let mut config = one_plane();
     let words = schemes::presets::words(scheme).unwrap();
     for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=64",
         "geometry.pages=12",
         "ftl.over_provisioning=1.0",
         "ftl.placement=static",

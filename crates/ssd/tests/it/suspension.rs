@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::common::{Entry, Watch, Watcher, watched};
+use crate::common::{Entry, Watch, Watcher, one_plane, watched};
 use nand::DieId;
 use ssd::{Config, Device};
 use units::{Bytes, Ppn, Stream, Time};
@@ -36,13 +36,8 @@ const COLLECTING: &[&str] = &[
 ];
 
 fn config(chip: &[&str], settings: &[&str]) -> Config {
-    let mut config = Config::default();
+    let mut config = one_plane();
     for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=64",
         "geometry.pages=12",
         "ftl.over_provisioning=1.0",
         "chip.t_prog=none",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{cases, config, devices, living_devices, loads, requests};
+use crate::common::{cases, config, devices, living_devices, loads, one_plane, requests};
 use proptest::prelude::*;
 use prost::Message;
 use ssd::stats::{Usage, channel, die};
@@ -288,14 +288,9 @@ proptest! {
 /// One retried read: its senses by name, the speculative one that was in vain, RESET, and a suspended erase with its pulses.
 #[test]
 fn retries_speculation_and_suspensions_have_names() {
-    let mut config = Config::default();
+    let mut config = one_plane();
     let model = format!("chip.model={}", crate::common::measured_steps());
     for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=64",
         "ftl.over_provisioning=1.0",
         "chip.t_read=60us",
         "read.pipeline=cache-read",
@@ -323,13 +318,8 @@ fn retries_speculation_and_suspensions_have_names() {
     assert!(longest > 3, "some page is retried: {longest}");
     assert!(plane.iter().any(|slice| slice.name == "RESET" && slice.to - slice.from == 5_000));
 
-    let mut config = Config::default();
+    let mut config = one_plane();
     for word in [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
-        "geometry.planes=1",
-        "geometry.blocks=64",
         "geometry.pages=12",
         "ftl.over_provisioning=1.0",
         "ftl.erase_when=opened",

@@ -61,6 +61,14 @@ pub fn lone_reads() -> Vec<Request> {
     (0..40).map(read).collect()
 }
 
+/// One plane of 64 blocks, where one thing happens after another.
+pub fn one_plane() -> Config {
+    let mut config = Config::default();
+    let words = ["channels=1", "chips=1", "dies=1", "planes=1", "blocks=64"];
+    words.iter().for_each(|word| config.set(&format!("geometry.{word}")).unwrap());
+    config
+}
+
 /// A small device with every policy drawn at random. Its buffer holds a few pages.
 pub fn devices() -> impl Strategy<Value = Vec<String>> {
     let times = (prop::sample::select(vec!["0ns", "0ns", "3us"]), 1..4u32);
