@@ -50,8 +50,10 @@ units::section! {
         t_eval: Span = Span::ZERO,
         /// tDISCH: discharge of one sense.
         t_disch: Span = Span::ZERO,
-        /// tPROG: time to program one `program_unit`; one value, or where that is a page one for each page of a wordline (LSB, CSB, MSB); "none" when `program_loops` gives it.
+        /// tPROG: time to program one `program_unit`; one value, or where that is a page one for each page of a wordline (LSB, CSB, MSB), or one for each of its passes; "none" when `program_loops` gives it.
         t_prog: Option<Vec<Span>> = Some(vec![Span::from_us(1_200)]),
+        /// Passes in which a wordline is programmed, such as 2 of QLC: each takes its data over the bus again, and a tPROG.
+        program_passes: u32 = 1,
         /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify).
         program_loops: Option<u32> = None,
         /// Program phase of one loop.
@@ -97,7 +99,10 @@ units::section! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timings {
     read: [Span; 4],
+    /// By page type, or by pass.
     program: [Span; 4],
+    /// Passes in which a unit is programmed.
+    pub passes: u8,
     /// tBERS of one block.
     pub erase: Span,
 }
@@ -116,15 +121,19 @@ impl Timings {
         Span(self.read[kind as usize].0.saturating_sub(u64::from(count) * less.0))
     }
 
-    /// tPROG of the program unit that a page is in.
+    /// tPROG of a pass of the program unit that a page is in.
     #[inline]
-    pub fn program(&self, layout: &Layout, ppn: Ppn) -> Span {
-        self.program[layout.page_type(ppn) as usize]
+    pub fn program(&self, layout: &Layout, ppn: Ppn, pass: u8) -> Span {
+        self.program[if self.passes > 1 { pass.into() } else { layout.page_type(ppn) as usize }]
     }
 
-    /// The longest tPROG of any program unit.
+    /// The longest tPROG of any program unit, all its passes together.
     pub fn slowest_program(&self) -> Span {
-        self.program.into_iter().max().unwrap_or_default()
+        if self.passes > 1 {
+            self.program[..self.passes.into()].iter().fold(Span::ZERO, |sum, pass| sum + *pass)
+        } else {
+            self.program.into_iter().max().unwrap_or_default()
+        }
     }
 
     /// The longest tR of any page.
@@ -146,11 +155,12 @@ impl Chip {
             (None, None) => return Err(missing("t_read", "senses")),
             (Some(_), Some(_)) => return Err(twice("t_read", "senses")),
         };
+        self.check_passes()?;
         // fast12 Table 1: T_w_total = N_w_cycle x T_w_cycle; electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE
         let pulse = [self.t_program_pulse, self.t_program_verify];
-        let program = match (&self.t_prog, self.program_loops) {
+        let (program, passes) = match (&self.t_prog, self.program_loops) {
             (Some(times), None) => self.program_times(times, bits)?,
-            (None, Some(loops)) => [plausible("program_loops", repeated(loops, &pulse))?; 4],
+            (None, Some(loops)) => ([plausible("program_loops", repeated(loops, &pulse))?; 4], 1),
             (None, None) => return Err(missing("t_prog", "program_loops")),
             (Some(_), Some(_)) => return Err(twice("t_prog", "program_loops")),
         };
@@ -161,16 +171,42 @@ impl Chip {
             (None, None) => return Err(missing("t_bers", "erase_loops")),
             (Some(_), Some(_)) => return Err(twice("t_bers", "erase_loops")),
         };
-        Ok(Timings { read, program, erase })
+        Ok(Timings { read, program, passes, erase })
     }
 
-    /// tPROG by page type: only pages that are programmed one by one may differ.
-    fn program_times(&self, times: &[Span], bits: u32) -> Result<[Span; 4], (&'static str, String, String)> {
-        if times.len() > 1 && self.program_unit == ProgramUnit::Wordline {
-            let problem = format!("has {} values, and wordlines are programmed whole", times.len());
-            return Err(("t_prog", problem, "write one value, or set chip.program_unit to \"page\"".into()));
+    /// tPROG by page type of pages that are programmed one by one, or by pass; and the passes.
+    fn program_times(&self, times: &[Span], bits: u32) -> Result<([Span; 4], u8), (&'static str, String, String)> {
+        let passes = self.program_passes as usize;
+        if passes == 1 && times.len() > 1 && self.program_unit == ProgramUnit::Wordline {
+            let problem = format!("has {} values, and wordlines are programmed whole in one pass", times.len());
+            let remedy = "write one value, or set chip.program_unit to \"page\", or chip.program_passes";
+            return Err(("t_prog", problem, remedy.into()));
         }
-        per_page("t_prog", times, bits)
+        if passes == 1 {
+            return Ok((per_page("t_prog", times, bits)?, 1));
+        }
+        let times = if let [one] = times { &[*one; 4][..passes] } else { times };
+        if times.len() != passes {
+            let problem = format!("has {} values, and there are {passes} passes", times.len());
+            return Err(("t_prog", problem, "write one value for each, or one for all".into()));
+        }
+        let mut by_pass = [Span::ZERO; 4];
+        for (pass, time) in by_pass.iter_mut().zip(times) {
+            *pass = plausible("t_prog", *time)?;
+        }
+        Ok((by_pass, passes as u8))
+    }
+
+    /// Passes are those of whole wordlines, whose times are known as a whole.
+    fn check_passes(&self) -> Result<(), (&'static str, String, String)> {
+        let problem = match (self.program_passes, self.program_unit, self.program_loops) {
+            (0 | 5.., ..) => "and a wordline can be programmed in one to four",
+            (2.., ProgramUnit::Page, _) => "and pages that are programmed one by one have one",
+            (2.., _, Some(_)) => "and chip.program_loops gives the phases of one",
+            _ => return Ok(()),
+        };
+        let remedy = "write 1, or 2 to 4 where chip.program_unit is \"wordline\" and chip.t_prog gives the times";
+        Err(("program_passes", format!("is {}, {problem}", self.program_passes), remedy.into()))
     }
 }
 

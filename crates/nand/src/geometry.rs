@@ -79,9 +79,13 @@ impl units::Id for ChannelId {
     }
 }
 
-/// A plane, counted over the whole device: die-major.
+/// A plane as the FTL counts them, over the whole device: die-major. With superblocks all planes of a die are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlaneId(pub u32);
+
+/// A plane of the flash, counted over the whole device: die-major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlashPlaneId(pub u32);
 
 /// A block, counted over the whole device: what the numbers of its pages begin with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,7 +105,8 @@ pub struct Address {
 /// A validated geometry with everything the hot paths need worked out.
 ///
 /// Pages are counted as the map counts them: several logical pages share a flash page, the unit of sensing and programming, where
-/// they are smaller ([`Layout::divided`]); otherwise both are the same.
+/// they are smaller ([`Layout::divided`]); otherwise both are the same. Blocks and planes are counted as the FTL counts them: with
+/// superblocks ([`Layout::superblocks`]) a block is one of each plane of a die, and these planes are one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layout {
     /// Channels of the device.
@@ -110,8 +115,10 @@ pub struct Layout {
     pub chips: u32,
     /// Dies in each chip.
     pub dies_per_chip: u32,
-    /// Planes in each die.
+    /// Planes in each die, as the FTL counts them.
     pub planes_per_die: u32,
+    /// Planes of the flash over which each block extends: 1, or all of a die.
+    pub stripe: u32,
     /// Blocks in each plane.
     pub blocks: u32,
     /// Logical pages in each block.
@@ -124,7 +131,7 @@ pub struct Layout {
     pub bits: u32,
     /// Dies of the device.
     pub dies: u32,
-    /// Planes of the device.
+    /// Planes of the device, as the FTL counts them.
     pub planes: u32,
     /// Bits that number the logical pages of a block.
     pub page_bits: u32,
@@ -168,6 +175,7 @@ impl Geometry {
             chips: self.chips,
             dies_per_chip: self.dies,
             planes_per_die: self.planes,
+            stripe: 1,
             blocks: self.blocks,
             pages: self.pages,
             page_size: self.page_size,
@@ -265,6 +273,20 @@ impl Layout {
         Ok(Layout { pages: pages as u32, page_size: size, page_bits, share_bits, ..*self })
     }
 
+    /// The same flash with superblocks: a block is the blocks of a number on all planes of a die, its flash pages are dealt to
+    /// these in turn, and the planes of a die count as one. Problem and remedy, where the pages of a die cannot be counted.
+    pub fn superblocks(&self) -> Result<Layout, (String, String)> {
+        let stripe = self.planes_per_die;
+        let pages = u64::from(self.pages) * u64::from(stripe);
+        let in_die = pages * u64::from(self.blocks);
+        if in_die > MAX_PAGES_PER_PLANE {
+            let problem = format!("makes {in_die} pages of the planes of a die, which count as one");
+            return Err((problem, "one can have at most 2 147 483 648: write \"plane\"".into()));
+        }
+        let (pages, page_bits) = (pages as u32, bits_for(pages as u32));
+        Ok(Layout { planes: self.dies, planes_per_die: 1, stripe, pages, page_bits, ..*self })
+    }
+
     /// The number that names one page.
     #[inline]
     pub fn pack(&self, address: Address) -> Ppn {
@@ -311,15 +333,58 @@ impl Layout {
         1 << self.share_bits
     }
 
-    /// Flash pages in each block.
+    /// Flash pages in each block of a plane of the flash.
     pub fn flash_pages(&self) -> u32 {
-        self.pages >> self.share_bits
+        (self.pages >> self.share_bits) / self.stripe
     }
 
-    /// The flash page of a logical page of a block, by its number in the block.
+    /// The flash page of a logical page of a block, by its number in its block of the flash.
     #[inline]
     pub fn flash_page(&self, page: u32) -> u32 {
-        page >> self.share_bits
+        let page = page >> self.share_bits;
+        if self.stripe == 1 { page } else { page / self.stripe }
+    }
+
+    /// The die of a page, and the number of its plane of the flash there.
+    #[inline]
+    pub fn place_of(&self, ppn: Ppn) -> (DieId, u8) {
+        let (die, plane) = self.die_of(self.plane_of(ppn));
+        if self.stripe == 1 { (die, plane) } else { (die, self.in_stripe(ppn) as u8) }
+    }
+
+    /// Which of the blocks of its superblock a page is in; 0 where there are none.
+    #[inline]
+    pub fn in_stripe(&self, ppn: Ppn) -> u32 {
+        if self.stripe == 1 { 0 } else { (self.page_of(ppn) >> self.share_bits) % self.stripe }
+    }
+
+    /// The plane of the flash that a page is in.
+    #[inline]
+    pub fn flash_plane_of(&self, ppn: Ppn) -> FlashPlaneId {
+        FlashPlaneId(self.plane_of(ppn).0 * self.stripe + self.in_stripe(ppn))
+    }
+
+    /// Planes of the flash in each die.
+    #[inline]
+    pub fn flash_planes_per_die(&self) -> u32 {
+        self.planes_per_die * self.stripe
+    }
+
+    /// Plane number `place` of the flash of a die.
+    #[inline]
+    pub fn flash_plane(&self, die: DieId, place: u8) -> FlashPlaneId {
+        FlashPlaneId(u32::from(die.0) * self.flash_planes_per_die() + u32::from(place))
+    }
+
+    /// The planes of the flash that make up one of the FTL's.
+    pub fn flash_planes_of(&self, plane: PlaneId) -> impl Iterator<Item = FlashPlaneId> + use<> {
+        (plane.0 * self.stripe..(plane.0 + 1) * self.stripe).map(FlashPlaneId)
+    }
+
+    /// The planes of the flash of a die, as a set, of a set of the FTL's.
+    #[inline]
+    pub fn flash_set(&self, set: u8) -> u8 {
+        if self.stripe == 1 || set == 0 { set } else { u8::MAX >> (MAX_PLANES - self.stripe) }
     }
 
     /// The flash page's number in its block.
@@ -353,7 +418,7 @@ impl Layout {
         }
     }
 
-    /// The die of a plane, and the plane's number in it.
+    /// The die of a plane, and the plane's number in it, as the FTL counts planes.
     #[inline]
     pub fn die_of(&self, plane: PlaneId) -> (DieId, u8) {
         if self.planes_per_die.is_power_of_two() {
@@ -364,7 +429,7 @@ impl Layout {
         }
     }
 
-    /// Plane number `plane` of a die.
+    /// Plane number `plane` of a die, as the FTL counts planes.
     #[inline]
     pub fn plane(&self, die: DieId, plane: u8) -> PlaneId {
         PlaneId(u32::from(die.0) * self.planes_per_die + u32::from(plane))
@@ -395,6 +460,12 @@ impl Layout {
     pub fn block_index(&self, plane: PlaneId, block: u32) -> usize {
         plane.0 as usize * self.blocks as usize + block as usize
     }
+
+    /// The number of a block of the flash over the whole device.
+    #[inline]
+    pub fn flash_block_index(&self, plane: FlashPlaneId, block: u32) -> usize {
+        plane.0 as usize * self.blocks as usize + block as usize
+    }
 }
 
 #[cfg(test)]
@@ -422,6 +493,34 @@ mod tests {
         assert_eq!((die, plane), (DieId(3), 1));
         assert_eq!(layout.plane(die, plane), PlaneId(13));
         assert_eq!(layout.channel_of(DieId(8)), ChannelId(2));
+    }
+
+    #[test]
+    fn flash_pages_of_a_superblock_are_dealt_to_the_planes_of_its_die() {
+        for (planes, unit) in [(4, 4096), (3, 16_384), (1, 4096), (8, 1024)] {
+            let flash = Geometry { planes, blocks: 100, pages: 36, ..Geometry::default() }.layout().unwrap();
+            let layout = flash.divided(Bytes(unit)).unwrap().superblocks().unwrap();
+            assert_eq!((layout.raw_bytes(), layout.planes), (flash.raw_bytes(), flash.dies));
+            assert_eq!((layout.flash_pages(), layout.flash_planes_per_die()), (36, planes));
+            let mut pages_of_planes = vec![0; planes as usize];
+            for page in (0..layout.pages).step_by(layout.shared() as usize) {
+                let (last, plane) = (page + layout.shared() - 1, PlaneId(5));
+                let ppn = layout.pack(Address { plane, block: 77, page: last });
+                assert!(layout.together(ppn, layout.pack(Address { plane, block: 77, page })));
+                let (die, place) = layout.place_of(ppn);
+                assert_eq!((die, layout.flash_plane_of(ppn)), (DieId(5), layout.flash_plane(die, place)));
+                // A multi-plane command takes pages of one number.
+                let number = &mut pages_of_planes[usize::from(place)];
+                assert_eq!(layout.flash_page_of(ppn), *number);
+                assert_eq!(layout.page_type(ppn), *number % 3);
+                *number += 1;
+            }
+            assert_eq!(pages_of_planes, vec![36; planes as usize]);
+            let of_flash = layout.flash_planes_of(PlaneId(5)).collect::<Vec<_>>();
+            let places = 0..planes as u8;
+            assert_eq!(of_flash, places.map(|place| layout.flash_plane(DieId(5), place)).collect::<Vec<_>>());
+            assert_eq!((layout.flash_set(1).count_ones(), layout.flash_set(0)), (planes, 0));
+        }
     }
 
     #[test]

@@ -12,5 +12,5 @@ pub mod rpt;
 pub mod sentinel;
 
 pub use chip::{Chip, PlanePrograms, PlaneReads, ProgramUnit, Timings};
-pub use geometry::{Address, BlockId, Cell, ChannelId, DieId, Geometry, Layout, PlaneId};
+pub use geometry::{Address, BlockId, Cell, ChannelId, DieId, FlashPlaneId, Geometry, Layout, PlaneId};
 pub use model::VirtualChip;

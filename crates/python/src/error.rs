@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use ssd::RunError;
 use units::ConfigError;
 
-create_exception!(_core, InputError, PyValueError, "Bad input: file, line or key, what was expected, and the remedy.");
-create_exception!(_core, SimulationError, PyRuntimeError, "A run that cannot go on.");
+create_exception!(ssdlab._core, InputError, PyValueError, "Bad input: file, line or key, what was expected, and the remedy.");
+create_exception!(ssdlab._core, SimulationError, PyRuntimeError, "A run that cannot go on.");
 
 /// Bad input is the user's to mend; anything else is a run that cannot go on.
 pub(crate) fn raise(error: RunError) -> PyErr {

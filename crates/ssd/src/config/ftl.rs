@@ -17,6 +17,16 @@ units::choices! {
 }
 
 units::choices! {
+    /// What the FTL opens, fills and collects as one.
+    pub enum Allocation {
+        /// A block of a plane.
+        Plane = "plane",
+        /// A superblock: the blocks of one number on all planes of a die.
+        Superblock = "superblock",
+    }
+}
+
+units::choices! {
     /// When a free block is erased.
     pub enum EraseWhen {
         /// When it is reclaimed: free blocks are kept erased.
@@ -75,6 +85,8 @@ units::section! {
         over_provisioning: f64 = 0.07,
         /// How a written page finds its plane: static or dynamic.
         placement: Placement = Placement::Dynamic,
+        /// What is opened, filled and collected as one: blocks plane by plane, or superblocks over all planes of a die.
+        allocation: Allocation = Allocation::Plane,
         /// Page allocation order, fastest first: C channel, W chip, D die, P plane.
         page_order: PageOrder = PageOrder(*b"PCWD"),
         /// When a free block is erased: reclaimed or opened.
@@ -89,6 +101,16 @@ units::section! {
 }
 
 impl FtlConfig {
+    /// The same flash in blocks as the FTL counts them.
+    pub(super) fn joined(&self, layout: &Layout) -> Result<Layout, Refusal> {
+        match self.allocation {
+            Allocation::Plane => Ok(*layout),
+            Allocation::Superblock => {
+                layout.superblocks().or_else(|(problem, remedy)| refuse("allocation", problem, remedy))
+            }
+        }
+    }
+
     /// Pages that the host may address.
     pub(super) fn logical_pages(&self, layout: &Layout) -> u64 {
         (layout.raw_pages() as f64 / (1.0 + self.over_provisioning)) as u64

@@ -24,7 +24,7 @@ pub struct Plan {
     pub layout: Layout,
     /// Logical capacity [pages].
     pub logical_pages: u64,
-    /// Logical pages that one program command writes on a plane.
+    /// Logical pages that one program command writes on a plane, or into a superblock.
     pub unit_pages: u32,
     /// Logical pages that are written together, where the unit of the map is larger than a flash page.
     pub unit_of_map: u32,
@@ -84,7 +84,7 @@ impl Plan {
         self.t_dma(self.layout.flash_page_size.0 as u32) * (pages / u64::from(self.layout.shared()))
     }
 
-    /// Flash pages that one program command writes on a plane.
+    /// Flash pages that one program command writes on a plane, or into a superblock.
     pub(crate) fn flash_unit(&self) -> u32 {
         self.unit_pages / self.layout.shared()
     }
@@ -95,6 +95,7 @@ impl Config {
     pub fn plan(&self) -> Result<Plan, ConfigError> {
         let layout = self.geometry.layout().map_err(in_section("geometry"))?;
         let layout = self.mapping.divide(&layout).map_err(in_section("mapping"))?;
+        let layout = self.ftl.joined(&layout).map_err(in_section("ftl"))?;
         let timings = self.chip.timings(layout.bits).map_err(in_section("chip"))?;
         for section in self.checks() {
             section.check(&layout).map_err(in_section(section.name()))?;
@@ -141,9 +142,9 @@ impl Config {
         })
     }
 
-    /// Logical pages that one program command writes on a plane.
+    /// Logical pages that one program command writes on a plane, or into a superblock.
     pub(super) fn unit_pages(&self, layout: &Layout) -> u32 {
-        layout.shared() * if self.chip.program_unit == ProgramUnit::Wordline { layout.bits } else { 1 }
+        layout.stripe * layout.shared() * if self.chip.program_unit == ProgramUnit::Wordline { layout.bits } else { 1 }
     }
 
     /// The phases of programs and of erases, where they are known.

@@ -70,7 +70,7 @@ impl Relocation {
             let problem = format!("is {}, and {reserve} free blocks of a plane are for relocated data alone", gc.start);
             return refuse("gc.start", problem, format!("write at least {}", reserve + 1));
         }
-        let unit_pages = unit_pages / layout.shared();
+        let unit_pages = unit_pages / layout.shared() / layout.stripe;
         let fewest = streams * unit_pages;
         if gc.relocations < fewest {
             let problem = format!("is {}, and one program takes {unit_pages} pages", gc.relocations);

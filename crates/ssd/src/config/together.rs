@@ -1,10 +1,11 @@
 //! What sections must not say together.
 
-use nand::{Layout, ProgramUnit, Timings};
+use nand::{Layout, PlanePrograms, ProgramUnit, Timings};
 use schemes::{SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
 use super::Config;
+use super::ftl::Allocation;
 use super::mapping::{MapTable, Sharing};
 use super::refusal::{Refusal, refuse};
 use crate::phases::Phases;
@@ -20,7 +21,9 @@ pub(super) fn check(
     buffer_holds_a_program(config, layout)?;
     refresh_keeps_up(config, layout, timings)?;
     map_cache_has_room(config)?;
+    superblocks_are_programmed_together(config)?;
     whole_pages_are_copied_back(config, layout)?;
+    passes_have_their_data(config, timings)?;
     suspended_phases_are_known(config, phases)?;
     reclaim_comes_after_the_start(config)?;
     cycles_before_the_run_are_played(config)
@@ -75,7 +78,7 @@ fn buffer_holds_a_program(config: &Config, layout: &Layout) -> Result<(), Refusa
 /// A chip must be able to rewrite itself in half a period, one plane after another.
 fn refresh_keeps_up(config: &Config, layout: &Layout, timings: &Timings) -> Result<(), Refusal> {
     let programs = u64::from(layout.pages / config.unit_pages(layout));
-    let reads = u64::from(layout.flash_pages());
+    let reads = u64::from(layout.flash_pages() * layout.stripe);
     let block = timings.slowest_program() * programs + timings.slowest_read() * reads + timings.erase;
     let blocks = u64::from(layout.blocks) * u64::from(layout.planes_per_die * layout.dies_per_chip);
     let shortest = Span::from_us(100_000).max(block * (2 * blocks));
@@ -90,10 +93,33 @@ fn refresh_keeps_up(config: &Config, layout: &Layout, timings: &Timings) -> Resu
     }
 }
 
+fn superblocks_are_programmed_together(config: &Config) -> Result<(), Refusal> {
+    if config.ftl.allocation == Allocation::Plane {
+        return Ok(());
+    }
+    if config.chip.plane_programs == PlanePrograms::Single {
+        let problem = "fills all planes of a die at once, and they are programmed one at a time";
+        return refuse("ftl.allocation", problem, "write \"plane\", or set chip.plane_programs to \"lockstep\"");
+    }
+    if config.gc.copyback {
+        let problem = "is true, and relocated pages of a superblock change their plane";
+        return refuse("gc.copyback", problem, "set it to false, or ftl.allocation to \"plane\"");
+    }
+    Ok(())
+}
+
 fn whole_pages_are_copied_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     if config.gc.copyback && layout.shared() > 1 {
         let problem = format!("moves whole pages, of which each holds {} units of the map", layout.shared());
         return refuse("gc.copyback", problem, "set it to false, or mapping.unit to \"page\"");
+    }
+    Ok(())
+}
+
+fn passes_have_their_data(config: &Config, timings: &Timings) -> Result<(), Refusal> {
+    if config.gc.copyback && timings.passes > 1 {
+        let problem = format!("is true, and each of the {} passes of a program takes its data over the bus", timings.passes);
+        return refuse("gc.copyback", problem, "set it to false, or chip.program_passes to 1");
     }
     Ok(())
 }

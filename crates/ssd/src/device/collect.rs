@@ -100,7 +100,8 @@ impl<P: Probe> Device<P> {
 
     /// Logical pages of a plane that may be on the move; one flash page more may have begun.
     fn most_on_the_move(&self) -> u32 {
-        self.core.plan.config.gc.relocations * self.core.plan.layout.shared()
+        let layout = &self.core.plan.layout;
+        self.core.plan.config.gc.relocations * layout.stripe * layout.shared()
     }
 
     /// The first valid page of a full block in a range of its pages.
@@ -253,7 +254,8 @@ impl<P: Probe> Device<P> {
 
     /// Counts an erase; whether it failed.
     fn erase_fails(&mut self, plane: PlaneId, block: u32) -> bool {
-        self.core.counters.blocks_erased += 1;
+        let of_flash = self.core.plan.layout.stripe;
+        self.core.counters.blocks_erased += u64::from(of_flash);
         self.core.probe.erased(self.core.now, plane, block);
         let erases = self.ftl.blocks.count_erase(plane, block);
         let wear = &self.core.plan.config.wear;
@@ -264,13 +266,17 @@ impl<P: Probe> Device<P> {
         }
         let wear = &self.core.plan.config.wear;
         let exhausted = self.core.plan.config.erase.retire
-            && self.ftl.wear.as_ref().is_some_and(|lives| lives.exhausted(plane, block));
+            && self.ftl.wear.as_ref().is_some_and(|lives| {
+                self.core.plan.layout.flash_planes_of(plane).any(|plane| lives.exhausted(plane, block))
+            });
         let worn = exhausted
             || wear.endurance.is_some_and(|limit| self.core.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
-        worn || (wear.erase_fail.0 > 0.0 && {
-            self.flash.failures.erases_drawn += 1;
-            self.flash.failures.erases.uniform(self.flash.failures.erases_drawn) < wear.erase_fail.0
-        })
+        let failures = &mut self.flash.failures;
+        let mut fails = || {
+            failures.erases_drawn += 1;
+            failures.erases.uniform(failures.erases_drawn) < wear.erase_fail.0
+        };
+        worn || wear.erase_fail.0 > 0.0 && (0..of_flash).any(|_| fails())
     }
 
     /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
@@ -391,7 +397,7 @@ impl<P: Probe> Device<P> {
     /// A block goes out of service.
     fn retire(&mut self, plane: PlaneId) {
         self.ftl.blocks.retire(plane);
-        self.core.counters.blocks_retired += 1;
+        self.core.counters.blocks_retired += u64::from(self.core.plan.layout.stripe);
         let needed = u64::from(self.core.plan.space.needed);
         let in_service = |plane: u32| u64::from(self.ftl.blocks.in_service(PlaneId(plane)).0);
         let planes = self.core.plan.layout.planes;

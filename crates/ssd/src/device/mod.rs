@@ -409,7 +409,8 @@ impl<P: Probe> Device<P> {
         };
         let planes = (0..self.core.plan.layout.planes).map(PlaneId);
         let lives = self.ftl.wear.as_ref()?;
-        Some(planes.flat_map(move |plane| lives.cycles(plane).take(usable(plane))))
+        let of_flash = |plane| self.core.plan.layout.flash_planes_of(plane).map(move |of_flash| (of_flash, plane));
+        Some(planes.flat_map(of_flash).flat_map(move |(of_flash, plane)| lives.cycles(of_flash).take(usable(plane))))
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.

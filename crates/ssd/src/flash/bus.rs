@@ -154,6 +154,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 return Some(Begun::Program { die, lead: queue, writes });
             }
             Pick::Resume => self.send_again(die),
+            Pick::Pass => self.send_for_next_pass(die),
             Pick::Nothing => unreachable!("Invariant: a die is rescheduled whenever what it can do changes"),
         }
         None
@@ -187,6 +188,12 @@ impl<P: Probe> FlashAt<'_, P> {
             let attempt = sense.attempt;
             self.core.probe.explain(self.core.now, Event::Leaves { part, attempt, end, channel });
         }
+    }
+
+    /// Time on the bus of the commands that begin a program or an erase on a set of planes.
+    pub(super) fn t_commands(&self, set: u8) -> units::Span {
+        let planes = self.core.plan.layout.flash_set(set).count_ones();
+        self.core.plan.config.bus.t_command * u64::from(planes)
     }
 
     /// Occupies the bus from now on; returns the end.

@@ -31,7 +31,7 @@ impl<P: Probe> FlashAt<'_, P> {
     #[inline]
     pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
         self.ftl.blocks.prefetch(ppn);
-        let (die, plane) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(ppn));
+        let (die, plane) = self.core.plan.layout.place_of(ppn);
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;
         let queue = QueueId::of_reads(class, plane.into());
@@ -115,11 +115,7 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         let state = &self.flash.dies[die];
-        let picked = if state.ready.is_empty() && state.suspended.is_none() {
-            Pick::Nothing
-        } else {
-            self.view().pick_ready(die)
-        };
+        let picked = self.view().pick(die);
         if picked != state.picked {
             self.picks(die, picked);
         }
@@ -159,7 +155,7 @@ impl<P: Probe> FlashAt<'_, P> {
         match pick {
             Pick::Nothing => {}
             Pick::Read(_) | Pick::Erase(_) => bus.wants_command |= state.bit,
-            Pick::Program(_) | Pick::Resume => bus.wants_data |= state.bit,
+            Pick::Program(_) | Pick::Resume | Pick::Pass => bus.wants_data |= state.bit,
         }
     }
 
@@ -246,6 +242,12 @@ impl<P: Probe> FlashAt<'_, P> {
             return self.senses_end(die);
         };
         self.flash.dies[die].active = None;
+        if let Active::Program(program) = active
+            && program.pass + 1 < self.core.plan.timings.passes
+        {
+            self.start_loaded(die);
+            return self.senses_end(die);
+        }
         self.core.counters.operations += 1;
         self.count_suspended(die, active);
         match active {

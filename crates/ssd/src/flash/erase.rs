@@ -38,8 +38,7 @@ impl<P: Probe> FlashAt<'_, P> {
 
     pub(super) fn run_erase(&mut self, die: DieId, erase: Active, set: u8) {
         let channel = self.flash.dies[die].channel;
-        let start =
-            self.occupy(channel, self.core.plan.config.bus.t_command * u64::from(set.count_ones()), channel::COMMAND);
+        let start = self.occupy(channel, self.t_commands(set), channel::COMMAND);
         let phases = self.erase_phases(die, erase);
         let end = start + phases.as_ref().map_or(self.core.plan.timings.erase, Phases::total);
         let state = &mut self.flash.dies[die];
@@ -47,7 +46,7 @@ impl<P: Probe> FlashAt<'_, P> {
         state.active = Some((erase, end));
         state.work = Work { began: start, runs_from: start, ..Work::default() };
         self.die_enters(die, die::ERASE, None);
-        self.core.probe.erase(start, end, die, set);
+        self.core.probe.erase(start, end, die, self.core.plan.layout.flash_set(set));
         self.tell_phases(die);
     }
 
@@ -56,27 +55,30 @@ impl<P: Probe> FlashAt<'_, P> {
         let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
-        let mut blocks = [(0, 0); PLANES];
+        let mut blocks = [(PlaneId(0), 0); PLANES];
         let mut count = 0;
         match erase {
             Active::Erase(first) => {
                 let mut next = Some(first);
                 while let Some(op) = next {
                     let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
-                    (blocks[count], next, count) = ((plane.0, block), self.flash.ops[op].next, count + 1);
+                    (blocks[count], next, count) = ((plane, block), self.flash.ops[op].next, count + 1);
                 }
             }
             Active::EraseOpened(writes, set) => {
                 let stream = self.core.plan.space.stream_of(writes);
                 for plane in planes(set) {
                     let plane = self.core.plan.layout.plane(die, plane as u8);
-                    (blocks[count], count) = ((plane.0, self.ftl.blocks.open_block(plane, stream)), count + 1);
+                    (blocks[count], count) = ((plane, self.ftl.blocks.open_block(plane, stream)), count + 1);
                 }
             }
             Active::Program(_) => {}
         }
-        for (plane, block) in &blocks[..count] {
-            let erase = self.ftl.erase(PlaneId(*plane), *block, &self.core.plan)?;
+        let layout = self.core.plan.layout;
+        let of_flash = |(plane, block)| layout.flash_planes_of(plane).map(move |of_flash| (of_flash, plane, block));
+        for (flash_plane, plane, block) in blocks[..count].iter().copied().flat_map(of_flash) {
+            let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan) + 1;
+            let erase = self.ftl.wear.as_mut()?.erase(flash_plane, block, pec);
             let counters = &mut self.core.counters;
             counters.pulsed_erases += 1;
             counters.erase_loops += u64::from(erase.loops);

@@ -205,9 +205,11 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let mut failed = 0;
         for plane in planes(set) {
-            self.flash.failures.programs_drawn += 1;
-            if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
-                failed |= 1 << plane;
+            for _ in 0..self.core.plan.layout.stripe {
+                self.flash.failures.programs_drawn += 1;
+                if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
+                    failed |= 1 << plane;
+                }
             }
         }
         failed

@@ -20,7 +20,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: WriteClass, set: u8) -> OpId {
         let copyback = self.view().copies_back(lead);
         let (ops, pages, sensing) = self.gather(die, set, writes, copyback);
-        let commands = self.core.plan.config.bus.t_command * u64::from(set.count_ones());
+        let commands = self.t_commands(set);
         let channel = self.flash.dies[die].channel;
         let ready = if copyback {
             self.core.counters.pages_copied_back += pages;
@@ -30,14 +30,34 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.counters.pages_transferred_in += pages;
             self.occupy(channel, commands + self.core.plan.t_data_in(pages), channel::WRITE_DATA)
         };
-        let program = Program { ops, planes: set, ready, sensing };
+        let program = Program { ops, planes: set, ready, sensing, pass: 0 };
         self.flash.host_units += u32::from(lead.class() == Class::UserProgram);
+        self.run_when_free(die, program);
+        ops
+    }
+
+    /// Sends the data of a program again for its next pass. The bus is free.
+    pub(super) fn send_for_next_pass(&mut self, die: DieId) {
+        let Some(program) = self.flash.dies[die].next_pass.take() else { return };
+        let channel = self.flash.dies[die].channel;
+        let ready = self.occupy(channel, self.t_program_data(program.planes), channel::WRITE_DATA);
+        self.run_when_free(die, Program { ready, ..program });
+        self.has_started(die);
+    }
+
+    /// Starts a program whose data is sent, or leaves it in the cache registers while the array is busy.
+    fn run_when_free(&mut self, die: DieId, program: Program) {
         if self.flash.dies[die].active.is_some() {
             self.flash.dies[die].loaded = Some(program);
         } else {
             self.run_program(die, program);
         }
-        ops
+    }
+
+    /// Time on the bus of the commands and the data of a program on a set of planes.
+    pub(super) fn t_program_data(&self, set: u8) -> Span {
+        let pages = u64::from(set.count_ones()) * u64::from(self.core.plan.unit_pages);
+        self.t_commands(set) + self.core.plan.t_data_in(pages)
     }
 
     /// Takes a unit of pages from a write class's queues of each plane of a set and gives them their physical pages; returns
@@ -103,7 +123,11 @@ impl<P: Probe> FlashAt<'_, P> {
         let factor = self.program_factor(program);
         // Planes that are programmed together program pages of the same number.
         let first = self.flash.ops[program.ops].ppn.get();
-        let t_prog = slower(self.core.plan.timings.program(&self.core.plan.layout, first), factor);
+        let timings = &self.core.plan.timings;
+        let t_prog = slower(timings.program(&self.core.plan.layout, first, program.pass), factor);
+        if program.pass + 1 < timings.passes {
+            self.flash.dies[die].next_pass = Some(Program { pass: program.pass + 1, ..program });
+        }
         let phases =
             self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
@@ -118,7 +142,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 (self.core.plan.flash_unit() * program.planes.count_ones(), self.flash.ops[program.ops].purpose());
             self.core.probe.explain(self.core.now, Event::Programs { pages, what });
         }
-        self.core.probe.program(start, end, die, program.planes);
+        self.core.probe.program(start, end, die, self.core.plan.layout.flash_set(program.planes));
         self.tell_phases(die);
     }
 

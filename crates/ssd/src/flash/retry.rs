@@ -55,8 +55,8 @@ impl FlashView<'_> {
     }
 
     /// The oldest read of a plane that has been begun and may have to sense its page again.
-    pub fn oldest_read_in_progress(&self, die: DieId, plane: usize) -> u64 {
-        let reads_in_progress = self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| *on == plane);
+    pub fn oldest_read_in_progress(&self, die: DieId, planes: u8) -> u64 {
+        let reads_in_progress = self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| planes >> on & 1 != 0);
         reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
     }
 }
@@ -322,8 +322,9 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// An operation's block and page as the outcomes name them.
     fn place_of(&self, op: &PageOp) -> (u64, u32) {
-        let Address { plane, block, page } = self.core.plan.layout.unpack(op.ppn.get());
-        (Archetypes::name(plane.0, block), self.core.plan.layout.flash_page(page))
+        let (layout, ppn) = (&self.core.plan.layout, op.ppn.get());
+        let Address { block, page, .. } = layout.unpack(ppn);
+        (Archetypes::name(layout.flash_plane_of(ppn).0, block), layout.flash_page(page))
     }
 
     /// A page has been decoded: whether its data is there, none where the read goes on.

@@ -3,8 +3,8 @@
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::layer::{FlashAt, FlashView};
-use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS};
-use super::state::{Active, DieState, Pick, Precedence};
+use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS, USER_READS};
+use super::state::{Active, DieState, Pick, Precedence, Program};
 use crate::observe::probe::Probe;
 use crate::write_class::WriteClass;
 
@@ -13,10 +13,11 @@ impl FlashView<'_> {
     #[inline]
     pub(super) fn pick(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
-        if state.ready.is_empty() && state.suspended.is_none() { Pick::Nothing } else { self.pick_ready(die) }
+        let nothing = state.ready.is_empty() && state.suspended.is_none() && state.next_pass.is_none();
+        if nothing { Pick::Nothing } else { self.pick_ready(die) }
     }
 
-    pub(super) fn pick_ready(&self, die: DieId) -> Pick {
+    fn pick_ready(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
         if self.chip_taken(die) {
             return Pick::Nothing;
@@ -27,6 +28,9 @@ impl FlashView<'_> {
         let may_sense = QueueSet::on(self.may_sense(state)).and(READS);
         if state.suspended.is_some() {
             return self.pick_suspended(die, may_sense);
+        }
+        if let Some(program) = state.next_pass {
+            return self.pick_between_passes(die, program, ready.and(READS), may_sense);
         }
         let one_at_a_time = state.sensing != 0 && self.plan.config.chip.plane_reads != PlaneReads::Independent;
         if ready.is_empty() || one_at_a_time && state.active.is_none() {
@@ -40,8 +44,8 @@ impl FlashView<'_> {
             match state.first(writes, &self.flash.ranks) {
                 Some((_, queue)) if self.is_erase(die, queue) && !self.may_erase(die, queue) => {
                     writes.set(queue, false);
-                    let reads = QueueId::of_reads(schemes::Class::UserRead, queue.plane());
-                    ready.set(reads, ready.has(reads) || state.ready.has(reads));
+                    let planes = self.plan.layout.flash_set(1 << queue.plane());
+                    ready = ready.or(state.ready.and(USER_READS).and(QueueSet::on(planes)));
                 }
                 first => break first,
             }
@@ -74,6 +78,26 @@ impl FlashView<'_> {
                     Pick::Nothing
                 }
             }
+        }
+    }
+
+    /// What a die starts that has programmed pages in part: the transfer for their next pass, or a read that ranks better.
+    fn pick_between_passes(&self, die: DieId, program: Program, reads: QueueSet, may_sense: QueueSet) -> Pick {
+        let state = &self.flash.dies[die];
+        let class = self.flash.ops[program.ops].queue.class();
+        // It has begun before anything that waits.
+        let precedence = (self.flash.ranks.of[class as usize], 0);
+        let before = |(read, _): &(Precedence, QueueId)| *read < precedence;
+        let registers_empty = state.page_full | state.cache_full == 0;
+        if state.active.is_some() {
+            let read = state.first(reads, &self.flash.ranks).filter(before);
+            let may = self.plan.config.chip.cache_program && registers_empty && read.is_none();
+            return if may { Pick::Pass } else { Pick::Nothing };
+        }
+        match state.first(reads.and(may_sense), &self.flash.ranks).filter(before) {
+            Some((_, queue)) => Pick::Read(queue),
+            None if state.sensing == 0 && registers_empty => Pick::Pass,
+            None => Pick::Nothing,
         }
     }
 
@@ -115,13 +139,13 @@ impl FlashView<'_> {
             None => state.queues[queue].head_seq,
             Some((plane, stream)) => self.ftl.blocks.erase_barrier(plane, stream),
         };
-        let plane = queue.plane();
-        let mut reads = READS.and(QueueSet::on(1 << plane));
+        let planes = self.plan.layout.flash_set(1 << queue.plane());
+        let mut reads = READS.and(QueueSet::on(planes));
         let mut waiting = u64::MAX;
         while let Some(queue) = reads.pop() {
             waiting = waiting.min(state.queues[queue].head_seq);
         }
-        waiting > barrier && (state.reads_in_progress.is_empty() || self.oldest_read_in_progress(die, plane) > barrier)
+        waiting > barrier && (state.reads_in_progress.is_empty() || self.oldest_read_in_progress(die, planes) > barrier)
     }
 
     /// The planes of the die whose programs go along with the leading queue's, as a set.
@@ -148,7 +172,7 @@ impl FlashView<'_> {
     /// The rank and age of the program that the die would start.
     pub fn program_precedence(&self, die: DieId) -> Option<Precedence> {
         let state = &self.flash.dies[die];
-        if state.picked == Pick::Resume {
+        if matches!(state.picked, Pick::Resume | Pick::Pass) {
             // It has begun before anything that waits.
             return Some((self.flash.ranks.of[schemes::Class::UserProgram as usize], 0));
         }
@@ -164,7 +188,7 @@ impl FlashView<'_> {
             None if state.suspended.is_some() => false,
             _ => true,
         };
-        room && !state.has_host_programs()
+        room && state.next_pass.is_none() && !state.has_host_programs()
     }
 
     /// The die whose oldest program waits longest.

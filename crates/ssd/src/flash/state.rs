@@ -68,6 +68,8 @@ pub(super) struct Program {
     pub(super) ready: Time,
     /// How long the die senses pages that it copies back before it programs them.
     pub(super) sensing: Span,
+    /// The pass that its data is for, from 0.
+    pub(super) pass: u8,
 }
 
 #[derive(Clone, Copy)]
@@ -148,6 +150,8 @@ pub struct DieState {
     pub(super) reads_in_progress: Vec<(u64, usize)>,
     /// A program whose data is in, or on its way into, the cache registers.
     pub(super) loaded: Option<Program>,
+    /// The active or the last program, whose data has to be sent again for this pass.
+    pub(super) next_pass: Option<Program>,
     /// Collections on the die's planes that nothing else may interrupt.
     pub exclusive: u32,
     /// When background collection starts, if the die stays idle.
@@ -176,6 +180,8 @@ pub(super) enum Pick {
     Erase(QueueId),
     /// Sends the data of a suspended program again.
     Resume,
+    /// Sends the data of a program again for its next pass.
+    Pass,
 }
 
 /// Rank and age: the smaller goes first.
@@ -204,6 +210,7 @@ impl DieState {
             reserved: Reservation::default(),
             reads_in_progress: Vec::new(),
             loaded: None,
+            next_pass: None,
             exclusive: 0,
             idle_until: None,
             dirty: false,
@@ -271,7 +278,7 @@ impl DieState {
     }
 
     pub(super) fn array_idle(&self) -> bool {
-        self.active.is_none() && self.suspended.is_none() && self.sensing == 0
+        self.active.is_none() && self.suspended.is_none() && self.next_pass.is_none() && self.sensing == 0
     }
 
     /// The next time that something ends in the array.

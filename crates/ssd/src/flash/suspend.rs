@@ -192,11 +192,8 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Sends the data of a suspended program again. The bus is free.
     pub fn send_again(&mut self, die: DieId) {
         let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
-        let pages = u64::from(program.planes.count_ones()) * u64::from(self.core.plan.unit_pages);
         let channel = self.flash.dies[die].channel;
-        let time = self.core.plan.config.bus.t_command * u64::from(program.planes.count_ones())
-            + self.core.plan.t_data_in(pages);
-        let ready = self.occupy(channel, time, channel::WRITE_DATA);
+        let ready = self.occupy(channel, self.t_program_data(program.planes), channel::WRITE_DATA);
         self.go_on(die, ready.since(self.core.now));
         self.reschedule(die);
     }

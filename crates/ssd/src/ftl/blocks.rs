@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use nand::{Address, BlockId, Layout, PlaneId};
 use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
@@ -108,7 +109,7 @@ struct Plane {
     candidates: Option<Box<FullBlocks>>,
 }
 
-/// Every block of the drive. Memory: 16 bytes a block, 4 bytes a logical page and 4 a flash page of the blocks that hold data written
+/// Every block of the drive. Memory: 16 bytes a block of the flash, 4 bytes a logical page and 4 a flash page of the blocks that hold data written
 /// in the run, and 16 bytes a block of planes that have been collected.
 pub(crate) struct Blocks {
     layout: Layout,
@@ -135,7 +136,7 @@ pub(crate) struct Blocks {
 impl Blocks {
     pub fn new(plan: &Plan, aged: &Aged, usable: &[u32], seed: u64) -> Blocks {
         let layout = plan.layout;
-        let count = layout.planes as usize * layout.blocks as usize;
+        let count = layout.planes as usize * layout.blocks as usize * layout.stripe as usize;
         let full = Open { block: 0, next_page: layout.pages, erased: true, barrier: 0 };
         let plane = |plane: PlaneId| Plane {
             open: [full; WriteClass::COUNT],
@@ -176,8 +177,9 @@ impl Blocks {
 
     /// The blocks that hold data at the start were read so often before.
     fn read_before(&mut self, reads: u32) {
-        for (plane, blocks) in self.planes.iter().zip(self.blocks.chunks_mut(self.layout.blocks as usize)) {
-            blocks[..plane.fresh as usize].iter_mut().for_each(|block| block.reads = reads);
+        for plane in (0..self.layout.planes).map(PlaneId) {
+            let written = self.index(plane, 0)..self.index(plane, self.plane(plane).fresh);
+            self.blocks[written].iter_mut().for_each(|block| block.reads = reads);
         }
     }
 
@@ -192,7 +194,8 @@ impl Blocks {
                 self.make_room(plane, usize::from(stream));
                 let open = &mut self.planes[plane.0 as usize].open[usize::from(stream)];
                 (open.next_page, open.erased) = (used, true);
-                let record = self.blocks[self.layout.block_index(plane, open.block)].written;
+                let block = open.block;
+                let record = self.blocks[self.index(plane, block)].written;
                 let written = &mut self.written[record as usize];
                 written.held.resize(used as usize, STALE);
                 written.programmed.resize(self.layout.flash_page(used) as usize, 0);
@@ -204,8 +207,20 @@ impl Blocks {
         &self.planes[plane.0 as usize]
     }
 
+    /// The record of a block; of a superblock's blocks the first's, those of the others count their reads alone.
+    #[inline]
+    fn index(&self, plane: PlaneId, block: u32) -> usize {
+        self.layout.block_index(plane, block) * self.layout.stripe as usize
+    }
+
+    /// The records of a block: as many as it has blocks of the flash.
+    fn records(&self, plane: PlaneId, block: u32) -> Range<usize> {
+        let first = self.index(plane, block);
+        first..first + self.layout.stripe as usize
+    }
+
     fn block(&self, plane: PlaneId, block: u32) -> &Block {
-        &self.blocks[self.layout.block_index(plane, block)]
+        &self.blocks[self.index(plane, block)]
     }
 
     /// Free blocks of a plane.
@@ -263,7 +278,7 @@ impl Blocks {
         written.held.reserve_exact(pages as usize);
         written.programmed.reserve_exact(self.layout.flash_pages() as usize);
         (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
-        let index = self.layout.block_index(plane, block);
+        let index = self.index(plane, block);
         self.blocks[index].written = record;
         true
     }
@@ -311,9 +326,10 @@ impl Blocks {
 
     /// A block has been erased; returns its P/E cycles in the run.
     pub fn count_erase(&mut self, plane: PlaneId, block: u32) -> u32 {
-        let index = self.layout.block_index(plane, block);
+        let index = self.index(plane, block);
+        let records = self.records(plane, block);
+        self.blocks[records].iter_mut().for_each(|block| block.reads = 0);
         self.blocks[index].erases += 1;
-        self.blocks[index].reads = 0;
         self.blocks[index].erases
     }
 
@@ -338,7 +354,7 @@ impl Blocks {
             candidates.now = candidates.now.wrapping_add(1);
         }
         let full = open.next_page == self.layout.pages;
-        let record = self.blocks[self.layout.block_index(plane, block)].written;
+        let record = self.blocks[self.index(plane, block)].written;
         let written = &mut self.written[record as usize];
         written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
         if written.programmed.len() == self.layout.flash_page(page) as usize {
@@ -358,7 +374,7 @@ impl Blocks {
     #[inline]
     pub fn written_page(&self, ppn: Ppn) -> WrittenPage {
         let Address { plane, block, page } = self.layout.unpack(ppn);
-        let record = self.blocks[self.layout.block_index(plane, block)].written;
+        let record = self.blocks[self.index(plane, block)].written;
         debug_assert!(record < EMPTY, "Invariant: the map is told of pages that were written in the run");
         WrittenPage(record << self.layout.page_bits | page)
     }
@@ -392,7 +408,7 @@ impl Blocks {
     #[inline]
     pub fn completed(&mut self, ppn: Ppn) {
         let address = self.layout.unpack(ppn);
-        let record = self.blocks[self.layout.block_index(address.plane, address.block)].written;
+        let record = self.blocks[self.index(address.plane, address.block)].written;
         let written = &mut self.written[record as usize];
         written.pending -= 1;
         if written.pending == 0 && written.closed {
@@ -405,7 +421,7 @@ impl Blocks {
         let open = &mut self.planes[plane.0 as usize].open[stream];
         open.next_page = self.layout.pages;
         let block = open.block;
-        let record = self.blocks[self.layout.block_index(plane, block)].written;
+        let record = self.blocks[self.index(plane, block)].written;
         let written = &mut self.written[record as usize];
         if !std::mem::replace(&mut written.closed, true) && written.pending == 0 {
             self.filled(plane, block);
@@ -432,7 +448,7 @@ impl Blocks {
     /// The data in a page has become stale.
     pub fn invalidate(&mut self, ppn: Ppn) {
         let address = self.layout.unpack(ppn);
-        let index = self.layout.block_index(address.plane, address.block);
+        let index = self.index(address.plane, address.block);
         match self.blocks[index].written {
             INITIAL => self.blocks[index].stale += 1,
             record => {
@@ -485,7 +501,7 @@ impl Blocks {
 
     /// The data of a block has been moved: it holds nothing now.
     pub fn empty(&mut self, plane: PlaneId, block: u32) {
-        let index = self.layout.block_index(plane, block);
+        let index = self.index(plane, block);
         let record = std::mem::replace(&mut self.blocks[index].written, EMPTY);
         self.blocks[index].stale = 0;
         if record < EMPTY {
@@ -571,28 +587,30 @@ impl Blocks {
         self.written.iter().map(|written| u64::from(written.pending)).sum()
     }
 
-    /// Counts `senses` of a page; returns the reads of its block since it was erased, before and after.
+    /// Counts `senses` of a page; returns the reads of its block of the flash since it was erased, before and after.
     #[inline]
     pub fn count_read(&mut self, ppn: Ppn, senses: u32) -> (u32, u32) {
         let address = self.layout.unpack(ppn);
-        let index = self.layout.block_index(address.plane, address.block);
+        let index = self.index(address.plane, address.block) + self.layout.in_stripe(ppn) as usize;
         let reads = &mut self.blocks[index].reads;
         let before = *reads;
         *reads = before.saturating_add(senses);
         (before, *reads)
     }
 
-    /// Reads of a block since it was erased.
+    /// Reads since it was erased of that block of the flash which has been read most.
     pub fn reads(&self, plane: PlaneId, block: u32) -> u32 {
-        self.block(plane, block).reads
+        let records = &self.blocks[self.records(plane, block)];
+        records.iter().map(|record| record.reads).max().unwrap_or(0)
     }
 
     /// Erases of every block in service or out of it, but for the factory's bad ones.
     pub fn erases(&self) -> impl Iterator<Item = u32> {
-        self.planes
-            .iter()
-            .zip(self.blocks.chunks(self.layout.blocks as usize))
-            .flat_map(|(plane, blocks)| blocks[..plane.usable as usize].iter().map(|block| block.erases))
+        let planes = (0..self.layout.planes).map(PlaneId);
+        planes.flat_map(move |plane| {
+            let usable = 0..self.plane(plane).usable;
+            usable.map(move |block| self.block(plane, block).erases)
+        })
     }
 
     /// When the oldest data of a block was programmed, if in the run.
@@ -605,7 +623,7 @@ impl Blocks {
 
     /// The retention age of a block's oldest data, as if kept at 30 °C.
     pub fn age(&self, plane: PlaneId, block: u32, now: Time, plan: &Plan) -> Span {
-        let index = self.layout.block_index(plane, block);
+        let index = self.index(plane, block);
         self.retention(index, self.first_programmed(plane, block), now, plan)
     }
 
@@ -626,7 +644,7 @@ impl Blocks {
     pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool) {
         let age = &plan.config.age;
         let address = self.layout.unpack(ppn);
-        let index = self.layout.block_index(address.plane, address.block);
+        let index = self.index(address.plane, address.block);
         let block = self.blocks[index];
         let tick = match block.written {
             INITIAL => None,
@@ -638,7 +656,8 @@ impl Blocks {
         };
         let retention = self.retention(index, tick, now, plan);
         let pec = PeCycles(age.pec.0 + block.erases);
-        let conditions = Conditions { pec, retention, temperature: age.temperature, reads: block.reads };
+        let reads = self.blocks[index + self.layout.in_stripe(ppn) as usize].reads;
+        let conditions = Conditions { pec, retention, temperature: age.temperature, reads };
         (conditions, block.written == INITIAL)
     }
 
@@ -646,7 +665,7 @@ impl Blocks {
     #[inline]
     pub fn prefetch(&self, ppn: Ppn) {
         let address = self.layout.unpack(ppn);
-        crate::arena::prefetch(&self.blocks, self.layout.block_index(address.plane, address.block));
+        crate::arena::prefetch(&self.blocks, self.index(address.plane, address.block));
     }
 }
 

@@ -17,13 +17,12 @@ pub(crate) mod wear;
 
 use std::ops::Range;
 
-use nand::{Address, PlaneId};
+use nand::{Address, FlashPlaneId, PlaneId};
 use schemes::Candidates as _;
 use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
 
 use crate::arena::SlotId;
 use crate::config::Plan;
-use crate::lifetime::Erase;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
@@ -122,16 +121,11 @@ impl Ftl {
     pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
         let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
         let Some(lives) = &self.wear else { return (conditions, cold, 0.0) };
-        let Address { plane, block, page } = plan.layout.unpack(ppn);
-        let (cycles, added) = lives.of_page(plane, block, plan.layout.flash_page(page), conditions.pec.0);
+        let Address { block, page, .. } = plan.layout.unpack(ppn);
+        let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
+        let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
         (conditions, cold, added)
-    }
-
-    /// Erases a block; the pulses that it takes, where erases go pulse by pulse.
-    pub fn erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> Option<Erase> {
-        let pec = self.blocks.cycles(plane, block, plan) + 1;
-        self.wear.as_mut().map(|lives| lives.erase(plane, block, pec))
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -245,12 +239,13 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
         return Ok(vec![layout.blocks; layout.planes as usize]);
     }
     let draws = Stream::new(seed, "factory-bad");
-    let good = |plane: u32| {
-        let blocks = 0..u64::from(layout.blocks);
-        blocks.filter(|block| draws.uniform(u64::from(plane) * u64::from(layout.blocks) + block) >= share).count()
-            as u32
+    let good = |plane: FlashPlaneId| {
+        let blocks = 0..layout.blocks;
+        blocks.filter(|block| draws.uniform(layout.flash_block_index(plane, *block) as u64) >= share).count() as u32
     };
-    let usable: Vec<u32> = (0..layout.planes).map(good).collect();
+    // A superblock takes a good block of each of its planes.
+    let fewest = |plane| layout.flash_planes_of(plane).map(good).min().unwrap_or(0);
+    let usable: Vec<u32> = (0..layout.planes).map(PlaneId).map(fewest).collect();
     let needed = plan.space.needed_at_start(&plan.config, &layout);
     let fewest = usable.iter().copied().min().unwrap_or(0);
     if fewest < needed {

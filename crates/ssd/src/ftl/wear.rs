@@ -3,7 +3,7 @@
 
 use nand::model::erasing::{BlockErase, Erasing};
 use nand::model::outcomes::{ARCHETYPES, Archetypes, OutcomeSource};
-use nand::{Layout, PlaneId};
+use nand::{FlashPlaneId, Layout};
 use units::Stream;
 
 use crate::config::{Plan, WornUnder};
@@ -71,7 +71,8 @@ impl WearTable {
             BlockWear { state, cycles, added: eraser.added_errors(&last, pec) as f32, exhausted: false }
         };
         let start: Vec<BlockWear> = (0..).zip(&blocks).map(before).collect();
-        let all = (0..layout.planes).flat_map(|plane| (0..layout.blocks).map(move |block| (plane, block)));
+        let planes = layout.dies * layout.flash_planes_per_die();
+        let all = (0..planes).flat_map(|plane| (0..layout.blocks).map(move |block| (plane, block)));
         let blocks_wear = all.map(|(plane, block)| start[archetypes.of(plane, block)]).collect();
         let wordlines = layout.flash_pages().div_ceil(layout.bits);
         let share = |wordline: u32| {
@@ -85,8 +86,8 @@ impl WearTable {
     }
 
     /// Erases a block for the cycle `pec`.
-    pub fn erase(&mut self, plane: PlaneId, block: u32, pec: u32) -> Erase {
-        let index = self.layout.block_index(plane, block);
+    pub fn erase(&mut self, plane: FlashPlaneId, block: u32, pec: u32) -> Erase {
+        let index = self.layout.flash_block_index(plane, block);
         let draw = self.draws.entity(index as u64).uniform(pec.into());
         let archetype = self.archetypes.of(plane.0, block);
         let lived = &mut self.blocks_wear[index];
@@ -98,8 +99,8 @@ impl WearTable {
     }
 
     /// Whether all loops did not suffice for the last erase of a block.
-    pub fn exhausted(&self, plane: PlaneId, block: u32) -> bool {
-        self.blocks_wear[self.layout.block_index(plane, block)].exhausted
+    pub fn exhausted(&self, plane: FlashPlaneId, block: u32) -> bool {
+        self.blocks_wear[self.layout.flash_block_index(plane, block)].exhausted
     }
 
     /// How blocks are erased.
@@ -110,8 +111,8 @@ impl WearTable {
     /// The wear of a page of a block that has been through `pec` cycles, as cycles of the conventional scheme; and the errors
     /// per KiB that the block's last erase adds to it.
     #[inline]
-    pub fn of_page(&self, plane: PlaneId, block: u32, page: u32, pec: u32) -> (u32, f64) {
-        let lived = self.blocks_wear[self.layout.block_index(plane, block)];
+    pub fn of_page(&self, plane: FlashPlaneId, block: u32, page: u32, pec: u32) -> (u32, f64) {
+        let lived = self.blocks_wear[self.layout.flash_block_index(plane, block)];
         let share = self.shares[(page / self.layout.bits) as usize];
         let cycles = if share == 1.0 {
             f64::from(lived.cycles)
@@ -125,8 +126,8 @@ impl WearTable {
     }
 
     /// The wear of the blocks of a plane, as cycles of the conventional scheme.
-    pub fn cycles(&self, plane: PlaneId) -> impl Iterator<Item = f64> {
-        let first = self.layout.block_index(plane, 0);
+    pub fn cycles(&self, plane: FlashPlaneId) -> impl Iterator<Item = f64> {
+        let first = self.layout.flash_block_index(plane, 0);
         self.blocks_wear[first..first + self.layout.blocks as usize].iter().map(|lived| f64::from(lived.cycles))
     }
 }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::common::{Watcher, cases, config, devices, living_devices, loads, requests, watched, with_map_units};
+use crate::common::{Watcher, cases, config, devices, living_devices, loads, requests, watched, with_units};
 use nand::{DieId, Layout, PlaneId};
 use proptest::prelude::*;
 use ssd::config::BufferMode;
@@ -253,7 +253,7 @@ proptest! {
     #![proptest_config(cases(3000))]
 
     #[test]
-    fn every_sector_is_the_newest_and_survives_a_flush(settings in with_map_units(prop_oneof![devices(), living_devices()]), load in loads()) {
+    fn every_sector_is_the_newest_and_survives_a_flush(settings in with_units(prop_oneof![devices(), living_devices()]), load in loads()) {
         let (config, mut requests) = (config(&settings), requests(&load));
         let watch = Watch::default();
         let mut device = watched(&config, 1, watch.clone());

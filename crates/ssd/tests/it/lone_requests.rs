@@ -209,6 +209,29 @@ fn pages_of_a_wordline_are_programmed_in_their_own_times() {
 }
 
 #[test]
+fn a_pass_takes_the_data_again_and_reads_go_between_passes() {
+    let base = ["chip.program_unit=wordline", "chip.program_passes=2", "chip.t_prog=[500us,900us]"];
+    let data = COMMAND + 3 * PAGE;
+    let through = [&base[..], &["buffer.mode=write-through", "chip.cache_program=false"]].concat();
+    let programmed = SUBMIT + link(PAGE) + data + 500_000 + data + 900_000 + COMPLETE;
+    assert_eq!(one(&through, Op::Write, 0, PAGE), programmed);
+    // Into the cache registers it is sent while the first pass is under way.
+    let cached = [&base[..], &["buffer.mode=write-through", "chip.cache_program=true"]].concat();
+    assert_eq!(one(&cached, Op::Write, 0, PAGE), programmed - data);
+    // A read of that plane comes in the first pass and is sensed at its end; then the second pass goes on.
+    let asked = [request(0, Op::Write, 0, PAGE), request(100_000, Op::Read, 8 * PAGE, PAGE)];
+    let [t_read, sent] = [TR[1], PAGE + DECODE + dram(PAGE) + link(PAGE) + COMPLETE];
+    let first_pass = SUBMIT + link(PAGE) + data + 500_000;
+    let order = |order: &'static str| config(&[&through[..], &[order]].concat());
+    let read = first_pass + COMMAND + t_read + sent - 100_000;
+    let written = programmed + COMMAND + t_read + PAGE;
+    assert_eq!(latencies(&order("schedule.order=read-first"), &asked), [written, read]);
+    // First come, first served: both passes go before it.
+    let read = programmed - COMPLETE + COMMAND + t_read + sent - 100_000;
+    assert_eq!(latencies(&order("schedule.order=fifo"), &asked), [programmed, read]);
+}
+
+#[test]
 fn a_wordline_is_programmed_whole_and_padded() {
     let settings = ["buffer.mode=write-through", "chip.program_unit=wordline"];
     let expected = SUBMIT + link(PAGE) + COMMAND + 3 * PAGE + PROGRAM + COMPLETE;

@@ -25,6 +25,7 @@ mod retry_in_flash;
 mod rules;
 mod soak;
 mod steady;
+mod superblocks;
 mod suspension;
 mod tidy;
 mod timeline;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::common::{
-    Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched, with_map_units,
+    Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched, with_units,
 };
 use proptest::prelude::*;
 use ssd::{Completion, DataFrom, Device, RunError, SlotId};
@@ -226,7 +226,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn the_map_is_a_bijection_at_every_step(settings in with_map_units(any_devices()), load in loads(), steps in prop::collection::vec(1..400_000u64, 1..80)) {
+    fn the_map_is_a_bijection_at_every_step(settings in with_units(any_devices()), load in loads(), steps in prop::collection::vec(1..400_000u64, 1..80)) {
         let mut device = Device::new(&config(&settings), 1).unwrap();
         requests(&load).iter().for_each(|request| { device.submit(*request).unwrap(); });
         for step in steps {
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn a_full_drive_under_sustained_writes_never_stops(settings in with_map_units(living_devices()), load in loads(), full in any::<bool>()) {
+    fn a_full_drive_under_sustained_writes_never_stops(settings in with_units(living_devices()), load in loads(), full in any::<bool>()) {
         let mut config = config(&settings);
         if full {
             // As little spare as is accepted.
@@ -271,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn failing_blocks_lose_no_data_until_the_drive_ends(settings in with_map_units(living_devices()), load in loads(), often in 0..4u32) {
+    fn failing_blocks_lose_no_data_until_the_drive_ends(settings in with_units(living_devices()), load in loads(), often in 0..4u32) {
         let mut config = config(&settings);
         config.set(&format!("wear.program_fail=0.0{often}")).unwrap();
         config.set("wear.erase_fail=0.05").unwrap();

@@ -234,6 +234,7 @@ fn impossible_devices_are_refused_with_their_key() {
         ("chip.t_read=1h", "chip.t_read"),
         ("chip.t_prog=290y", "chip.t_prog"),
         ("chip.t_prog=[1us,2us,3us]", "chip.t_prog"),
+        ("chip.program_passes=5", "chip.program_passes"),
         ("host.cores=0", "host.cores"),
         ("host.t_firmware=290y", "host.t_firmware"),
         ("buffer.read_cache=1KiB", "buffer.read_cache"),

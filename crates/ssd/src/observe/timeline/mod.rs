@@ -77,7 +77,7 @@ impl Timeline {
                     suspensions,
                     operation: DieOperation::default(),
                 });
-                for plane in 0..layout.planes_per_die {
+                for plane in 0..layout.flash_planes_per_die() {
                     planes.push(Plane {
                         track: out.track(Some(track), &format!("plane {plane}")),
                         open: None,
@@ -131,7 +131,7 @@ impl Timeline {
     }
 
     fn place(&self, ppn: Ppn) -> usize {
-        self.layout.plane_of(ppn).0 as usize
+        self.layout.flash_plane_of(ppn).0 as usize
     }
 
     /// A request's number in the workload.
@@ -172,8 +172,8 @@ impl Timeline {
 
     fn new_operation(&mut self, die: DieId, planes: u8, name: String) -> usize {
         let index = usize::from(die.0);
-        let places = (0..self.layout.planes_per_die as u8).filter(|plane| planes >> plane & 1 != 0);
-        let planes = places.map(|plane| self.layout.plane(die, plane).0 as usize).collect();
+        let places = (0..self.layout.flash_planes_per_die() as u8).filter(|plane| planes >> plane & 1 != 0);
+        let planes = places.map(|plane| self.layout.flash_plane(die, plane).0 as usize).collect();
         self.dies[index].operation = DieOperation { planes, name, suspended: None };
         index
     }
@@ -207,7 +207,7 @@ impl Timeline {
                 }
             }
             Event::Resets { die, plane, reset, end } => {
-                let plane = &mut self.planes[self.layout.plane(die, plane).0 as usize];
+                let plane = &mut self.planes[self.layout.flash_plane(die, plane).0 as usize];
                 if let Some(Open { slice, part: Some(_) }) = &mut plane.open
                     && slice.to > now
                 {

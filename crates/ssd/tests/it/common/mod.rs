@@ -81,8 +81,27 @@ pub fn devices() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// The same with units of the map of every kind: a flash page, a part of one, several. A logical page has 16 KiB.
-pub fn with_map_units(devices: impl Strategy<Value = Vec<String>>) -> impl Strategy<Value = Vec<String>> {
+/// The same with blocks by themselves or in superblocks, and units of the map of every kind: a flash page, a part of one, several.
+/// A logical page has 16 KiB.
+pub fn with_units(devices: impl Strategy<Value = Vec<String>>) -> impl Strategy<Value = Vec<String>> {
+    let superblocks = prop::sample::select(vec![false, false, true]);
+    (with_map_units(devices), superblocks, 9..24u32).prop_map(|(mut settings, superblocks, slots)| {
+        if superblocks {
+            // A buffer holds a program of all planes, of the largest pages.
+            settings.extend([
+                "ftl.allocation=superblock".into(),
+                "chip.plane_programs=lockstep".into(),
+                "gc.copyback=false".into(),
+                format!("buffer.size={}KiB", slots * 64),
+                "ftl.over_provisioning=3.0".into(),
+            ]);
+        }
+        settings
+    })
+}
+
+/// Devices with units of the map of every kind.
+fn with_map_units(devices: impl Strategy<Value = Vec<String>>) -> impl Strategy<Value = Vec<String>> {
     let kinds = [
         ("16KiB", "page"),
         ("16KiB", "16KiB"),

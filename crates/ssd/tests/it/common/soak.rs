@@ -317,6 +317,7 @@ pub fn draw(seed: u64) -> Case {
     }
     device.extend(cores_and_dram(seed, page_kib));
     device.extend(map_unit(seed, page_kib));
+    device.extend(superblocks(seed));
     device.extend(arbitration(seed, host_queues));
     device.push(format!("ftl.hints={hints}"));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
@@ -344,6 +345,16 @@ fn map_unit(seed: u64, page_kib: u64) -> Vec<String> {
     let kib = d.one(&[1, 2, 4, 4, 8, 16, 32]);
     let copyback = (kib < page_kib).then(|| "gc.copyback=false".into());
     copyback.into_iter().chain([format!("mapping.unit={kib}KiB")]).collect()
+}
+
+/// Blocks by themselves or in superblocks, drawn by itself. Planes of a superblock are programmed together, and its pages change planes.
+fn superblocks(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak superblocks"), drawn: 0 };
+    if d.chance(65) {
+        return vec!["ftl.allocation=plane".into()];
+    }
+    let settings = ["ftl.allocation=superblock", "chip.plane_programs=lockstep", "gc.copyback=false"];
+    settings.map(String::from).into()
 }
 
 /// Arbitration of the submission queues, drawn by itself.
