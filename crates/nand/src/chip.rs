@@ -92,6 +92,8 @@ units::section! {
         cache_program: bool = true,
         /// Reads of a block disturb its pages, as chip.model says; retries are reads as well.
         read_disturb: bool = false,
+        /// So many times as much as the rest of its block a read disturbs the neighbours of its wordline, with read_disturb.
+        neighbour_disturb: f64 = 1.0,
     }
 }
 
@@ -156,6 +158,7 @@ impl Chip {
             (Some(_), Some(_)) => return Err(twice("t_read", "senses")),
         };
         self.check_passes()?;
+        self.check_disturb()?;
         // fast12 Table 1: T_w_total = N_w_cycle x T_w_cycle; electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE
         let pulse = [self.t_program_pulse, self.t_program_verify];
         let (program, passes) = match (&self.t_prog, self.program_loops) {
@@ -195,6 +198,15 @@ impl Chip {
             *pass = plausible("t_prog", *time)?;
         }
         Ok((by_pass, passes as u8))
+    }
+
+    /// A neighbour is disturbed at least as much as the rest.
+    fn check_disturb(&self) -> Result<(), (&'static str, String, String)> {
+        if (1.0..=1e6).contains(&self.neighbour_disturb) {
+            return Ok(());
+        }
+        let problem = format!("is {}", self.neighbour_disturb);
+        Err(("neighbour_disturb", problem, "write 1 (as much as the rest of the block) to 1e6".into()))
     }
 
     /// Passes are those of whole wordlines, whose times are known as a whole.
@@ -308,7 +320,7 @@ mod tests {
         assert!(remedy.contains("program_unit"), "{remedy}");
         let pages = Chip { program_unit: ProgramUnit::Page, ..whole };
         let timings = pages.timings(3).unwrap();
-        let program: Vec<Span> = (0..6).map(|page| timings.program(&layout, Ppn(page))).collect();
+        let program: Vec<Span> = (0..6).map(|page| timings.program(&layout, Ppn(page), 0)).collect();
         assert_eq!(program, [times, times].concat());
         assert_eq!(timings.slowest_program(), times[2]);
         assert_eq!(pages.timings(2).unwrap_err().0, "t_prog");

@@ -1,6 +1,8 @@
 //! How a device's flash is divided: channels, chips, dies, planes, blocks, pages; and the packed physical
 //! page number that names one page.
 
+use std::ops::Range;
+
 use units::{Bytes, Ppn};
 
 units::choices! {
@@ -391,6 +393,13 @@ impl Layout {
     #[inline]
     pub fn flash_page_of(&self, ppn: Ppn) -> u32 {
         self.flash_page(self.page_of(ppn))
+    }
+
+    /// The pages that share a wordline with one of a block, with superblocks those on each of its planes.
+    pub fn wordline(&self, page: u32) -> Range<u32> {
+        let wordline = (self.bits * self.stripe) << self.share_bits;
+        let first = page / wordline * wordline;
+        first..(first + wordline).min(self.pages)
     }
 
     /// Whether two pages stand in the same flash page.

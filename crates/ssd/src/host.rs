@@ -242,6 +242,7 @@ impl HostSide {
         let Command { id, request, queue, uncorrectable, refused, .. } = self.commands[command];
         self.completions.push(Completion { id, request, finish: core.now, uncorrectable, refused });
         core.counters.requests_uncorrectable += u64::from(uncorrectable);
+        core.counters.requests_until_uncorrectable += u64::from(core.counters.requests_uncorrectable == 0);
         core.counters.requests_refused += u64::from(refused);
         core.counters.requests_completed += 1;
         if P::EXPLAINS {

@@ -2,7 +2,7 @@
 
 use units::section::Section;
 
-use super::{Arbitration, Config};
+use super::{Arbitration, Config, Reclaim};
 
 impl Config {
     /// Settings of the present configuration that have no effect, each with the reason.
@@ -28,6 +28,19 @@ impl Config {
             let keys = changed(&self.host, &default.host, &["priorities", "weights"]);
             if !keys.is_empty() {
                 idle.push(format!("{} without host.arbitration = \"weighted\"", keys.join(", ")));
+            }
+        }
+        if !self.chip.read_disturb {
+            let keys = changed(&self.chip, &default.chip, &["neighbour_disturb"]);
+            if !keys.is_empty() {
+                idle.push("chip.neighbour_disturb without chip.read_disturb".into());
+            }
+        }
+        if self.refresh.reclaim == Reclaim::Wordline {
+            if self.refresh.reads.is_none() {
+                idle.push("refresh.reclaim without refresh.reads".into());
+            } else if !self.chip.read_disturb || self.chip.neighbour_disturb == 1.0 {
+                idle.push("refresh.reclaim without chip.read_disturb and chip.neighbour_disturb".into());
             }
         }
         if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {

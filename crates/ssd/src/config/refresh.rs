@@ -5,6 +5,16 @@ use units::Span;
 
 use super::refusal::{Check, Refusal, refuse};
 
+units::choices! {
+    /// What read reclaim moves.
+    pub enum Reclaim {
+        /// A block.
+        Block = "block",
+        /// A wordline as soon as its own count has come so far; the block when all of it has.
+        Wordline = "wordline",
+    }
+}
+
 units::section! {
     /// Moving data before it is lost: old data, and blocks that were read often.
     pub struct RefreshConfig in "refresh" {
@@ -12,6 +22,8 @@ units::section! {
         period: Option<Span> = None,
         /// Reads of a block after which its data is moved (read reclaim); "none" never is. With chip.read_disturb retries count.
         reads: Option<u32> = None,
+        /// What read reclaim moves: the block; or a wordline whose neighbours were read so often (chip.neighbour_disturb), before the rest of its block.
+        reclaim: Reclaim = Reclaim::Block,
     }
 }
 

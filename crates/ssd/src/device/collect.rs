@@ -13,10 +13,11 @@ use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::OpId;
-use crate::config::{EraseWhen, Placement};
+use crate::config::{EraseWhen, Placement, Reclaim};
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
+use crate::ftl::relocation::Move;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::write_class::WriteClass;
@@ -28,10 +29,10 @@ impl<P: Probe> Device<P> {
         let paced = self.ftl.relocator[plane].paced;
         if self.ftl.may_relocate(plane, &self.core.plan) {
             let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
-            if let Some((block, cause)) = self.ftl.next_relocation(plane, self.core.now, &self.core.plan, host_waits) {
-                self.begin(plane, block, cause);
+            if let Some(next) = self.ftl.next_relocation(plane, self.core.now, &self.core.plan, host_waits) {
+                self.begin(plane, next);
                 // A block without valid pages is done by now, and the next one has begun before it.
-                self.ftl.relocator.has_begun(plane, cause);
+                self.ftl.relocator.has_begun(plane, next.cause);
             }
         }
         if self.ftl.relocator[plane].paced != paced {
@@ -57,9 +58,9 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn begin(&mut self, plane: PlaneId, block: u32, cause: usize) {
-        self.core.counters.blocks_relocated[cause] += 1;
-        self.ftl.begin_relocation(plane, block, cause, &self.core.plan);
+    fn begin(&mut self, plane: PlaneId, begun: Move) {
+        self.core.counters.blocks_relocated[begun.cause] += u64::from(begun.wordline.is_none());
+        self.ftl.begin_relocation(plane, begun, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
             self.flash.dies[die].exclusive += 1;
@@ -71,16 +72,15 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
     fn continue_relocation(&mut self, plane: PlaneId) {
-        let Some((block, cause)) = self.ftl.relocator[plane].victim else { return };
+        let Some(moving) = self.ftl.relocator[plane].victim else { return };
         loop {
             let relocation = &self.ftl.relocator[plane];
             if relocation.scanned || relocation.reading + relocation.writing >= self.most_on_the_move() {
                 break;
             }
-            let pages = relocation.next_page..self.core.plan.layout.pages;
-            match self.next_valid(plane, block, pages) {
+            match self.next_valid(plane, moving.block, relocation.pages.clone()) {
                 Some((page, lpn, ppn)) => {
-                    self.ftl.relocator[plane].next_page = self.core.plan.layout.after_flash_page(page);
+                    self.ftl.relocator[plane].pages.start = self.core.plan.layout.after_flash_page(page);
                     self.relocate_page(plane, lpn, ppn);
                 }
                 None => self.ftl.relocator[plane].scanned = true,
@@ -89,7 +89,7 @@ impl<P: Probe> Device<P> {
         let relocation = &self.ftl.relocator[plane];
         if relocation.scanned && relocation.reading == 0 {
             if relocation.writing == 0 {
-                self.emptied(plane, block, cause);
+                self.emptied(plane, moving);
             } else {
                 // No further page comes that could fill the last unit.
                 let (die, place) = self.core.plan.layout.die_of(plane);
@@ -169,7 +169,7 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let plane = self.core.plan.layout.plane_of(source);
-        let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |(_, cause)| cause);
+        let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
         self.core.counters.pages_relocated[cause] += 1;
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
@@ -203,12 +203,16 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Every page of a block has moved.
-    fn emptied(&mut self, plane: PlaneId, block: u32, cause: usize) {
+    /// Everything that was to move has moved: of a whole block nothing is left.
+    fn emptied(&mut self, plane: PlaneId, Move { block, cause, wordline }: Move) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.ftl.relocator[plane].victim = None;
         if !self.core.plan.config.gc.preemptible {
             self.flash.dies[die].exclusive -= 1;
+        }
+        if wordline.is_some() {
+            self.ftl.stays_full(plane, block);
+            return self.freed(plane);
         }
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));
@@ -257,7 +261,7 @@ impl<P: Probe> Device<P> {
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
         self.core.probe.erased(self.core.now, plane, block);
-        let erases = self.ftl.blocks.count_erase(plane, block);
+        let erases = self.ftl.count_erase(plane, block, &self.core.plan);
         let wear = &self.core.plan.config.wear;
         if let Some(spread) = wear.static_spread
             && erases > self.ftl.relocator[plane].least_erases.saturating_add(spread)
@@ -284,9 +288,9 @@ impl<P: Probe> Device<P> {
         let Some((least, block)) = self.ftl.least_worn(plane) else { return };
         let relocation = &mut self.ftl.relocator[plane];
         relocation.least_erases = least;
-        let asked = relocation.requests.iter().any(|(_, cause)| *cause == relocation_causes::WEAR_LEVELLING);
+        let asked = relocation.requests.iter().any(|next| next.cause == relocation_causes::WEAR_LEVELLING);
         if erases > least.saturating_add(spread) && !asked {
-            relocation.requests.push_back((block, relocation_causes::WEAR_LEVELLING));
+            relocation.requests.push_back(Move::block(block, relocation_causes::WEAR_LEVELLING));
         }
     }
 
@@ -320,7 +324,7 @@ impl<P: Probe> Device<P> {
             match self.ftl.pick_victim(plane, &self.core.plan, true) {
                 Some(block) => {
                     self.core.counters.background_runs += 1;
-                    self.begin(plane, block, relocation_causes::COLLECTION);
+                    self.begin(plane, Move::block(block, relocation_causes::COLLECTION));
                 }
                 None => self.ftl.relocator[plane].no_background_victim = true,
             }
@@ -333,19 +337,42 @@ impl<P: Probe> Device<P> {
     pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
         let config = &self.core.plan.config;
         let senses = if config.chip.read_disturb { 1 + retries } else { 1 };
-        let (before, after) = self.ftl.blocks.count_read(ppn, senses);
-        if config.refresh.reads.is_some_and(|limit| before < limit && limit <= after)
+        let (before, after) = self.ftl.count_read(ppn, senses);
+        if let Some(limit) = config.refresh.reads
             && !matches!(owner, Owner::Relocation(_))
         {
-            let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-            self.request_move(plane, block, relocation_causes::READ_RECLAIM);
+            let reclaim = config.refresh.reclaim;
+            if before < limit && limit <= after {
+                let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
+                self.request_move(plane, Move::block(block, relocation_causes::READ_RECLAIM));
+            } else if reclaim == Reclaim::Wordline && after < limit {
+                self.reclaim_neighbours(ppn, limit);
+            }
         }
     }
 
-    fn request_move(&mut self, plane: PlaneId, block: u32, cause: usize) {
+    /// A page has been read: the wordlines beside it whose count has come to the limit are to move.
+    #[cold]
+    fn reclaim_neighbours(&mut self, ppn: Ppn, limit: u32) {
+        let layout = self.core.plan.layout;
+        let Address { plane, block, page } = layout.unpack(ppn);
+        let own = layout.wordline(page);
+        for page in [own.start.checked_sub(1), Some(own.end)].into_iter().flatten().filter(|page| *page < layout.pages) {
+            let wordline = layout.wordline(page);
+            if self.ftl.reads_of_wordline(plane, block, page, &self.core.plan) >= limit
+                && self.next_valid(plane, block, wordline.clone()).is_some()
+            {
+                let (cause, wordline) = (relocation_causes::READ_RECLAIM, Some(wordline.start));
+                self.request_move(plane, Move { block, cause, wordline });
+            }
+        }
+    }
+
+    fn request_move(&mut self, plane: PlaneId, wanted: Move) {
         let requests = &mut self.ftl.relocator[plane].requests;
-        if !requests.iter().any(|(other, _)| *other == block) {
-            requests.push_back((block, cause));
+        let covers = |other: &Move| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);
+        if !requests.iter().any(covers) {
+            requests.push_back(wanted);
         }
         self.collect(plane);
     }
@@ -362,7 +389,7 @@ impl<P: Probe> Device<P> {
         if self.ftl.blocks.is_full(plane, block)
             && self.ftl.blocks.age(plane, block, self.core.now, &self.core.plan) > period
         {
-            self.request_move(plane, block, relocation_causes::REFRESH);
+            self.request_move(plane, Move::block(block, relocation_causes::REFRESH));
         }
         self.run_scheduler();
     }

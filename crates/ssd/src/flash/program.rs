@@ -73,12 +73,12 @@ impl<P: Probe> FlashAt<'_, P> {
             for _ in 0..self.core.plan.unit_pages {
                 pages += 1;
                 let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
-                    self.ftl.blocks.take_page(physical, stream, None, self.core.now);
+                    self.ftl.take_page(physical, stream, None, self.core.now);
                     self.core.counters.pages_padded += 1;
                     continue;
                 };
                 let lpn = self.flash.ops[op].lpn.get();
-                self.flash.ops[op].ppn = self.ftl.blocks.take_page(physical, stream, Some(lpn), self.core.now).into();
+                self.flash.ops[op].ppn = self.ftl.take_page(physical, stream, Some(lpn), self.core.now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
                     Owner::Relocation(source) if copyback => {

@@ -598,6 +598,13 @@ impl Blocks {
         (before, *reads)
     }
 
+    /// Reads of a page's block of the flash since it was erased.
+    #[inline]
+    pub fn reads_of(&self, ppn: Ppn) -> u32 {
+        let address = self.layout.unpack(ppn);
+        self.blocks[self.index(address.plane, address.block) + self.layout.in_stripe(ppn) as usize].reads
+    }
+
     /// Reads since it was erased of that block of the flash which has been read most.
     pub fn reads(&self, plane: PlaneId, block: u32) -> u32 {
         let records = &self.blocks[self.records(plane, block)];
@@ -656,7 +663,7 @@ impl Blocks {
         };
         let retention = self.retention(index, tick, now, plan);
         let pec = PeCycles(age.pec.0 + block.erases);
-        let reads = self.blocks[index + self.layout.in_stripe(ppn) as usize].reads;
+        let reads = self.reads_of(ppn);
         let conditions = Conditions { pec, retention, temperature: age.temperature, reads };
         (conditions, block.written == INITIAL)
     }

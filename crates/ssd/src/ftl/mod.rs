@@ -10,6 +10,7 @@ pub(crate) mod aged;
 pub(crate) mod blocks;
 pub(crate) mod candidates;
 pub(crate) mod cmt;
+mod disturb;
 pub(crate) mod map;
 mod relocate;
 pub(crate) mod relocation;
@@ -26,6 +27,7 @@ use crate::config::Plan;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
+use disturb::Disturb;
 use map::{Entry, Map};
 use relocation::Relocator;
 use wear::WearTable;
@@ -48,6 +50,8 @@ pub(crate) struct Ftl {
     pub blocks: Blocks,
     /// What erases have made of the blocks, where they go pulse by pulse.
     pub wear: Option<WearTable>,
+    /// What reads have done to wordlines, where they disturb.
+    disturb: Option<Disturb>,
     /// The cached mapping table, where the map is on flash.
     pub cmt: Option<CachedMap>,
     pub relocator: Relocator,
@@ -64,6 +68,7 @@ impl Ftl {
             map: Map::new(all_pages(plan)),
             blocks: Blocks::new(plan, &aged, &usable, seed),
             wear: WearTable::new(plan, seed),
+            disturb: Disturb::new(plan),
             cmt: CachedMap::new(plan),
             aged,
             relocator: Relocator::new(plan),
@@ -120,6 +125,9 @@ impl Ftl {
     #[inline]
     pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
         let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
+        if let Some(disturb) = &self.disturb {
+            conditions.reads = disturb.effective(ppn, conditions.reads);
+        }
         let Some(lives) = &self.wear else { return (conditions, cold, 0.0) };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
@@ -144,6 +152,50 @@ impl Ftl {
         }
         candidates.remove(block);
         Some(block)
+    }
+
+    /// Gives a stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
+    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: Time) -> Ppn {
+        let ppn = self.blocks.take_page(plane, stream, lpn, now);
+        if let Some(disturb) = &mut self.disturb {
+            disturb.programmed(ppn, self.blocks.reads_of(ppn));
+        }
+        ppn
+    }
+
+    /// A block has been erased; returns its P/E cycles in the run.
+    pub fn count_erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
+        if let Some(disturb) = &mut self.disturb {
+            let of_flash = plan.layout.flash_planes_of(plane);
+            of_flash.for_each(|plane| disturb.erased(plan.layout.flash_block_index(plane, block)));
+        }
+        self.blocks.count_erase(plane, block)
+    }
+
+    /// Counts `senses` of a page; returns the reads of its block of the flash since it was erased, before and after.
+    #[inline]
+    pub fn count_read(&mut self, ppn: Ppn, senses: u32) -> (u32, u32) {
+        if let Some(disturb) = &mut self.disturb {
+            disturb.read(ppn, senses);
+        }
+        self.blocks.count_read(ppn, senses)
+    }
+
+    /// The reads that data of the wordline of a page has met, with superblocks on the plane where it has met most.
+    pub fn reads_of_wordline(&self, plane: PlaneId, block: u32, page: u32, plan: &Plan) -> u32 {
+        let flash_pages = plan.layout.wordline(page).step_by(plan.layout.shared() as usize);
+        let reads = |page| {
+            let ppn = plan.layout.pack(Address { plane, block, page });
+            let of_block = self.blocks.reads_of(ppn);
+            self.disturb.as_ref().map_or(of_block, |disturb| disturb.effective(ppn, of_block))
+        };
+        flash_pages.map(reads).max().unwrap_or(0)
+    }
+
+    /// A full block of which a part has moved is a candidate again.
+    pub fn stays_full(&mut self, plane: PlaneId, block: u32) {
+        let valid = self.valid(plane, block);
+        self.blocks.candidates(plane, &self.aged).insert(block, valid);
     }
 
     /// Takes a block out of the candidates, if it is one.

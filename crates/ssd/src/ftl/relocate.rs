@@ -6,6 +6,7 @@ use schemes::{Collection, Pacing, Price};
 use units::Time;
 
 use super::Ftl;
+use super::relocation::Move;
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
 
@@ -38,13 +39,13 @@ impl Ftl {
         now: Time,
         plan: &Plan,
         host_waits: bool,
-    ) -> Option<(u32, usize)> {
+    ) -> Option<Move> {
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
             let block = self.relocator[plane].failed[index];
             if self.claim(plane, block) {
                 self.relocator[plane].failed.swap_remove(index);
-                self.relocator[plane].requests.push_front((block, relocation_causes::BAD_BLOCK));
+                self.relocator[plane].requests.push_front(Move::block(block, relocation_causes::BAD_BLOCK));
                 break;
             }
         }
@@ -62,30 +63,31 @@ impl Ftl {
         let victim = self.pick_victim(plane, plan, false);
         self.relocator[plane].no_victim = victim.is_none();
         self.update_pacing(plane, plan);
-        victim.map(|block| (block, relocation_causes::COLLECTION))
+        victim.map(|block| Move::block(block, relocation_causes::COLLECTION))
     }
 
     /// The next block whose relocation was requested, if it can begin. A block that failed gives no free one back: its data is
     /// relocated only while there are enough.
-    fn next_requested(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<(u32, usize)> {
+    fn next_requested(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Move> {
         let spare = self.blocks.free(plane) > plan.space.reserve + 1;
         for _ in 0..self.relocator[plane].requests.len() {
-            let (block, cause) = self.relocator[plane].requests.pop_front()?;
+            let next = self.relocator[plane].requests.pop_front()?;
+            let Move { block, cause, .. } = next;
             if cause == relocation_causes::BAD_BLOCK {
                 if spare {
-                    return Some((block, cause));
+                    return Some(next);
                 }
-                self.relocator[plane].requests.push_back((block, cause));
+                self.relocator[plane].requests.push_back(next);
             } else if self.yields(plane, cause, plan, host_waits) {
-                self.relocator[plane].requests.push_back((block, cause));
-            } else if self.still_wanted(plane, block, cause, now, plan) && self.claim(plane, block) {
+                self.relocator[plane].requests.push_back(next);
+            } else if self.still_wanted(plane, next, now, plan) && self.claim(plane, block) {
                 if cause == relocation_causes::WEAR_LEVELLING {
                     let relocation = &mut self.relocator[plane];
                     relocation.levelled_at = relocation.host_pages;
                 } else {
                     self.relocator.host_is_next[plan.layout.die_of(plane).0] = true;
                 }
-                return Some((block, cause));
+                return Some(next);
             }
         }
         None
@@ -104,21 +106,27 @@ impl Ftl {
     }
 
     /// Whether the reason to relocate a block still holds: it may have been reclaimed and written again since.
-    fn still_wanted(&self, plane: PlaneId, block: u32, cause: usize, now: Time, plan: &Plan) -> bool {
+    fn still_wanted(&self, plane: PlaneId, next: Move, now: Time, plan: &Plan) -> bool {
+        let Move { block, cause, wordline } = next;
         match cause {
             relocation_causes::REFRESH => {
                 let age = self.blocks.age(plane, block, now, plan);
                 plan.config.refresh.period.is_some_and(|period| age > period)
             }
             relocation_causes::READ_RECLAIM => {
-                plan.config.refresh.reads.is_some_and(|limit| self.blocks.reads(plane, block) >= limit)
+                let reads = match wordline {
+                    None => self.blocks.reads(plane, block),
+                    Some(page) => self.reads_of_wordline(plane, block, page, plan),
+                };
+                plan.config.refresh.reads.is_some_and(|limit| reads >= limit)
             }
             _ => true,
         }
     }
 
-    /// A block begins to be relocated.
-    pub fn begin_relocation(&mut self, plane: PlaneId, block: u32, cause: usize, plan: &Plan) {
+    /// Data of a plane begins to be relocated.
+    pub fn begin_relocation(&mut self, plane: PlaneId, begun: Move, plan: &Plan) {
+        let Move { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
         if cause == relocation_causes::COLLECTION {
             let valid = self.valid(plane, block);
@@ -127,7 +135,8 @@ impl Ftl {
             self.update_pacing(plane, plan);
         }
         let relocation = &mut self.relocator[plane];
-        (relocation.victim, relocation.next_page, relocation.scanned) = (Some((block, cause)), 0, false);
+        relocation.pages = wordline.map_or(0..pages, |page| plan.layout.wordline(page));
+        (relocation.victim, relocation.scanned) = (Some(begun), false);
         relocation.moved = 0;
     }
 

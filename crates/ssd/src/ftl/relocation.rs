@@ -1,7 +1,7 @@
 //! What is being relocated, plane by plane, and what is asked for.
 
 use std::collections::VecDeque;
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 use nand::{DieId, PlaneId};
 use schemes::Price;
@@ -10,13 +10,29 @@ use units::{PerId, Time};
 use crate::config::Plan;
 use crate::observe::stats::{Victims, relocation_causes};
 
+/// Data that is to move, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Move {
+    pub block: u32,
+    pub cause: usize,
+    /// A page of the only wordline of it that moves; none where the whole block does.
+    pub wordline: Option<u32>,
+}
+
+impl Move {
+    /// A whole block.
+    pub fn block(block: u32, cause: usize) -> Move {
+        Move { block, cause, wordline: None }
+    }
+}
+
 /// What is going on in a plane.
 #[derive(Default)]
 pub(crate) struct PlaneRelocation {
-    /// The block whose pages move, and why.
-    pub victim: Option<(u32, usize)>,
-    /// Its next page to be looked at, and whether all have been.
-    pub next_page: u32,
+    /// Whose pages move.
+    pub victim: Option<Move>,
+    /// Its pages that are to be looked at, and whether all have been.
+    pub pages: Range<u32>,
     pub scanned: bool,
     /// Pages being read, and pages waiting for their programs or in them.
     pub reading: u32,
@@ -32,7 +48,7 @@ pub(crate) struct PlaneRelocation {
     pub erasing: bool,
     /// Blocks whose data shall move, and whether one of them was the last to.
     pub served: bool,
-    pub requests: VecDeque<(u32, usize)>,
+    pub requests: VecDeque<Move>,
     /// Blocks that failed: they are out of the candidates and wait to be emptied.
     pub failed: Vec<u32>,
     /// No block of the plane has been erased less often.
@@ -105,7 +121,7 @@ impl PlaneRelocation {
 
     /// Whether it moves a block for that cause.
     pub fn relocates_for(&self, cause: usize) -> bool {
-        self.victim.is_some_and(|(_, moving)| moving == cause)
+        self.victim.is_some_and(|moving| moving.cause == cause)
     }
 }
 

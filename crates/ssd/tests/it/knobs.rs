@@ -45,6 +45,14 @@ const PHASES: &[&str] = &[
     "chip.t_erase_verify=100us",
     "buffer.size=192KiB",
 ];
+const DISTURBED: &[&str] = &["chip.model=tlc48", "age.pec=1000", "chip.read_disturb=true"];
+const RECLAIMED: &[&str] = &[
+    "chip.model=tlc48",
+    "chip.read_disturb=true",
+    "chip.neighbour_disturb=50",
+    "geometry.pages=15",
+    "refresh.reads=60",
+];
 const SUSPENDED: &[&str] = &[
     "chip.t_prog=none",
     "chip.program_loops=5",
@@ -131,6 +139,7 @@ const ROWS: &[Row] = &[
     ("chip.cache_read", &[], "false", Reads, 1),
     ("chip.cache_program", OVERLAP, "false", Writes, 1),
     ("chip.read_disturb", &["chip.model=tlc48", "age.pec=1000", "age.reads=5000000"], "true", Reads, 1),
+    ("chip.neighbour_disturb", DISTURBED, "1000000", Reads, 0),
     ("bus.bandwidth", &[], "100MB/s", Reads, 1),
     ("bus.t_dma", &["bus.bandwidth=none", "bus.t_dma=16us"], "160us", Reads, 1),
     ("bus.t_command", &[], "20us", Reads, 1),
@@ -224,6 +233,7 @@ const ROWS: &[Row] = &[
         0,
     ),
     ("refresh.period", &["age.retention=30d", "age.fill=0.02"], "150s", Spaced, 0),
+    ("refresh.reclaim", RECLAIMED, "wordline", Hot, 0),
     ("refresh.reads", &["geometry.pages=15"], "60", Hot, 0),
     ("chip.t_set", RETRIES, "20us", Reads, 1),
     ("chip.t_rst", PIPELINED, "30us", Reads, 0),

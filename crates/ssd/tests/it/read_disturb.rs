@@ -75,6 +75,65 @@ fn a_hot_block_is_lost_without_reclaim_and_lives_on_with_it() {
 }
 
 #[test]
+fn neighbours_are_disturbed_more_and_data_programmed_later_less() {
+    let settings = ["chip.read_disturb=true", "chip.neighbour_disturb=5", "geometry.pages=24", "chip.program_unit=page"];
+    let mut drive = device(&[&settings[..], &["buffer.mode=write-through", "age.fill=0.5"]].concat());
+    // 300 reads of the first wordline: its neighbour counts five times as many, the rest as many as it was read.
+    assert_eq!(first_lost(&mut drive, 300), None);
+    let reads = |drive: &Device, page: u64| drive.conditions(Lpn(page)).unwrap().reads;
+    assert_eq!([0, 2, 3, 5, 6, 23, 24].map(|page| reads(&drive, page)), [300, 300, 1500, 1500, 300, 300, 0]);
+    // Three pages fill a wordline of a block, which is then read; what is programmed behind has met the reads that come after it.
+    let go = |drive: &mut Device, op: Op, page: u64| {
+        drive.submit(Request::new(drive.now(), op, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+        drive.advance_to_completion(Time::NEVER).unwrap();
+        drive.take_completions();
+    };
+    (100..103).for_each(|page| go(&mut drive, Op::Write, page));
+    (0..10).for_each(|_| go(&mut drive, Op::Read, 100));
+    (103..109).for_each(|page| go(&mut drive, Op::Write, page));
+    (0..4).for_each(|_| go(&mut drive, Op::Read, 101));
+    assert_eq!([100, 103, 106].map(|page| reads(&drive, page)), [14, 20, 4]);
+}
+
+#[test]
+fn reclaim_by_wordline_moves_the_neighbours_alone() {
+    const LIMIT: u32 = 600;
+    let moved = |reclaim: &str, allocation: &str, planes: u64| {
+        let settings = [
+            "chip.read_disturb=true",
+            "chip.neighbour_disturb=10",
+            "geometry.pages=48",
+            "geometry.planes=2",
+            "buffer.size=1MiB",
+            &format!("refresh.reads={LIMIT}"),
+            &format!("refresh.reclaim={reclaim}"),
+            &format!("ftl.allocation={allocation}"),
+        ];
+        let mut drive = device(&settings);
+        // The middle wordline of the first block, on its first plane.
+        let hot = [24, 25, 26].map(|page| page * planes);
+        for index in 0..590 {
+            let at = Time(index * 10_000_000);
+            let page = hot[index as usize % 3];
+            drive.submit(Request::new(at, Op::Read, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+            drive.advance(Time(at.0 + 9_999_999)).unwrap();
+            drive.take_completions();
+        }
+        drive.check_mapping().unwrap();
+        let worst = (0..96).map(|page| drive.conditions(Lpn(page)).unwrap().reads).max().unwrap();
+        (drive.counters().pages_relocated[3], drive.counters().blocks_relocated[3], worst)
+    };
+    // By block it is moved when it was read so often as a whole: neighbours have met ten times as many by then.
+    assert_eq!(moved("block", "plane", 2), (0, 0, 5_900));
+    // By wordline both neighbours are moved after 60 reads, and that is all.
+    let (pages, blocks, worst) = moved("wordline", "plane", 2);
+    assert!((pages, blocks) == (6, 0) && worst < 700, "{pages} pages, {blocks} blocks, at most {worst} reads");
+    // A wordline of a superblock is one of each plane.
+    let (pages, blocks, worst) = moved("wordline", "superblock", 2);
+    assert!((pages, blocks) == (12, 0) && worst < 700, "{pages} pages, {blocks} blocks, at most {worst} reads");
+}
+
+#[test]
 fn reads_before_the_run_count_until_the_block_is_erased() {
     let mut worn = device(&["chip.read_disturb=true", "age.reads=1000"]);
     let mut new = device(&["chip.read_disturb=true"]);

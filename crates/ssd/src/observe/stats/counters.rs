@@ -66,6 +66,7 @@ counters! {
     /// Requests that the drive did not serve as asked.
     FAILED_REQUESTS {
         requests_uncorrectable = "host.uncorrectable", "requests", "requests some of whose data could not be corrected";
+        requests_until_uncorrectable = "host.until_uncorrectable", "requests", "requests completed before the first some of whose data could not be corrected";
         requests_refused = "host.refused", "requests", "writes, trims and flushes that a read-only drive refused (wear.end_of_life)";
     }
     /// Pages that requests touched without flash.

@@ -318,6 +318,7 @@ pub fn draw(seed: u64) -> Case {
     device.extend(cores_and_dram(seed, page_kib));
     device.extend(map_unit(seed, page_kib));
     device.extend(superblocks(seed));
+    device.extend(neighbours(seed));
     device.extend(arbitration(seed, host_queues));
     device.push(format!("ftl.hints={hints}"));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
@@ -355,6 +356,15 @@ fn superblocks(seed: u64) -> Vec<String> {
     }
     let settings = ["ftl.allocation=superblock", "chip.plane_programs=lockstep", "gc.copyback=false"];
     settings.map(String::from).into()
+}
+
+/// How reads disturb neighbours, and whether wordlines are reclaimed, drawn by itself.
+fn neighbours(seed: u64) -> [String; 2] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak neighbours"), drawn: 0 };
+    [
+        format!("chip.neighbour_disturb={}", d.one(&["1.0", "1.0", "3.0", "40.0"])),
+        format!("refresh.reclaim={}", d.one(&["block", "wordline"])),
+    ]
 }
 
 /// Arbitration of the submission queues, drawn by itself.
