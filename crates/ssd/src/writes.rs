@@ -34,6 +34,8 @@ pub(crate) struct Writes {
     /// Dies in page allocation order, and those of them that take pages from the pool.
     pub die_order: Vec<DieId>,
     pub pool_cursor: usize,
+    /// By handle: when no die took pages of its pool (`Flash::stirred`).
+    pub no_die: [u64; WriteClass::OF_HANDLES.len()],
     /// Partly filled program units are programmed, padded.
     pub draining: bool,
     /// Flushes that have not completed: as long as there are any, partly filled units go as well.
@@ -61,6 +63,7 @@ impl Writes {
             pools: [Queue::EMPTY; WriteClass::OF_HANDLES.len()],
             die_order: firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect(),
             pool_cursor: 0,
+            no_die: [0; WriteClass::OF_HANDLES.len()],
             draining: config.buffer.mode == BufferMode::WriteThrough,
             flushing: 0,
             progress: 0,

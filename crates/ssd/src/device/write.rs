@@ -350,10 +350,18 @@ impl<P: Probe> Device<P> {
 
     fn next_pool_die(&mut self, writes: WriteClass) -> Option<DieId> {
         let count = self.writes.die_order.len();
-        let step = (0..count).find(|step| {
+        let takes = |step: &usize| {
             let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
             self.view().takes_programs(die) && self.open_planes(die, writes).next().is_some()
-        })?;
+        };
+        if self.writes.no_die[writes as usize] == self.flash.stirred {
+            debug_assert!((0..count).find(takes).is_none(), "Invariant: what lets a die take programs is counted");
+            return None;
+        }
+        let Some(step) = (0..count).find(takes) else {
+            self.writes.no_die[writes as usize] = self.flash.stirred;
+            return None;
+        };
         let position = (self.writes.pool_cursor + step) % count;
         self.writes.pool_cursor = (position + 1) % count;
         Some(self.writes.die_order[position])
@@ -524,6 +532,7 @@ impl<P: Probe> Device<P> {
 
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
+        self.flash.stirred += 1;
         self.ftl.blocks.invalidate(ppn);
         let plane = self.core.plan.layout.plane_of(ppn);
         self.page_lost(plane);

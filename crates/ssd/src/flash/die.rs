@@ -96,6 +96,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Notes that a die may have something new to do.
     #[inline]
     pub fn mark_dirty(&mut self, die: DieId) {
+        self.flash.stirred += 1;
         let state = &mut self.flash.dies[die];
         if !state.dirty {
             state.dirty = true;
@@ -106,6 +107,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Brings a die up to date: whether its program or erase is suspended or goes on, what it would start next and so what it
     /// wants the bus for, where its time goes, and its next event.
     pub fn reschedule(&mut self, die: DieId) {
+        self.flash.stirred += 1;
         if self.core.plan.suspends {
             if self.flash.dies[die].suspended.is_some() {
                 self.try_resume(die);

@@ -50,6 +50,8 @@ pub(crate) struct Flash {
     pub flush_units: bool,
     /// Whole units of host data in the dies' queues, and programs of host data.
     pub host_units: u32,
+    /// Counts whatever may let a die take programs that it did not take before.
+    pub stirred: u64,
 }
 
 impl Flash {
@@ -76,6 +78,7 @@ impl Flash {
             rescheduled: 0,
             granted: 0,
             programs_waiting: 0,
+            stirred: 1,
             write_queue_full,
             ranks: Ranks::new(config, write_queue_full),
             outcomes,
