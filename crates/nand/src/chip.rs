@@ -316,7 +316,7 @@ mod tests {
         let times = [300, 600, 2_000].map(Span::from_us);
         let whole = Chip { t_prog: Some(times.to_vec()), ..Chip::default() };
         let (key, problem, remedy) = whole.timings(3).unwrap_err();
-        assert_eq!((key, problem.as_str()), ("t_prog", "has 3 values, and wordlines are programmed whole"));
+        assert_eq!((key, problem.as_str()), ("t_prog", "has 3 values, and wordlines are programmed whole in one pass"));
         assert!(remedy.contains("program_unit"), "{remedy}");
         let pages = Chip { program_unit: ProgramUnit::Page, ..whole };
         let timings = pages.timings(3).unwrap();
@@ -324,6 +324,20 @@ mod tests {
         assert_eq!(program, [times, times].concat());
         assert_eq!(timings.slowest_program(), times[2]);
         assert_eq!(pages.timings(2).unwrap_err().0, "t_prog");
+    }
+
+    #[test]
+    fn wordlines_take_a_time_a_pass() {
+        let layout = Geometry::default().layout().unwrap();
+        let times = [500, 900].map(Span::from_us);
+        let chip = Chip { t_prog: Some(times.to_vec()), program_passes: 2, ..Chip::default() };
+        let timings = chip.timings(4).unwrap();
+        assert_eq!([0, 1].map(|pass| timings.program(&layout, Ppn(7), pass)), times);
+        assert_eq!(timings.slowest_program(), Span::from_us(1_400));
+        let refused = |chip: Chip| chip.timings(4).unwrap_err().0;
+        assert_eq!(refused(Chip { program_passes: 3, ..chip.clone() }), "t_prog");
+        assert_eq!(refused(Chip { program_unit: ProgramUnit::Page, ..chip.clone() }), "program_passes");
+        assert_eq!(refused(Chip { program_passes: 0, ..chip }), "program_passes");
     }
 
     #[test]

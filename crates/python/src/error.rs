@@ -6,7 +6,12 @@ use pyo3::prelude::*;
 use ssd::RunError;
 use units::ConfigError;
 
-create_exception!(ssdlab._core, InputError, PyValueError, "Bad input: file, line or key, what was expected, and the remedy.");
+create_exception!(
+    ssdlab._core,
+    InputError,
+    PyValueError,
+    "Bad input: file, line or key, what was expected, and the remedy."
+);
 create_exception!(ssdlab._core, SimulationError, PyRuntimeError, "A run that cannot go on.");
 
 /// Bad input is the user's to mend; anything else is a run that cannot go on.

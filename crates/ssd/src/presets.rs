@@ -137,6 +137,7 @@ mod tests {
             "cores = 1, cores = 4",
             "t_complete = \"1us\", t_complete = \"3us\"",
             "read_through = true, read_through = false",
+            "allocation = \"plane\", allocation = \"superblock\"",
             "pacing = \"none\", pacing = \"token\"",
             "unit = \"page\", unit = \"4KiB\"",
             "",

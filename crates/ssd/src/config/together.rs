@@ -118,7 +118,8 @@ fn whole_pages_are_copied_back(config: &Config, layout: &Layout) -> Result<(), R
 
 fn passes_have_their_data(config: &Config, timings: &Timings) -> Result<(), Refusal> {
     if config.gc.copyback && timings.passes > 1 {
-        let problem = format!("is true, and each of the {} passes of a program takes its data over the bus", timings.passes);
+        let problem =
+            format!("is true, and each of the {} passes of a program takes its data over the bus", timings.passes);
         return refuse("gc.copyback", problem, "set it to false, or chip.program_passes to 1");
     }
     Ok(())

@@ -357,7 +357,8 @@ impl<P: Probe> Device<P> {
         let layout = self.core.plan.layout;
         let Address { plane, block, page } = layout.unpack(ppn);
         let own = layout.wordline(page);
-        for page in [own.start.checked_sub(1), Some(own.end)].into_iter().flatten().filter(|page| *page < layout.pages) {
+        for page in [own.start.checked_sub(1), Some(own.end)].into_iter().flatten().filter(|page| *page < layout.pages)
+        {
             let wordline = layout.wordline(page);
             if self.ftl.reads_of_wordline(plane, block, page, &self.core.plan) >= limit
                 && self.next_valid(plane, block, wordline.clone()).is_some()

@@ -29,7 +29,8 @@ impl FlashView<'_> {
         let first = head(lead);
         // A suspended die senses for users alone.
         let queues = if state.suspended.is_some() { USER_READS } else { READS };
-        let free = !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
+        let free =
+            !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
         for plane in planes(free) {
             let here = state.ready.and(queues).and(QueueSet::on(1 << plane));
             if let Some((_, queue)) = state.first(here, &self.flash.ranks)

@@ -33,13 +33,7 @@ impl Ftl {
 
     /// The next block of a plane to relocate, and why; once it has begun, the caller tells `Relocator::has_begun`.
     /// `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
-    pub fn next_relocation(
-        &mut self,
-        plane: PlaneId,
-        now: Time,
-        plan: &Plan,
-        host_waits: bool,
-    ) -> Option<Move> {
+    pub fn next_relocation(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Move> {
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
             let block = self.relocator[plane].failed[index];

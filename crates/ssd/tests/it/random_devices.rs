@@ -5,9 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::common::{
-    Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched, with_units,
-};
+use crate::common::{Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched, with_units};
 use proptest::prelude::*;
 use ssd::{Completion, DataFrom, Device, RunError, SlotId};
 use units::{Lpn, Ppn, Time};

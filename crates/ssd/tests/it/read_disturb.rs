@@ -76,7 +76,8 @@ fn a_hot_block_is_lost_without_reclaim_and_lives_on_with_it() {
 
 #[test]
 fn neighbours_are_disturbed_more_and_data_programmed_later_less() {
-    let settings = ["chip.read_disturb=true", "chip.neighbour_disturb=5", "geometry.pages=24", "chip.program_unit=page"];
+    let settings =
+        ["chip.read_disturb=true", "chip.neighbour_disturb=5", "geometry.pages=24", "chip.program_unit=page"];
     let mut drive = device(&[&settings[..], &["buffer.mode=write-through", "age.fill=0.5"]].concat());
     // 300 reads of the first wordline: its neighbour counts five times as many, the rest as many as it was read.
     assert_eq!(first_lost(&mut drive, 300), None);

@@ -97,7 +97,9 @@ fn steady_random_writes_use_all_planes() {
         (pages as f64 / took, done.pages_programmed as f64 / pages as f64)
     };
     let (planes, superblocks) = (steady(&[]), steady(&["ftl.allocation=superblock"]));
-    println!("steady 4-KiB writes: {planes:.0?} by planes, {superblocks:.0?} with superblocks [1/s, write amplification]");
+    println!(
+        "steady 4-KiB writes: {planes:.0?} by planes, {superblocks:.0?} with superblocks [1/s, write amplification]"
+    );
     let (gain, amplification) = (superblocks.0 / planes.0, superblocks.1 / planes.1);
     // Planes collected each by itself seldom program together: up to the number of planes is to be gained, at the same amplification.
     assert!((1.8..4.0).contains(&gain), "{gain}");

@@ -163,7 +163,11 @@ const BARE: [(&str, &[&str], &str); 9] = [
     ("ssd::arbitration", &["set_waiting"], "a submission queue, by its place among the host's"),
     ("ssd::config::host", &["priority"], "a submission queue, by its place among the host's"),
     ("workload::request", &["completed", "on"], "a number of the trace, which the device takes modulo its queues"),
-    ("nand::geometry", &["plane", "block_index"], "a place in a die or in a plane, which are types"),
+    (
+        "nand::geometry",
+        &["plane", "block_index", "flash_block_index"],
+        "a place in a die or in a plane, which are types",
+    ),
     ("nand::model::outcomes", &["of", "name", "read", "rber", "codeword_rate"], "to be a type: the drive packs it"),
     ("nand::model::erasing", &["block"], "the number of a block in a population of chips: a random draw's counter"),
     ("nand::model::variation", &["of_block", "log_of_block"], "the same"),

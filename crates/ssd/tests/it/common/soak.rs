@@ -319,6 +319,9 @@ pub fn draw(seed: u64) -> Case {
     device.extend(map_unit(seed, page_kib));
     device.extend(superblocks(seed));
     device.extend(neighbours(seed));
+    if wordline && !program_loops {
+        device.extend(passes(seed));
+    }
     device.extend(arbitration(seed, host_queues));
     device.push(format!("ftl.hints={hints}"));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
@@ -356,6 +359,14 @@ fn superblocks(seed: u64) -> Vec<String> {
     }
     let settings = ["ftl.allocation=superblock", "chip.plane_programs=lockstep", "gc.copyback=false"];
     settings.map(String::from).into()
+}
+
+/// Passes of a wordline's program, drawn by themselves. What takes its data over the bus again is not copied back.
+fn passes(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak passes"), drawn: 0 };
+    let passes = d.from(1, 4);
+    let copyback = (passes > 1).then(|| "gc.copyback=false".into());
+    copyback.into_iter().chain([format!("chip.program_passes={passes}")]).collect()
 }
 
 /// How reads disturb neighbours, and whether wordlines are reclaimed, drawn by itself.
