@@ -33,7 +33,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs wheel programs tested claims-check soak bench calls clean
+.PHONY: help build run quick test lint check-all docs wheel programs tested claims-check soak bench bench-mqsim calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -98,6 +98,9 @@ bench: ## measure speed and memory on a fixed panel, then the parts by themselve
 	$(CARGO) test --quiet --release --package nand -- --ignored --nocapture bench_
 	$(CARGO) test --quiet --release --package ecc -- --ignored --nocapture bench_
 	$(CARGO) run --quiet --release --package workload --example throughput
+
+bench-mqsim: $(BUILT) ## the same million requests as MQSim, with its files; MQSIM=path plays MQSim's side, BASE=path another ssdlab's
+	PYTHONPATH=tests $(BIN)/python tests/bench_mqsim.py
 
 calls: ## count the calls that one read with three retries takes in the drive (needs valgrind)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --target-dir target/calls --package ssd --example one_read

@@ -131,6 +131,9 @@ def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """The columns of the request log, and those of the time series: name, unit, meaning."""
 
 def inspect(path: str, *, format: str | None = ..., skip_bad_lines: int = ...) -> tuple[str, list[str]]: ...
+def extent(path: str, *, format: str | None = None) -> tuple[int, int]:
+    """How many requests a trace has, and where the farthest of them ends [bytes]."""
+
 def convert(
     paths: list[str],
     out: str | None,

@@ -37,5 +37,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ecc::ecc_rearranged_differs, module)?)?;
     module.add_function(wrap_pyfunction!(trace::convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::extent, module)?)?;
     Ok(())
 }

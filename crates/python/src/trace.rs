@@ -77,6 +77,29 @@ pub fn inspect(
     Ok((found.read_as, found.doubts))
 }
 
+/// How many requests a trace has, and where the farthest of them ends [bytes].
+#[pyfunction]
+#[pyo3(signature = (path, *, format = None))]
+pub fn extent(py: Python<'_>, path: &str, format: Option<&str>) -> PyResult<(u64, u64)> {
+    let format = format.map(Format::parse).transpose().map_err(refuse)?;
+    let mut source =
+        Merged::open(&[Path::new(path)], format, ReadOptions::default()).map_err(|error| raise(error.into()))?;
+    let read = || -> Result<(u64, u64), RunError> {
+        let (mut batch, mut requests, mut end) = (Vec::new(), 0, 0);
+        loop {
+            batch.clear();
+            source.fill(&mut batch, 4096)?;
+            if batch.is_empty() {
+                return Ok((requests, end));
+            }
+            requests += batch.len() as u64;
+            let ends = batch.iter().map(|request| request.offset.0.saturating_add(request.bytes.0));
+            end = end.max(ends.max().unwrap_or(0));
+        }
+    };
+    py.detach(read).map_err(raise)
+}
+
 fn write(mut source: impl Source, out: Option<&str>, target: Option<Target>) -> Result<(Vec<u8>, Counts), RunError> {
     let mut batch = Vec::new();
     let mut each = |use_it: &mut dyn FnMut(&workload::Request) -> Result<(), RunError>| loop {

@@ -1,11 +1,9 @@
 //! The cached mapping table: groups of entries in memory, least recently used first out (Gupta, Kim, Urgaonkar,
 //! "DFTL", ASPLOS'09). Dirty groups of one translation page are written back together, as there.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use units::{Id, Lpn};
 
+use super::places::Places;
 use crate::arena::FetchId;
 use crate::config::{MapTable, Plan, Sharing};
 
@@ -30,25 +28,8 @@ struct EntryGroup {
     owner: u16,
     prev: u32,
     next: u32,
-    dirty: bool,
-    /// The next dirty group of the translation page.
-    dirty_next: u32,
-}
-
-/// Spreads group numbers over a table: Fibonacci hashing. The table is only looked up, never walked.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
+    /// It is dirty if its translation page has been written back so many times, plus one.
+    changed: u32,
 }
 
 /// A part of the cache: the groups that one owner brought in, the least recently used first.
@@ -62,9 +43,9 @@ struct Part {
 /// The cache. It says what must be read and written; it does neither.
 pub(crate) struct CachedMap {
     /// Of each group that is here: its place in `groups`; of one that is being read: `FETCHING` and its fetch.
-    places: HashMap<u32, u32, BuildHasherDefault<Spread>>,
-    /// The first dirty group of each translation page.
-    dirty: Vec<u32>,
+    places: Places,
+    /// How often each translation page has been written back, plus one.
+    written: Vec<u32>,
     groups: Vec<EntryGroup>,
     free: Vec<u32>,
     parts: Vec<Part>,
@@ -86,8 +67,8 @@ impl CachedMap {
         let shared = mapping.sharing == Sharing::Shared;
         let parts = if shared { 1 } else { u64::from(plan.config.host.queues) + 1 };
         Some(CachedMap {
-            places: HashMap::default(),
-            dirty: vec![NONE; plan.space.map_pages as usize],
+            places: Places::new(),
+            written: vec![1; plan.space.map_pages as usize],
             groups: Vec::new(),
             free: Vec::new(),
             parts: vec![Part { first: NONE, last: NONE, groups: 0 }; parts as usize],
@@ -111,7 +92,7 @@ impl CachedMap {
 
     /// Whether a group is here; if so it is now the most recently used, and `dirty` if asked.
     pub fn look_up(&mut self, group: u32, dirty: bool) -> bool {
-        let Some(place) = self.places.get(&group).copied().filter(|place| place & FETCHING == 0) else { return false };
+        let Some(place) = self.places.get(group).filter(|place| place & FETCHING == 0) else { return false };
         if dirty {
             self.mark(place);
         }
@@ -132,7 +113,7 @@ impl CachedMap {
             None => self.parts.len() as u16 - 1,
         };
         let write_back = if self.parts[usize::from(owner)].groups >= self.quota { self.evict(owner) } else { None };
-        let entry = EntryGroup { number: group, owner, prev: NONE, next: NONE, dirty: false, dirty_next: NONE };
+        let entry = EntryGroup { number: group, owner, prev: NONE, next: NONE, changed: 0 };
         let place = if let Some(place) = self.free.pop() {
             self.groups[place as usize] = entry;
             place
@@ -151,38 +132,34 @@ impl CachedMap {
     fn evict(&mut self, owner: u16) -> Option<u32> {
         let place = self.parts[usize::from(owner)].first;
         self.unlink(place);
-        let EntryGroup { number, dirty, .. } = self.groups[place as usize];
-        let write_back = dirty.then(|| self.clean(self.page_of(number)));
-        self.places.remove(&number);
+        let EntryGroup { number, changed, .. } = self.groups[place as usize];
+        let page = self.page_of(number);
+        let written = &mut self.written[page as usize];
+        // Every group of the page is written back with it.
+        let write_back = (changed == *written).then(|| {
+            *written += 1;
+            page
+        });
+        self.places.remove(number);
         self.free.push(place);
         write_back
     }
 
     /// A group has changed entries.
     fn mark(&mut self, place: u32) {
-        let page = self.page_of(self.groups[place as usize].number) as usize;
-        let group = &mut self.groups[place as usize];
-        if std::mem::replace(&mut group.dirty, true) {
-            return;
-        }
-        // A dirty group leaves the list with all of its page's.
-        group.dirty_next = std::mem::replace(&mut self.dirty[page], place);
+        let page = self.page_of(self.groups[place as usize].number);
+        self.groups[place as usize].changed = self.written[page as usize];
     }
 
-    /// Every group of a translation page is written back.
-    fn clean(&mut self, page: u32) -> u32 {
-        let mut place = std::mem::replace(&mut self.dirty[page as usize], NONE);
-        while place != NONE {
-            let group = &mut self.groups[place as usize];
-            group.dirty = false;
-            place = group.dirty_next;
-        }
-        page
+    /// Gets ready to look up a page's group soon.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        self.places.prefetch(self.group_of(lpn));
     }
 
     /// Where a group is.
     pub fn state(&self, group: u32) -> GroupState {
-        match self.places.get(&group) {
+        match self.places.get(group) {
             None => GroupState::Absent,
             Some(fetch) if fetch & FETCHING != 0 => GroupState::Fetching(FetchId::new((fetch & !FETCHING) as usize)),
             Some(_) => GroupState::Here,
@@ -196,7 +173,7 @@ impl CachedMap {
 
     /// A group that was being read has come, and is about to be brought in.
     pub fn set_absent(&mut self, group: u32) {
-        self.places.remove(&group);
+        self.places.remove(group);
     }
 
     fn append(&mut self, place: u32) {

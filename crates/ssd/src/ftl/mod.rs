@@ -12,6 +12,7 @@ pub(crate) mod candidates;
 pub(crate) mod cmt;
 mod disturb;
 pub(crate) mod map;
+mod places;
 mod relocate;
 pub(crate) mod relocation;
 pub(crate) mod wear;
@@ -103,6 +104,9 @@ impl Ftl {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         self.map.prefetch(lpn);
+        if let Some(cache) = &self.cmt {
+            cache.prefetch(lpn);
+        }
     }
 
     /// The newest data of a page is there; on flash it was written in the run.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from ssdlab._core import InputError
+from ssdlab._core import InputError, extent
 from ssdlab.common.toml import Document
 from ssdlab.foreign.files import INPUTS
 from ssdlab.foreign.mqsim.device import DriveConfig
@@ -14,29 +15,28 @@ from ssdlab.foreign.mqsim.flows import Flow, flow_jobs, flow_pace
 from ssdlab.foreign.mqsim.keys import FORMATS, SECTOR
 from ssdlab.foreign.part import Part
 
+Found = TypeVar("Found")
+
 
 def trace_flows(
     drive: DriveConfig, device: Document, flows: list[Flow], capacity: int, keys: dict[str, str]
 ) -> tuple[float, dict[str, Any]]:
     """What plays flows of which some are traces, and how far into the drive they reach."""
-    import polars
-
     replayed: dict[str, Any] = {"trace": None, "content": None}
     stripe = math.prod(drive.used(flows).values()) * drive.counts["page_size"]
+    rooms = [int(capacity * flow.share) // stripe * stripe for flow in flows]
+    if len(flows) == 1 and (alone := _alone(flows[0], rooms[0])) is not None:
+        reaches, played = alone
+        return reaches / capacity, replayed | played
+    import polars
+
     base, touched, rows = 0, 0, []
-    for flow in flows:
-        room = int(capacity * flow.share) // stripe * stripe
+    for flow, room in zip(flows, rooms, strict=True):
         if flow.synthetic:
             requests = _drawn(drive, device, flow, flows, capacity, base, keys)
         else:
             frame, path, unit = _read(flow)
-            percent, replays = flow.percent("Percentage_To_Be_Executed", 1), flow.section.whole("Relay_Count", 1)
-            reaches = int((frame["offset"] + frame["bytes"]).max())
-            if len(flows) == 1 and replays == 1 and unit != "PICOSECOND" and reaches <= room:
-                replayed |= {"trace": path, "format": FORMATS[unit]}
-                if percent < 100:
-                    replayed["requests"] = max(1, frame.height * percent // 100)
-                return reaches / capacity, replayed
+            percent, replays = _played(flow)
             # Frames count from their first request, MQSim from 0.
             frame = frame.with_columns(polars.col("time_ns") + _first(path, unit))
             requests = _replayed(frame, unit, percent, replays, room, base, flow.number)
@@ -51,15 +51,41 @@ def trace_flows(
     return min(1.0, touched / capacity), replayed
 
 
+def _alone(flow: Flow, room: int) -> tuple[int, dict[str, Any]] | None:
+    """Where the only flow's farthest request ends, and what plays its file as it is; None where it has to be changed."""
+    unit = flow.section.choice("Time_Unit", *FORMATS)
+    percent, replays = _played(flow)
+    if replays != 1 or unit == "PICOSECOND":
+        return None
+    (requests, reaches), path = _of_file(flow, lambda path: extent(path, format=FORMATS[unit]))
+    if reaches > room:
+        return None
+    replayed: dict[str, Any] = {"trace": path, "format": FORMATS[unit]}
+    if percent < 100:
+        replayed["requests"] = max(1, requests * percent // 100)
+    return reaches, replayed
+
+
+def _played(flow: Flow) -> tuple[int, int]:
+    """The share of a flow's trace that is played, in percent, and how often."""
+    return flow.percent("Percentage_To_Be_Executed", 1), flow.section.whole("Relay_Count", 1)
+
+
 def _read(flow: Flow) -> tuple[Any, str, str]:
     """A flow's trace as a frame, its path, and its unit of time; picoseconds are left as they are."""
     from ssdlab.trace.reading import read
 
     unit = flow.section.choice("Time_Unit", *FORMATS)
+    frame, path = _of_file(flow, lambda path: read(path, format=FORMATS[unit]))
+    return frame, path, unit
+
+
+def _of_file(flow: Flow, read: Callable[[str], Found]) -> tuple[Found, str]:
+    """What is read of a flow's file, and its path."""
     path = _path(flow)
     INPUTS.add(path)
     try:
-        return read(path, format=FORMATS[unit]), path, unit
+        return read(path), path
     except InputError as error:
         error.add_note(f"it is the File_Path of {flow.section.where('File_Path')}")
         raise
