@@ -1,8 +1,8 @@
 """The same work as MQSim, with its own files: `make bench-mqsim`, with MQSIM=path/to/MQSim beside it.
 
-Writes four traces of a million requests and MQSim's two files for each, plays them with `ssdlab run --mqsim`, and prints CPU time
-and peak memory. Without a binary of MQSim another version of ssdlab can be played beside this one (BASE=path/to/ssdlab). Machines
-are noisy: compare columns of one run.
+Writes four traces of a million requests and MQSim's two files for each, plays them with `ssdlab run --mqsim`, and
+prints CPU time and peak memory. Without a binary of MQSim another version of ssdlab can be played beside this one
+(BASE=path/to/ssdlab). Machines are noisy: compare columns of one run.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def write_files(folder: Path) -> dict[str, tuple[Path, Path]]:
     *outer, last = sections
     inner = {outer[1]: element(last, elements(sections[last]))}
     body = "".join(element(name, elements(sections[name]) + inner.get(name, "")) for name in outer)
-    config.write_text(element("Execution_Parameter_Set", body.replace("false</Enabled_P", "true</Enabled_P")))
+    config.write_text(element("Execution_Parameter_Set", body))
     files = {}
     for title, (reads, gap, sectors, span) in WORKLOADS.items():
         name = title.split(":")[0]
@@ -84,7 +84,7 @@ def write_files(folder: Path) -> dict[str, tuple[Path, Path]]:
 
 def measured(command: list[str]) -> tuple[float, float]:
     """CPU seconds and peak MiB of a command."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"{' '.join(command)}: exit {status}")
