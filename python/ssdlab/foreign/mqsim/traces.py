@@ -52,7 +52,7 @@ def trace_flows(
 
 
 def _alone(flow: Flow, room: int) -> tuple[int, dict[str, Any]] | None:
-    """Where the only flow's farthest request ends, and what plays its file as it is; None where it has to be changed."""
+    """Where the only flow's farthest request ends, and what plays its file as it is; None where it must be changed."""
     unit = flow.section.choice("Time_Unit", *FORMATS)
     percent, replays = _played(flow)
     if replays != 1 or unit == "PICOSECOND":
