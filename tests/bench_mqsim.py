@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from test_mqsim import CONFIG
+from test_mqsim import CONFIG, TRACED
 
 REQUESTS = 1_000_000
 WORKLOADS = {
@@ -27,19 +27,6 @@ WORKLOADS = {
 """Share of reads, mean gap [us], sectors of a request, sectors of the range."""
 MEASURED = {"r8": 10.4, "m16": 18.5, "m16f": 48.5, "w16": 49.0}
 """CPU seconds of MQSim 7ec40e3 on such files, on another machine (docs/speed.md)."""
-FLOW = {
-    "Priority_Class": "HIGH",
-    "Device_Level_Data_Caching_Mode": "WRITE_CACHE",
-    "Channel_IDs": "0,1,2,3,4,5,6,7",
-    "Chip_IDs": "0,1,2,3",
-    "Die_IDs": "0,1",
-    "Plane_IDs": "0,1",
-    "Initial_Occupancy_Percentage": 70,
-    "File_Path": "",
-    "Percentage_To_Be_Executed": 100,
-    "Relay_Count": 1,
-    "Time_Unit": "NANOSECOND",
-}
 
 
 def trace(path: Path, reads: float, gap_us: float, sectors: int, span: int) -> None:
@@ -75,7 +62,8 @@ def write_files(folder: Path) -> dict[str, tuple[Path, Path]]:
         ascii_trace = folder / f"{name}.trace"
         if not ascii_trace.exists():
             trace(ascii_trace, reads, gap, sectors, span)
-        flow = element("IO_Flow_Parameter_Set_Trace_Based", elements({**FLOW, "File_Path": ascii_trace}))
+        keys = {**TRACED, "Initial_Occupancy_Percentage": 70, "File_Path": ascii_trace}
+        flow = element("IO_Flow_Parameter_Set_Trace_Based", elements(keys))
         workload = folder / f"{name}.xml"
         workload.write_text(element("MQSim_IO_Scenarios", element("IO_Scenario", flow)))
         files[title] = (config, workload)

@@ -17,7 +17,7 @@ use crate::config::{EraseWhen, Placement, Reclaim};
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
-use crate::ftl::relocation::Move;
+use crate::ftl::relocation::Relocation;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::write_class::WriteClass;
@@ -58,7 +58,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn begin(&mut self, plane: PlaneId, begun: Move) {
+    fn begin(&mut self, plane: PlaneId, begun: Relocation) {
         self.core.counters.blocks_relocated[begun.cause] += u64::from(begun.wordline.is_none());
         self.ftl.begin_relocation(plane, begun, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
@@ -204,7 +204,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Everything that was to move has moved: of a whole block nothing is left.
-    fn emptied(&mut self, plane: PlaneId, Move { block, cause, wordline }: Move) {
+    fn emptied(&mut self, plane: PlaneId, Relocation { block, cause, wordline }: Relocation) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.ftl.relocator[plane].victim = None;
         if !self.core.plan.config.gc.preemptible {
@@ -290,7 +290,7 @@ impl<P: Probe> Device<P> {
         relocation.least_erases = least;
         let asked = relocation.requests.iter().any(|next| next.cause == relocation_causes::WEAR_LEVELLING);
         if erases > least.saturating_add(spread) && !asked {
-            relocation.requests.push_back(Move::block(block, relocation_causes::WEAR_LEVELLING));
+            relocation.requests.push_back(Relocation::block(block, relocation_causes::WEAR_LEVELLING));
         }
     }
 
@@ -324,7 +324,7 @@ impl<P: Probe> Device<P> {
             match self.ftl.pick_victim(plane, &self.core.plan, true) {
                 Some(block) => {
                     self.core.counters.background_runs += 1;
-                    self.begin(plane, Move::block(block, relocation_causes::COLLECTION));
+                    self.begin(plane, Relocation::block(block, relocation_causes::COLLECTION));
                 }
                 None => self.ftl.relocator[plane].no_background_victim = true,
             }
@@ -344,7 +344,7 @@ impl<P: Probe> Device<P> {
             let reclaim = config.refresh.reclaim;
             if before < limit && limit <= after {
                 let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-                self.request_move(plane, Move::block(block, relocation_causes::READ_RECLAIM));
+                self.request_move(plane, Relocation::block(block, relocation_causes::READ_RECLAIM));
             } else if reclaim == Reclaim::Wordline && after < limit {
                 self.reclaim_neighbours(ppn, limit);
             }
@@ -364,14 +364,15 @@ impl<P: Probe> Device<P> {
                 && self.next_valid(plane, block, wordline.clone()).is_some()
             {
                 let (cause, wordline) = (relocation_causes::READ_RECLAIM, Some(wordline.start));
-                self.request_move(plane, Move { block, cause, wordline });
+                self.request_move(plane, Relocation { block, cause, wordline });
             }
         }
     }
 
-    fn request_move(&mut self, plane: PlaneId, wanted: Move) {
+    fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         let requests = &mut self.ftl.relocator[plane].requests;
-        let covers = |other: &Move| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);
+        let covers =
+            |other: &Relocation| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);
         if !requests.iter().any(covers) {
             requests.push_back(wanted);
         }
@@ -390,7 +391,7 @@ impl<P: Probe> Device<P> {
         if self.ftl.blocks.is_full(plane, block)
             && self.ftl.blocks.age(plane, block, self.core.now, &self.core.plan) > period
         {
-            self.request_move(plane, Move::block(block, relocation_causes::REFRESH));
+            self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
         }
         self.run_scheduler();
     }

@@ -6,7 +6,7 @@ use schemes::{Collection, Pacing, Price};
 use units::Time;
 
 use super::Ftl;
-use super::relocation::Move;
+use super::relocation::Relocation;
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
 
@@ -33,13 +33,13 @@ impl Ftl {
 
     /// The next block of a plane to relocate, and why; once it has begun, the caller tells `Relocator::has_begun`.
     /// `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
-    pub fn next_relocation(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Move> {
+    pub fn next_relocation(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
             let block = self.relocator[plane].failed[index];
             if self.claim(plane, block) {
                 self.relocator[plane].failed.swap_remove(index);
-                self.relocator[plane].requests.push_front(Move::block(block, relocation_causes::BAD_BLOCK));
+                self.relocator[plane].requests.push_front(Relocation::block(block, relocation_causes::BAD_BLOCK));
                 break;
             }
         }
@@ -57,16 +57,16 @@ impl Ftl {
         let victim = self.pick_victim(plane, plan, false);
         self.relocator[plane].no_victim = victim.is_none();
         self.update_pacing(plane, plan);
-        victim.map(|block| Move::block(block, relocation_causes::COLLECTION))
+        victim.map(|block| Relocation::block(block, relocation_causes::COLLECTION))
     }
 
     /// The next block whose relocation was requested, if it can begin. A block that failed gives no free one back: its data is
     /// relocated only while there are enough.
-    fn next_requested(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Move> {
+    fn next_requested(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         let spare = self.blocks.free(plane) > plan.space.reserve + 1;
         for _ in 0..self.relocator[plane].requests.len() {
             let next = self.relocator[plane].requests.pop_front()?;
-            let Move { block, cause, .. } = next;
+            let Relocation { block, cause, .. } = next;
             if cause == relocation_causes::BAD_BLOCK {
                 if spare {
                     return Some(next);
@@ -100,8 +100,8 @@ impl Ftl {
     }
 
     /// Whether the reason to relocate a block still holds: it may have been reclaimed and written again since.
-    fn still_wanted(&self, plane: PlaneId, next: Move, now: Time, plan: &Plan) -> bool {
-        let Move { block, cause, wordline } = next;
+    fn still_wanted(&self, plane: PlaneId, next: Relocation, now: Time, plan: &Plan) -> bool {
+        let Relocation { block, cause, wordline } = next;
         match cause {
             relocation_causes::REFRESH => {
                 let age = self.blocks.age(plane, block, now, plan);
@@ -119,8 +119,8 @@ impl Ftl {
     }
 
     /// Data of a plane begins to be relocated.
-    pub fn begin_relocation(&mut self, plane: PlaneId, begun: Move, plan: &Plan) {
-        let Move { block, cause, wordline } = begun;
+    pub fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
+        let Relocation { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
         if cause == relocation_causes::COLLECTION {
             let valid = self.valid(plane, block);

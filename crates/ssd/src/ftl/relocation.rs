@@ -12,17 +12,17 @@ use crate::observe::stats::{Victims, relocation_causes};
 
 /// Data that is to move, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Move {
+pub(crate) struct Relocation {
     pub block: u32,
     pub cause: usize,
     /// A page of the only wordline of it that moves; none where the whole block does.
     pub wordline: Option<u32>,
 }
 
-impl Move {
+impl Relocation {
     /// A whole block.
-    pub fn block(block: u32, cause: usize) -> Move {
-        Move { block, cause, wordline: None }
+    pub fn block(block: u32, cause: usize) -> Relocation {
+        Relocation { block, cause, wordline: None }
     }
 }
 
@@ -30,7 +30,7 @@ impl Move {
 #[derive(Default)]
 pub(crate) struct PlaneRelocation {
     /// Whose pages move.
-    pub victim: Option<Move>,
+    pub victim: Option<Relocation>,
     /// Its pages that are to be looked at, and whether all have been.
     pub pages: Range<u32>,
     pub scanned: bool,
@@ -48,7 +48,7 @@ pub(crate) struct PlaneRelocation {
     pub erasing: bool,
     /// Blocks whose data shall move, and whether one of them was the last to.
     pub served: bool,
-    pub requests: VecDeque<Move>,
+    pub requests: VecDeque<Relocation>,
     /// Blocks that failed: they are out of the candidates and wait to be emptied.
     pub failed: Vec<u32>,
     /// No block of the plane has been erased less often.

@@ -59,6 +59,7 @@ fn a_hot_block_is_lost_without_reclaim_and_lives_on_with_it() {
 
     let mut lost = device(&["chip.read_disturb=true"]);
     let first = first_lost(&mut lost, MOST).expect("a hot block is lost");
+    assert_eq!(lost.counters().requests_until_uncorrectable, first);
     // Where the model says: the default references no longer read a page of the block, nor do lower ones.
     let chip = VirtualChip::preset("tlc48").unwrap();
     let fails =

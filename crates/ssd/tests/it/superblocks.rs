@@ -1,16 +1,14 @@
 //! Superblocks (`ftl.allocation`): the blocks of one number on all planes of a die, opened, filled and collected as one.
 
+use crate::common::one_plane;
 use ssd::{Config, Device};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
 /// One die of four planes.
 fn config(settings: &[&str]) -> Config {
-    let mut config = Config::default();
+    let mut config = one_plane();
     let base = [
-        "geometry.channels=1",
-        "geometry.chips=1",
-        "geometry.dies=1",
         "geometry.planes=4",
         "geometry.blocks=120",
         "geometry.pages=48",
