@@ -19,6 +19,7 @@ SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_
 CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*') \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 BUILT := $(VENV)/.built
+PROFILE := target/pgo/ssdlab.profdata
 TOOLS := $(VENV)/.tools
 DOCS := $(VENV)/.docs
 MODULE := python/ssdlab/_core.abi3.so
@@ -26,14 +27,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # All of the workspace at once: what crates share is then compiled with one set of features, once, for the tests of the
 # crates and for the extension module that Python's tests load.
-WORKSPACE := --workspace --lib --tests
+WORKSPACE := --workspace --lib --tests --example bench
 # Which Python PyO3 is built for; set, it does not look for one, and does not build anew where another is found.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # The tests start hundreds of processes: what they import is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs wheel programs tested claims-check soak bench bench-mqsim calls clean
+.PHONY: help build run quick test lint check-all docs pgo wheel programs tested claims-check soak bench bench-mqsim calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,7 +50,7 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 
 quick: tested ## after each edit: formatting, ruff, and every test but the slow ones, with few random cases
 	$(CARGO) fmt --all --check
-	$(BIN)/ruff check --quiet python tests studies docs
+	$(BIN)/ruff check --quiet python crates tests studies docs
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
@@ -60,8 +61,8 @@ test: tested ## every test of the crates and of the Python package; CASES=256 dr
 lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests studies docs
-	$(BIN)/ruff format --check python tests studies docs
+	$(BIN)/ruff check python crates tests studies docs
+	$(BIN)/ruff format --check python crates tests studies docs
 	$(BIN)/mypy
 
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
@@ -75,19 +76,24 @@ check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: every random case, long
 docs: $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs
 
-# The same profile and interpreter as above: nothing is compiled again.
-wheel: $(BUILT) ## build a wheel into target/wheels, for any Python from 3.11 on, without Rust
-	rm -rf target/wheels
-	$(BIN)/maturin build --release --interpreter $(BIN)/python --out target/wheels
+# Two builds of the core with fat LTO and a minute of training between them; cargo and the profile know what is stale.
+pgo: $(PROFILE) ## build the extension module with profile-guided optimisation, and its wheel: 8 to 15 minutes
+	$(BIN)/python crates/python/pgo.py build
+	@touch $(BUILT)
 
-programs: ## install the programs that some tests need, fio and headless Chromium, where apt and root are
-	@if command -v fio >/dev/null && command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
+$(PROFILE): $(CORE) crates/python/pgo.py $(TOOLS) | $(BIN)/maturin
+	$(BIN)/python crates/python/pgo.py train
+
+wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, without Rust
+
+programs: ## install the programs that some tests need, fio, valgrind and headless Chromium, where apt and root are
+	@if (for program in fio valgrind chromium chromedriver; do command -v $$program >/dev/null || exit 1; done); then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo 'installing fio, chromium and chromium-driver'; \
+		echo 'installing fio, valgrind, chromium and chromium-driver'; \
 		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -qq -y --no-install-recommends fio chromium chromium-driver) >/dev/null 2>&1 \
-		|| echo 'note: apt-get could not install fio and chromium: tests that need them are skipped'; \
-	else echo 'note: fio or chromium is not here, nor root with apt: tests that need them are skipped'; fi
+		apt-get install -qq -y --no-install-recommends fio valgrind chromium chromium-driver) >/dev/null 2>&1 \
+		|| echo 'note: apt-get could not install fio, valgrind and chromium: tests that need them are skipped'; \
+	else echo 'note: fio, valgrind or chromium is not here, nor root with apt: tests that need them are skipped'; fi
 
 soak: ## play N random devices of every axis against every invariant; prints each failure's seed and shortest command
 	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)
@@ -113,10 +119,12 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 
-# For users: the release profile. A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
-$(BUILT): $(CORE) pyproject.toml | $(BIN)/python
-	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
+$(BIN)/maturin: | $(BIN)/python
 	@$(PIP) 'maturin>=1.9.4,<2'
+
+# For users: the release profile. A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
+$(BUILT): $(CORE) pyproject.toml | $(BIN)/maturin
+	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
 	@(while sleep 15 >/dev/null 2>&1; do echo '  still building'; done) & beat=$$!; trap 'kill $$beat' EXIT; \
 	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
 	$(BIN)/maturin develop --release --extras plot,report

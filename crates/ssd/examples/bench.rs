@@ -49,7 +49,9 @@ fn cases() -> Vec<Case> {
         &["workload.rw=randwrite", "workload.bs=4KiB", "workload.align=4KiB", "workload.requests=300000"];
     const WHOLE: &[&str] =
         &["workload.rw=randwrite", "workload.bs=16KiB", "workload.align=16KiB", "workload.requests=300000"];
-    const AGED: &[&str] = &["age.precondition=closed-form", "geometry.blocks=200", "ftl.over_provisioning=0.15"];
+    // So small that 300,000 requests overwrite it: its blocks are collected.
+    const AGED: &[&str] =
+        &["age.precondition=closed-form", "geometry.blocks=200", "geometry.pages=48", "ftl.over_provisioning=0.15"];
     for (name, keys) in [("4-KiB random writes, steady state", WRITES), ("16-KiB random writes, steady state", WHOLE)] {
         let replay = Replay::Closed(256);
         cases.push(Case { keys, replay, settings: AGED, ..case(name, "tlc", "random-read-closed", None) });
@@ -102,7 +104,7 @@ fn main() {
     if let [flag, number, folder, requests @ ..] = arguments.as_slice()
         && flag == "--case"
     {
-        // The first so many requests alone: short enough to count instructions.
+        // So many requests alone: short enough to count instructions (tests/test_instructions.py).
         let requests = requests.first().map(|number| number.parse::<u64>().expect("a number of requests"));
         play(&cases[number.parse::<usize>().expect("a case number")], Path::new(folder), requests);
         return;
@@ -130,7 +132,7 @@ fn play(case: &Case, folder: &Path, requests: Option<u64>) {
     case.settings.iter().for_each(|word| config.set(word).expect("a valid setting"));
     let capacity = config.plan().expect("a possible device").capacity();
     let source: Box<dyn Source> = match case.replay {
-        Replay::Timed(_) => Box::new(TraceFile::open(&trace(case, capacity, folder), None).expect("a trace")),
+        Replay::Timed(_) => Box::new(TraceFile::open(&trace(case, capacity, folder, requests), None).expect("a trace")),
         Replay::Closed(_) => generator(case).source(capacity, 1).expect("a workload"),
     };
     let before = cpu_seconds();
@@ -161,16 +163,19 @@ fn generator(case: &Case) -> workload::Workload {
     presets::get(case.workload, case.keys).expect("a preset")
 }
 
-/// The case's workload as MQSim ASCII text, streamed to a file.
-fn trace(case: &Case, capacity: Bytes, folder: &Path) -> PathBuf {
-    let path = folder.join(format!("{}-{}-{}.trace", case.workload, capacity.0, case.keys.concat()));
+/// The case's workload as MQSim ASCII text, streamed to a file; so many requests of it, if said.
+fn trace(case: &Case, capacity: Bytes, folder: &Path, requests: Option<u64>) -> PathBuf {
+    let lines = requests.unwrap_or(u64::MAX);
+    let path = folder.join(format!("{}-{}-{}-{lines}.trace", case.workload, capacity.0, case.keys.concat()));
     if !path.exists() {
         let mut source = generator(case).source(capacity, 1).expect("a workload");
+        let mut left = lines;
         let (mut batch, mut text) = (Vec::new(), String::new());
         let mut file = std::io::BufWriter::new(fs::File::create(&path).expect("a trace file"));
         loop {
             batch.clear();
-            source.fill(&mut batch, 4096).expect("requests");
+            source.fill(&mut batch, left.min(4096) as usize).expect("requests");
+            left -= batch.len() as u64;
             if batch.is_empty() {
                 break;
             }

@@ -15,6 +15,9 @@ use crate::flash::{Begun, Ended, FlashAt, FlashView, QueueId, planes};
 use crate::observe::probe::{Event, Probe};
 use crate::write_class::WriteClass;
 
+/// How many arrivals ahead of the present one memory is fetched that fetched memory leads to.
+const FURTHER: usize = 16;
+
 impl<P: Probe> Device<P> {
     /// The flash as it stands now.
     #[inline]
@@ -43,6 +46,13 @@ impl<P: Probe> Device<P> {
 
     /// A request reaches the drive.
     pub(super) fn on_arrival(&mut self) {
+        if let Some((_, ahead)) = self.host.arrivals.get(FURTHER) {
+            let first = self.lpn_of(ahead.offset.0);
+            self.ftl.prefetch_further(first);
+            if ahead.bytes > self.core.plan.layout.page_size {
+                self.ftl.prefetch_further(Lpn(first.0 + 1));
+            }
+        }
         if let Some(command) = self.host.arrive(&mut self.core) {
             self.take_up(command);
         }
@@ -121,10 +131,15 @@ impl<P: Probe> Device<P> {
     }
 
     /// Brings every die up to date that may do more, and grants their buses.
+    #[inline]
     pub(super) fn run_scheduler(&mut self) {
-        while self.flash.has_dirty_dies()
-            && let Some(begun) = self.flash().schedule()
-        {
+        if self.flash.has_dirty_dies() {
+            self.schedule_dirty_dies();
+        }
+    }
+
+    fn schedule_dirty_dies(&mut self) {
+        while let Some(begun) = self.flash().schedule() {
             self.layers_above(begun);
         }
     }

@@ -121,7 +121,6 @@ impl<P: Probe> Device<P> {
     fn line_fetched(&mut self, fetch: FetchId) {
         let Fetch { group, dirty, owner, mut waiting, .. } = self.map.fetches[fetch];
         self.map.fetches.release(fetch);
-        self.cache().set_absent(group);
         self.enter_line(group, owner, dirty);
         let mut sensed = None;
         while let Some(id) = waiting.pop(&mut self.map.waiting) {

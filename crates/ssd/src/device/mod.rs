@@ -280,7 +280,7 @@ impl<P: Probe> Device<P> {
 
     /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
     /// time that was asked for, or while something happens to requests.
-    #[inline]
+    #[inline(always)]
     fn next_event(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
         if self.ftl.relocator.patrol == Time::NEVER {

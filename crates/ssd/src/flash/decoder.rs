@@ -41,11 +41,15 @@ impl<P: Probe> FlashAt<'_, P> {
         };
         let end = self.core.now + t_decode;
         let ecc = &mut self.flash.channels[channel].ecc;
-        // The first to finish first; at the same time the first that began.
-        let place = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
-        ecc.decoding.insert(place, (end, id));
         ecc.busy += t_decode;
-        if place == 0 {
+        // The first to finish first; at the same time the first that began, which is nearly always behind the others.
+        if ecc.decoding.back().is_none_or(|(last, _)| *last <= end) {
+            ecc.decoding.push_back((end, id));
+        } else {
+            let place = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
+            ecc.decoding.insert(place, (end, id));
+        }
+        if ecc.decoding[0].1 == id {
             self.core.agenda.set(self.core.slots.decoder(channel), end);
         }
         if P::EXPLAINS {

@@ -116,9 +116,8 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.consider_suspension(die);
             }
         }
-        let state = &self.flash.dies[die];
         let picked = self.view().pick(die);
-        if picked != state.picked {
+        if picked != self.flash.dies[die].picked {
             self.picks(die, picked);
         }
         if self.core.plan.config.gc.idle.is_some() {

@@ -7,7 +7,6 @@ use units::Span;
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, PageOp};
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
-use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -54,12 +53,11 @@ impl<P: Probe> FlashAt<'_, P> {
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
-        let mut pages: [Option<OpId>; PLANES] = [None; PLANES];
-        for (queue, page) in queues[..count].iter().zip(&mut pages) {
+        for queue in &queues[..count] {
             let state = &mut self.flash.dies[die];
             let id = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
             state.read_head_changed(*queue, &self.flash.ops);
-            *page = Some(id);
+            state.page_op[queue.plane()] = Some(id);
             if self.flash.outcomes.is_none() {
                 t_read = t_read.max(self.core.plan.timings.read(&layout, self.flash.ops[id].ppn.get()));
             } else {
@@ -68,17 +66,17 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         if self.flash.outcomes.is_some() {
-            self.count_prediction(pages[0].expect("Invariant: a command senses a page"));
+            self.count_prediction(self.flash.dies[die].page_op(lead.plane()));
             start = start + self.set_timing(die, shorter);
         }
         let end = start + t_read;
-        for id in pages.into_iter().flatten() {
-            let PageOp { queue, ppn, seq: part, sense, .. } = self.flash.ops[id];
+        for queue in &queues[..count] {
             let plane = queue.plane();
             let state = &mut self.flash.dies[die];
+            let id = state.page_op(plane);
             state.sensing |= 1 << plane;
-            state.page_op[plane] = Some(id);
             state.sensed_at[plane] = end;
+            let PageOp { ppn, seq: part, sense, .. } = self.flash.ops[id];
             if P::EXPLAINS {
                 let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[id].purpose());
                 let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn: ppn.get(), what };
@@ -137,7 +135,7 @@ impl<P: Probe> FlashAt<'_, P> {
             state.page_full &= !bit;
         } else if state.page_full & bit != 0 {
             state.page_full &= !bit;
-            let op = state.page_op[plane].expect("Invariant: a full register holds a page");
+            let op = state.page_op(plane);
             let channel = state.channel;
             self.flash.channels[channel].out.push(&mut self.flash.ops, op);
         } else {

@@ -282,19 +282,26 @@ impl DieState {
     }
 
     /// The next time that something ends in the array.
+    #[inline]
     pub(super) fn next_end(&self) -> Time {
-        let mut next = Time::NEVER;
+        let mut next = self.idle_until.unwrap_or(Time::NEVER);
         if let Some((_, end)) = self.active {
-            next = next.min(end);
+            next = next.min(end).min(self.suspend_pending.unwrap_or(Time::NEVER));
+            next = next.min(self.pulses_begin.unwrap_or(Time::NEVER));
         }
-        next = next.min(self.suspend_pending.unwrap_or(Time::NEVER));
-        next = next.min(self.pulses_begin.unwrap_or(Time::NEVER)).min(self.idle_until.unwrap_or(Time::NEVER));
+        debug_assert!(self.active.is_some() || self.suspend_pending.or(self.pulses_begin).is_none());
         let mut sensing = self.sensing;
         while sensing != 0 {
             next = next.min(self.sensed_at[sensing.trailing_zeros() as usize]);
             sensing &= sensing - 1;
         }
         next
+    }
+
+    /// The page in a plane's page register, or on its way into it.
+    #[inline]
+    pub(super) fn page_op(&self, plane: usize) -> OpId {
+        self.page_op[plane].expect("Invariant: a register that is in use is of a page")
     }
 
     /// Keeps up to date what is known of a queue of reads whose head may be another one.

@@ -101,7 +101,7 @@ impl CachedMap {
         true
     }
 
-    /// Brings in a group for `owner` (a submission queue; `None` is the drive itself). Returns the translation page to
+    /// Brings in a group, which may have been read for that, for `owner` (a submission queue; `None` is the drive itself). Returns the translation page to
     /// write back, if a dirty group had to go: its other dirty groups go with it.
     pub fn insert(&mut self, group: u32, owner: Option<u16>, dirty: bool) -> Option<u32> {
         if self.look_up(group, dirty) {
@@ -142,6 +142,11 @@ impl CachedMap {
         });
         self.places.remove(number);
         self.free.push(place);
+        // What goes next is known: two places of memory that nothing else has touched for long.
+        if let Some(next) = self.groups.get(self.parts[usize::from(owner)].first as usize) {
+            self.places.prefetch(next.number);
+            crate::arena::prefetch(&self.groups, next.next as usize);
+        }
         write_back
     }
 
@@ -157,6 +162,14 @@ impl CachedMap {
         self.places.prefetch(self.group_of(lpn));
     }
 
+    /// The same, some time later: what has been fetched tells what is needed next.
+    #[inline]
+    pub fn prefetch_further(&self, lpn: Lpn) {
+        if let Some(place) = self.places.get(self.group_of(lpn)) {
+            crate::arena::prefetch(&self.groups, place as usize);
+        }
+    }
+
     /// Where a group is.
     pub fn state(&self, group: u32) -> GroupState {
         match self.places.get(group) {
@@ -169,11 +182,6 @@ impl CachedMap {
     /// A group is being read.
     pub fn set_fetching(&mut self, group: u32, fetch: FetchId) {
         self.places.insert(group, FETCHING | fetch.index() as u32);
-    }
-
-    /// A group that was being read has come, and is about to be brought in.
-    pub fn set_absent(&mut self, group: u32) {
-        self.places.remove(group);
     }
 
     fn append(&mut self, place: u32) {

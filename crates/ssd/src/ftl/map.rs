@@ -62,8 +62,8 @@ impl Map {
         if line == 0 {
             return Entry::Initial;
         }
-        let line = line - 1;
-        let entry = self.chunks[(line >> CHUNK_BITS) as usize][line as usize & ((1 << CHUNK_BITS) - 1)][page];
+        let (chunk, line) = chunk_of(line);
+        let entry = self.chunks[chunk][line][page];
         if entry < BUFFER {
             Entry::Written(WrittenPage(entry))
         } else if entry == INITIAL {
@@ -88,8 +88,8 @@ impl Map {
         if line == 0 {
             line = self.add_line(leaf, group);
         }
-        let line = line - 1;
-        self.chunks[(line >> CHUNK_BITS) as usize][line as usize & ((1 << CHUNK_BITS) - 1)][page] = entry;
+        let (chunk, line) = chunk_of(line);
+        self.chunks[chunk][line][page] = entry;
     }
 
     #[cold]
@@ -116,12 +116,30 @@ impl Map {
             crate::arena::prefetch(leaf, group);
         }
     }
+
+    /// Fetches the line of a page, whose directory entry has been fetched.
+    #[inline]
+    pub fn prefetch_further(&self, lpn: Lpn) {
+        let (leaf, group, _) = places(lpn);
+        let line = self.leaves[self.directory[leaf] as usize][group];
+        if line != 0 {
+            let (chunk, line) = chunk_of(line);
+            crate::arena::prefetch(&self.chunks[chunk], line);
+        }
+    }
 }
 
 /// A page's leaf of the directory, its group in the leaf, its place in the group.
 #[inline]
 fn places(lpn: Lpn) -> (usize, usize, usize) {
     ((lpn.0 >> (GROUP_BITS + LEAF_BITS)) as usize, (lpn.0 >> GROUP_BITS) as usize % LEAF, lpn.0 as usize % GROUP)
+}
+
+/// The chunk of a line and its place there; lines are numbered from 1 on.
+#[inline]
+fn chunk_of(line: u32) -> (usize, usize) {
+    let line = line as usize - 1;
+    (line >> CHUNK_BITS, line & ((1 << CHUNK_BITS) - 1))
 }
 
 #[cfg(test)]

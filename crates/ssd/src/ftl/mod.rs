@@ -109,6 +109,15 @@ impl Ftl {
         }
     }
 
+    /// The same for what the fetched parts lead to, when they have come: some requests later.
+    #[inline]
+    pub fn prefetch_further(&self, lpn: Lpn) {
+        self.map.prefetch_further(lpn);
+        if let Some(cache) = &self.cmt {
+            cache.prefetch_further(lpn);
+        }
+    }
+
     /// The newest data of a page is there; on flash it was written in the run.
     pub fn set(&mut self, lpn: Lpn, location: Location) {
         let entry = match location {

@@ -1,0 +1,124 @@
+"""The extension module with profile-guided optimisation, and its wheel: `make pgo`, `make wheel`.
+
+``train`` builds the module with counters in it, plays training runs on it and merges what they counted; ``build`` builds
+the wheel with that profile, and puts its module into the checkout. Both builds have the same flags but for the profile:
+with others a profile fits nothing, without a word. So the link's map is read at the end: without functions that the
+profile made hot there is no wheel.
+
+The training runs are other workloads than those that `make bench` and `make bench-mqsim` measure.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = ROOT / "target" / "pgo"
+MODULE = ROOT / "python" / "ssdlab" / "_core.abi3.so"
+PROFILE = HERE / "ssdlab.profdata"
+COUNTS = HERE / "counts"
+MAP = HERE / "link.map"
+FEWEST_HOT = 20
+"""Functions that a build with its profile has among the hot ones, at least: without one it has none."""
+
+AGED = "--age pec=1500,retention=3mo --requests 30000"
+SMALL = "--precondition closed-form --set geometry.pages=96 --set ftl.over_provisioning=0.15"
+TRAINING = {
+    "a text trace of reads and writes": "--device mqsim --workload {trace}",
+    "the same as fast as it goes, map in memory": "--device mqsim-ideal --workload {trace} --replay closed:64",
+    "a drive in the steady state": f"{SMALL} --set geometry.blocks=200 --replay closed:64 --requests 150000",
+    "reads with retries": f"--device asplos21 --workload asplos21/YCSB-A {AGED}",
+    "the same, pipelined and sensed faster": f"--device asplos21 --workload asplos21/usr_1 --scheme pnar2 {AGED}",
+    "predictions on the die": f"--device hpca24 --scheme rif {AGED} --replay closed:32",
+    "suspended programs and erases": "--device fast12-mlc --workload fast12/F1 --scheme pes-ips --requests 60000",
+    "erases pulse by pulse": (
+        "--device electronics25 --scheme reo --set geometry.blocks=60 --precondition closed-form --requests 60000"
+    ),
+}
+"""What the module is trained with, as arguments of `ssdlab run`."""
+
+
+def write_trace(path: Path) -> None:
+    """Lines of a trace in MQSim's format, as no other is measured: mixed sizes, half of it in a tenth of the range."""
+    draws, now = random.Random(7), 0.0
+    with path.open("w") as out:
+        for _ in range(200_000):
+            now += draws.expovariate(1) * 30_000
+            sectors = draws.choice((8, 8, 24, 48))
+            span = 300_000_000 if draws.random() < 0.5 else 30_000_000
+            out.write(f"{int(now)} 0 {draws.randrange(span // 8) * 8} {sectors} {int(draws.random() < 0.6)}\n")
+
+
+def profdata() -> str:
+    """The toolchain's own program that merges profiles: of `llvm-tools`, which is added where it is not here."""
+    sysroot = subprocess.run(["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True, cwd=ROOT)
+    program = "lib/rustlib/*/bin/llvm-profdata"
+    if not list(Path(sysroot.stdout.strip()).glob(program)):
+        added = subprocess.run(["rustup", "component", "add", "llvm-tools"], cwd=ROOT)
+        if added.returncode:
+            sys.exit("error: the toolchain has no llvm-profdata\n  help: rustup component add llvm-tools")
+    return str(next(Path(sysroot.stdout.strip()).glob(program)))
+
+
+def build(flag: str) -> Path:
+    """A wheel whose module is compiled with a further flag."""
+    wheels = HERE / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    # With the target said, the flags are those of what runs on it alone, not of build scripts.
+    version = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    host = version.partition("host: ")[2].split()[0]
+    maturin = [Path(sys.executable).parent / "maturin", "build", "--quiet", "--release", "--target", host]
+    flags = f"-Clink-arg=-Wl,-Map={MAP} {flag}"
+    environment = {**os.environ, "RUSTFLAGS": flags, "CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_TARGET_DIR": str(HERE)}
+    subprocess.run([*maturin, "--interpreter", sys.executable, "--out", wheels], check=True, env=environment, cwd=ROOT)
+    return next(wheels.glob("*.whl"))
+
+
+def train() -> None:
+    # What a former profile was used for is not told apart from what this one will be used for.
+    shutil.rmtree(HERE, ignore_errors=True)
+    HERE.mkdir(parents=True)
+    profdata()
+    print("training: building the module with counters", flush=True)
+    wheel, package, trace = build(f"-Cprofile-generate={COUNTS}"), HERE / "counting", HERE / "training.trace"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(package)
+    write_trace(trace)
+    for what, arguments in TRAINING.items():
+        print(f"training: {what}", flush=True)
+        command = [sys.executable, "-m", "ssdlab", "run", "--quiet", *arguments.format(trace=trace).split()]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(package)}, cwd=HERE)
+    subprocess.run([profdata(), "merge", "-o", PROFILE, COUNTS], check=True)
+
+
+def hot_functions() -> int:
+    """Functions that the last link has put among the hot ones."""
+    with MAP.open(errors="replace") as lines:
+        return sum(":(.text.hot." in line for line in lines)
+
+
+def use() -> None:
+    print("building the wheel with the profile", flush=True)
+    wheel = build(f"-Cprofile-use={PROFILE}")
+    hot = hot_functions()
+    print(f"{hot} functions are hot by the profile", flush=True)
+    if hot < FEWEST_HOT:
+        sys.exit(f"error: the profile was not used: the two builds differ in more than their profile; see {MAP}")
+    wheels = ROOT / "target" / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    shutil.copytree(wheel.parent, wheels)
+    # Not written over: it may be in use.
+    new = MODULE.with_suffix(".new")
+    with zipfile.ZipFile(wheel) as archive:
+        new.write_bytes(archive.read(f"ssdlab/{MODULE.name}"))
+    new.replace(MODULE)
+
+
+if __name__ == "__main__":
+    {"train": train, "build": use}[sys.argv[1]]()
