@@ -1,9 +1,9 @@
-"""What a request costs in instructions: a ratchet. Times depend on the machine and on what else it does; the instructions
-of a short run of the tests' own build do not, but for a per cent.
+"""What a request costs in instructions: a ratchet. Times depend on the machine and on what else it does; the
+instructions of a short run of the tests' own build do not, but for a per cent.
 
-``tests/golden/instructions.csv`` holds what cases of the bench cost. A change that makes one 3 % dearer fails here; if it
-must cost more, `pytest --update-golden` writes the new number down, and its commit says why. What has become 3 % cheaper is
-written down too.
+``tests/golden/instructions.csv`` holds what cases of the bench cost. A change that makes one 3 % dearer fails here;
+if it must cost more, `pytest --update-golden` writes the new number down, and its commit says why. What has become 3
+% cheaper is written down too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ KEPT = ROOT / "tests" / "golden" / "instructions.csv"
 BENCH = ROOT / "target" / "debug" / "examples" / "bench"
 """The bench as `make tested` builds it (crates/ssd/examples/bench.rs)."""
 CASES = {0: 3_000, 1: 3_000, 3: 9_000, 13: 12_000, 15: 1_500}
-"""Of the bench, with the requests that are played: reads and writes of MQSim's device, writes to an aged drive whose blocks
-are collected, reads with retries."""
+"""Of the bench, with the requests that are played: reads and writes of MQSim's device, writes to an aged drive whose
+blocks are collected, reads with retries."""
 MOST = 0.03
 
 Costs = dict[str, int]

@@ -1,9 +1,9 @@
 """The extension module with profile-guided optimisation, and its wheel: `make pgo`, `make wheel`.
 
-``train`` builds the module with counters in it, plays training runs on it and merges what they counted; ``build`` builds
-the wheel with that profile, and puts its module into the checkout. Both builds have the same flags but for the profile:
-with others a profile fits nothing, without a word. So the link's map is read at the end: without functions that the
-profile made hot there is no wheel.
+``train`` builds the module with counters in it, plays training runs on it and merges what they counted; ``build``
+builds the wheel with that profile, and puts its module into the checkout. Both builds have the same flags but for the
+profile: with others a profile fits nothing, without a word. So the link's map is read at the end: without functions
+that the profile made hot there is no wheel.
 
 The training runs are other workloads than those that `make bench` and `make bench-mqsim` measure.
 """
@@ -76,7 +76,8 @@ def build(flag: str) -> Path:
     maturin = [Path(sys.executable).parent / "maturin", "build", "--quiet", "--release", "--target", host]
     flags = f"-Clink-arg=-Wl,-Map={MAP} {flag}"
     environment = {**os.environ, "RUSTFLAGS": flags, "CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_TARGET_DIR": str(HERE)}
-    subprocess.run([*maturin, "--interpreter", sys.executable, "--out", wheels], check=True, env=environment, cwd=ROOT)
+    command = [*map(str, maturin), "--interpreter", sys.executable, "--out", str(wheels)]
+    subprocess.run(command, check=True, env=environment, cwd=ROOT)
     return next(wheels.glob("*.whl"))
 
 

@@ -176,6 +176,16 @@ fn exceeding(codewords: &[(f64, f64)], m: u32) -> f64 {
     codewords.iter().map(|(errors, count)| count * poisson_above(*errors, m)).sum()
 }
 
+/// Mean errors and codewords of a last step without cuts, by page type, become those under cuts, of all pages.
+fn with_cuts(chip: &VirtualChip, at: Condition, cuts: Cuts, uncut: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
+    let relative = chip.relative_shift(at.x, at.months);
+    let of_page = |(page, codewords): (u32, &Vec<(f64, f64)>)| {
+        let added = chip.sensing.added(cuts, chip.senses(page), at.x, relative, at.celsius);
+        codewords.iter().map(|(errors, count)| (errors + added, *count)).collect::<Vec<_>>()
+    };
+    (0..).zip(uncut).flat_map(of_page).collect()
+}
+
 impl Factors {
     /// Those of a population.
     pub fn new(chip: &VirtualChip, population: Population) -> Factors {
@@ -207,19 +217,18 @@ impl Factors {
 
     /// Mean errors per KiB in the last retry step, with the number of codewords that have them, for every page type.
     fn last_step(&self, chip: &VirtualChip, condition: Condition, cuts: Cuts) -> Vec<(f64, f64)> {
+        with_cuts(chip, condition, cuts, &self.last_step_uncut(chip, condition))
+    }
+
+    /// The same without cuts, by page type.
+    fn last_step_uncut(&self, chip: &VirtualChip, condition: Condition) -> Vec<Vec<(f64, f64)>> {
         let Condition { x, months, celsius } = condition;
-        let relative = chip.relative_shift(x, months);
         let cold = chip.cells.cold(celsius);
-        let mut found = Vec::with_capacity(self.bins.len() * 3);
-        for page in 0..chip.cells.bits {
-            let added = chip.sensing.added(cuts, chip.senses(page), x, relative, celsius);
-            for (log_factor, count) in &self.bins {
-                let shape = chip.cells.shape(x, months, 0.0, libm::exp(*log_factor));
-                let errors = chip.cells.least_errors(shape, page) + cold + added;
-                found.push((errors, *count as f64 * CODEWORDS));
-            }
-        }
-        found
+        let of_bin = |page: u32, (log_factor, count): &(f64, u64)| {
+            let shape = chip.cells.shape(x, months, 0.0, libm::exp(*log_factor));
+            (chip.cells.least_errors(shape, page) + cold, *count as f64 * CODEWORDS)
+        };
+        (0..chip.cells.bits).map(|page| self.bins.iter().map(|bin| of_bin(page, bin)).collect()).collect()
     }
 
     /// M_ERR: the most errors per KiB in the last retry step of any page; the least m that fewer than one of the
@@ -265,7 +274,8 @@ impl Factors {
     ) -> f64 {
         let Some(most) = chip.cells.capability.checked_sub(margin) else { return 0.0 };
         let share = |step: u32| f64::from(step) / f64::from(grid);
-        let safe = |step: &u32| exceeding(&self.last_step(chip, condition, cuts(share(*step))), most) < 1.0;
+        let uncut = self.last_step_uncut(chip, condition);
+        let safe = |step: &u32| exceeding(&with_cuts(chip, condition, cuts(share(*step)), &uncut), most) < 1.0;
         (1..grid).take_while(safe).last().map_or(0.0, share)
     }
 

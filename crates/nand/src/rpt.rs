@@ -19,6 +19,12 @@ pub const MARGIN: u32 = 14;
 /// The columns of a table, as `ssdlab characterize` writes it.
 const COLUMNS: [&str; 3] = ["pec", "months", "cut"];
 
+/// Profiles of the presets whose senses can be shortened, as `ssdlab characterize NAME --only rpt` writes them.
+const TABLES: [(&str, &str); 2] = [
+    ("tlc48", include_str!("../../../presets/chips/tlc48.rpt.csv")),
+    ("tlc48-reo", include_str!("../../../presets/chips/tlc48-reo.rpt.csv")),
+];
+
 /// The table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rpt {
@@ -38,6 +44,13 @@ impl Rpt {
         Rpt { rows: rows.map(|(pec, months)| (pec, months, cut(pec, months))).collect() }
     }
 
+    /// The kept profile of a preset: nobody waits for it to be worked out.
+    fn tabulated(chip: &VirtualChip) -> Option<Rpt> {
+        let of_chip = |(name, _): &&(&str, &str)| VirtualChip::preset(name).is_ok_and(|preset| preset == *chip);
+        let (name, text) = TABLES.iter().find(of_chip)?;
+        Some(Rpt::parse(text, name).expect("Invariant: a test reads every kept table"))
+    }
+
     /// The profile of a chip, worked out once for all drives of the process that have it.
     pub fn of(chip: &VirtualChip) -> Arc<Rpt> {
         static KNOWN: Mutex<Vec<(VirtualChip, Arc<Rpt>)>> = Mutex::new(Vec::new());
@@ -45,7 +58,7 @@ impl Rpt {
         if let Some((_, rpt)) = known.iter().find(|(other, _)| other == chip) {
             return rpt.clone();
         }
-        let rpt = Arc::new(Rpt::profile(chip));
+        let rpt = Arc::new(Rpt::tabulated(chip).unwrap_or_else(|| Rpt::profile(chip)));
         known.push((chip.clone(), rpt.clone()));
         rpt
     }
@@ -108,6 +121,18 @@ mod tests {
         assert_eq!(cuts, [0.5, 0.5, 0.4, 0.3, 0.2, 0.0, 0.0]);
         let error = Rpt::parse("pec,months,cut\n0,3,1.5\n", "rpt.csv").unwrap_err().to_string();
         assert!(error.contains("rpt.csv:2") && error.contains("cut"), "{error}");
+    }
+
+    #[test]
+    fn the_kept_tables_are_the_presets_profiles() {
+        for (name, _) in TABLES {
+            let chip = VirtualChip::preset(name).unwrap();
+            let anew = Rpt::profile(&chip);
+            assert_eq!(Rpt::tabulated(&chip).unwrap(), anew, "ssdlab characterize {name} --only rpt writes it anew");
+        }
+        let mut other = VirtualChip::preset("tlc48").unwrap();
+        other.cells.capability += 1;
+        assert_eq!(Rpt::tabulated(&other), None);
     }
 
     #[test]

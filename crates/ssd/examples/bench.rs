@@ -79,14 +79,20 @@ fn cases() -> Vec<Case> {
     {
         cases.push(Case { replay: Replay::Closed(depth), ..case(name, "mqsim", "random-read-closed", None) });
     }
-    cases.push(Case {
-        settings: &["geometry.blocks=64", "ftl.over_provisioning=0.3"],
-        ..case("capacity: 16 GiB", "mqsim", "random-read-8k", None)
-    });
-    cases.push(Case {
-        settings: &["geometry.blocks=16384"],
-        ..case("capacity: 4 TiB", "mqsim", "random-read-8k", None)
-    });
+    const CAPACITIES: [(&str, &[&str]); 4] = [
+        ("capacity: 16 GiB", &["geometry.blocks=64", "ftl.over_provisioning=0.3"]),
+        ("capacity: 512 GiB", &[]),
+        ("capacity: 4 TiB", &["geometry.blocks=4096", "geometry.pages=1024"]),
+        ("capacity: 64 TiB", &["geometry.blocks=16384", "geometry.pages=4096"]),
+    ];
+    for (name, settings) in CAPACITIES {
+        cases.push(Case { settings, ..case(name, "mqsim-ideal", "random-read-8k", None) });
+    }
+    const MANY: &[&str] = &["geometry.channels=16", "geometry.chips=8", "geometry.dies=8", "geometry.blocks=256"];
+    for (name, settings) in [("dies: 64", &[][..]), ("dies: 1024", MANY)] {
+        let replay = Replay::Closed(1024);
+        cases.push(Case { replay, settings, ..case(name, "mqsim-ideal", "random-read-closed", None) });
+    }
     cases.push(Case {
         keys: &["workload.requests=250000"],
         ..case("length: 250k requests", "mqsim", "random-read-8k", None)

@@ -48,6 +48,19 @@ impl<const N: usize> Meter<N> {
         self.since = now;
     }
 
+    /// Time in a state up to `now`.
+    pub fn in_state(&self, state: usize, now: Time) -> Span {
+        let passed = now.min(self.until);
+        let mut total = self.totals[state];
+        if self.state == state {
+            total += passed.since(self.since).0;
+        }
+        if self.next == state {
+            total += now.since(passed).0;
+        }
+        Span(total)
+    }
+
     /// Time in each state up to `now`.
     pub fn at(&self, now: Time) -> [Span; N] {
         let mut copy = *self;
@@ -69,5 +82,9 @@ mod tests {
         assert_eq!(meter.at(Time(20)), [Span(10), Span(7), Span(3)]);
         meter.enter(Time(25), 0, None);
         assert_eq!(meter.at(Time(30)), [Span(15), Span(12), Span(3)]);
+        meter.enter(Time(31), 1, Some((Time(35), 2)));
+        for now in (31..40).map(Time) {
+            assert_eq!([0, 1, 2].map(|state| meter.in_state(state, now)), meter.at(now));
+        }
     }
 }

@@ -35,7 +35,8 @@ use crate::ftl::{Ftl, Location};
 pub use crate::host::Completion;
 use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
-use crate::observe::stats::{Counters, Steps, Usage, Victims, relocation_causes};
+use crate::observe::stats::series::IdleTime;
+use crate::observe::stats::{Counters, Steps, Usage, Victims, channel, die, relocation_causes};
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
@@ -373,8 +374,19 @@ impl<P: Probe> Device<P> {
 
     /// Free blocks: of all planes, and of the plane that has the fewest.
     pub fn free_blocks(&self) -> (u64, u32) {
-        let free = (0..self.core.plan.layout.planes).map(|plane| self.ftl.blocks.free(PlaneId(plane)));
-        free.fold((0, u32::MAX), |(sum, least), free| (sum + u64::from(free), least.min(free)))
+        let free = self.ftl.blocks.free_of_planes();
+        (free.iter().map(|free| u64::from(*free)).sum(), free.iter().copied().min().unwrap_or(u32::MAX))
+    }
+
+    /// Time that dies and channels had nothing to do since the start, summed over them.
+    pub fn idle_time(&self) -> IdleTime {
+        let now = self.core.now;
+        let (dies, channels) = (self.flash.dies.iter(), self.flash.channels.iter());
+        IdleTime {
+            dies: dies.map(|of| of.meter.in_state(die::IDLE, now).0).sum(),
+            channels: channels.map(|of| of.meter.in_state(channel::IDLE, now).0).sum(),
+            counts: (self.flash.dies.len(), self.flash.channels.len()),
+        }
     }
 
     /// Of each plane, the pages programmed since the start, and those of host data among them.

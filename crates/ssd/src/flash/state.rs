@@ -95,51 +95,74 @@ pub(crate) enum Ended {
     EraseOpened { writes: WriteClass, planes: u8 },
 }
 
-/// The queues of a die.
+/// The queues of a die, those of a plane together.
 pub(super) struct Queues([Queue; QUEUES]);
+
+/// Where a queue is kept.
+#[inline]
+fn place_of(queue: QueueId) -> usize {
+    queue.plane() * (QUEUES / PLANES) + queue.index() / PLANES
+}
 
 impl Index<QueueId> for Queues {
     type Output = Queue;
     #[inline]
     fn index(&self, queue: QueueId) -> &Queue {
-        &self.0[queue.index()]
+        &self.0[place_of(queue)]
     }
 }
 
 impl IndexMut<QueueId> for Queues {
     #[inline]
     fn index_mut(&mut self, queue: QueueId) -> &mut Queue {
-        &mut self.0[queue.index()]
+        &mut self.0[place_of(queue)]
     }
 }
 
+/// A die's state. What every read looks at stands together at the beginning, and a die at the beginning of a cache line: of many
+/// dies no more than that has to stay in the cache.
+#[repr(C, align(64))]
 pub struct DieState {
-    pub(super) queues: Queues,
     /// Queues with something to start: reads, erases, and programs that have room and whose unit is full or must go
     /// as it is.
     pub(super) ready: QueueSet,
+    /// The die's event in the agenda.
+    pub(super) event: Time,
     /// Queues of reads whose head is a retry.
     pub(super) retries: QueueSet,
+    /// The die as a set of its channel's dies.
+    pub bit: u64,
+    /// Planes that sense, whose page register is full, whose cache register is full.
+    pub(super) sensing: u8,
+    pub(super) page_full: u8,
+    pub(super) cache_full: u8,
+    pub(super) dirty: bool,
+    /// What the die would start next, as of its last review.
+    pub(super) picked: Pick,
+    pub channel: ChannelId,
+    /// Collections on the die's planes that nothing else may interrupt.
+    pub exclusive: u32,
+    pub(super) active: Option<(Active, Time)>,
+    /// The active or the last program, whose data has to be sent again for this pass.
+    pub(super) next_pass: Option<Program>,
+    /// An operation that has let reads go first.
+    pub(super) suspended: Option<Active>,
+    /// When background collection starts, if the die stays idle.
+    pub(super) idle_until: Option<Time>,
+    /// The read in each plane's page register, or on its way into it, and when its sense ends.
+    pub(super) page_op: [Option<OpId>; PLANES],
+    pub(super) sensed_at: [Time; PLANES],
+    pub meter: Meter<{ die::CAUSES.len() }>,
     /// Queues of programs with anything in them.
     pub(super) waiting: QueueSet,
     /// Of these, those whose unit is full or must go as it is, whether there is room for it or not.
     pub(super) whole: QueueSet,
     /// Those whose partly filled unit must go.
     pub(super) flush_partial: QueueSet,
-    /// Planes that sense, whose page register is full, whose cache register is full.
-    pub(super) sensing: u8,
-    pub(super) page_full: u8,
-    pub(super) cache_full: u8,
-    /// The read in each plane's page register, or on its way into it, and when its sense ends.
-    pub(super) page_op: [Option<OpId>; PLANES],
-    pub(super) sensed_at: [Time; PLANES],
-    pub(super) active: Option<(Active, Time)>,
     /// When the active operation lets reads go first.
     pub(super) suspend_pending: Option<Time>,
     /// When the pulses of the active operation begin, if a read waits for them.
     pub(super) pulses_begin: Option<Time>,
-    /// An operation that has let reads go first.
-    pub(super) suspended: Option<Active>,
     /// How far the active or suspended operation has come.
     pub(super) work: Work,
     /// Its phases, where they are not those of every operation of its kind.
@@ -150,23 +173,9 @@ pub struct DieState {
     pub(super) reads_in_progress: Vec<(u64, usize)>,
     /// A program whose data is in, or on its way into, the cache registers.
     pub(super) loaded: Option<Program>,
-    /// The active or the last program, whose data has to be sent again for this pass.
-    pub(super) next_pass: Option<Program>,
-    /// Collections on the die's planes that nothing else may interrupt.
-    pub exclusive: u32,
-    /// When background collection starts, if the die stays idle.
-    pub(super) idle_until: Option<Time>,
-    pub(super) dirty: bool,
-    /// What the die would start next, as of its last review.
-    pub(super) picked: Pick,
-    /// The die's event in the agenda.
-    pub(super) event: Time,
-    pub channel: ChannelId,
     /// The number of its chip.
     pub(super) chip: usize,
-    /// The die as a set of its channel's dies.
-    pub bit: u64,
-    pub meter: Meter<{ die::CAUSES.len() }>,
+    pub(super) queues: Queues,
     /// What it waits for while it is idle: 0 for nothing, else 1 and up by `die::WAITS`. Kept for probes that explain.
     pub(super) waits: Meter<{ die::WAITS.len() + 1 }>,
 }

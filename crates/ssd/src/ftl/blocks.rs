@@ -114,6 +114,8 @@ struct Plane {
 pub(crate) struct Blocks {
     layout: Layout,
     planes: Vec<Plane>,
+    /// Free blocks of each plane.
+    free: Vec<u32>,
     blocks: Vec<Block>,
     written: Vec<Written>,
     /// Entries of `written` that nothing uses.
@@ -148,9 +150,11 @@ impl Blocks {
             live: aged.live_in_plane(plane),
             candidates: None,
         };
+        let planes: Vec<Plane> = (0..layout.planes).map(|number| plane(PlaneId(number))).collect();
         let mut blocks = Blocks {
             layout,
-            planes: (0..layout.planes).map(|number| plane(PlaneId(number))).collect(),
+            free: planes.iter().map(|plane| plane.usable - plane.fresh).collect(),
+            planes,
             blocks: vec![Block { written: INITIAL, stale: 0, erases: 0, reads: 0 }; count],
             written: Vec::new(),
             spare: Vec::new(),
@@ -225,8 +229,12 @@ impl Blocks {
 
     /// Free blocks of a plane.
     pub fn free(&self, plane: PlaneId) -> u32 {
-        let plane = self.plane(plane);
-        plane.usable - plane.fresh + plane.released.len() as u32
+        self.free[plane.0 as usize]
+    }
+
+    /// Free blocks of each plane.
+    pub fn free_of_planes(&self) -> &[u32] {
+        &self.free
     }
 
     /// Blocks of a plane in service, and blocks that went out of service in the run.
@@ -261,6 +269,7 @@ impl Blocks {
         if entry.open[stream].next_page < pages {
             return false;
         }
+        self.free[plane.0 as usize] -= 1;
         let (block, barrier) = if entry.fresh < entry.usable {
             entry.fresh += 1;
             (entry.fresh - 1, 0)
@@ -520,6 +529,7 @@ impl Blocks {
             FreeBlock::Oldest => 0,
         };
         self.releases += 1;
+        self.free[plane.0 as usize] += 1;
         self.planes[plane.0 as usize].released.push(Reverse((rank, self.releases, block, barrier)));
     }
 

@@ -278,7 +278,7 @@ impl<P: Probe> Run<P> {
         self.first_id = writes.written();
         self.device.workload_begins();
         self.last_completion = self.origin;
-        self.series.start(self.origin, &self.device.usage());
+        self.series.start(self.origin, self.device.idle_time());
         if let Some(steady) = &mut self.steady {
             steady.start(&self.device);
         }
@@ -349,9 +349,9 @@ impl<P: Probe> Run<P> {
 
     pub(super) fn close_interval(&mut self) {
         let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
-        let usage = self.device.usage();
+        let idle = self.device.idle_time();
         let free = self.device.free_blocks();
-        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), free, &usage);
+        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), free, idle);
     }
 
     fn finish_all(&mut self) -> Result<bool, RunError> {

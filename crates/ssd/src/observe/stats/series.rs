@@ -6,8 +6,6 @@
 use units::{Span, Time};
 use workload::Op;
 
-use super::{Usage, channel, die};
-
 /// Rows are merged when there would be more.
 const MAX_ROWS: usize = 2048;
 
@@ -38,6 +36,14 @@ pub struct Row {
     pub free_blocks_min: f64,
 }
 
+/// Time that dies and channels were idle, summed over them [ns], and how many there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IdleTime {
+    pub(crate) dies: u64,
+    pub(crate) channels: u64,
+    pub(crate) counts: (usize, usize),
+}
+
 /// The columns of the time series: name, unit and description.
 pub const COLUMNS: [(&str, &str, &str); 11] = [
     ("time_ns", "ns", "end of the interval, from the start of the run"),
@@ -59,7 +65,7 @@ pub struct Series {
     interval: Span,
     current: Row,
     origin: Time,
-    last: (Time, u64, u64),
+    last: (Time, IdleTime),
 }
 
 impl Series {
@@ -70,14 +76,13 @@ impl Series {
             interval: Span::from_us(100),
             current: Row::default(),
             origin: Time::ZERO,
-            last: (Time::ZERO, 0, 0),
+            last: (Time::ZERO, IdleTime::default()),
         }
     }
 
     /// The series starts now, with what the device has done until then left out.
-    pub fn start(&mut self, now: Time, usage: &Usage) {
-        let (idle_dies, idle_channels) = idle(usage);
-        (self.origin, self.last) = (now, (now, idle_dies, idle_channels));
+    pub fn start(&mut self, now: Time, idle: IdleTime) {
+        (self.origin, self.last) = (now, (now, idle));
     }
 
     /// When the present interval ends.
@@ -102,24 +107,23 @@ impl Series {
     }
 
     /// The present interval ends at `now`, with the device in this state.
-    pub fn close(&mut self, now: Time, outstanding: u64, buffered_pages: u32, free: (u64, u32), usage: &Usage) {
+    pub fn close(&mut self, now: Time, outstanding: u64, buffered_pages: u32, free: (u64, u32), idle: IdleTime) {
         let span = now.since(self.last.0).0 as f64;
-        let (idle_dies, idle_channels) = idle(usage);
         if span > 0.0 {
             let busy = |idle: u64, before: u64, count: usize| 1.0 - (idle - before) as f64 / (span * count as f64);
             self.rows.push(Row {
                 time_ns: now.since(self.origin).0,
                 outstanding: outstanding as f64,
                 buffered_pages: f64::from(buffered_pages),
-                die_busy: busy(idle_dies, self.last.1, usage.dies.len()),
-                channel_busy: busy(idle_channels, self.last.2, usage.channels.len()),
+                die_busy: busy(idle.dies, self.last.1.dies, idle.counts.0),
+                channel_busy: busy(idle.channels, self.last.1.channels, idle.counts.1),
                 free_blocks: free.0 as f64,
                 free_blocks_min: f64::from(free.1),
                 ..self.current
             });
         }
         self.current = Row::default();
-        self.last = (now, idle_dies, idle_channels);
+        self.last = (now, idle);
         if self.rows.len() == MAX_ROWS {
             self.rows = self.rows.chunks(2).map(|pair| merge(pair[0], pair[1])).collect();
             self.interval = self.interval * 2;
@@ -136,13 +140,6 @@ impl Default for Series {
     fn default() -> Series {
         Series::new()
     }
-}
-
-/// Time that dies and channels were idle, summed over them.
-fn idle(usage: &Usage) -> (u64, u64) {
-    let dies = usage.dies.iter().map(|die| die[die::IDLE].0).sum();
-    let channels = usage.channels.iter().map(|channel| channel[channel::IDLE].0).sum();
-    (dies, channels)
 }
 
 /// Two neighbouring intervals of equal length as one.
@@ -169,16 +166,11 @@ mod tests {
 
     #[test]
     fn rows_stay_bounded_and_lose_no_request() {
-        let usage = |now: Time| {
-            let mut usage = Usage { elapsed: now.since(Time::ZERO), ..Usage::default() };
-            usage.dies = vec![[Span(now.0 / 2), Span(now.0 / 2), Span(0), Span(0), Span(0), Span(0)]];
-            usage.channels = vec![[Span(now.0), Span(0), Span(0), Span(0), Span(0), Span(0)]];
-            usage
-        };
+        let idle = |now: Time| IdleTime { dies: now.0 / 2, channels: now.0, counts: (1, 1) };
         let mut series = Series::new();
         for _ in 0..10_000 {
             series.completed(Op::Read, 4096);
-            series.close(series.next_end(), 3, 7, (0, 0), &usage(series.next_end()));
+            series.close(series.next_end(), 3, 7, (0, 0), idle(series.next_end()));
         }
         let rows = series.rows();
         assert!(rows.len() < MAX_ROWS);
