@@ -34,7 +34,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel programs tested claims-check soak bench bench-mqsim calls clean
+.PHONY: help build run quick test lint check-all docs pgo wheel programs tested claims-check soak bench bench-mqsim bench-parts calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -107,6 +107,10 @@ bench: ## measure speed and memory on a fixed panel, then the parts by themselve
 
 bench-mqsim: $(BUILT) ## the same million requests as MQSim, with its files; MQSIM=path plays MQSim's side, BASE=path another ssdlab's
 	PYTHONPATH=tests $(BIN)/python tests/bench_mqsim.py
+
+bench-parts: ## count the instructions of a request, by part of the drive (needs valgrind)
+	$(CARGO) build --quiet --release --package ssd --example bench
+	$(BIN)/python tests/bench_parts.py target/release/examples/bench
 
 calls: ## count the calls that one read with three retries takes in the drive (needs valgrind)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --target-dir target/calls --package ssd --example one_read

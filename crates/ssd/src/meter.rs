@@ -5,46 +5,47 @@ use units::{Span, Time};
 
 /// Time by cause, for a resource that is in one of `N` states at a time.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // What a look at one state needs stands together.
 pub(crate) struct Meter<const N: usize> {
-    totals: [u64; N],
-    state: usize,
     since: Time,
     /// When the state will by itself give way to `next`.
     until: Time,
-    next: usize,
+    state: u32,
+    next: u32,
+    totals: [u64; N],
 }
 
 impl<const N: usize> Meter<N> {
     /// State 0 is idleness.
     pub fn new() -> Meter<N> {
-        Meter { totals: [0; N], state: 0, since: Time::ZERO, until: Time::NEVER, next: 0 }
+        Meter { since: Time::ZERO, until: Time::NEVER, state: 0, next: 0, totals: [0; N] }
     }
 
     /// Enters `state`, for as long as nothing else is said; or until a time, and another state from then on.
     #[inline]
     pub fn enter(&mut self, now: Time, state: usize, until: Option<(Time, usize)>) {
-        if until.is_none() && self.state == state && self.until == Time::NEVER {
+        if until.is_none() && self.state() == state && self.until == Time::NEVER {
             return;
         }
         self.settle(now);
-        self.state = state;
-        (self.until, self.next) = until.unwrap_or((Time::NEVER, state));
+        let (until, next) = until.unwrap_or((Time::NEVER, state));
+        (self.state, self.until, self.next) = (state as u32, until, next as u32);
     }
 
     /// The state that was entered last.
     #[inline]
     pub fn state(&self) -> usize {
-        self.state
+        self.state as usize
     }
 
     /// Books everything up to `now`.
     #[inline]
     pub fn settle(&mut self, now: Time) {
         if now >= self.until {
-            self.totals[self.state] += self.until.since(self.since).0;
+            self.totals[self.state()] += self.until.since(self.since).0;
             (self.since, self.state, self.until) = (self.until, self.next, Time::NEVER);
         }
-        self.totals[self.state] += now.since(self.since).0;
+        self.totals[self.state()] += now.since(self.since).0;
         self.since = now;
     }
 
@@ -52,10 +53,10 @@ impl<const N: usize> Meter<N> {
     pub fn in_state(&self, state: usize, now: Time) -> Span {
         let passed = now.min(self.until);
         let mut total = self.totals[state];
-        if self.state == state {
+        if self.state() == state {
             total += passed.since(self.since).0;
         }
-        if self.next == state {
+        if self.next as usize == state {
             total += now.since(passed).0;
         }
         Span(total)

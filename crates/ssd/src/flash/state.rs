@@ -16,14 +16,15 @@ use crate::write_class::WriteClass;
 
 /// The reads that a die is reserved for, from their first retry on.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Reservation {
     /// Planes with such a read, and those of them where it is a host's.
     pub planes: u8,
     pub(super) user: u8,
-    /// The read of each plane, by its age.
-    pub(super) by: [u64; PLANES],
     /// By how much tPRE is shorter than by default [ns].
     pub(super) shorter: u32,
+    /// The read of each plane, by its age.
+    pub(super) by: [u64; PLANES],
 }
 
 impl Reservation {
@@ -123,6 +124,7 @@ impl IndexMut<QueueId> for Queues {
 /// dies no more than that has to stay in the cache.
 #[repr(C, align(64))]
 pub struct DieState {
+    pub meter: Meter<{ die::CAUSES.len() }>,
     /// Queues with something to start: reads, erases, and programs that have room and whose unit is full or must go
     /// as it is.
     pub(super) ready: QueueSet,
@@ -142,6 +144,8 @@ pub struct DieState {
     pub channel: ChannelId,
     /// Collections on the die's planes that nothing else may interrupt.
     pub exclusive: u32,
+    /// The reads for whose retries it is reserved.
+    pub(super) reserved: Reservation,
     pub(super) active: Option<(Active, Time)>,
     /// The active or the last program, whose data has to be sent again for this pass.
     pub(super) next_pass: Option<Program>,
@@ -152,7 +156,6 @@ pub struct DieState {
     /// The read in each plane's page register, or on its way into it, and when its sense ends.
     pub(super) page_op: [Option<OpId>; PLANES],
     pub(super) sensed_at: [Time; PLANES],
-    pub meter: Meter<{ die::CAUSES.len() }>,
     /// Queues of programs with anything in them.
     pub(super) waiting: QueueSet,
     /// Of these, those whose unit is full or must go as it is, whether there is room for it or not.
@@ -167,8 +170,6 @@ pub struct DieState {
     pub(super) work: Work,
     /// Its phases, where they are not those of every operation of its kind.
     pub(super) phases: Option<Phases>,
-    /// The reads for whose retries it is reserved.
-    pub(super) reserved: Reservation,
     /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
     pub(super) reads_in_progress: Vec<(u64, usize)>,
     /// A program whose data is in, or on its way into, the cache registers.
