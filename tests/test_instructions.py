@@ -64,7 +64,7 @@ def cost(case: int, requests: int, folder: Path) -> tuple[str, int]:
 
 def instructions(case: int, requests: int, folder: Path) -> tuple[str, int]:
     """Device and name of a case, and the instructions of that many of its requests."""
-    command = [BENCH, "--case", str(case), folder, str(requests)]
+    command = [str(BENCH), "--case", str(case), str(folder), str(requests)]
     # Writes the trace, which is not counted.
     row = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     counter = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"]

@@ -9,7 +9,6 @@ import atexit
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -67,6 +66,8 @@ class Part:
 
     def write_temporarily(self) -> dict[str, Any]:
         """:meth:`write` into a folder that lasts as long as the process."""
+        import tempfile
+
         folder = tempfile.mkdtemp(prefix="ssdlab-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return self.write(folder)
