@@ -299,7 +299,8 @@ impl DieState {
             next = next.min(end).min(self.suspend_pending.unwrap_or(Time::NEVER));
             next = next.min(self.pulses_begin.unwrap_or(Time::NEVER));
         }
-        debug_assert!(self.active.is_some() || self.suspend_pending.or(self.pulses_begin).is_none());
+        let of_active = self.suspend_pending.or(self.pulses_begin);
+        debug_assert!(of_active.is_none() || self.active.is_some(), "Invariant: only what is active is suspended");
         let mut sensing = self.sensing;
         while sensing != 0 {
             next = next.min(self.sensed_at[sensing.trailing_zeros() as usize]);
