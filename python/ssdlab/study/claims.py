@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -22,6 +23,16 @@ class Claim(NamedTuple):
     published: float
     accept: tuple[float, float]
     """The measured values that are accepted, both ends included."""
+
+
+HALVES = ("choosing", "held out")
+"""The halves of a paper's system claims: what it leaves open is chosen on the first, and both are reported."""
+
+
+def half(id: str) -> str:
+    """The half that a system claim is in. The rule was fixed before anything was chosen: the lowest bit of the first
+    byte of the id's SHA-256, 1 is the choosing half."""
+    return HALVES[1 - (sha256(id.encode()).digest()[0] & 1)]
 
 
 class Lever(NamedTuple):
