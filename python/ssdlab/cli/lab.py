@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ssdlab._core import InputError
 from ssdlab.cli.base import (
     Whole,
     case_progress,
@@ -252,6 +253,65 @@ def run_study(
             plot.save(figure, os.path.join(figures, f"{name}.png"))
             echo(f"wrote {os.path.join(figures, f'{name}.png')}")
     report_failures(failures, "--retry-failed runs them again")
+
+
+@study.command("infer")
+@click.argument("id", metavar="STUDY")
+@click.option("--points", type=Whole(1), default=64, show_default=True, metavar="N", help="Settings played at most.")
+@click.option("--results", metavar="DIR", help="Where tables go  [default: the study's folder]")
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
+@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
+@WORKER_TIMEOUT
+def infer_study(
+    id: str,
+    points: int,
+    results: str | None,
+    cache: str,
+    threads: int | None,
+    dask: str | None,
+    worker_timeout: float,
+) -> None:
+    """Search what a paper leaves open (open.toml) for the settings that its own claims agree with.
+
+    The settings are chosen on one half of its system claims, split by a hash of their ids; both halves are shown.
+    Writes infer.csv (a row for each point of the space) and infer-claims.csv (a row for each claim: at how many points
+    it holds). What is in the cache is not played again.
+    """
+    from pathlib import Path
+
+    from ssdlab.common.frames import write_table
+    from ssdlab.common.output import check_folder
+    from ssdlab.common.tables import show
+    from ssdlab.show.studies import of_inferred
+    from ssdlab.study.folder import study as find
+    from ssdlab.study.infer import infer
+
+    found = find(id)
+    _one_place(threads, dask)
+    folder = Path(results) if results else found.folder / "results"
+    check_folder("--results", folder)
+    with ExitStack() as stack:
+
+        def progress(name: str) -> Callable[[Any], None] | None:
+            stack.close()
+            return stack.enter_context(case_progress(f"{id} {name}"))
+
+        inferred = infer(
+            found,
+            points=points,
+            cache=cache,
+            threads=threads,
+            dask=dask,
+            worker_timeout=worker_timeout,
+            progress=progress,
+        )
+    write_table(inferred.table(), str(folder / "infer.csv"))
+    write_table(inferred.table_of_claims(), str(folder / "infer-claims.csv"))
+    show(list(of_inferred(id, inferred)))
+    echo(f"wrote {folder / 'infer.csv'}, {folder / 'infer-claims.csv'}")
+    if all(point.error for point in inferred.points):
+        raise InputError(inferred.points[0].error)
 
 
 @study.command()

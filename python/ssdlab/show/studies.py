@@ -10,6 +10,10 @@ from ssdlab.common.tables import Table
 
 if TYPE_CHECKING:
     from ssdlab.study.claims import Verdict
+    from ssdlab.study.infer import Inferred
+
+BEST = 10
+"""Points that are shown of a search."""
 
 
 def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
@@ -36,3 +40,29 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
         )
     columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "proves", "note")
     return Table(f"{id}: {about}", columns, rows, left=3, right=2)
+
+
+def of_inferred(id: str, inferred: Inferred) -> tuple[Table, Table]:
+    """What was inferred: the best points, and the claims that no point holds."""
+    from ssdlab.study.claims import HALVES
+
+    settings = inferred.open.settings
+    rows: list[tuple[str, ...]] = []
+    for point in inferred.ranked[:BEST]:
+        held = (f"{inferred.held(point, of)} of {inferred.claims_of(of)}" for of in HALVES)
+        rows.append((*map(str, point.labels), *held, number_text(inferred.miss(point)), point.error.split("\n")[0]))
+    space = "all of the space" if inferred.whole else "searched setting by setting"
+    best = Table(
+        f"{id}: {len(inferred.points)} points, {space}; the first is chosen",
+        (*(setting.name for setting in settings), *HALVES, "miss", ""),
+        rows,
+        left=len(settings),
+    )
+    never = [
+        (row["claim"], row["half"], number_text(row["published"]), f"{number_text(row['low'])} … {number_text(row['high'])}",
+         "-" if row["nearest"] is None else number_text(row["nearest"]), row["where"])
+        for row in inferred.table_of_claims().iter_rows(named=True)
+        if row["holds_at"] == 0
+    ]  # fmt: skip
+    columns = ("claim", "half", "published", "accepted", "nearest", "at")
+    return best, Table("Claims that hold at no point", columns, never, left=2)

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ssdlab.sweeps.campaign import SweepProgress
 
 
+NOT_SWEEPS = ("claims", "open", "why")
+"""TOML files of a study that are no sweeps."""
+
+
 class Difference(NamedTuple):
     """A statistic that is not what the kept table says."""
 
@@ -58,7 +62,7 @@ class Study:
     @property
     def sweeps(self) -> dict[str, Path]:
         """The sweep files by name."""
-        return {path.stem: path for path in sorted(self.folder.glob("*.toml")) if path.stem != "claims"}
+        return {path.stem: path for path in sorted(self.folder.glob("*.toml")) if path.stem not in NOT_SWEEPS}
 
     @property
     def computed(self) -> dict[str, Callable[[Callable[[float], None] | None], polars.DataFrame]]:
