@@ -321,14 +321,14 @@ def infer_study(
 def claims(id: str | None, as_json: bool, results: str | None) -> None:
     """What the papers published, what was measured, whether it is within the accepted range, and what that proves.
 
-    A claim is predicted (nothing was chosen with its number in view), fitted (a constant was: --json names it) or by
-    construction (a literal, a preset read back, arithmetic).
+    A claim is predicted (nothing was chosen with its number in view), fitted (a constant or a setting was: --json names
+    it) or by construction (a literal, a preset read back, arithmetic). What fails carries its reason.
     """
     from pathlib import Path
 
     from ssdlab.common.tables import show
     from ssdlab.show.studies import of_claims
-    from ssdlab.study.claims import KINDS, count
+    from ssdlab.study.claims import HALVES, KINDS, count
     from ssdlab.study.folder import studies
     from ssdlab.study.folder import study as find
 
@@ -346,6 +346,13 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
     echo(f"{len(every)} claims: {count(every)}")
     for proves in KINDS:
         echo(f"  {proves}: {count(every, proves)}")
+    for of in HALVES:
+        part = [verdict for verdict in every if verdict.half == of]
+        if part:
+            echo(f"  system claims, {of} half: {count(part)}")
+    without = [verdict.claim.id for verdict in every if not verdict.passed and verdict.reason is None]
+    if without and any(verdict.half for verdict in every):
+        echo(f"  without a reason (why.toml): {', '.join(without)}")
 
 
 @commands.command()

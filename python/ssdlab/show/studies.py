@@ -24,7 +24,7 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
         claim, measured = verdict.claim, verdict.measured
         low, high = (number_text(end) for end in claim.accept)
         # What moves a predicted claim is in --json and in reports.
-        reason = "" if verdict.proves in ("", "predicted") else str(verdict.proof)
+        basis = "" if verdict.proves in ("", "predicted") else verdict.basis
         rows.append(
             (
                 claim.id,
@@ -34,8 +34,8 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
                 with_interval(measured.value, measured.ci95),
                 f"{low} … {high}",
                 verdict_texts[verdict.passed],
-                verdict.proves,
-                "; ".join(part for part in (measured.note, reason) if part),
+                ", ".join(part for part in (verdict.proves, verdict.half) if part),
+                "; ".join(part for part in (*(verdict.reason or ()), measured.note, basis) if part),
             )
         )
     columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "proves", "note")
@@ -59,10 +59,9 @@ def of_inferred(id: str, inferred: Inferred) -> tuple[Table, Table]:
         left=len(settings),
     )
     never = [
-        (row["claim"], row["half"], number_text(row["published"]), f"{number_text(row['low'])} … {number_text(row['high'])}",
-         "-" if row["nearest"] is None else number_text(row["nearest"]), row["where"])
+        tuple(str(row[name]) for name in ("claim", "half", "published", "low", "high", "nearest", "where"))
         for row in inferred.table_of_claims().iter_rows(named=True)
         if row["holds_at"] == 0
-    ]  # fmt: skip
-    columns = ("claim", "half", "published", "accepted", "nearest", "at")
+    ]
+    columns = ("claim", "half", "published", "low", "high", "nearest", "at")
     return best, Table("Claims that hold at no point", columns, never, left=2)

@@ -180,6 +180,15 @@ def measures(proofs: Mapping[str, Proof]) -> Callable[[Callable[[Tables], dict[s
     return mark
 
 
+class Reason(NamedTuple):
+    """Why a claim does not hold."""
+
+    why: str
+    """One line."""
+    link: str
+    """Where that is shown: a sweep of what the paper leaves open, or arithmetic."""
+
+
 class Verdict(NamedTuple):
     """A claim, what was measured of it, and what it proves."""
 
@@ -187,11 +196,34 @@ class Verdict(NamedTuple):
     measured: Measured
     proof: Proof | None
     """None where the study has no ``study.py`` yet."""
+    half: str = ""
+    """One of :data:`HALVES` for a system claim of a paper whose open settings were inferred."""
+    lead: bool = False
+    """Whether it was looked at before the halves were made (``leads`` of ``open.toml``)."""
+    reason: Reason | None = None
+    """Why it does not hold (``why.toml``)."""
 
     @property
     def proves(self) -> str:
-        """``predicted``, ``fitted`` or ``by construction``."""
+        """``predicted``, ``fitted`` or ``by construction``. What open settings were chosen by is fitted."""
+        if self.half == HALVES[0] and isinstance(self.proof, Predicted):
+            return "fitted"
         return "" if self.proof is None else self.proof.kind
+
+    @property
+    def basis(self) -> str:
+        """What was chosen by it, or what it follows from; for a predicted claim what moves it."""
+        if self.half == HALVES[0] and isinstance(self.proof, Predicted):
+            return "the settings of open.toml"
+        return "" if self.proof is None else str(self.proof)
+
+    @property
+    def seen(self) -> str:
+        """What has looked at the claim: ``choice`` (of open settings), ``fit`` (of constants) or ``lead``; empty where
+        nothing has."""
+        if self.half == HALVES[0]:
+            return "choice"
+        return "fit" if isinstance(self.proof, Fitted) else "lead" if self.lead else ""
 
     @property
     def passed(self) -> bool | None:
@@ -200,7 +232,8 @@ class Verdict(NamedTuple):
         return None if value is None else self.claim.accept[0] <= value <= self.claim.accept[1]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: id, kind, published, accept, measured, ci (half width), pass, proves, proof, note."""
+        """As JSON: id, kind, published, accept, measured, ci (half width), pass, proves, proof, half, seen, why, link,
+        note."""
         claim, measured = self.claim, self.measured
         return {
             "id": claim.id,
@@ -211,7 +244,11 @@ class Verdict(NamedTuple):
             "ci": measured.ci95,
             "pass": self.passed,
             "proves": self.proves,
-            "proof": "" if self.proof is None else str(self.proof),
+            "proof": self.basis,
+            "half": self.half,
+            "seen": self.seen,
+            "why": "" if self.reason is None else self.reason.why,
+            "link": "" if self.reason is None else self.reason.link,
             "note": measured.note,
         }
 

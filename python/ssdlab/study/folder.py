@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.tables import one_line
-from ssdlab.study.claims import Claim, Measured, Measuring, Proof, Tables, Verdict
+from ssdlab.study.claims import Claim, Measured, Measuring, Proof, Reason, Tables, Verdict, half
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -181,10 +182,39 @@ class Study:
                             "  help: say in @measures what each measured claim proves"
                         )
                     measured |= found
+        from ssdlab.study.infer import Open
+
+        split = (self.folder / "open.toml").exists()
+        leads = Open.read(self).leads if split else ()
+        reasons = self.reasons
         return [
-            Verdict(claim, measured.get(claim.id, Measured(None, note=why)), proofs.get(claim.id))
+            Verdict(
+                claim,
+                measured.get(claim.id, Measured(None, note=why)),
+                proofs.get(claim.id),
+                half(claim.id) if split and claim.kind == "system" else "",
+                any(fnmatch.fnmatchcase(claim.id, lead) for lead in leads),
+                reasons.get(claim.id),
+            )
             for claim in self.claims
         ]
+
+    @property
+    def reasons(self) -> dict[str, Reason]:
+        """Why claims do not hold, from ``why.toml``."""
+        import tomllib
+
+        path = self.folder / "why.toml"
+        if not path.exists():
+            return {}
+        try:
+            found = {id: Reason(**part) for id, part in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+        except (tomllib.TOMLDecodeError, TypeError) as error:
+            raise InputError(f'{path}: {error}\n  help: a line is "claim" = {{ why = "…", link = "…" }}') from None
+        unknown = sorted(found.keys() - {claim.id for claim in self.claims})
+        if unknown:
+            raise InputError(f"{path}: {', '.join(unknown)}: no such claims\n  help: claims.toml has their ids")
+        return found
 
     @property
     def proofs(self) -> dict[str, Proof]:

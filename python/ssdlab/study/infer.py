@@ -234,9 +234,9 @@ def infer(
     worker_timeout: float = WORKER_TIMEOUT_S,
     progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
 ) -> Inferred:
-    """Searches what a paper leaves open: all of the space where it has ``points`` points at most; else one setting after
-    another from the first values on, each to what is best by the choosing half, until none changes or so many have been
-    played. What was played is kept in ``cache``: the same call goes on where it was stopped.
+    """Searches what a paper leaves open: all of the space where it has ``points`` points at most; else one setting
+    after another from the first values on, each to what is best by the choosing half, until none changes or so many
+    have been played. What was played is kept in ``cache``: the same call goes on where it was stopped.
 
     Raises:
         InputError: ``open.toml`` is absent or wrong.
@@ -300,7 +300,7 @@ def _ascent(every: list[list[Value]], best: Callable[[], Labels]) -> Iterator[La
 
 
 def brief_sweep(study: Study, name: str, brief: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
-    """A sweep of the study made short and under some settings, as a mapping. Settings stand above what the file says."""
+    """A sweep of the study made short and under some settings, which stand above what its file says; as a mapping."""
     sweep, brief = Sweep.read(study.sweeps[name]), dict(brief)
     axes = dict(sweep.axes)
     for axis in list(brief):

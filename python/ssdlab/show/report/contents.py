@@ -112,8 +112,9 @@ def _collect_study(page: Json, folder: Path, study: Study) -> list[str]:
             "ci": finite_values(verdict.measured.ci95),
             "passed": verdict.passed,
             "proves": verdict.proves,
-            "proof": "" if verdict.proof is None else str(verdict.proof),
-            "note": verdict.measured.note,
+            "proof": verdict.basis,
+            "half": verdict.half,
+            "note": "; ".join(part for part in (verdict.measured.note, *(verdict.reason or ())) if part),
         }
         for verdict in study.verdicts(results)
     ]

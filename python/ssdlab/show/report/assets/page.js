@@ -252,14 +252,14 @@
       { name: "measured", numeric: true, render: (value, row) => escaped(withInterval(value, row[CI])) },
       { name: "accepted" },
       { name: "state", render: (value) => `<span class="state ${value === "not measured" ? "open" : value}">${value}</span>` },
-      { name: "proves" }, { name: "by", prose: "long" },
+      { name: "proves" }, { name: "by", prose: "long" }, { name: "half" },
       { name: "note", prose: "long" }, { name: "± 95 %", numeric: true, visible: false },
     ];
     const [KIND, STATE, PROVES, CI] = ["kind", "state", "proves", "± 95 %"].map((name) => columns.findIndex((column) => column.name === name));
     const rank = ["fails", "not measured", "holds"];
     // What fails stands first.
     const rows = data.claims.map((c, index) => [index + 1, c.id, c.kind, c.where, c.says, c.unit, c.published, c.measured,
-      c.accept.map(number).join(" … "), word(c.passed), c.proves, c.proof, c.note, c.ci]).sort((a, b) => rank.indexOf(a[STATE]) - rank.indexOf(b[STATE]));
+      c.accept.map(number).join(" … "), word(c.passed), c.proves, c.proof, c.half, c.note, c.ci]).sort((a, b) => rank.indexOf(a[STATE]) - rank.indexOf(b[STATE]));
     const { holder, start } = dataTable(columns, rows, {
       hide: true, createdRow: (row, values) => { if (values[STATE] === "fails") row.className = "fails"; },
     });
