@@ -4,6 +4,8 @@
 
 Each family is fitted at once, by least squares on all of its claims, never one claim at a time. Constants that are not
 fitted are kept as they stand here, with their source. A run takes some minutes for tlc48; the others are only written.
+Afterwards the kept RPTs are rewritten, presets/chips/NAME.rpt.csv: the columns pec, months and cut of what
+`ssdlab characterize presets/chips/NAME.toml --only rpt` measures; a test of crates/nand compares them with the profile.
 """
 
 from __future__ import annotations
