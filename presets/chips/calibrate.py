@@ -26,7 +26,7 @@ from ssdlab.common.machine import cpus
 Constants = dict[str, dict[str, Any]]
 FOLDER = Path(__file__).parent
 
-STEPS = "fitted (rr.steps.*, rr.tread.*, rr.merr.*, rr.margin.*, rif.retention.*)"
+STEPS = "fitted (rr.steps.*, rr.tread.*, rr.merr.*, rr.margin.*)"
 TIMING = "fitted (rr.safe.*, rr.teval20.fresh, rr.tpre*, rr.tdisch*, rr.both.1k.0, rr.rpt.*)"
 SPREAD = "assumed (narrow: at 10 million pages a wider spread breaks the fewest steps of rr.steps.*.min)"
 EARLY = "assumed (worn pages are retried at age 0: asplos21 section 9; at 2K cycles one step, as Fig. 5 gives no number)"
@@ -35,7 +35,7 @@ NO_EARLY = "assumed (none: no claim is on worn pages of age 0)"
 NO_TAIL = "assumed (none: no claim is on weak wordlines)"
 DISTURB = "assumed (linear in reads and growing with wear: Y. Cai et al., DSN'15; size for this chip not published)"
 
-# Of 48-layer TLC (asplos21, hpca24). Numbers of what is fitted are where the fit begins.
+# Of 48-layer TLC (asplos21). Numbers of what is fitted are where the fit begins.
 TLC: Constants = {
     "cells": {
         "bits": (3, "asplos21 section 2.2"),
@@ -266,7 +266,7 @@ def tlc48() -> tuple[str, Constants]:
     }
     constants = fit(constants, "cells", KEYS, reading)
     constants = fit(constants, "sensing", CUTS, timing)
-    return "48-layer 3D TLC: the chips of asplos21 and hpca24; erasing as in electronics25", constants
+    return "48-layer 3D TLC: the chips of asplos21; erasing as in electronics25", constants
 
 
 def tlc48_reo() -> tuple[str, Constants]:
