@@ -20,7 +20,6 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from ssdlab._core import Chip
-from ssdlab.chip import characterize
 from ssdlab.common.machine import cpus
 
 Constants = dict[str, dict[str, Any]]
@@ -29,7 +28,9 @@ FOLDER = Path(__file__).parent
 STEPS = "fitted (rr.steps.*, rr.tread.*, rr.merr.*, rr.margin.*)"
 TIMING = "fitted (rr.safe.*, rr.teval20.fresh, rr.tpre*, rr.tdisch*, rr.both.1k.0, rr.rpt.*)"
 SPREAD = "assumed (narrow: at 10 million pages a wider spread breaks the fewest steps of rr.steps.*.min)"
-EARLY = "assumed (worn pages are retried at age 0: asplos21 section 9; at 2K cycles one step, as Fig. 5 gives no number)"
+EARLY = (
+    "assumed (worn pages are retried at age 0: asplos21 section 9; at 2K cycles one step, as Fig. 5 gives no number)"
+)
 TAIL = "assumed (weak wordlines; the most steps at 2K cycles and a year stay below 25, where the axis of Fig. 5 ends)"
 NO_EARLY = "assumed (none: no claim is on worn pages of age 0)"
 NO_TAIL = "assumed (none: no claim is on weak wordlines)"
