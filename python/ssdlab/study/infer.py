@@ -148,22 +148,14 @@ class Inferred(NamedTuple):
         off = [_off(claim, point) for claim in self.claims if half(claim.id) == HALVES[0]]
         return sum(off) / max(1, len(off))
 
-    def distance(self, point: Point) -> float:
-        """How far the choosing half is from what is published in the mean, in widths of what is accepted, three at
-        most: what decides between points that hold as much."""
-        far = [_far(claim, point) for claim in self.claims if half(claim.id) == HALVES[0]]
-        return sum(far) / max(1, len(far))
-
     @property
     def ranked(self) -> list[Point]:
         """The points, the one that the choosing half chooses first."""
-        return sorted(
-            self.points, key=lambda point: (-self.held(point, HALVES[0]), self.miss(point), self.distance(point))
-        )
+        return sorted(self.points, key=lambda point: (-self.held(point, HALVES[0]), self.miss(point)))
 
     def table(self) -> polars.DataFrame:
-        """A row a point, the chosen one first: settings, claims held in each half, miss, distance, why it cannot be
-        played, and what was measured of each system claim."""
+        """A row a point, the chosen one first: settings, claims held in each half, miss, why it cannot be played, and
+        what was measured of each system claim."""
         import polars
 
         rows = [
@@ -171,7 +163,6 @@ class Inferred(NamedTuple):
                 **{setting.name: str(label) for setting, label in zip(self.open.settings, point.labels, strict=True)},
                 **{of.replace(" ", "_"): self.held(point, of) for of in HALVES},
                 "miss": round(self.miss(point), 4),
-                "distance": round(self.distance(point), 4),
                 "error": point.error.splitlines()[0] if point.error else "",
                 **{claim.id: _rounded(point, claim) for claim in self.claims},
             }
@@ -229,19 +220,8 @@ def _off(claim: Claim, point: Point) -> float:
     value, (low, high) = _rounded(point, claim), claim.accept
     if value is None:
         return 3.0
-    return min(3.0, max(0.0, low - value, value - high) / _width(claim))
-
-
-def _far(claim: Claim, point: Point) -> float:
-    """How far a claim is from what is published, in widths of what is accepted; three at most, and where nothing was
-    measured."""
-    value = _rounded(point, claim)
-    return 3.0 if value is None else min(3.0, abs(value - claim.published) / _width(claim))
-
-
-def _width(claim: Claim) -> float:
-    low, high = claim.accept
-    return high - low or max(abs(high), 1.0)
+    width = high - low or max(abs(high), 1.0)
+    return min(3.0, max(0.0, low - value, value - high) / width)
 
 
 def infer(
