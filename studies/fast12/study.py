@@ -283,7 +283,7 @@ def _queue_range(tables: Tables) -> dict[str, Measured]:
     ratios = _queue(tables).filter(pl.col("device") == CHIPS["slc"], pl.col("scheme") == "rps")
     ends = (ratios.filter(pl.col("limit") == limit).sort("seed")["ratio"].to_list() for limit in (512, 16))
     mean, width = mean_and_half_width([100 * (most - least) for most, least in zip(*ends, strict=True)])
-    return {"pes.queue.range": Measured(mean, width, "SLC; on MLC this rate is more than the drive can do")}
+    return {"pes.queue.range": Measured(mean, width, "SLC; at this rate the drive is never idle")}
 
 
 def _each(names: str) -> str:
