@@ -21,13 +21,13 @@ from pathlib import Path
 import ssdlab
 
 STUDY = runpy.run_path(str(Path(__file__).with_name("study.py")))
-TABLE2 = STUDY["TABLE2"]
+TABLE2: dict[str, dict[str, tuple[float, float]]] = STUDY["TABLE2"]
 IDLE = 70.0
 """Share of time without a request (section 3.1) [%]."""
 
 SIZES = {"F1": 3584, "F2": 2560, "DAP": 65536, "MSN": 10240, "C3": 5120, "C8": 8192}
 """Mean sizes in presets/workloads/fast12.toml [B]."""
-PAGE = STUDY["PAGE"]
+PAGE: dict[str, int] = STUDY["PAGE"]
 SECTOR = 512
 ALIGN = {"F1": "512B", "F2": "512B", "DAP": "4KiB", "MSN": "4KiB", "C3": "1KiB", "C8": "1KiB"}
 """What the traces' own requests are multiples of (assumed, as open.toml says)."""
@@ -51,11 +51,11 @@ START = {
     },
     "mlc": {"F1": (5, 1200), "F2": (11, 4000), "DAP": (15, 600), "MSN": (400, 5e3), "C3": (30, 2100), "C8": (14, 1500)},
 }
-"""Where the search for requests in a batch and requests a second begins."""
+"""Where the search for requests in a batch and requests a second begins (runs.toml's MSN on MLC: at 8,000 a second)."""
 
 CHOSEN = ("1.0", "1", "own", "0us")
 BRIEF = {"": 8_000, "DAP": 3_000}
-"""Requests of a run, by trace: those of DAP are larger."""
+"""Requests of a run, by trace: those of DAP are larger (they were fitted with 8,000, too)."""
 FULL = {"": 40_000, "DAP": 15_000, "MSN": 120_000}
 """The same in runs.toml: the batches of MSN are large."""
 STEPS = 8
@@ -97,9 +97,8 @@ def miss(chip: str, trace: str, point: Point, batch: float, rate: float, request
     )
     host = result.host
     pairs = zip((host.read, host.write), TABLE2[chip][trace], strict=True)
-    ratios = [of.latency_ns.mean / 1e6 / published for of, published in pairs]
-    idle = 100.0 - result.usage.host
-    return sum(math.log(ratio) ** 2 for ratio in ratios) + ((idle - IDLE) / 10) ** 2
+    apart = [math.log((of.latency_ns.mean or math.inf) / 1e6 / published) for of, published in pairs]
+    return float(apart[0] ** 2 + apart[1] ** 2 + ((100.0 - result.usage.host - IDLE) / 10) ** 2)
 
 
 def fit(chip: str, trace: str, point: Point, requests: dict[str, int]) -> dict[str, float | str]:
@@ -186,7 +185,7 @@ def main() -> None:
     cells = [(chip, trace, point) for point in points for chip in TABLE2 for trace in TABLE2[chip]]
     lines = []
     with ThreadPoolExecutor(2) as pool:
-        fits = pool.map(lambda cell: fit(*cell, FULL if full else BRIEF), cells)
+        fits = pool.map(lambda cell: fit(cell[0], cell[1], cell[2], FULL if full else BRIEF), cells)
         for cell, given in zip(cells, fits, strict=True):
             lines.append(row(label(*cell), given))
             print(lines[-1], flush=True)

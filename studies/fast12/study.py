@@ -137,7 +137,7 @@ def _real() -> pl.DataFrame:
                 settings=settings,
             )
             host, suspend = result.host, result.flash.suspend
-            times = [round(of.latency_ns.mean / 1000, 1) for of in (host.read, host.write)]
+            times = [round(number(of.latency_ns.mean) / 1000, 1) for of in (host.read, host.write)]
             shares = (100.0 - result.usage.host, suspend.share, suspend.overhead)
             rounded = [None if share is None else round(share, 2) for share in shares]
             rows.append((chip, scheme, *times, *rounded, float(result.flash.erases)))
@@ -351,10 +351,10 @@ def _schemes(tables: Tables) -> dict[str, Measured]:
 def _table2(tables: Tables) -> dict[str, Measured]:
     """What the twins were fitted to."""
     runs = _runs(tables)
-    fifo = runs.filter(pl.col("scheme") == "fifo").group_by("workload", "device")
-    each = fifo.agg(idle=100.0 - pl.col("usage.host").mean())["idle"]
-    note = f"under FIFO, mean of {each.len()} pairs of trace and chip; each within {each.min():.0f} to {each.max():.0f}"
-    found = {"pes.idle": Measured(number(each.mean()), note=note)}
+    pairs = runs.filter(pl.col("scheme") == "fifo").group_by("workload", "device")
+    each = [number(idle) for idle in pairs.agg(idle=100.0 - pl.col("usage.host").mean())["idle"]]
+    note = f"under FIFO, mean of {len(each)} pairs of trace and chip: {min(each):.0f} to {max(each):.0f}"
+    found = {"pes.idle": Measured(sum(each) / len(each), note=note)}
     for chip, table in TABLE2.items():
         fifo = runs.filter(pl.col("device") == CHIPS[chip], pl.col("scheme") == "fifo")
         for place, (kind, metric) in enumerate((("read", READS), ("write", WRITES))):
