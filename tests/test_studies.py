@@ -155,7 +155,8 @@ def test_the_claims_command_prints_json_and_tells_what_fails(tmp_path: Path) -> 
     found = json.loads(call("claims", "theory", "--json"))
     assert len(found) == 12
     assert set(found[0]) == {
-        "id", "kind", "published", "accept", "measured", "ci", "pass", "proves", "proof", "note",
+        "id", "kind", "published", "accept", "measured", "ci", "pass", "proves", "proof", "half", "seen",
+        "why", "link", "note",
     }  # fmt: skip
     assert {claim["proves"] for claim in found} == {"predicted"}
     assert found[0]["proof"] == "chip.t_read x 1.2, bus.bandwidth x 1.2, host.t_submit x 1.2"
