@@ -217,7 +217,7 @@ class _Campaign:
         if self.cases and len(self.errors) == len(self.cases):
             raise InputError(self.errors[0])
         for line, count in noted.items():
-            # Beside others a case may well be ideal, such as one without a chip model under an age that means nothing to it.
+            # Beside others a case may well be ideal: an age means nothing to a scheme without a chip model.
             if count == len(self.cases) or " undoes " in line:
                 warnings.warn(f"{line} (in {count:,} of {len(self.cases):,} cases)", stacklevel=3)
         for why, count in Counter(self.cache.unusable.values()).items():
