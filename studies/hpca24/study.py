@@ -255,7 +255,7 @@ TABLES = {
 }
 QUICK = {
     "code": lambda progress: _code([0.006, CAPABILITY_RBER]),
-    "pages": lambda progress: _pages([0.0105, 0.034]),
+    "pages": lambda progress: _pages([0.033, 0.034]),
     "splits": lambda progress: _splits([]),
     "twins": lambda progress: trace.twins(["hpca24/Ali_124", "hpca24/Sys_0"]),
 }
@@ -460,7 +460,7 @@ def _mean(table: pl.DataFrame, value: pl.Expr) -> Measured:
 @measures(
     {
         "rif.one_zero.0 rif.one_zero.1k rif.one_zero.2k": predicted(off("ssd-one", "ssd-zero"), chip("cells.shift")),
-        "rif.ali124.zero": fitted("presets/workloads/hpca24.toml", "workload.iodepth"),
+        "rif.ali124.zero": fitted("studies/hpca24/systems.toml", "run.*link_bandwidth", "run.*iodepth"),
         "rif.ali124.one.2k": predicted(off("ssd-one", "ssd-zero"), key("ecc.t_failed")),
         "rif.senc.0 rif.senc.1k rif.senc.2k rif.swr.2k rif.swrplus.2k": predicted(off("rif", "ssd-one")),
         "rif.zero.2k": predicted(off("rif", "ssd-one")),
