@@ -21,7 +21,7 @@ from ssdlab.study.levers import Bench
 
 ROOT = Path(__file__).parent.parent
 STUDIES = study.studies()
-CHIPS = {"asplos21": "tlc48", "hpca24": "tlc48", "electronics25": "tlc48-reo"}
+CHIPS = {"asplos21": "tlc48", "hpca24": "tlc48-rif", "electronics25": "tlc48-reo"}
 
 
 @cache
