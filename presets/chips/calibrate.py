@@ -119,7 +119,7 @@ ERASING = {
     "requirement": (63.0, "electronics25 section 5.3"),
     "wordline_speed": (0.4, "electronics25 section 3.3: the best wordline is erased 40 % faster than the worst"),
     "gate_shift": (2.36, "electronics25 section 5.4: 21 % of the shift lost per 0.1 V"),
-    "gate_stress": (45.0, "fitted (reo.read.reo_plus.*)"),
+    "gate_stress": (100.0, "fitted (reo.read.reo_plus.2k5, reo.read.reo_plus.4k5)"),
     "gate_grain": (0.05, "electronics25 sections 4 and 6: 0 to 1 V by 0.05 V"),
 }
 

@@ -371,7 +371,8 @@ def _over(values: Sequence[float], note: str = "") -> Measured:
 
 @measures(
     {
-        "reo.read.reo_plus.0k5 reo.read.reo_plus.2k5 reo.read.reo_plus.4k5": fitted(REO, "erasing.gate_stress"),
+        "reo.read.reo_plus.2k5 reo.read.reo_plus.4k5": fitted(REO, "erasing.gate_stress"),
+        "reo.read.reo_plus.0k5": predicted(off("reo-plus", "ispe")),
         "reo.iops.reo_plus.0k5 reo.iops.reo_plus.2k5 reo.iops.reo_plus.4k5": predicted(off("reo-plus", "ispe")),
         "reo.write.dpes.0k5 reo.write.dpes.2k5 reo.iops.dpes.0k5 reo.iops.dpes.2k5": predicted(off("dpes", "ispe")),
         "reo.read.dpes.2k5": predicted(off("dpes", "ispe")),
