@@ -207,7 +207,7 @@ def _deviation_ms(of: pl.DataFrame) -> float:
     {
         "reo.nispe.0 reo.nispe.2k.min reo.nispe.2k.max reo.mtbers.1k reo.nispe3.3k reo.std.3k5": ERASES,
         "reo.delta": by_construction("the chip's delta read back"),
-        "reo.felp.majority": predicted(chip("erasing.gamma")),
+        "reo.felp.majority": predicted(chip("erasing.gamma", 2.0)),
         "reo.felp.unsafe": by_construction("the EPT and the blocks follow the same law of fail bits"),
         # Of the other rows each range takes a grain more; the first ends at FIRST less.
         "reo.ept.t1": fitted("crates/nand/src/ept.rs", "FIRST"),
@@ -378,7 +378,7 @@ def _over(values: Sequence[float], note: str = "") -> Measured:
         "reo.read.dpes.2k5": predicted(off("dpes", "ispe")),
         # Blocks erased conventionally before the run are what keeps reads as they were.
         "reo.read.reo": predicted(key("age.worn_under", "scheme")),
-        "reo.table4.flat": predicted(off("reo-plus", "ispe")),
+        "reo.table4.flat": predicted(off("i-ispe", "ispe")),
     }
 )
 def _means(tables: Tables) -> dict[str, Measured]:
