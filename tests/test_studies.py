@@ -180,6 +180,13 @@ def test_a_study_runs_to_the_same_tables(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "lone.csv").read_bytes() == kept
 
 
+def test_the_table_of_a_real_trace_that_is_not_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSDLAB_TRACES", str(tmp_path))
+    found = study.study("fast12")
+    table = found.computed["real"](None)
+    assert table.write_csv() == (found.folder / "results" / "real.csv").read_text()
+
+
 def test_an_unknown_study_is_answered_with_its_neighbour() -> None:
     with pytest.raises(ssdlab.InputError, match="did you mean `theory`"):
         study.study("teory")

@@ -20,6 +20,7 @@ A point is a value for each of them, for the whole paper at once. It is chosen b
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 from collections import ChainMap
@@ -248,6 +249,7 @@ def infer(
     declared = Open.read(study)
     claims = tuple(claim for claim in study.claims if claim.kind == "system")
     found: dict[Labels, Point] = {}
+    tables_by_sweep: dict[str, polars.DataFrame] = {}
 
     def so_far(whole: bool = False) -> Inferred:
         return Inferred(declared, claims, tuple(found.values()), whole)
@@ -261,10 +263,14 @@ def infer(
             error = ""
             for name in declared.sweeps:
                 brief = brief_sweep(study, name, declared.brief.get(name, {}), values)
+                # Points that differ in names of study.py alone read one table.
+                asked = json.dumps(brief)
                 try:
-                    tables[name] = _played(
-                        brief, cache, threads, dask, worker_timeout, progress(f"point {len(found) + 1}")
-                    )
+                    if asked not in tables_by_sweep:
+                        listener = progress(f"point {len(found) + 1}")
+                        played = _played(brief, cache, threads, dask, worker_timeout, listener)
+                        tables_by_sweep[asked] = played
+                    tables[name] = tables_by_sweep[asked]
                 except InputError as failed:
                     error = str(failed)
             with _named(module, values):
