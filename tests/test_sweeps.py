@@ -91,8 +91,8 @@ def test_settings_without_effect_are_told(tmp_path: Path) -> None:
 
 
 def test_an_ideal_case_beside_others_is_not_told_of(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    about = {"run": {"requests": 100, "age": "pec=1000"}, "axes": {"scheme": ["ssd-zero", "swr"]}}
-    ssdlab.sweep({**about, "run": {**about["run"], "device": "hpca24"}}, cache=tmp_path)
+    run = {"requests": 100, "age": "pec=1000", "device": "hpca24"}
+    ssdlab.sweep({"run": run, "axes": {"scheme": ["ssd-zero", "swr"]}}, cache=tmp_path)
     assert [str(each.message) for each in recwarn] == []
 
 

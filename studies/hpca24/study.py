@@ -309,12 +309,12 @@ def _predictions(tables: Tables) -> dict[str, Measured]:
     most = number(tables["reached"]["most"].max())
     reached = pages.filter(pl.col("rber") <= most)
     rates = reached["rber"].to_list()
-    share = (reached["all_right"] / reached["pages"]).to_list()
-    ends = [rates[0], *((a + b) / 2 for a, b in itertools.pairwise(rates)), most]
+    share: list[float] = (reached["all_right"] / reached["pages"]).to_list()
+    ends: list[float] = [rates[0], *((a + b) / 2 for a, b in itertools.pairwise(rates)), most]
 
     def poor(below: float) -> float:
         widths = (b - a for (a, b), right in zip(itertools.pairwise(ends), share, strict=True) if right < below)
-        return 100 * sum(widths) / most
+        return 100.0 * float(sum(widths)) / most
 
     return {
         "rif.ldpc.capability": Measured(_capability(code), note=f"FER {fer[0]:.3f} to {fer[1]:.3f} at 0.0085"),
@@ -646,9 +646,8 @@ def _fig11(pages: pl.DataFrame) -> Figure:
     axes = figure.subplots()
     for name, label in (("all", "all syndromes (Fig. 11)"), ("pruned", "1024 syndromes of one chunk (Fig. 14)")):
         bounds = [wilson(right, of) for right, of in pages.select(f"{name}_right", "pages").iter_rows()]
-        axes.fill_between(
-            pages["rber"], *([100 * end for end in ends] for ends in zip(*bounds, strict=True)), alpha=0.25
-        )
+        low, high = ([100 * bound[end] for bound in bounds] for end in (0, 1))
+        axes.fill_between(pages["rber"], low, high, alpha=0.25)
         axes.plot(pages["rber"], 100 * pages[f"{name}_right"] / pages["pages"], marker=".", label=label)
     axes.axvline(CAPABILITY_RBER, color=plot.INK, linewidth=0.8, linestyle=":")
     axes.set_xlabel("RBER")
