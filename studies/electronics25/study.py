@@ -471,9 +471,9 @@ def _tails(tables: Tables) -> dict[str, Measured]:
         # Where REO's tail stands for the Baseline's, nothing is gained.
         "reo.mispredict.tail6.reo": predicted(off("ispe", "reo")),
         "reo.mispredict.tail6.reo_minus": predicted(off("ispe", "reo-minus")),
-        "reo.mispredict.cost.reo.0k5 reo.mispredict.cost.reo_minus.0k5 reo.mispredict.cost.4k5": predicted(
-            key("erase.mispredictions", 0)
-        ),
+        "reo.mispredict.cost.reo.0k5 reo.mispredict.cost.reo_minus.0k5": predicted(key("erase.mispredictions", 0)),
+        # Between pulses the longest wait is a whole pulse, whatever was predicted.
+        "reo.mispredict.cost.4k5": predicted(key("schedule.suspend_erase", "none")),
     }
 )
 def _mispredictions(tables: Tables) -> dict[str, Measured]:
