@@ -22,6 +22,7 @@ pub const AXES: &[(&str, &str)] = &[
     ("pipeline", "read.pipeline"),
     ("sensing", "read.sensing"),
     ("predictor", "read.predictor"),
+    ("soft", "ecc.soft"),
     ("order", "schedule.order"),
     ("suspend-program", "schedule.suspend_program"),
     ("suspend-erase", "schedule.suspend_erase"),

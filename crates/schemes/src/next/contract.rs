@@ -1,5 +1,7 @@
 //! What a policy of this axis is asked, and what it answers.
 
+use crate::soft::Fine;
+
 /// With which references a page is sensed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadReference {
@@ -9,9 +11,33 @@ pub enum ReadReference {
     NearOptimal,
     /// The sentinel's boundary alone: the errors of its cells show where the best references are.
     Sentinel,
+    /// Several around the best ones, for soft decoding ([`crate::Soft`]).
+    Soft(Fine),
 }
 
 impl ReadReference {
+    /// Bits a cell that the controller has when what is sensed so is in it, of those sensed with the best references.
+    pub fn known_bits(self) -> u8 {
+        match self {
+            ReadReference::NearOptimal => 1,
+            ReadReference::Soft(fine) => fine.bits(),
+            ReadReference::Step(_) | ReadReference::Sentinel => 0,
+        }
+    }
+
+    /// How finely it is sensed, where it is decoded softly.
+    pub fn fine(self) -> Option<Fine> {
+        match self {
+            ReadReference::Soft(fine) => Some(fine),
+            _ => None,
+        }
+    }
+
+    /// Pages that cross the bus.
+    pub fn pages(self) -> u32 {
+        self.fine().map_or(1, Fine::pages)
+    }
+
     /// Whether what is sensed is a page to be decoded; the sentinel's cells hold a known pattern.
     pub fn decodes(self) -> bool {
         self != ReadReference::Sentinel

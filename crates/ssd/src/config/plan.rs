@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ecc::Profile;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, Timings};
@@ -11,6 +10,7 @@ use units::{Bytes, ConfigError, Rate, Span};
 
 use super::Config;
 use super::bus::PageTime;
+use super::chip_model::Decoding;
 use super::refusal::{dotted, in_section};
 use super::space::Space;
 use super::together;
@@ -51,7 +51,7 @@ pub struct Plan {
     /// How retries are sensed faster, if they are.
     pub(crate) faster: Option<ReducedTpre>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.
-    pub(crate) code: Option<Arc<Profile>>,
+    pub(crate) code: Option<Arc<Decoding>>,
 }
 
 impl Plan {

@@ -16,7 +16,7 @@
 
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Failed, Known, ReadReference, Sensing};
+use schemes::{Failed, Fine, Known, ReadReference, Sensing};
 use units::Span;
 
 use super::layer::{FlashAt, FlashView};
@@ -116,7 +116,9 @@ impl<P: Probe> FlashAt<'_, P> {
     fn sense_time(&mut self, op: &PageOp) -> (Span, u32) {
         let (once, less) = self.sense_once(op);
         let read = &self.core.plan.config.read;
-        let all = once * u64::from(read.next.senses(op.sense.v_ref, op.sense.on_die_retry));
+        let sense = &op.sense;
+        let hard = || read.next.senses(sense.v_ref, sense.on_die_retry);
+        let all = once * u64::from(sense.v_ref.fine().map_or_else(hard, Fine::senses));
         (if read.predictor.looks_on_die(op.sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
@@ -130,7 +132,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
         }
-        if !self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
+        if !self.reduces(&sense) {
             return (full, 0);
         }
         let conditions = self.conditions_of(op);
@@ -138,6 +140,12 @@ impl<P: Probe> FlashAt<'_, P> {
         let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
         let less = (self.core.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
         (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
+    }
+
+    /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense adds.
+    fn reduces(&self, sense: &Sense) -> bool {
+        let sensing = self.core.plan.config.read.sensing;
+        sense.v_ref.fine().is_none() && sensing.reduces(sense.is_repeat(), sense.t_pre_fallback)
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
@@ -153,6 +161,19 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
     fn next_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
+        let (v_ref, ecc) = (op.sense.v_ref, &self.core.plan.config.ecc);
+        let soft = || {
+            let fine = ecc.soft.after(v_ref.known_bits(), v_ref.fine().is_some());
+            fine.map(|fine| (ReadReference::Soft(fine), op.sense.t_pre_fallback))
+        };
+        if v_ref.fine().is_some() || ecc.soft_after.is_some_and(|after| u32::from(op.sense.attempt) >= after) {
+            return soft().or_else(|| self.next_hard_step(op).filter(|_| v_ref.fine().is_none()));
+        }
+        self.next_hard_step(op).or_else(soft)
+    }
+
+    /// The next reference for hard decoding.
+    fn next_hard_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = *op;
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) =
@@ -202,6 +223,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if read.pipeline.speculates(op.sense.attempt > 0)
             && read.next.known(op.sense.v_ref) == now
             && let Some((v_ref, t_pre_fallback)) = self.next_step(op)
+            && v_ref.fine().is_none()
         {
             let op = *op;
             self.flash.ops[id].sense.speculated = true;
@@ -245,7 +267,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
-            && let Some((v_ref, t_pre_fallback)) = self.next_step(&op)
+            && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op)
         {
             op.sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..op.sense };
             let (took, _) = self.sense_time(&op);
@@ -275,11 +297,13 @@ impl<P: Probe> FlashAt<'_, P> {
     fn decoding_of(&mut self, op: &PageOp) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = *op;
         let again = sense.is_repeat();
-        let reduced = self.core.plan.config.read.sensing.reduces(again, sense.t_pre_fallback);
+        let (reduced, fine) = (self.reduces(&sense), sense.v_ref.fine());
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
-        let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| again));
+        // Those times are of hard decoding.
+        let (t_failed, t_retried) =
+            if fine.is_some() { (None, None) } else { (ecc.t_failed, ecc.t_retried.filter(|_| again)) };
         let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
                 let read = sense.read;
@@ -301,7 +325,8 @@ impl<P: Probe> FlashAt<'_, P> {
                 let (outcomes, kib) = (self.flash.outcomes.as_ref(), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
-                let page = code.page(rbers, self.flash.draws.entity(seq).entity(attempt));
+                let page =
+                    code.of(fine.map_or(1, Fine::bits)).page(rbers, self.flash.draws.entity(seq).entity(attempt));
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
@@ -334,7 +359,9 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let op = self.flash.ops[id];
         let sense = op.sense;
+        self.core.counters.soft_decodings += u64::from(sense.v_ref.fine().is_some());
         if sense.fate == Fate::Corrected {
+            self.core.counters.soft_corrected += u64::from(sense.v_ref.fine().is_some());
             self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
             if self.core.plan.config.read.start.tracks() {
                 self.track(&op);

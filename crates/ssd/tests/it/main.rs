@@ -24,6 +24,7 @@ mod resources;
 mod retry_in_flash;
 mod rules;
 mod soak;
+mod soft_decoding;
 mod steady;
 mod superblocks;
 mod suspension;
