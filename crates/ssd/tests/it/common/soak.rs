@@ -325,8 +325,9 @@ pub fn draw(seed: u64) -> Case {
     device.extend(arbitration(seed, host_queues));
     device.push(format!("ftl.hints={hints}"));
     let soft = &mut Dice { stream: Stream::new(seed, "soak soft decoding"), drawn: 0 };
-    set("ecc.soft", &if code == "none" { "none" } else { soft.one(&["none", "2-bit", "3-bit", "progressive"]) });
-    set("ecc.soft_after", &soft.one(&["none", "0", "1", "4"]));
+    let stage = if code == "none" { "none" } else { soft.one(&["none", "2-bit", "3-bit", "progressive"]) };
+    device.push(format!("ecc.soft={stage}"));
+    device.push(format!("ecc.soft_after={}", soft.one(&["none", "0", "1", "4"])));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     Case { seed, requests, depth, device, workload }
