@@ -190,7 +190,7 @@ impl Factors {
     /// Those of a population.
     pub fn new(chip: &VirtualChip, population: Population) -> Factors {
         let draws = Draws::new(population.seed);
-        let bound = chip.variation.bound().max(1e-6);
+        let (centre, half) = chip.variation.bounds();
         let mut counts = vec![0u64; BINS];
         let mut range = (f64::INFINITY, f64::NEG_INFINITY);
         for chip_index in 0..population.chips {
@@ -199,13 +199,13 @@ impl Factors {
                 for wordline in 0..chip.variation.block_wordlines() {
                     let place = Place { chip: chip_index, block, wordline };
                     let log_factor = shared + chip.variation.log_of_wordline(&draws, place);
-                    let bin = ((log_factor / bound + 1.0) * 0.5 * BINS as f64) as usize;
+                    let bin = (((log_factor - centre) / half + 1.0) * 0.5 * BINS as f64) as usize;
                     counts[bin.min(BINS - 1)] += 1;
                     range = (range.0.min(log_factor), range.1.max(log_factor));
                 }
             }
         }
-        let middle = |bin: usize| bound * ((2.0 * bin as f64 + 1.0) / BINS as f64 - 1.0);
+        let middle = |bin: usize| centre + half * ((2.0 * bin as f64 + 1.0) / BINS as f64 - 1.0);
         let bins = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
         Factors { bins: bins.map(|(bin, count)| (middle(bin), count)).collect(), range }
     }

@@ -20,6 +20,8 @@ units::section! {
         shift_time: Span = Span(1_209_600_000_000_000),
         /// How much the shift grows with the wear term.
         shift_wear: f64 = 0.3,
+        /// Shift right after programming, relative to `shift`, per unit of the wear term: worn cells lose a part of their charge within seconds.
+        shift_early: f64 = 0.0,
         /// The shift of the lowest state's upper boundary, relative to that of the highest boundary.
         shift_lowest: f64 = 0.8,
         /// Wear at which early wear saturates [1,000 P/E cycles]; wear = 1 - exp(-(x / wear_knee)^2) + wear_slope x.
@@ -100,7 +102,9 @@ impl Cells {
     /// How the cells of a page with `factor` lie after `x` thousand P/E cycles, `months` at 30 °C and `reads` of its block.
     pub fn shape(&self, x: f64, months: f64, reads: f64, factor: f64) -> Shape {
         let time = months / (self.shift_time.0 as f64 / MONTH_NS);
-        let shift = factor * self.shift * (1.0 + self.shift_wear * self.wear(x)) * libm::log1p(time);
+        let wear = self.wear(x);
+        let later = factor * self.shift * (1.0 + self.shift_wear * wear) * libm::log1p(time);
+        let shift = later + factor * self.shift * self.shift_early * wear;
         let early = x / self.wear_knee;
         let own = self.width
             * libm::pow(factor, self.width_factor)
@@ -214,6 +218,7 @@ impl Cells {
         let not_negative = [
             ("shift", self.shift),
             ("shift_wear", self.shift_wear),
+            ("shift_early", self.shift_early),
             ("shift_lowest", self.shift_lowest),
             ("wear_slope", self.wear_slope),
             ("width_wear", self.width_wear),

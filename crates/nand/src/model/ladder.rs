@@ -14,7 +14,9 @@ const POINTS: usize = 64;
 /// no margin of section 5.1 could be. So whether a step passes follows from the table's references, and the errors of the
 /// passing step are those of the best ones.
 pub struct Ladder {
-    bound: f64,
+    /// The middle of the log factors, and half their range.
+    middle: f64,
+    half: f64,
     steps: usize,
     /// The chip's capability, halfway to the next error [per KiB].
     limit: f64,
@@ -35,12 +37,13 @@ impl Ladder {
     /// read at `celsius`.
     pub fn new(chip: &VirtualChip, page: u32, x: f64, months: f64, reads: f64, celsius: f64) -> Ladder {
         let cells = &chip.cells;
-        let bound = chip.variation.bound().max(1e-6);
+        let (middle, half) = chip.variation.bounds();
         let steps = cells.retry_steps as usize + 1;
         let cold = cells.cold(celsius);
         let limit = f64::from(cells.capability) + 0.5;
         let mut ladder = Ladder {
-            bound,
+            middle,
+            half,
             steps,
             limit,
             margins: Vec::with_capacity(POINTS * steps),
@@ -50,7 +53,7 @@ impl Ladder {
             best: Vec::with_capacity(POINTS),
         };
         for point in 0..POINTS {
-            let log_factor = bound * (2.0 * point as f64 / (POINTS - 1) as f64 - 1.0);
+            let log_factor = middle + half * (2.0 * point as f64 / (POINTS - 1) as f64 - 1.0);
             let shape = cells.shape(x, months, reads, libm::exp(log_factor));
             let mut first = steps;
             for step in 0..steps {
@@ -72,7 +75,7 @@ impl Ladder {
     }
 
     fn point(&self, log_factor: f64) -> (usize, f32) {
-        let at = (log_factor / self.bound + 1.0) * 0.5 * (POINTS - 1) as f64;
+        let at = ((log_factor - self.middle) / self.half + 1.0) * 0.5 * (POINTS - 1) as f64;
         let point = (at.max(0.0) as usize).min(POINTS - 2);
         (point, (at - point as f64) as f32)
     }

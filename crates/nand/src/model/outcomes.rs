@@ -369,7 +369,8 @@ impl Outcomes {
                 let added = chip.sensing.added(cuts, chip.senses(page), x, relative, self.celsius);
                 (Ladder::new(chip, page, x, months, reads, self.celsius), added)
             }));
-            easy = ladders.iter().all(|(ladder, _)| ladder.steps(chip.variation.bound(), WORST) == Some(0));
+            let (middle, half) = chip.variation.bounds();
+            easy = ladders.iter().all(|(ladder, _)| ladder.steps(middle + half, WORST) == Some(0));
         }
         self.bins.push(Bin { easy, t_pre, ladders, reads: vec![None; ARCHETYPES as usize] });
         self.index.insert(key, self.bins.len() - 1);

@@ -6,7 +6,7 @@ use units::Stream;
 use super::normal::{cdf, quantile};
 
 units::section! {
-    /// Differences between pages: the logarithm of a page's factor is the sum of four terms.
+    /// Differences between pages: the logarithm of a page's factor is the sum of five terms.
     pub struct Variation in "variation" {
         /// Standard deviation between chips.
         chip: f64 = 0.01,
@@ -16,6 +16,8 @@ units::section! {
         layer: f64 = 0.045,
         /// Standard deviation between the wordlines of a layer.
         wordline: f64 = 0.005,
+        /// Mean of an exponential term of a wordline that only raises its factor: weak wordlines. It ends at 5 means; 0: there are none.
+        tail: f64 = 0.0,
         /// Standard deviation between the error rates of a page's KiBs, relative to the page's.
         kib: f64 = 0.016,
         /// Layers of a block.
@@ -27,6 +29,10 @@ units::section! {
 
 /// Normal variables end here: chips beyond are sorted out. Also keeps extremes finite however many pages there are.
 pub const TRUNCATION: f64 = 2.5;
+
+/// The exponential term of weak wordlines ends at so many of its means: one wordline in 150 would lie beyond. Keeps extremes
+/// finite as [`TRUNCATION`] does.
+pub const TAIL_END: f64 = 5.0;
 
 /// A location in a population of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +51,7 @@ pub struct Draws {
     chips: Stream,
     blocks: Stream,
     wordlines: Stream,
+    tails: Stream,
     pages: Stream,
     kibs: Stream,
 }
@@ -57,6 +64,7 @@ impl Draws {
             chips: stream("chip-variation"),
             blocks: stream("block-variation"),
             wordlines: stream("wordline-variation"),
+            tails: stream("wordline-tail"),
             pages: stream("page-codewords"),
             kibs: stream("kib-variation"),
         }
@@ -89,6 +97,11 @@ impl Variation {
     }
 }
 
+/// An exponential variable of mean 1 that ends at [`TAIL_END`].
+fn exponential(uniform: f64) -> f64 {
+    -libm::log1p(-uniform * (1.0 - libm::exp(-TAIL_END)))
+}
+
 /// A normal variable that ends at ±[`TRUNCATION`].
 fn truncated(uniform: f64) -> f64 {
     let below = cdf(-TRUNCATION);
@@ -118,7 +131,8 @@ impl Variation {
     /// The part that is a wordline's own.
     pub fn log_of_wordline(&self, draws: &Draws, place: Place) -> f64 {
         let counter = (Draws::block(place) << 10) | u64::from(place.wordline);
-        self.layer * self.profile(place.wordline) + self.wordline * truncated(draws.wordlines.uniform(counter))
+        let tail = if self.tail > 0.0 { self.tail * exponential(draws.tails.uniform(counter)) } else { 0.0 };
+        self.layer * self.profile(place.wordline) + self.wordline * truncated(draws.wordlines.uniform(counter)) + tail
     }
 
     /// The logarithm of the factor of a wordline's pages.
@@ -126,9 +140,11 @@ impl Variation {
         self.log_of_block(draws, place.chip, place.block) + self.log_of_wordline(draws, place)
     }
 
-    /// No page's log factor is further from 0.
-    pub fn bound(&self) -> f64 {
-        TRUNCATION * (self.chip + self.block + self.wordline) + self.layer
+    /// Between which the log factors of all pages lie, as their middle and half their range.
+    pub fn bounds(&self) -> (f64, f64) {
+        let normal = TRUNCATION * (self.chip + self.block + self.wordline) + self.layer;
+        let tail = TAIL_END * self.tail;
+        (tail / 2.0, (normal + tail / 2.0).max(1e-6))
     }
 
     /// What is wrong with the constants: key, problem, remedy.
@@ -138,6 +154,7 @@ impl Variation {
             ("block", self.block),
             ("layer", self.layer),
             ("wordline", self.wordline),
+            ("tail", self.tail),
             ("kib", self.kib),
         ];
         if let Some((key, value)) = terms.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {

@@ -39,8 +39,9 @@ mod tests {
     #[test]
     fn tracking_begins_before_what_last_worked() {
         assert_eq!(Start::Tracked.step(None, true), 0);
-        assert_eq!(Start::Tracked.step(Some(4), true), 0);
-        assert_eq!(Start::Tracked.step(Some(20), true), 20 - tracked::GUARD);
+        // asplos21: at 0, 1K and 2K cycles and 3 months, and at 2K and a year, pages need about 4, 9, 11 and 20 steps.
+        let starts = [2, 4, 9, 11, 12, 15, 20, 40].map(|last| Start::Tracked.step(Some(last), true));
+        assert_eq!(starts, [0, 1, 6, 7, 8, 10, 14, 28]);
         assert_eq!(Start::Tracked.step(Some(20), false), 20);
         assert_eq!(Start::Default.step(Some(20), true), 0);
     }

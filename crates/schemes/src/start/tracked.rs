@@ -1,11 +1,15 @@
 //! PSO (Shim et al., MICRO'19, as asplos21 sections 3.1 and 7.3 describe it): pages on one layer of a chip, of one type
 //! and age, need nearly the same references.
 
-/// Steps before the one that last worked. A retry table is walked in one direction, so a start that lies too far fails to
-/// the table's end; with fewer steps the similar pages' spread would lead there. `fitted` to asplos21 section 3.1: of 19.9
-/// steps at 2K cycles and a year about 70 % are saved, and at least three remain.
-pub(super) const GUARD: u8 = 6;
+/// Percent of the step that last worked by which a read begins before it. A retry table is walked in one direction, so a
+/// start that lies too far fails to the table's end, and pages differ by the more steps the more they need. `fitted` to
+/// asplos21 section 3.1: about 70 % of the steps are saved at 2K cycles and a year.
+const GUARD_PERCENT: u32 = 30;
+
+/// Steps that remain at least: "every read still incurs at least three" (asplos21 section 1).
+const GUARD_LEAST: u32 = 3;
 
 pub(super) fn step(last: Option<u8>, walks: bool) -> u8 {
-    last.map_or(0, |step| if walks { step.saturating_sub(GUARD) } else { step })
+    let guard = |step: u8| (u32::from(step) * GUARD_PERCENT).div_ceil(100).max(GUARD_LEAST) as u8;
+    last.map_or(0, |step| if walks { step.saturating_sub(guard(step)) } else { step })
 }
