@@ -117,6 +117,12 @@ pub const ALL: &[Scheme] = &[
         overrides: &[],
     },
     Scheme {
+        name: "recorded",
+        about: "reads begin with what last read a page of the block and group of layers (Nie et al., IEEE Trans. Reliability 2025)",
+        choices: &[("start", "recorded"), ("next", "table"), ("pipeline", "off"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
         name: "norr",
         about: "ideal: no sense ever fails (asplos21 section 7.2)",
         choices: &[],

@@ -16,12 +16,13 @@
 
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Failed, Fine, Known, ReadReference, Sensing};
+use schemes::{Failed, Fine, Known, ReadReference, Sensing, Start};
 use units::Span;
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
 use super::queues::{INTERNAL, QueueSet, READS};
+use super::references::Similar;
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
@@ -92,24 +93,37 @@ impl<P: Probe> FlashAt<'_, P> {
     /// What a die senses for first: the reference where the read begins.
     fn first_sense(&mut self, op: &PageOp) -> Sense {
         let Some(place) = self.similar(op) else { return Sense::FIRST };
-        let last = self.flash.tracked.get(&place).copied();
+        let last = self.flash.references.last(place);
         let read = &self.core.plan.config.read;
         let step = read.start.step(last, read.next.walks());
         Sense { v_ref: ReadReference::Step(step), start: step, ..Sense::FIRST }
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
-    fn similar(&mut self, op: &PageOp) -> Option<u64> {
+    fn similar(&mut self, op: &PageOp) -> Option<Similar> {
         let PageOp { ppn, die, .. } = *op;
         let conditions = self.conditions_of(op);
         let (block, page) = self.place_of(op);
         let outcomes = self.flash.outcomes.as_ref()?;
         let (layer, layers) = outcomes.layer(page);
-        let group = match self.core.plan.config.read.tracking {
-            Tracking::Age => u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0),
-            Tracking::Block => block,
+        let (plan, ppn) = (&self.core.plan, ppn.get());
+        let of_layer = |layer: u64| layer * 4 + u64::from(plan.layout.page_type(ppn));
+        let (group, layer) = match (plan.config.read.start, plan.config.read.tracking) {
+            (Start::Recorded, _) => {
+                // What was recorded before a block's last erase is of other data.
+                let Address { plane, block: own, .. } = plan.layout.unpack(ppn);
+                let cycles = u64::from(self.ftl.blocks.cycles(plane, own, plan));
+                return Some((
+                    block,
+                    cycles << 32 | of_layer(u64::from(layer * plan.config.read.record_groups / layers)),
+                ));
+            }
+            (_, Tracking::Age) => {
+                (u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0), u64::from(layer))
+            }
+            (_, Tracking::Block) => (block, u64::from(layer)),
         };
-        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn.get())))
+        Some((group, of_layer(layer)))
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
@@ -398,7 +412,7 @@ impl<P: Probe> FlashAt<'_, P> {
             ReadReference::Step(step) => step,
             _ => self.rber(op, Sensed::NearOptimal, false).map_or(op.sense.read.first, |(_, best)| best),
         };
-        self.flash.tracked.insert(place, step);
+        self.core.counters.records_evicted += u64::from(self.flash.references.keep(place, step));
     }
 
     /// A read needs its plane no more: what follows it is void.

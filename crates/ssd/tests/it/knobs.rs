@@ -81,6 +81,7 @@ const PIPELINED: &[&str] =
     &["chip.model=tlc48", "age.pec=1000", "age.retention=6mo", "chip.cache_read=false", "read.pipeline=cache-read"];
 const TRACKED: &[&str] =
     &["chip.model=tlc48", "age.pec=2000", "age.retention=6mo", "read.start=tracked", "read.next=swift"];
+const RECORDED: &[&str] = &["chip.model=tlc48", "age.pec=2000", "age.retention=6mo", "read.start=recorded"];
 /// Pages near what the code corrects.
 const CODED: &[&str] = &[
     "chip.model=tlc48",
@@ -262,6 +263,8 @@ const ROWS: &[Row] = &[
     ("chip.t_rst", PIPELINED, "30us", Reads, 0),
     ("read.start", RETRIES, "tracked", Reads, -1),
     ("read.tracking", TRACKED, "block", Reads, 1),
+    ("read.records", RECORDED, "4KiB", Reads, 1),
+    ("read.record_groups", RECORDED, "1", Reads, 0),
     ("read.next", RETRIES, "oracle", Reads, -1),
     ("read.pipeline", RETRIES, "cache-read", Reads, -1),
     ("read.sensing", RETRIES, "default", Reads, 1),

@@ -328,6 +328,12 @@ pub fn draw(seed: u64) -> Case {
     let stage = if code == "none" { "none" } else { soft.one(&["none", "2-bit", "3-bit", "progressive"]) };
     device.push(format!("ecc.soft={stage}"));
     device.push(format!("ecc.soft_after={}", soft.one(&["none", "0", "1", "4"])));
+    let records = &mut Dice { stream: Stream::new(seed, "soak records"), drawn: 0 };
+    if records.chance(30) {
+        device.push("read.start=recorded".to_owned());
+    }
+    device.push(format!("read.records={}KiB", records.one(&[4, 4, 64])));
+    device.push(format!("read.record_groups={}", records.one(&[1, 4, 64])));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     Case { seed, requests, depth, device, workload }
