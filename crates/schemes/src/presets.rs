@@ -123,6 +123,12 @@ pub const ALL: &[Scheme] = &[
         overrides: &[],
     },
     Scheme {
+        name: "near-zero",
+        about: "a retry table made for the chip, begun at what last worked for similar pages, the nearest steps first (Ye et al., ASPLOS'24)",
+        choices: &[("start", "tracked"), ("next", "tailored"), ("pipeline", "off"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
         name: "norr",
         about: "ideal: no sense ever fails (asplos21 section 7.2)",
         choices: &[],

@@ -62,7 +62,7 @@ pub enum Known {
 
 /// A read whose last sense could not be corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failed {
+pub struct Failed<'a> {
     /// The step at which the read began.
     pub start: u8,
     /// The references that have just failed.
@@ -71,4 +71,6 @@ pub struct Failed {
     pub last: u8,
     /// The page's boundaries include the sentinel's.
     pub sentinel: bool,
+    /// The steps of a table made for the chip, in their order; empty where there is none.
+    pub table: &'a [u8],
 }

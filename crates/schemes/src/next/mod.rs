@@ -1,7 +1,7 @@
 //! With which references a read senses next, when a sense could not be corrected.
 //!
-//! Contract: a policy sees the references that failed, the ends of the vendor's retry table, and whether the failed sense
-//! has read the sentinel's boundary; nothing else. It gives the next references, or none when it has tried all that it
+//! Contract: a policy sees the references that failed, the ends of the vendor's retry table, one made for the chip where there
+//! is one, and whether the failed sense has read the sentinel's boundary; nothing else. It gives the next references, or none when it has tried all that it
 //! would, and says when they are known: what is known early enough can be sensed ahead ([`crate::Pipeline`]).
 
 mod contract;
@@ -9,6 +9,7 @@ mod oracle;
 mod sentinel;
 mod swift;
 mod table;
+mod tailored;
 
 pub use contract::{Failed, Known, ReadReference};
 
@@ -25,17 +26,21 @@ units::choices! {
         /// One command that senses twice: the ones counted in the first sense give the references of the second
         /// (Swift-Read, hpca24 section III-B).
         Swift = "swift",
+        /// A retry table made for the chip, and the nearest steps first where a read has begun near what is needed (Ye et al.,
+        /// ASPLOS'24).
+        Tailored = "tailored",
     }
 }
 
 impl Next {
     /// The next references.
-    pub fn after(self, failed: Failed) -> Option<ReadReference> {
+    pub fn after(self, failed: Failed<'_>) -> Option<ReadReference> {
         match self {
             Next::Table => table::after(failed),
             Next::Oracle => oracle::after(failed),
             Next::Sentinel => sentinel::after(failed),
             Next::Swift => swift::after(failed),
+            Next::Tailored => tailored::after(failed),
         }
     }
 
@@ -43,7 +48,7 @@ impl Next {
     pub fn known(self, v_ref: ReadReference) -> Known {
         match self {
             Next::Sentinel => sentinel::known(v_ref),
-            Next::Table | Next::Oracle | Next::Swift => Known::Sensed,
+            Next::Table | Next::Oracle | Next::Swift | Next::Tailored => Known::Sensed,
         }
     }
 
@@ -52,7 +57,7 @@ impl Next {
     pub fn senses(self, v_ref: ReadReference, counted: bool) -> u32 {
         match self {
             Next::Swift => swift::senses(v_ref, counted),
-            Next::Table | Next::Oracle | Next::Sentinel => 1,
+            Next::Table | Next::Oracle | Next::Sentinel | Next::Tailored => 1,
         }
     }
 
@@ -60,7 +65,7 @@ impl Next {
     pub fn walks(self) -> bool {
         match self {
             Next::Table => true,
-            Next::Oracle | Next::Sentinel | Next::Swift => false,
+            Next::Oracle | Next::Sentinel | Next::Swift | Next::Tailored => false,
         }
     }
 }
@@ -71,7 +76,7 @@ mod tests {
 
     fn walked(next: Next, start: u8, sentinel: bool) -> Vec<ReadReference> {
         let mut seen = vec![ReadReference::Step(start)];
-        let mut failed = Failed { start, v_ref: seen[0], last: 7, sentinel };
+        let mut failed = Failed { start, v_ref: seen[0], last: 7, sentinel, table: &[3, 6, 1, 2, 4, 5, 7] };
         while let Some(v_ref) = next.after(failed) {
             seen.push(v_ref);
             failed.v_ref = v_ref;
@@ -101,6 +106,14 @@ mod tests {
         assert_eq!(Next::Sentinel.known(ReadReference::NearOptimal), Known::Sensed);
         assert_eq!(Next::Table.known(ReadReference::Step(3)), Known::Sensed);
         assert!(!ReadReference::Sentinel.decodes() && ReadReference::NearOptimal.decodes());
+    }
+
+    #[test]
+    fn a_tailored_table_is_gone_through_from_its_beginning_or_outwards_from_a_start_that_is_known() {
+        let steps = |order: &[u8]| order.iter().map(|step| ReadReference::Step(*step)).collect::<Vec<_>>();
+        assert_eq!(walked(Next::Tailored, 0, false), steps(&[0, 3, 6, 1, 2, 4, 5, 7]));
+        assert_eq!(walked(Next::Tailored, 2, false), steps(&[2, 3, 1, 4, 0, 5, 6, 7]));
+        assert_eq!(walked(Next::Tailored, 6, false), steps(&[6, 7, 5, 4, 3, 2, 1, 0]));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use ecc::Profile;
 use nand::Layout;
-use nand::VirtualChip;
 use nand::chip::AUTO;
 use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
+use nand::{TailoredTable, VirtualChip};
 use schemes::{Next, Predictor, Sensing, Soft};
 use units::{ConfigError, Retention, Span};
 
@@ -88,6 +88,17 @@ impl Config {
         };
         let (error, age_error) = (self.read.rpt_error, self.read.age_error);
         Ok(Some(ReducedTpre { rpt, t_pre: self.chip.t_pre.0 as u32, error, age_error }))
+    }
+
+    /// The retry table made for the chip, where reads take it.
+    pub(super) fn tailored(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<TailoredTable>>, ConfigError> {
+        let (Some(model), Next::Tailored) = (model, self.read.next) else { return Ok(None) };
+        let OutcomeSource::Virtual(chip) = model else {
+            let problem = "is tailored, and measured steps do not say with which others a page is read";
+            return refuse("read.next", problem, "set it to \"table\", or chip.model to a virtual chip")
+                .map_err(dotted);
+        };
+        Ok(Some(TailoredTable::of(chip)))
     }
 
     /// What the ECC's decoder makes of pages, where any read can fail.

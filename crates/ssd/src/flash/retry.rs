@@ -193,7 +193,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let (last, sentinel) =
             (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
         let next = |v_ref: ReadReference| {
-            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
+            let table = self.core.plan.tailored.as_ref().map_or(&[][..], |table| table.steps());
+            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel, table })
         };
         match next(sense.v_ref) {
             Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),

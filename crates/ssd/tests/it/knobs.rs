@@ -99,7 +99,8 @@ const LOST: &[&str] = &[
     "age.retention=uniform:0..30d",
     "ecc.code=qc-ldpc",
     "ecc.t_decode=1us",
-    "ecc.strength=0.35",
+    "ecc.strength=0.25",
+    "read.next=oracle",
 ];
 const SOFT: &[&str] = &[
     "chip.model=tlc48",
@@ -107,7 +108,8 @@ const SOFT: &[&str] = &[
     "age.retention=uniform:0..30d",
     "ecc.code=qc-ldpc",
     "ecc.t_decode=1us",
-    "ecc.strength=0.35",
+    "ecc.strength=0.25",
+    "read.next=oracle",
     "ecc.soft=progressive",
     "ecc.soft_after=1",
 ];

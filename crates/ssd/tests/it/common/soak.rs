@@ -327,10 +327,15 @@ pub fn draw(seed: u64) -> Case {
     let soft = &mut Dice { stream: Stream::new(seed, "soak soft decoding"), drawn: 0 };
     let stage = if code == "none" { "none" } else { soft.one(&["none", "2-bit", "3-bit", "progressive"]) };
     device.push(format!("ecc.soft={stage}"));
+    device.push(format!("ecc.code_2bit={}", soft.one(&["qc-ldpc", super::files::weak_code()])));
+    device.push(format!("ecc.code_3bit={}", soft.one(&["qc-ldpc", super::files::weak_code()])));
     device.push(format!("ecc.soft_after={}", soft.one(&["none", "0", "1", "4"])));
     let records = &mut Dice { stream: Stream::new(seed, "soak records"), drawn: 0 };
     if records.chance(30) {
         device.push("read.start=recorded".to_owned());
+    }
+    if code != "none" && records.chance(15) {
+        device.push("read.next=tailored".to_owned());
     }
     device.push(format!("read.records={}KiB", records.one(&[4, 4, 64])));
     device.push(format!("read.record_groups={}", records.one(&[1, 4, 64])));
