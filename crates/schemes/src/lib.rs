@@ -19,7 +19,7 @@ pub mod victim;
 pub mod voltage;
 
 pub use margin::Margin;
-pub use next::{Failed, Known, Next, ReadReference};
+pub use next::{Failed, Known, Next, ReadReference, Weighed};
 pub use order::{Class, Order};
 pub use pacing::{Collection, Pacing, Price};
 pub use pipeline::Pipeline;

@@ -129,6 +129,12 @@ pub const ALL: &[Scheme] = &[
         overrides: &[],
     },
     Scheme {
+        name: "syndrome",
+        about: "references moved to where the syndrome weighs least, from what last worked for similar pages (ACM TECS 2025)",
+        choices: &[("start", "tracked"), ("next", "syndrome"), ("pipeline", "off"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
         name: "norr",
         about: "ideal: no sense ever fails (asplos21 section 7.2)",
         choices: &[],

@@ -60,6 +60,15 @@ pub enum Known {
     Decoded,
 }
 
+/// The syndrome weight of what a step has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weighed {
+    /// The step.
+    pub step: u8,
+    /// Syndromes that are not 0, of all the page's codewords.
+    pub weight: u32,
+}
+
 /// A read whose last sense could not be corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed<'a> {
@@ -71,6 +80,9 @@ pub struct Failed<'a> {
     pub last: u8,
     /// The page's boundaries include the sentinel's.
     pub sentinel: bool,
+    /// The steps that the read has sensed so far, in their order, and how much the syndrome of each weighs; empty where no policy
+    /// asks for it.
+    pub weighed: &'a [Weighed],
     /// The steps of a table made for the chip, in their order; empty where there is none.
     pub table: &'a [u8],
 }

@@ -121,6 +121,10 @@ impl Config {
             let problem = "is on-die, and the sentinel's cells are evaluated in the controller";
             return refuse("read.predictor", problem, "set read.next to swift, table or oracle").map_err(dotted);
         }
+        if read.next == Next::Syndrome && (self.ecc.code.is_none() || read.predictor == Predictor::OnDie) {
+            let problem = "is syndrome, and the controller's decoder weighs it";
+            return refuse("read.next", problem, "give ecc.code, and no read.predictor on the die").map_err(dotted);
+        }
         let Some(name) = &self.ecc.code else { return Ok(None) };
         if matches!(model, OutcomeSource::Measured(_)) {
             let problem = "is given, and measured steps give no RBER";

@@ -16,7 +16,7 @@
 
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Failed, Fine, Known, ReadReference, Sensing, Start};
+use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
 use units::Span;
 
 use super::layer::{FlashAt, FlashView};
@@ -26,6 +26,17 @@ use super::references::Similar;
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
+
+/// How many syndromes of a page are not 0: of so many codewords with an RBER, each with the checks of hpca24's code, which
+/// see an odd number of errors or not. Normal, as if checks were independent (`assumed`: they share few bits).
+fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64) -> u32 {
+    let checks = f64::from(codewords) * ecc::code::SIZE as f64 * ecc::code::ROWS as f64;
+    let odd = (1.0 - libm::pow(1.0 - 2.0 * rber.min(0.5), ecc::code::COLUMNS as f64)) / 2.0;
+    let deviation = libm::sqrt(checks * odd * (1.0 - odd));
+    (checks * odd + deviation * nand::model::normal::quantile(draws.uniform(attempt).clamp(1e-12, 1.0 - 1e-12)))
+        .round()
+        .clamp(0.0, checks) as u32
+}
 
 impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is reserved for retries.
@@ -194,7 +205,8 @@ impl<P: Probe> FlashAt<'_, P> {
             (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
         let next = |v_ref: ReadReference| {
             let table = self.core.plan.tailored.as_ref().map_or(&[][..], |table| table.steps());
-            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel, table })
+            let weighed = self.flash.references.weighed(op.seq);
+            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel, weighed, table })
         };
         match next(sense.v_ref) {
             Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),
@@ -336,6 +348,10 @@ impl<P: Probe> FlashAt<'_, P> {
                     _ => Sensed::NearOptimal,
                 };
                 let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
+                if let (Next::Syndrome, ReadReference::Step(step)) = (self.core.plan.config.read.next, sense.v_ref) {
+                    let weight = syndrome_weight(rber / strength, codewords, self.flash.draws.entity(!seq), attempt);
+                    self.flash.references.weigh(seq, Weighed { step, weight });
+                }
                 let (block, page) = self.place_of(op);
                 let (outcomes, kib) = (self.flash.outcomes.as_ref(), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
@@ -422,6 +438,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.core.counters.retry_steps += u64::from(sense.attempt);
         self.core.counters.pages_retried += u64::from(sense.is_retry());
         self.flash.steps.record(sense.attempt.into());
+        self.flash.references.forget(seq);
         let plane = queue.plane();
         let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
         if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {

@@ -334,8 +334,9 @@ pub fn draw(seed: u64) -> Case {
     if records.chance(30) {
         device.push("read.start=recorded".to_owned());
     }
-    if code != "none" && records.chance(15) {
-        device.push("read.next=tailored".to_owned());
+    if code != "none" && records.chance(25) {
+        let by_weight = predictor != "on-die" && records.chance(50);
+        device.push(format!("read.next={}", if by_weight { "syndrome" } else { "tailored" }));
     }
     device.push(format!("read.records={}KiB", records.one(&[4, 4, 64])));
     device.push(format!("read.record_groups={}", records.one(&[1, 4, 64])));
