@@ -6,6 +6,7 @@ import fnmatch
 import re
 import shutil
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -14,13 +15,13 @@ import pytest
 import ssdlab
 from ssdlab import study
 from ssdlab.chip.characterize import load
-from ssdlab.study.claims import KINDS, Constant, Fitted, Predicted, Verdict
+from ssdlab.study.claims import HALVES, KINDS, Constant, Fitted, Predicted, Verdict
 from ssdlab.study.folder import Study, measuring
 from ssdlab.study.levers import Bench
 
 ROOT = Path(__file__).parent.parent
 STUDIES = study.studies()
-CHIPS = {"asplos21": "tlc48", "hpca24": "tlc48", "electronics25": "tlc48-reo"}
+CHIPS = {"asplos21": "tlc48", "hpca24": "tlc48-rif", "electronics25": "tlc48-reo"}
 
 
 @cache
@@ -154,11 +155,25 @@ def test_a_predicted_claim_that_is_a_literal_is_found_out(tmp_path: Path) -> Non
 
 
 def table_of_counts() -> str:
-    """How many claims of the papers hold, by what they prove."""
-    every = [verdict for found in STUDIES if found.id != "theory" for verdict in verdicts(found.id)]
-    rows = [(proves, study.count(every, proves)) for proves in KINDS] + [("all", study.count(every))]
-    lines = ["| claims of the papers | hold | fail | not measured |", "|---|---|---|---|"]
-    return "\n".join([*lines, *(f"| {proves} | {' | '.join(map(str, counts))} |" for proves, counts in rows)]) + "\n"
+    """How many claims of each paper hold, by what they prove and by half, and how many of those that fail say why."""
+    papers = {found.id: verdicts(found.id) for found in STUDIES if found.id != "theory"}
+    papers["all"] = [verdict for part in papers.values() for verdict in part]
+
+    def of(part: Iterable[Verdict]) -> str:
+        found = list(part)
+        return f"{sum(verdict.passed is True for verdict in found)} of {len(found)}"
+
+    lines = [
+        f"| claims that hold | all | {' | '.join((*KINDS, *HALVES))} | fail, with the reason |",
+        f"|---{'|---' * (2 + len(KINDS) + len(HALVES))}|",
+    ]
+    for name, part in papers.items():
+        failing = [verdict for verdict in part if not verdict.passed]
+        cells = [of(part), *(of(v for v in part if v.proves == kind) for kind in KINDS)]
+        cells += [of(v for v in part if v.half == each) for each in HALVES]
+        cells.append(f"{sum(verdict.reason is not None for verdict in failing)} of {len(failing)}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.slow
@@ -185,3 +200,23 @@ def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureReque
             path.write_text(re.sub(r"^Claims \(hold.*$", line, text, flags=re.MULTILINE), encoding="utf-8")
         else:
             assert line in text.splitlines(), f"{path}: write it anew with pytest --update-golden"
+
+
+def anchors(text: str) -> set[str]:
+    """What links may point to in a page: its headings, as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_what_fails_says_why_and_shows_it() -> None:
+    for found in STUDIES:
+        failing = {verdict.claim.id for verdict in verdicts(found.id) if not verdict.passed}
+        assert failing - found.reasons.keys() == set(), f"{found.id}: no reason in why.toml"
+        assert found.reasons.keys() - failing == set(), f"{found.id}: why.toml gives reasons for what holds"
+        for id, reason in found.reasons.items():
+            assert reason.why, id
+            assert "\n" not in reason.why, id
+            file, _, anchor = reason.link.partition("#")
+            page = found.folder / file
+            assert page.is_file(), (id, reason.link)
+            assert not anchor or anchor in anchors(page.read_text(encoding="utf-8")), (id, reason.link)

@@ -155,7 +155,8 @@ def test_the_claims_command_prints_json_and_tells_what_fails(tmp_path: Path) -> 
     found = json.loads(call("claims", "theory", "--json"))
     assert len(found) == 12
     assert set(found[0]) == {
-        "id", "kind", "published", "accept", "measured", "ci", "pass", "proves", "proof", "note",
+        "id", "kind", "published", "accept", "measured", "ci", "pass", "proves", "proof", "half", "seen",
+        "why", "link", "note",
     }  # fmt: skip
     assert {claim["proves"] for claim in found} == {"predicted"}
     assert found[0]["proof"] == "chip.t_read x 1.2, bus.bandwidth x 1.2, host.t_submit x 1.2"
@@ -178,6 +179,13 @@ def test_a_study_runs_to_the_same_tables(tmp_path: Path) -> None:
     assert Study(lone).run(tmp_path / "results", cache=tmp_path / "cache") == []
     kept = (found.folder / "results" / "lone.csv").read_bytes()
     assert (tmp_path / "results" / "lone.csv").read_bytes() == kept
+
+
+def test_the_table_of_a_real_trace_that_is_not_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSDLAB_TRACES", str(tmp_path))
+    found = study.study("fast12")
+    table = found.computed["real"](None)
+    assert table.write_csv() == (found.folder / "results" / "real.csv").read_text()
 
 
 def test_an_unknown_study_is_answered_with_its_neighbour() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -44,8 +45,12 @@ TABLES = {
     "last": lambda progress: _last_steps(),
     "twins": lambda progress: trace.twins([f"asplos21/{name}" for name in TWINS]),
     "lone": lambda progress: _lone(),
+    "flat": lambda progress: _flat(list(TWINS)),
 }
-QUICK = {"twins": lambda progress: trace.twins(["asplos21/stg_0", "asplos21/YCSB-E"])}
+QUICK = {
+    "twins": lambda progress: trace.twins(["asplos21/stg_0", "asplos21/YCSB-E"]),
+    "flat": lambda progress: _flat(["YCSB-E"]),
+}
 """In CI some rows only."""
 
 # Table 1 and Eq. 1 [ns].
@@ -67,7 +72,7 @@ BRIEF = {
         "seed": [1],
     },
     "": {"STEPS": (1, 24, 25)},
-    "similar": {"requests": 6000, "warmup": 2000, "seed": [1]},
+    "similar": {"requests": 6000, "warmup": 2000, "seed": [1], "age": ["2K, 12 mo"]},
 }
 """For the levers of what is predicted: ssdlab.study.levers."""
 
@@ -107,6 +112,27 @@ def _lone() -> pl.DataFrame:
                     # Both take as long from the beginning of their senses.
                     rows.append((scheme, steps, page, read, later - 2 * read))
     return pl.DataFrame(rows, schema=["scheme", "steps", "page", "latency_ns", "busy_ns"], orient="row")
+
+
+FLAT = 0.4
+"""What is cut of tPRE so that tR is a quarter shorter (section 5.2.1)."""
+
+
+def _flat(twins: list[str]) -> pl.DataFrame:
+    """Response times of systems.toml's first seed where the RPT cuts as much at every condition."""
+    sweep = tomllib.loads((Path(__file__).parent / "systems.toml").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder:
+        rpt = Path(folder) / "rpt.csv"
+        rpt.write_text(f"pec,months,cut\n100000,1200,{FLAT}\n")
+        sweep["run"]["read.rpt"] = str(rpt)
+        sweep["axes"] |= {
+            "scheme": ["ar2", "pnar2"],
+            "seed": sweep["axes"]["seed"][:1],
+            "workload": {name: sweep["axes"]["workload"][name] for name in twins},
+        }
+        del sweep["quick"]
+        table = ssdlab.sweep(sweep, cache=Path(folder) / "cache", threads=1).table
+    return table.select("workload", "age", "seed", "scheme", MEAN).sort("workload", "age", "seed", "scheme")
 
 
 def _last_steps() -> pl.DataFrame:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import polars as pl
 from matplotlib.figure import Figure
 
 import ssdlab
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.frames import read_csv
 from ssdlab.show import plot
 from ssdlab.study.claims import Lever, Measured, Tables, by_construction, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
@@ -21,6 +25,26 @@ LOOPS = {"slc": 5, "mlc": 15}
 ERASE = {"slc": 1500, "mlc": 3300}
 PAGE = {"slc": 2048, "mlc": 4096}
 
+# Latencies of reads and writes under FIFO [ms].
+TABLE2 = {
+    "slc": {
+        "F1": (0.37, 0.87),
+        "F2": (0.24, 0.57),
+        "DAP": (1.92, 6.85),
+        "MSN": (4.13, 4.58),
+        "C3": (0.25, 2.85),
+        "C8": (0.44, 2.33),
+    },
+    "mlc": {
+        "F1": (0.44, 1.58),
+        "F2": (0.27, 1.03),
+        "DAP": (5.74, 11.74),
+        "MSN": (8.47, 25.21),
+        "C3": (0.52, 6.30),
+        "C8": (0.56, 4.54),
+    },
+}
+
 BRIEF = {
     "runs": {"requests": 800, "seed": [1]},
     "queue": {"requests": 3000, "device": ["fast12-slc"], "schedule.write_queue": ["16", "512"], "seed": [1]},
@@ -30,7 +54,12 @@ BRIEF = {
 STRIDE = 1
 """How much further apart the reads of ``meetings`` come."""
 
-TABLES = {"meetings": lambda progress: _meetings()}
+FILL = RELOCATIONS = PARTS = GAP = ""
+"""The point of ``space`` that is measured (open.toml); none: ``runs``, the chosen point at full length."""
+
+TABLES = {"meetings": lambda progress: _meetings(), "real": lambda progress: _real()}
+QUICK = {"meetings": TABLES["meetings"], "real": lambda progress: _kept("real").clear()}
+"""``real`` is not played again: the trace is seldom there."""
 
 
 def _meetings() -> pl.DataFrame:
@@ -76,9 +105,60 @@ def _play(device: str, chip: str, settings: dict[str, str], at: int | None) -> t
     return (0 if read is None or at is None else done[read] - at), done[write]
 
 
+MSN = "msn_fs.ascii.gz"
+"""A part of the trace of MSN's file server, the volume family of the paper's MSN (SNIA IOTTA)."""
+COMPRESSED = {"slc": "timed:x6.3", "mlc": "timed:x3.2"}
+"""So much faster the drive is idle for 70 % of the time under FIFO (section 3.1)."""
+
+
+def _kept(name: str) -> pl.DataFrame:
+    return read_csv(Path(__file__).parent / "results" / f"{name}.csv")
+
+
+def _real() -> pl.DataFrame:
+    """The real trace under the schemes, in the setting of ``runs``; where it is not there, what was measured where it
+    was: chip, scheme, read_us, write_us, idle, suspended and overhead (in %), erases."""
+    import tomllib
+
+    folder = Path(os.environ.get("SSDLAB_TRACES") or Path(__file__).parents[3] / "shared" / "traces")
+    if not (folder / MSN).exists():
+        return _kept("real")
+    run = tomllib.loads((Path(__file__).parent / "runs.toml").read_text(encoding="utf-8"))["run"]
+    settings = {key: value for key, value in run.items() if "." in key}
+    rows = []
+    for chip, device in CHIPS.items():
+        for scheme in ("fifo", "rps", "pe0", "pes-ips", "pes-ipc"):
+            result = ssdlab.run(
+                device,
+                folder / MSN,
+                scheme=scheme,
+                replay=COMPRESSED[chip],
+                precondition=run["precondition"],
+                settings=settings,
+            )
+            host, suspend = result.host, result.flash.suspend
+            times = [round(number(of.latency_ns.mean) / 1000, 1) for of in (host.read, host.write)]
+            shares = (100.0 - result.usage.host, suspend.share, suspend.overhead)
+            rounded = [None if share is None else round(share, 2) for share in shares]
+            rows.append((chip, scheme, *times, *rounded, float(result.flash.erases)))
+    columns = ["chip", "scheme", "read_us", "write_us", "idle", "suspended", "overhead", "erases"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _runs(tables: Tables) -> pl.DataFrame:
+    """The six twins on both chips under the schemes, with axes ``workload`` and ``device`` in place of ``load``."""
+    table = tables["space" if FILL else "runs"]
+    if FILL:
+        point = f" fill={FILL} relocations={RELOCATIONS} parts={PARTS} gap={GAP}"
+        table = table.filter(pl.col("load").str.ends_with(point))
+    words = pl.col("load").str.split(" ").list
+    trace, device = words.get(0).alias("workload"), pl.lit("fast12-") + words.get(1)
+    return table.select(trace, device.alias("device"), pl.exclude("load"))
+
+
 def _ratio(tables: Tables, metric: str, chip: str, scheme: str, over: str) -> dict[str, list[float]]:
     """Ratios by workload, seed by seed."""
-    runs = tables["runs"].filter(pl.col("device") == CHIPS[chip])
+    runs = _runs(tables).filter(pl.col("device") == CHIPS[chip])
     both = runs.filter(pl.col("scheme") == scheme).join(
         runs.filter(pl.col("scheme") == over), on=["workload", "seed"], suffix="_over"
     )
@@ -203,7 +283,7 @@ def _queue_range(tables: Tables) -> dict[str, Measured]:
     ratios = _queue(tables).filter(pl.col("device") == CHIPS["slc"], pl.col("scheme") == "rps")
     ends = (ratios.filter(pl.col("limit") == limit).sort("seed")["ratio"].to_list() for limit in (512, 16))
     mean, width = mean_and_half_width([100 * (most - least) for most, least in zip(*ends, strict=True)])
-    return {"pes.queue.range": Measured(mean, width, "SLC; on MLC this rate is more than the drive can do")}
+    return {"pes.queue.range": Measured(mean, width, "SLC; at this rate the drive is never idle")}
 
 
 def _each(names: str) -> str:
@@ -226,7 +306,7 @@ def _each(names: str) -> str:
 )
 def _schemes(tables: Tables) -> dict[str, Measured]:
     """What the schemes do."""
-    runs = tables["runs"]
+    runs = _runs(tables)
     found: dict[str, Measured] = {}
     for chip in CHIPS:
         suspended = runs.filter(pl.col("device") == CHIPS[chip], pl.col("scheme") == "pes-ipc")
@@ -263,36 +343,19 @@ def _schemes(tables: Tables) -> dict[str, Measured]:
 
 @measures(
     {
-        "pes.idle": fitted("presets/workloads/fast12.toml", "twin.*.rate_iops", "twin.*.arrivals"),
-        _each("fifo.read.* fifo.write.*"): fitted(
-            "presets/workloads/fast12.toml", "twin.*.rate_iops", "twin.*.arrivals"
+        f"pes.idle {_each('fifo.read.* fifo.write.*')}": fitted(
+            "studies/fast12/runs.toml", "axes.load.*.workload?rate_iops", "axes.load.*.workload?arrivals"
         ),
     }
 )
 def _table2(tables: Tables) -> dict[str, Measured]:
     """What the twins were fitted to."""
-    runs = tables["runs"]
-    idle = 100.0 - number(runs.filter(pl.col("scheme") == "rps")["usage.host"].mean())
-    found = {"pes.idle": Measured(idle, note="mean of both chips")}
-    published = {
-        "slc": {
-            "F1": (0.37, 0.87),
-            "F2": (0.24, 0.57),
-            "DAP": (1.92, 6.85),
-            "MSN": (4.13, 4.58),
-            "C3": (0.25, 2.85),
-            "C8": (0.44, 2.33),
-        },
-        "mlc": {
-            "F1": (0.44, 1.58),
-            "F2": (0.27, 1.03),
-            "DAP": (5.74, 11.74),
-            "MSN": (8.47, 25.21),
-            "C3": (0.52, 6.30),
-            "C8": (0.56, 4.54),
-        },
-    }
-    for chip, table in published.items():
+    runs = _runs(tables)
+    pairs = runs.filter(pl.col("scheme") == "fifo").group_by("workload", "device")
+    each = [number(idle) for idle in pairs.agg(idle=100.0 - pl.col("usage.host").mean())["idle"]]
+    note = f"under FIFO, mean of {len(each)} pairs of trace and chip: {min(each):.0f} to {max(each):.0f}"
+    found = {"pes.idle": Measured(sum(each) / len(each), note=note)}
+    for chip, table in TABLE2.items():
         fifo = runs.filter(pl.col("device") == CHIPS[chip], pl.col("scheme") == "fifo")
         for place, (kind, metric) in enumerate((("read", READS), ("write", WRITES))):
             factors = []
@@ -308,7 +371,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
     """Fig. 1 to 4 as bars of ratios, 5 and 6 of values, 7 as lines; and the tails on a TLC drive."""
     drawn = {}
     for chip, device in CHIPS.items():
-        runs = tables["runs"].filter(pl.col("device") == device)
+        runs = _runs(tables).filter(pl.col("device") == device)
         for name, metric, baseline, schemes in (
             ("fig1", READS, "fifo", ("fifo", "rps", "per", "pe0")),
             ("fig2", READS, "rps", ("rps", "per", "pe0", "pes-ipc")),
@@ -328,7 +391,7 @@ def _by_workload(tables: Tables, metric: str, label: str) -> Figure:
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.subplots()
     for place, (chip, device) in enumerate(CHIPS.items()):
-        of = tables["runs"].filter(pl.col("device") == device, pl.col("scheme") == "pes-ipc")
+        of = _runs(tables).filter(pl.col("device") == device, pl.col("scheme") == "pes-ipc")
         means = of.group_by("workload", maintain_order=True).agg(pl.col(metric).mean())
         axes.bar([x + 0.4 * place for x in range(means.height)], means[metric], 0.4, label=chip.upper())
         axes.set_xticks([x + 0.2 for x in range(means.height)], means["workload"].to_list())

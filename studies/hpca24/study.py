@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
 from ssdlab.study.folder import number
 
-CHIP = "tlc48"
+CHIP = "tlc48-rif"
 TWINS = {
     "Ali_2": (0.27, 0.50),
     "Ali_46": (0.34, 0.75),
@@ -35,22 +37,36 @@ TWINS = {
     "Sys_1": (0.72, 0.83),
 }
 """Table II: read ratio, cold-read ratio."""
+FIG6 = "four"
+"""The AliCloud traces of Fig. 6: four, which III-B does not name. Those with the most reads, or all six."""
 SCHEMES = ("senc", "swr", "swr-plus", "rpssd", "rif", "ssd-zero")
 """Fig. 17."""
 
 BRIEF = {
     "systems": {"requests": 500, "warmup": 100, "workload": ["Ali_121", "Ali_124"], "seed": [1]},
     "tails": {"requests": 1200, "warmup": 200, "seed": [1]},
-    "": {"WORDS": 60, "RATES": [n / 4000 for n in range(30, 48, 2)], "SPLITS": []},
+    "": {
+        "WORDS": 60,
+        "RATES": [n / 4000 for n in range(30, 48, 2)],
+        "SPLITS": [],
+        "PAGE_RATES": [n / 4000 for n in (28, 30, 32, 34, 35, 36, 40, 136)],
+        "PAGES": (40, 40, 10),
+    },
 }
 """For the levers of what is predicted: ssdlab.study.levers."""
-TLC48 = "presets/chips/tlc48.toml"
+CHIP_FILE = "presets/chips/tlc48-rif.toml"
 
 RATES = [n / 4000 for n in range(16, 51)]
 """RBERs at which the code is simulated: 0.004 to 0.0125."""
 WORDS = 10_000
 SCHEDULE, ERRORS = "flooding", "exact"
 """How words are decoded, and how test pages are made (section IV-B)."""
+PAGE_RATES = [n / 4000 for n in range(24, 43)] + [n / 1000 for n in range(11, 35)]
+"""RBERs at which predictions of whole pages are simulated: up to more than pages reach in a month at 2K cycles."""
+PAGES = (4000, 500, 100)
+"""How many, at the capability, below an RBER of 0.0105, and beyond, where every one fails and is predicted to."""
+CODEWORDS = 4
+"""Codewords of a page: 16 KiB, each codeword a chunk (section V-A)."""
 SPLITS = [rate for rate in RATES if 0.007 <= rate <= 0.01]
 """RBERs between which a threshold can tell pages apart."""
 PEC = (0, 200, 500, 1000, 1500, 2000)
@@ -102,6 +118,35 @@ def _code(rates: Sequence[float]) -> pl.DataFrame:
         rows.append((rber, words, failures, mean, *_moments(pruned), *_moments(every), *right))
     names = ["rber", "words", "failures", "iterations", "pruned_mean", "pruned_sd", "all_mean", "all_sd"]
     return pl.DataFrame(rows, schema=[*names, "pruned_right", "all_right"], orient="row")
+
+
+def _word(errors: int, number: int) -> tuple[bool, int, int]:
+    """Whether a word of so many errors fails, and the weights of its pruned and of all its syndromes."""
+    _, failed, _, _, *weights = ecc_simulate(errors / ECC_BITS, number, number + 1, "exact", SCHEDULE, 1, 1)
+    pruned, every = (next(weight for weight, words in enumerate(each) if any(words)) for each in weights)
+    return bool(failed), pruned, every
+
+
+def _pages(rates: Sequence[float]) -> pl.DataFrame:
+    """Predictions of pages (Fig. 11 and 14): test pages of exactly one RBER, whose errors lie anywhere in their
+    codewords; a page needs a retry when one of its codewords fails. Predicted by all syndromes of all codewords, or by
+    the pruned ones of the first chunk."""
+    rules = [ecc.expected_weight(CAPABILITY_RBER, pruned) for pruned in (True, False)]
+    rows = []
+    for rber in rates:
+        pages = PAGES[0 if rber == CAPABILITY_RBER else 1 if rber <= 0.0105 else 2]
+        draws, failures, right = random.Random(rber), 0, [0, 0]
+        for page in range(pages):
+            errors = [0] * CODEWORDS
+            for bit in draws.sample(range(CODEWORDS * ECC_BITS), round(rber * CODEWORDS * ECC_BITS)):
+                errors[bit // ECC_BITS] += 1
+            words = [_word(count, CODEWORDS * page + place) for place, count in enumerate(errors)]
+            fails = any(failed for failed, _, _ in words)
+            predicted = words[0][1] > round(rules[0]), sum(every for *_, every in words) > round(CODEWORDS * rules[1])
+            failures += fails
+            right = [count + (each == fails) for count, each in zip(right, predicted, strict=True)]
+        rows.append((rber, pages, failures, *right))
+    return pl.DataFrame(rows, schema=["rber", "pages", "failures", "pruned_right", "all_right"], orient="row")
 
 
 def _splits(rates: Sequence[float]) -> pl.DataFrame:
@@ -202,6 +247,7 @@ TABLES = {
     "days": lambda progress: characterize.first_days(load(CHIP)),
     "reached": lambda progress: _reached(),
     "code": lambda progress: _code(RATES),
+    "pages": lambda progress: _pages(PAGE_RATES),
     "splits": lambda progress: _splits(SPLITS),
     "timeline": lambda progress: _timeline(),
     "sentinel": lambda progress: characterize.sentinel(load(CHIP, chips=8, blocks=4)),
@@ -209,6 +255,7 @@ TABLES = {
 }
 QUICK = {
     "code": lambda progress: _code([0.006, CAPABILITY_RBER]),
+    "pages": lambda progress: _pages([0.033, 0.034]),
     "splits": lambda progress: _splits([]),
     "twins": lambda progress: trace.twins(["hpca24/Ali_124", "hpca24/Sys_0"]),
 }
@@ -233,48 +280,57 @@ def _counted(kib: int, rber: float, reads: int = 1) -> float:
     return 100 * ranges[16 // kib] * math.sqrt((1 - rber) / (kib * 8192 * rber * reads))
 
 
+def _accuracy(pages: pl.DataFrame, name: str, most: float) -> Measured:
+    """The mean accuracy over the RBERs from the capability up to ``most``, between simulated ones on a line [%]."""
+    above = pages.filter((pl.col("rber") >= CAPABILITY_RBER) & (pl.col("rber") <= most))
+    rates, counts = above["rber"].to_list(), list(above.select(f"{name}_right", "pages").iter_rows())
+    ends = [rates[0], *((a + b) / 2 for a, b in itertools.pairwise(rates)), most]
+    widths = [(b - a) / (most - rates[0]) for a, b in itertools.pairwise(ends)]
+    bounds = [wilson(right, of) for right, of in counts]
+    error = math.hypot(*(width * (high - low) / 2 for width, (low, high) in zip(widths, bounds, strict=True)))
+    mean = sum(width * right / of for width, (right, of) in zip(widths, counts, strict=True))
+    return Measured(100 * mean, 100 * error, f"from {CAPABILITY_RBER} to {most:.4f}, all simulated")
+
+
 @measures(
     {
         "rif.ldpc.capability rif.ldpc.iterations": predicted(named("SCHEDULE", "layered")),
-        "rif.rp.at_capability": predicted(named("ERRORS", "independent")),
+        "rif.rp.at_capability": predicted(named("CODEWORDS", 1)),
         "rif.rp.poor_range": predicted(chip("cells.shift")),
-        "rif.rp.exact rif.rp.approx": by_construction(
-            "98.5 % of the range lies beyond what is simulated, where predictions are taken to be right"
-        ),
+        "rif.rp.exact rif.rp.approx": fitted(CHIP_FILE, "cells.shift*", "cells.wear_*", "cells.width*"),
     }
 )
 def _predictions(tables: Tables) -> dict[str, Measured]:
-    code, reached = tables["code"], tables["reached"]
+    code, pages = tables["code"], tables["pages"]
     at = code.filter(rber=CAPABILITY_RBER).row(0, named=True)
     fer = wilson(at["failures"], at["words"])
-    capability = _capability(code)
-    # Beyond the last RBER of the table every prediction is right.
-    most = number(reached["most"].max())
-    last = RATES[-1]
-    above = code.filter(pl.col("rber") > CAPABILITY_RBER)
+    page = pages.filter(rber=CAPABILITY_RBER).row(0, named=True)
+    low, high = wilson(page["all_right"], page["pages"])
+    most = number(tables["reached"]["most"].max())
+    reached = pages.filter(pl.col("rber") <= most)
+    rates = reached["rber"].to_list()
+    share: list[float] = (reached["all_right"] / reached["pages"]).to_list()
+    ends: list[float] = [rates[0], *((a + b) / 2 for a, b in itertools.pairwise(rates)), most]
 
-    def simulated(name: str) -> float:
-        return 100 * number((above[f"{name}_right"] / above["words"]).mean())
+    def poor(below: float) -> float:
+        widths = (b - a for (a, b), right in zip(itertools.pairwise(ends), share, strict=True) if right < below)
+        return 100.0 * float(sum(widths)) / most
 
-    def accuracy(name: str) -> float:
-        right = number((above[f"{name}_right"] / above["words"]).sum()) * 0.00025 + (most - last)
-        return 100 * right / (above.height * 0.00025 + most - last)
-
-    poor = code.filter(pl.col("pruned_right") < GOOD * pl.col("words")).height * 0.00025
-    note = f"averaged over RBERs from {CAPABILITY_RBER} to {most:.4f}, which pages reach in a month at 2K"
     return {
-        "rif.ldpc.capability": Measured(capability, note=f"FER {fer[0]:.3f} to {fer[1]:.3f} at 0.0085"),
+        "rif.ldpc.capability": Measured(_capability(code), note=f"FER {fer[0]:.3f} to {fer[1]:.3f} at 0.0085"),
         "rif.ldpc.iterations": Measured(at["iterations"]),
-        "rif.rp.exact": Measured(accuracy("all"), note=f"{note}; {simulated('all'):.1f} % up to {last}"),
-        "rif.rp.approx": Measured(accuracy("pruned"), note=f"{note}; {simulated('pruned'):.1f} % up to {last}"),
-        "rif.rp.at_capability": Measured(100 * at["all_right"] / at["words"]),
-        "rif.rp.poor_range": Measured(100 * poor / most, note=f"below {GOOD:.0%}, of RBERs up to {most:.4f}"),
+        "rif.rp.exact": _accuracy(pages, "all", most),
+        "rif.rp.approx": _accuracy(pages, "pruned", most),
+        "rif.rp.at_capability": Measured(100 * page["all_right"] / page["pages"], 50 * (high - low)),
+        "rif.rp.poor_range": Measured(
+            poor(GOOD), note=f"below {GOOD:.0%}, of RBERs up to {most:.4f}; {poor(0.75):.2g} % below 75 %"
+        ),
     }
 
 
 @measures(
     {
-        "rif.chunk.4k rif.chunk.1k": fitted(TLC48, "variation.kib"),
+        "rif.chunk.4k rif.chunk.1k": fitted(CHIP_FILE, "variation.kib"),
         "rif.rearranged.equal": by_construction("an identity: both weights are sums of the same bits"),
         "rif.code.shape rif.code.length": by_construction("the code is built as 4 x 36 circulants of 1024"),
     }
@@ -385,6 +441,12 @@ def _extra(scheme: str, what: str) -> float:
 BANDWIDTH = "host.all.bandwidth_mb_s"
 
 
+def _fig6() -> list[str]:
+    """The traces of Fig. 6: of AliCloud, those with the most reads."""
+    ali = sorted((name for name in TWINS if name.startswith("Ali")), key=lambda name: -TWINS[name][0])
+    return ali[:4] if FIG6 == "four" else ali
+
+
 def _each(table: pl.DataFrame, value: str) -> pl.DataFrame:
     return table.pivot(on="scheme", index=["workload", "age", "seed"], values=value)
 
@@ -398,7 +460,7 @@ def _mean(table: pl.DataFrame, value: pl.Expr) -> Measured:
 @measures(
     {
         "rif.one_zero.0 rif.one_zero.1k rif.one_zero.2k": predicted(off("ssd-one", "ssd-zero"), chip("cells.shift")),
-        "rif.ali124.zero": fitted("presets/workloads/hpca24.toml", "workload.iodepth"),
+        "rif.ali124.zero": fitted("studies/hpca24/systems.toml", "run.*link_bandwidth", "run.*iodepth"),
         "rif.ali124.one.2k": predicted(off("ssd-one", "ssd-zero"), key("ecc.t_failed")),
         "rif.senc.0 rif.senc.1k rif.senc.2k rif.swr.2k rif.swrplus.2k": predicted(off("rif", "ssd-one")),
         "rif.zero.2k": predicted(off("rif", "ssd-one")),
@@ -419,10 +481,8 @@ def _systems(tables: Tables) -> dict[str, Measured]:
 
     for name, age in ages.items():
         of = speed.filter(age=age)
-        lost = _mean(
-            of.filter(pl.col("workload").str.starts_with("Ali")), 100 * (1 - pl.col("ssd-one") / pl.col("ssd-zero"))
-        )
-        found[f"rif.one_zero.{name}"] = Measured(lost.value, lost.ci95, "all six AliCloud twins")
+        lost = _mean(of.filter(pl.col("workload").is_in(_fig6())), 100 * (1 - pl.col("ssd-one") / pl.col("ssd-zero")))
+        found[f"rif.one_zero.{name}"] = Measured(lost.value, lost.ci95, f"of {', '.join(_fig6())}")
         found[f"rif.senc.{name}"] = _mean(of, gain("senc"))
     worst = speed.filter(age="2K")
     losses = {
@@ -457,7 +517,7 @@ def _systems(tables: Tables) -> dict[str, Measured]:
 @measures(
     {
         "rif.retention.0 rif.retention.200 rif.retention.500 rif.retention.1k": fitted(
-            TLC48, "cells.shift*", "cells.wear_*", "cells.width*", "cells.retry_step"
+            CHIP_FILE, "cells.shift*", "cells.wear_*", "cells.width*"
         ),
         "rif.senc.nrr": predicted(chip("cells.width")),
     }
@@ -496,7 +556,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
         "fig6": _bars(tables["systems"], ("ssd-one", "ssd-zero"), None),
         "fig7": _fig7(tables["timeline"]),
         "fig10": _fig10(tables["code"]),
-        "fig11": _fig11(tables["code"]),
+        "fig11": _fig11(tables["pages"]),
         "fig12": _fig12(tables["chunks"]),
         "fig17": _bars(tables["systems"], SCHEMES, "senc"),
         "fig18": _fig18(tables["systems"]),
@@ -581,11 +641,14 @@ def _fig10(code: pl.DataFrame) -> Figure:
     return figure
 
 
-def _fig11(code: pl.DataFrame) -> Figure:
+def _fig11(pages: pl.DataFrame) -> Figure:
     figure = Figure(figsize=(6.4, 3.4), layout="constrained")
     axes = figure.subplots()
     for name, label in (("all", "all syndromes (Fig. 11)"), ("pruned", "1024 syndromes of one chunk (Fig. 14)")):
-        axes.plot(code["rber"], 100 * code[f"{name}_right"] / code["words"], marker=".", label=label)
+        bounds = [wilson(right, of) for right, of in pages.select(f"{name}_right", "pages").iter_rows()]
+        low, high = ([100 * bound[end] for bound in bounds] for end in (0, 1))
+        axes.fill_between(pages["rber"], low, high, alpha=0.25)
+        axes.plot(pages["rber"], 100 * pages[f"{name}_right"] / pages["pages"], marker=".", label=label)
     axes.axvline(CAPABILITY_RBER, color=plot.INK, linewidth=0.8, linestyle=":")
     axes.set_xlabel("RBER")
     axes.set_ylabel("predictions that are right (%)")
@@ -754,7 +817,7 @@ def _pays(pays: pl.DataFrame) -> Figure:
     keys = ["ecc.strength", "bus.bandwidth", "workload.iodepth", "seed"]
     speed = pays.pivot(on="scheme", index=keys, values=BANDWIDTH)
     for axes, depth in zip(figure.subplots(1, 2, sharey=True), (13, 64), strict=True):
-        for bandwidth in ("1.2GB/s", "2.4GB/s", "3.6GB/s", "4.8GB/s"):
+        for bandwidth in ("1.2GB/s", "2.4GB/s", "4.8GB/s"):
             of = speed.filter((pl.col("bus.bandwidth") == bandwidth) & (pl.col("workload.iodepth") == depth))
             gain = (100 * (pl.col("rif") / pl.col("swr") - 1)).mean().alias("v")
             of = of.group_by("ecc.strength").agg(gain).sort("ecc.strength")

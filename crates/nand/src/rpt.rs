@@ -20,8 +20,9 @@ pub const MARGIN: u32 = 14;
 const COLUMNS: [&str; 3] = ["pec", "months", "cut"];
 
 /// Profiles of the presets whose senses can be shortened, as `ssdlab characterize NAME --only rpt` writes them.
-const TABLES: [(&str, &str); 2] = [
+const TABLES: [(&str, &str); 3] = [
     ("tlc48", include_str!("../../../presets/chips/tlc48.rpt.csv")),
+    ("tlc48-rif", include_str!("../../../presets/chips/tlc48-rif.rpt.csv")),
     ("tlc48-reo", include_str!("../../../presets/chips/tlc48-reo.rpt.csv")),
 ];
 

@@ -137,12 +137,11 @@ impl Eraser {
         erase
     }
 
-    /// Errors per KiB that an erase after `pec` cycles adds to the worst page programmed next. A block that all loops did not
-    /// erase is taken as if they had: either it is out of service, or the last loop did it.
+    /// Errors per KiB that an erase after `pec` cycles adds to the worst page programmed next: those of the fail bits that it
+    /// has left to the ECC, or for want of loops, and those of a lower voltage.
     pub fn added_errors(&self, erase: &Erase, pec: u32) -> f64 {
-        let left = if erase.exhausted { 0.0 } else { erase.left };
         let scaled = if self.scheme.voltage.is_scaled(pec) { self.erasing.scaled_errors } else { 0.0 };
-        self.erasing.incomplete(left) + scaled
+        self.erasing.incomplete(erase.left) + scaled
     }
 }
 

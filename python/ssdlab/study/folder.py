@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.common.tables import one_line
 from ssdlab.study.claims import Claim, Measured, Measuring, Proof, Reason, Tables, Verdict, half
+from ssdlab.study.open import Open
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -182,10 +183,8 @@ class Study:
                             "  help: say in @measures what each measured claim proves"
                         )
                     measured |= found
-        from ssdlab.study.infer import Open
-
         split = (self.folder / "open.toml").exists()
-        leads = Open.read(self).leads if split else ()
+        leads = Open.read(self.folder, self.sweeps).leads if split else ()
         reasons = self.reasons
         return [
             Verdict(

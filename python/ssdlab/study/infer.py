@@ -1,25 +1,14 @@
 """What a paper leaves open, inferred: which settings its system claims agree with.
 
-``open.toml`` in a study's folder declares what the paper does not say, each with its plausible range::
-
-    about = "What the paper leaves open"
-    leads = ["rr.*"]                  # claims that were looked at before the split was made
-    sweeps = ["systems"]              # the sweeps that are played for each point; other tables are the kept ones
-    [brief.systems]                   # how short: options of its runs, labels of its axes
-    requests = 6000
-    seed = [11]
-    [open."host.t_complete"]          # an option of a run, a key of the drive, "study.NAME" of study.py, or any name
-    says = "nothing of the host's share (section 7.1)"
-    why = "a fixed time a request, of kernel and driver"
-    values = ["0us", "100us"]         # or a table: label = { "a.key" = 1, "another.key" = 2 }
-
-A point is a value for each of them, for the whole paper at once. It is chosen by the claims of the choosing half
-(:func:`ssdlab.study.claims.half`) alone; the other half is reported beside it.
+A point is a value for each of the settings that ``open.toml`` declares (:mod:`ssdlab.study.open`), for the whole paper
+at once. It is chosen by the claims of the choosing half (:func:`ssdlab.study.claims.half`) alone; the other half is
+reported beside it.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 from collections import ChainMap
@@ -30,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.study.claims import HALVES, Claim, Measured, Tables, half
 from ssdlab.study.folder import Study, measuring
+from ssdlab.study.open import OF_STUDY, Open
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 from ssdlab.sweeps.spec import Sweep, Value
 
@@ -44,75 +34,8 @@ if TYPE_CHECKING:
 POINTS = 64
 """The most points that are played, unless more are asked for."""
 
-OF_STUDY = "study."
-"""What a setting begins with that is a name in study.py."""
-
 Labels = tuple[Value, ...]
 """A point: the label of each setting's value."""
-
-
-class Setting(NamedTuple):
-    """Something that the paper does not say."""
-
-    name: str
-    says: str
-    """What the paper says of it, and where."""
-    why: str
-    """Why the range is plausible."""
-    values: dict[Value, dict[str, Value]]
-    """What each value sets, by its label; the search begins at the first."""
-
-
-class Open(NamedTuple):
-    """What a paper leaves open."""
-
-    about: str
-    leads: tuple[str, ...]
-    """Claims (globs) that were looked at before the split was made."""
-    sweeps: tuple[str, ...]
-    brief: dict[str, dict[str, Any]]
-    settings: tuple[Setting, ...]
-
-    @classmethod
-    def read(cls, study: Study) -> Open:
-        """Reads a study's ``open.toml``.
-
-        Raises:
-            InputError: there is none, or it is wrong.
-        """
-        import tomllib
-
-        path = study.folder / "open.toml"
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(
-                f"{path}: cannot be read: {error.strerror}\n  help: declare there what the paper leaves open"
-            ) from None
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{path}: {error}\n  help: the file must be TOML") from None
-        odd = sorted(set(data) - {"about", "leads", "sweeps", "brief", "open"})
-        if odd:
-            raise InputError(f"{path}: {odd[0]}: unknown\n  help: it has about, leads, sweeps, [brief.*] and [open.*]")
-        for name in (*data.get("sweeps", ()), *data.get("brief", ())):
-            if name not in study.sweeps:
-                raise InputError(f"{path}: {name}: no sweep of this study\n  help: {', '.join(study.sweeps)}")
-        settings = []
-        for name, part in data.get("open", {}).items():
-            values = part.get("values", ())
-            if set(part) != {"says", "why", "values"} or len(values) < 2:
-                raise InputError(
-                    f"{path}: open.{name}: is not complete\n  help: give says, why, and two values or more"
-                )
-            named = values if isinstance(values, Mapping) else {value: {name: value} for value in values}
-            settings.append(Setting(name, part["says"], part["why"], {label: dict(v) for label, v in named.items()}))
-        return cls(
-            str(data.get("about", "")),
-            tuple(data.get("leads", ())),
-            tuple(data.get("sweeps", ())),
-            data.get("brief", {}),
-            tuple(settings),
-        )
 
 
 class Point(NamedTuple):
@@ -245,9 +168,10 @@ def infer(
     module = study._module()
     if module is None:
         raise InputError(f"{study.folder}: has no study.py\n  help: nothing there measures claims")
-    declared = Open.read(study)
+    declared = Open.read(study.folder, study.sweeps)
     claims = tuple(claim for claim in study.claims if claim.kind == "system")
     found: dict[Labels, Point] = {}
+    tables_by_sweep: dict[str, polars.DataFrame] = {}
 
     def so_far(whole: bool = False) -> Inferred:
         return Inferred(declared, claims, tuple(found.values()), whole)
@@ -261,10 +185,14 @@ def infer(
             error = ""
             for name in declared.sweeps:
                 brief = brief_sweep(study, name, declared.brief.get(name, {}), values)
+                # Points that differ in names of study.py alone read one table.
+                asked = json.dumps(brief)
                 try:
-                    tables[name] = _played(
-                        brief, cache, threads, dask, worker_timeout, progress(f"point {len(found) + 1}")
-                    )
+                    if asked not in tables_by_sweep:
+                        listener = progress(f"point {len(found) + 1}")
+                        played = _played(brief, cache, threads, dask, worker_timeout, listener)
+                        tables_by_sweep[asked] = played
+                    tables[name] = tables_by_sweep[asked]
                 except InputError as failed:
                     error = str(failed)
             with _named(module, values):

@@ -191,10 +191,11 @@ class _Campaign:
     def look_up(self, retry_failed: bool) -> None:
         """Finds out which cases are missing."""
         self.cache.clean()
+        noted: Counter[str] = Counter()
         for index, case in enumerate(self.cases):
             self.report()
             try:
-                text = open_simulation(case.options).manifest
+                simulation = open_simulation(case.options)
             except (InputError, SimulationError) as error:
                 self.keys.append(None)
                 self.manifests.append(b"")
@@ -202,6 +203,8 @@ class _Campaign:
                 self.done += 1
                 self.failed += 1
                 continue
+            text = simulation.manifest
+            noted.update((simulation.note or "").splitlines())
             key = key_of(json.loads(text))
             self.keys.append(key)
             self.manifests.append(zlib.compress(text.encode(), 1))
@@ -213,6 +216,10 @@ class _Campaign:
                 self.missing[key] = index
         if self.cases and len(self.errors) == len(self.cases):
             raise InputError(self.errors[0])
+        for line, count in noted.items():
+            # Beside others a case may well be ideal: an age means nothing to a scheme without a chip model.
+            if count == len(self.cases) or " undoes " in line:
+                warnings.warn(f"{line} (in {count:,} of {len(self.cases):,} cases)", stacklevel=3)
         for why, count in Counter(self.cache.unusable.values()).items():
             first = next(path for path, problem in self.cache.unusable.items() if problem == why)
             more = f" ({count - 1:,} more likewise)" if count > 1 else ""

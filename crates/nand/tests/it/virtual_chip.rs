@@ -446,3 +446,35 @@ fn young_data_of_a_fresh_chip_needs_no_retry() {
         }
     }
 }
+
+#[test]
+fn weak_wordlines_need_more_steps_and_leave_the_fewest() {
+    let with = chip("tlc48");
+    let mut without = with.clone();
+    without.variation.tail = 0.0;
+    let conditions = [(0.0, 3.0), (1.0, 3.0), (2.0, 12.0)].map(|(x, months)| Condition { x, months, celsius: 85.0 });
+    let population = Population { chips: 20, blocks: 10, seed: 1 };
+    let (tailed, plain) = (
+        retry_steps(&with, population, &conditions, 1, &|_| ()),
+        retry_steps(&without, population, &conditions, 1, &|_| ()),
+    );
+    for (tailed, plain) in tailed.iter().zip(&plain) {
+        assert_eq!(tailed.fewest(), plain.fewest());
+        assert!(tailed.most() > plain.most() && tailed.mean() > plain.mean());
+    }
+    // Where the axis of asplos21 Fig. 5 ends.
+    assert!(tailed[2].most() < 25, "{}", tailed[2].most());
+}
+
+#[test]
+fn worn_pages_are_retried_at_age_0_and_fresh_ones_are_not() {
+    // asplos21 sections 3.1 and 9.
+    let at = |x: f64| Condition { x, months: 0.0, celsius: 85.0 };
+    let population = Population { chips: 20, blocks: 10, seed: 1 };
+    let steps = retry_steps(&chip("tlc48"), population, &[at(0.0), at(1.0), at(2.0), at(3.0)], 1, &|_| ());
+    assert_eq!((steps[0].most(), steps[1].most()), (0, 0));
+    assert!((0.3..1.0).contains(&steps[2].share_from(1)) && steps[3].fewest() >= 1, "{}", steps[2].share_from(1));
+    // No claim of the other chips' papers is on it.
+    let reo = retry_steps(&chip("tlc48-reo"), population, &[at(3.0)], 1, &|_| ());
+    assert_eq!(reo[0].most(), 0);
+}

@@ -6,7 +6,7 @@
 /// asplos21 section 3.1: about 70 % of the steps are saved at 2K cycles and a year.
 const GUARD_PERCENT: u32 = 30;
 
-/// Steps that remain at least: "every read still incurs at least three" (asplos21 section 1).
+/// Steps by which it begins before it at least: three remain of every read of an aged drive (asplos21 section 1).
 const GUARD_LEAST: u32 = 3;
 
 pub(super) fn step(last: Option<u8>, walks: bool) -> u8 {

@@ -19,7 +19,7 @@ units::section! {
         mispredictions: Fraction = Fraction(0.0),
         /// Errors per KiB up to which a block may be used, from which the ECC's margin follows; "none" takes the chip model's.
         requirement: Option<f64> = None,
-        /// A block that all loops do not erase goes out of service; otherwise it is used as if they had, as electronics25 does at 4,500 P/E cycles.
+        /// A block that all loops do not erase goes out of service; otherwise it is used, and the fail bits that are left add errors.
         retire: bool = false,
     }
 }

@@ -84,7 +84,7 @@ const TRACKED: &[&str] =
 const RECORDED: &[&str] = &["chip.model=tlc48", "age.pec=2000", "age.retention=6mo", "read.start=recorded"];
 /// Pages near what the code corrects.
 const CODED: &[&str] = &[
-    "chip.model=tlc48",
+    "chip.model=tlc48-reo",
     "age.pec=1000",
     "age.retention=uniform:0..30d",
     "ecc.code=qc-ldpc",
