@@ -237,6 +237,24 @@ pub const ALL: &[Scheme] = &[
         overrides: &[],
     },
     Scheme {
+        name: "aero-cons",
+        about: "pulses just long enough by fail bits, all cells erased (Cho et al., ASPLOS'24; electronics25's reo-minus)",
+        choices: &[("pulse", "felp"), ("margin", "none"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "aero",
+        about: "aero-cons whose pulses also use the ECC's margin (Cho et al., ASPLOS'24; electronics25's reo)",
+        choices: &[("pulse", "felp"), ("margin", "ecc"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "ssr",
+        about: "erases suspended at safe points, at most twice (Kim et al., J. KICS 2025; the bound is assumed)",
+        choices: &[("order", "read-first"), ("suspend-erase", "safe-points")],
+        overrides: &["schedule.suspensions=2"],
+    },
+    Scheme {
         name: "reo-minus",
         about: "the last pulse just long enough, by fail bits (electronics25 section 7.1)",
         choices: &[("pulse", "felp"), ("margin", "none"), ("voltage", "nominal")],

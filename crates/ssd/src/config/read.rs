@@ -58,8 +58,8 @@ impl Check for ReadConfig {
                 return refuse(key, format!("is {value}"), expected);
             }
         }
-        if self.records.0 < 4096 || self.records.0 > 1 << 40 {
-            return refuse("records", format!("is {}", self.records), "write 4 KiB to 1 TiB");
+        if self.records.0 < 64 || self.records.0 > 1 << 40 {
+            return refuse("records", format!("is {}", self.records), "write 64 B to 1 TiB");
         }
         if !(1..=1024).contains(&self.record_groups) {
             return refuse("record_groups", format!("is {}", self.record_groups), "write 1 to 1024");

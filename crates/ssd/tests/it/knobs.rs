@@ -45,6 +45,14 @@ const PHASES: &[&str] = &[
     "chip.t_erase_verify=100us",
     "buffer.size=192KiB",
 ];
+const SAFE: &[&str] = &[
+    "chip.t_bers=none",
+    "chip.erase_loops=2",
+    "chip.t_erase_pulse=3ms",
+    "chip.t_erase_verify=100us",
+    "buffer.size=192KiB",
+    "schedule.suspend_erase=safe-points",
+];
 const DISTURBED: &[&str] = &["chip.model=tlc48", "age.pec=1000", "chip.read_disturb=true"];
 const RECLAIMED: &[&str] = &[
     "chip.model=tlc48",
@@ -99,7 +107,7 @@ const LOST: &[&str] = &[
     "age.retention=uniform:0..30d",
     "ecc.code=qc-ldpc",
     "ecc.t_decode=1us",
-    "ecc.strength=0.25",
+    "ecc.strength=0.12",
     "read.next=oracle",
 ];
 const SOFT: &[&str] = &[
@@ -108,8 +116,7 @@ const SOFT: &[&str] = &[
     "age.retention=uniform:0..30d",
     "ecc.code=qc-ldpc",
     "ecc.t_decode=1us",
-    "ecc.strength=0.25",
-    "read.next=oracle",
+    "ecc.strength=0.1",
     "ecc.soft=progressive",
     "ecc.soft_after=1",
 ];
@@ -265,7 +272,7 @@ const ROWS: &[Row] = &[
     ("chip.t_rst", PIPELINED, "30us", Reads, 0),
     ("read.start", RETRIES, "tracked", Reads, -1),
     ("read.tracking", TRACKED, "block", Reads, 1),
-    ("read.records", RECORDED, "4KiB", Reads, 1),
+    ("read.records", RECORDED, "64B", Reads, 1),
     ("read.record_groups", RECORDED, "1", Reads, 0),
     ("read.next", RETRIES, "oracle", Reads, -1),
     ("read.pipeline", RETRIES, "cache-read", Reads, -1),
@@ -278,6 +285,7 @@ const ROWS: &[Row] = &[
     ("read.age_error", RETRIES, "3", Reads, 1),
     ("schedule.order", PAGES, "fifo", Mixed, 0),
     ("schedule.suspend_program", SUSPENDED, "none", Overwrites, 0),
+    ("schedule.safe_points", SAFE, "2", Overwrites, 0),
     ("schedule.suspend_erase", PHASES, "pulse-boundary", Overwrites, 0),
     ("erase.pulse", SPENT, "felp", Overwrites, 0),
     ("erase.margin", PULSED, "none", Overwrites, 0),

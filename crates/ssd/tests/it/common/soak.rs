@@ -330,6 +330,10 @@ pub fn draw(seed: u64) -> Case {
     device.push(format!("ecc.code_2bit={}", soft.one(&["qc-ldpc", super::files::weak_code()])));
     device.push(format!("ecc.code_3bit={}", soft.one(&["qc-ldpc", super::files::weak_code()])));
     device.push(format!("ecc.soft_after={}", soft.one(&["none", "0", "1", "4"])));
+    if (erase_loops || pulsed) && soft.chance(25) {
+        device.push("schedule.suspend_erase=safe-points".to_owned());
+    }
+    device.push(format!("schedule.safe_points={}", soft.one(&[1, 3, 7])));
     let records = &mut Dice { stream: Stream::new(seed, "soak records"), drawn: 0 };
     if records.chance(30) {
         device.push("read.start=recorded".to_owned());
