@@ -120,6 +120,16 @@ const SOFT: &[&str] = &[
     "ecc.soft=progressive",
     "ecc.soft_after=1",
 ];
+const FINE: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=uniform:0..30d",
+    "ecc.code=qc-ldpc",
+    "ecc.t_decode=1us",
+    "ecc.strength=0.06",
+    "ecc.soft=3-bit",
+    "ecc.soft_after=1",
+];
 /// Blocks that are erased pulse by pulse.
 const PULSED: &[&str] =
     &["chip.model=tlc48-reo", "age.precondition=closed-form", "age.pec=2500", "erase.pulse=felp", "erase.margin=ecc"];
@@ -179,7 +189,7 @@ const ROWS: &[Row] = &[
     ("ecc.soft", LOST, "2-bit", Reads, 0),
     ("ecc.soft_after", SOFT, "9", Reads, 1),
     ("ecc.code_2bit", SOFT, "(a profile)", Reads, 0),
-    ("ecc.code_3bit", SOFT, "(a profile)", Reads, 0),
+    ("ecc.code_3bit", FINE, "(a profile)", Reads, 0),
     ("ecc.strength", CODED, "2", Reads, -1),
     ("ecc.t_failed", CODED, "1ms", Reads, 1),
     ("ecc.t_retried", CODED, "90us", Reads, 1),
