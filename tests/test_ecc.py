@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import ssdlab
 from conftest import SSDLAB, Cli, until
 from ssdlab.chip import ecc
 from ssdlab.common.confidence import wilson
@@ -61,6 +62,17 @@ def test_few_errors_are_all_corrected_and_many_are_not(errors: ecc.Errors, sched
     assert (failed["failures"], failed["fer"], failed["fer_high"]) == (300, 1.0, 1.0)
     assert failed["it_20"] == 300
     assert fine["accuracy"] > 0.99 < failed["accuracy"]
+
+
+def test_finer_sensing_corrects_more() -> None:
+    of: list[ecc.Soft] = ["none", "2-bit", "3-bit"]
+    found = [ecc.simulate([0.0105, 0.0175], words=200, errors="independent", soft=soft) for soft in of]
+    assert [each["failures"].to_list()[0] for each in found] == [199, 0, 0]
+    hard, two, three = (each["failures"].to_list()[1] for each in found)
+    assert hard == 200 > two > three == 0
+    assert found[1]["soft"].to_list() == ["2-bit", "2-bit"]
+    with pytest.raises(ssdlab.InputError, match="exact with soft 2-bit"):
+        ecc.simulate([0.01], words=10, soft="2-bit")
 
 
 def test_a_threshold_splits_the_words_by_their_weight() -> None:

@@ -151,7 +151,7 @@ def convert(
     """Writes traces as text, or as Parquet where ``to`` is None: to ``out``, or as bytes. Also counts and notes."""
 
 def ecc_simulate(
-    rber: float, first: int, last: int, errors: str, schedule: str, seed: int, threads: int
+    rber: float, first: int, last: int, errors: str, schedule: str, seed: int, threads: int, soft: str = "none"
 ) -> tuple[int, int, int, list[int], list[list[int]], list[list[int]]]:
     """Decodes the words numbered ``first`` to ``last`` - 1: words, failures, miscorrected, words by iterations, and by
     pruned and by all syndromes' weight, each as [decoded, failed]."""

@@ -1,4 +1,5 @@
-//! The decoder: hard input, normalised min-sum, at most 20 iterations (hpca24 section II-B), layered for speed or flooding.
+//! The decoder: normalised min-sum, at most 20 iterations (hpca24 section II-B), layered for speed or flooding; of a word as it
+//! was sensed (hard input), or of beliefs in its bits (soft input, [`crate::soft`]).
 //!
 //! Beliefs and messages are bytes. Rows of a block row are worked on [`LANES`] at a time, each lane a check: since blocks
 //! are circulants, the bits of neighbouring checks lie side by side. A layered pass updates the beliefs after each block
@@ -35,6 +36,15 @@ pub struct Decoded {
     pub iterations: u32,
     /// Whether that is a codeword.
     pub converged: bool,
+}
+
+/// What is decoded.
+#[derive(Clone, Copy, Debug)]
+pub enum Received<'a> {
+    /// A word: all its bits are believed alike.
+    Hard(&'a Word),
+    /// The belief in each of the word's bits, 36,864 of them: positive where it is rather 0, [`MAX_BELIEF`] at most.
+    Soft(&'a [i8]),
 }
 
 /// The magnitude of a message from the least magnitude of the others: normalised by 3/4 (`assumed`: hpca24 gives no factor;
@@ -76,8 +86,12 @@ impl Decoder {
         }
     }
 
-    /// Decodes a received word.
-    pub fn decode(&mut self, received: &Word, schedule: Schedule, iterations: u32) -> Decoded {
+    /// Decodes what was received.
+    ///
+    /// # Panics
+    /// If beliefs are fewer than the bits of a word.
+    pub fn decode<'a>(&mut self, received: impl Into<Received<'a>>, schedule: Schedule, iterations: u32) -> Decoded {
+        let received = received.into();
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has what the function is compiled for.
@@ -88,20 +102,24 @@ impl Decoder {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn decode_avx2(&mut self, received: &Word, schedule: Schedule, iterations: u32) -> Decoded {
+    fn decode_avx2(&mut self, received: Received<'_>, schedule: Schedule, iterations: u32) -> Decoded {
         self.decode_anywhere(received, schedule, iterations)
     }
 
     // No closures below: they would not be compiled for the processor's vectors.
     #[inline(always)]
-    fn decode_anywhere(&mut self, received: &Word, schedule: Schedule, iterations: u32) -> Decoded {
-        if self.code.is_codeword(received) {
-            return Decoded { word: received.clone(), iterations: 0, converged: true };
+    fn decode_anywhere(&mut self, received: Received<'_>, schedule: Schedule, iterations: u32) -> Decoded {
+        received.spread(&mut self.belief);
+        let word = match received {
+            Received::Hard(word) => word.clone(),
+            Received::Soft(_) => signs(&self.belief),
+        };
+        if self.code.is_codeword(&word) {
+            return Decoded { word, iterations: 0, converged: true };
         }
-        spread(received, &mut self.belief);
         for iteration in 1..=iterations {
             if schedule == Schedule::Flooding {
-                spread(received, &mut self.next);
+                received.spread(&mut self.next);
             }
             for row in 0..ROWS {
                 let (shifts, messages) = (&self.code.shifts[row], &mut self.messages[row]);
@@ -124,7 +142,29 @@ impl Decoder {
                 return Decoded { word: signs(&self.belief), iterations: iteration, converged };
             }
         }
-        Decoded { word: received.clone(), iterations: 0, converged: false }
+        Decoded { word, iterations: 0, converged: false }
+    }
+}
+
+impl<'a> From<&'a Word> for Received<'a> {
+    fn from(word: &'a Word) -> Received<'a> {
+        Received::Hard(word)
+    }
+}
+
+impl Received<'_> {
+    /// The beliefs that decoding begins with.
+    #[inline(always)]
+    fn spread(self, belief: &mut [Bytes; COLUMNS]) {
+        match self {
+            Received::Hard(word) => spread(word, belief),
+            Received::Soft(beliefs) => {
+                for (bytes, beliefs) in belief.iter_mut().zip(beliefs.chunks_exact(SIZE)) {
+                    bytes[..SIZE].copy_from_slice(beliefs);
+                    bytes.copy_within(..LANES, SIZE);
+                }
+            }
+        }
     }
 }
 

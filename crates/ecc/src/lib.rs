@@ -11,8 +11,10 @@ pub mod profile;
 pub mod reference;
 mod shifts;
 pub mod simulation;
+pub mod soft;
 
 pub use code::{Code, Word};
-pub use decoder::{Decoded, Decoder, Schedule};
+pub use decoder::{Decoded, Decoder, Received, Schedule};
 pub use encoder::Encoder;
 pub use profile::Profile;
+pub use soft::Fineness;

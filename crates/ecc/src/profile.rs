@@ -71,9 +71,14 @@ pub struct Page {
 }
 
 impl Profile {
-    /// The profile of the committed code, with independent errors and the flooding decoder (presets/ecc/qc-ldpc.csv).
-    pub fn preset() -> Profile {
-        let text = include_str!("../../../presets/ecc/qc-ldpc.csv");
+    /// The profile of the committed code, with independent errors and the flooding decoder, for pages sensed with so many bits
+    /// a cell (presets/ecc/qc-ldpc.csv, qc-ldpc-2bit.csv, qc-ldpc-3bit.csv).
+    pub fn preset(bits: u8) -> Profile {
+        let text = match bits {
+            2 => include_str!("../../../presets/ecc/qc-ldpc-2bit.csv"),
+            3 => include_str!("../../../presets/ecc/qc-ldpc-3bit.csv"),
+            _ => include_str!("../../../presets/ecc/qc-ldpc.csv"),
+        };
         Profile::parse(text, "preset qc-ldpc").expect("Invariant: the preset is a profile")
     }
 
@@ -134,7 +139,12 @@ mod tests {
 
     #[test]
     fn pages_follow_the_profile() {
-        let profile = Profile::preset();
+        for bits in 1..=3 {
+            follow(&Profile::preset(bits));
+        }
+    }
+
+    fn follow(profile: &Profile) {
         let stream = Stream::new(1, "test");
         for point in &profile.points {
             const PAGES: u64 = 20_000;

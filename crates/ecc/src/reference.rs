@@ -3,12 +3,15 @@
 #![allow(clippy::needless_range_loop)] // As the matrix is read.
 
 use crate::code::{BITS, COLUMNS, Code, ROWS, SIZE, Word, ZERO};
-use crate::decoder::{CHANNEL_BELIEF, Decoded, MAX_BELIEF, Schedule, scaled};
+use crate::decoder::{CHANNEL_BELIEF, Decoded, MAX_BELIEF, Received, Schedule, scaled};
 
 /// Decodes as [`crate::Decoder`] does.
-pub fn decode(code: &Code, received: &Word, schedule: Schedule, iterations: u32) -> Decoded {
-    let channel: Vec<i32> =
-        (0..BITS).map(|bit| if received.bit(bit) { -CHANNEL_BELIEF } else { CHANNEL_BELIEF }.into()).collect();
+pub fn decode(code: &Code, received: Received<'_>, schedule: Schedule, iterations: u32) -> Decoded {
+    let of = |bit: usize| match received {
+        Received::Hard(word) => if word.bit(bit) { -CHANNEL_BELIEF } else { CHANNEL_BELIEF }.into(),
+        Received::Soft(beliefs) => beliefs[bit].into(),
+    };
+    let channel: Vec<i32> = (0..BITS).map(of).collect();
     let mut belief = channel.clone();
     let mut messages = vec![[[0i32; SIZE]; COLUMNS]; ROWS];
     let hard = |belief: &[i32]| {

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use units::Stream;
 
 use crate::code::{BITS, Code, Word};
-use crate::decoder::{Decoder, ITERATIONS, Schedule};
+use crate::decoder::{Decoder, ITERATIONS, Received, Schedule};
 use crate::prediction::Syndromes;
+use crate::soft::{Channel, Fineness};
 
 /// How errors fall on a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,8 +82,10 @@ const BATCH: u64 = 16;
 pub struct Simulation {
     /// Raw bit error rate.
     pub rber: f64,
-    /// How errors fall.
+    /// How errors fall. What is sensed more than once has independent ones.
     pub errors: Errors,
+    /// How finely pages are sensed.
+    pub fineness: Fineness,
     /// The decoder's schedule.
     pub schedule: Schedule,
     /// Seed of all draws.
@@ -97,6 +100,7 @@ impl Simulation {
         let errors = (self.rber * BITS as f64).round() as usize;
         let draws = Stream::new(self.seed, "frames").entity(self.rber.to_bits());
         let zero = Word::zero();
+        let channel = Channel::new(self.rber, self.fineness);
         let work = || {
             let mut decoder = Decoder::new(code);
             let mut counts = Counts::new();
@@ -106,15 +110,23 @@ impl Simulation {
                     return counts;
                 }
                 for number in first..to.min(first + BATCH) {
-                    let mut word = Word::zero();
-                    match self.errors {
-                        Errors::Independent => {
-                            word.add_errors(self.rber, draws.entity(number));
+                    let draws = draws.entity(number);
+                    let (word, beliefs) = if self.fineness == Fineness::Hard {
+                        let mut word = Word::zero();
+                        match self.errors {
+                            Errors::Independent => {
+                                word.add_errors(self.rber, draws);
+                            }
+                            Errors::Exact => word.add_exact_errors(errors, draws),
                         }
-                        Errors::Exact => word.add_exact_errors(errors, draws.entity(number)),
-                    }
+                        (word, None)
+                    } else {
+                        let (beliefs, word) = channel.sense(draws);
+                        (word, Some(beliefs))
+                    };
                     let (pruned, all) = (code.weight(&word, 1), code.weight(&word, 4));
-                    let decoded = decoder.decode(&word, self.schedule, ITERATIONS);
+                    let received = beliefs.as_deref().map_or(Received::Hard(&word), Received::Soft);
+                    let decoded = decoder.decode(received, self.schedule, ITERATIONS);
                     let failed = !decoded.converged || decoded.word != zero;
                     counts.words += 1;
                     counts.failures += u64::from(failed);

@@ -2,7 +2,7 @@
 
 use ::ecc::prediction::{self, Syndromes};
 use ::ecc::simulation::{Errors, Simulation};
-use ::ecc::{Code, Schedule};
+use ::ecc::{Code, Fineness, Schedule};
 use pyo3::prelude::*;
 use ssd::run::refused;
 use units::ConfigError;
@@ -14,10 +14,9 @@ use crate::error::refuse;
 type Counts = (u64, u64, u64, Vec<u64>, Vec<[u64; 2]>, Vec<[u64; 2]>);
 
 /// What a word stands for.
-fn choice<T: Copy>(name: &str, word: &str, choices: [(&str, T); 2]) -> PyResult<T> {
-    let [(first, _), (second, _)] = choices;
-    let found = choices.into_iter().find(|(known, _)| *known == word).map(|(_, choice)| choice);
-    let remedy = || format!("write {first} or {second}");
+fn choice<T: Copy>(name: &str, word: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    let found = choices.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice);
+    let remedy = || format!("write {}", choices.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(" or "));
     found.ok_or_else(|| refuse(refused(name, &format!("{word} is not accepted"), &remedy())))
 }
 
@@ -33,6 +32,7 @@ fn rate(rber: f64) -> PyResult<f64> {
 /// Decodes the words numbered `first..last`. Which words these are, and so the counts, does not depend on `threads`; those
 /// of adjoining ranges add up.
 #[pyfunction]
+#[pyo3(signature = (rber, first, last, errors, schedule, seed, threads, soft = "none"))]
 pub fn ecc_simulate(
     py: Python<'_>,
     rber: f64,
@@ -42,11 +42,17 @@ pub fn ecc_simulate(
     schedule: &str,
     seed: u64,
     threads: usize,
+    soft: &str,
 ) -> PyResult<Counts> {
     let simulation = Simulation {
         rber: rate(rber)?,
-        errors: choice("errors", errors, [("exact", Errors::Exact), ("independent", Errors::Independent)])?,
-        schedule: choice("schedule", schedule, [("flooding", Schedule::Flooding), ("layered", Schedule::Layered)])?,
+        errors: choice("errors", errors, &[("exact", Errors::Exact), ("independent", Errors::Independent)])?,
+        fineness: choice(
+            "soft",
+            soft,
+            &[("none", Fineness::Hard), ("2-bit", Fineness::TwoBit), ("3-bit", Fineness::ThreeBit)],
+        )?,
+        schedule: choice("schedule", schedule, &[("flooding", Schedule::Flooding), ("layered", Schedule::Layered)])?,
         seed,
     };
     // A thread that has not a few words to decode is not worth its start.

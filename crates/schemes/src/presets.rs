@@ -22,6 +22,7 @@ pub const AXES: &[(&str, &str)] = &[
     ("pipeline", "read.pipeline"),
     ("sensing", "read.sensing"),
     ("predictor", "read.predictor"),
+    ("soft", "ecc.soft"),
     ("order", "schedule.order"),
     ("suspend-program", "schedule.suspend_program"),
     ("suspend-erase", "schedule.suspend_erase"),
@@ -113,6 +114,24 @@ pub const ALL: &[Scheme] = &[
         name: "pso-pnar2",
         about: "pso, pr2 and ar2 together (asplos21 section 7.3)",
         choices: &[("start", "tracked"), ("next", "table"), ("pipeline", "cache-read"), ("sensing", "adaptive")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "recorded",
+        about: "reads begin with what last read a page of the block and group of layers (Nie et al., IEEE Trans. Reliability 2025)",
+        choices: &[("start", "recorded"), ("next", "table"), ("pipeline", "off"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "near-zero",
+        about: "a retry table made for the chip, begun at what last worked for similar pages, the nearest steps first (Ye et al., ASPLOS'24)",
+        choices: &[("start", "tracked"), ("next", "tailored"), ("pipeline", "off"), ("sensing", "default")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "syndrome",
+        about: "references moved to where the syndrome weighs least, from what last worked for similar pages (ACM TECS 2025)",
+        choices: &[("start", "tracked"), ("next", "syndrome"), ("pipeline", "off"), ("sensing", "default")],
         overrides: &[],
     },
     Scheme {
@@ -216,6 +235,24 @@ pub const ALL: &[Scheme] = &[
         about: "a lower erase voltage and slower programs until 3,000 P/E cycles (electronics25 section 7.1)",
         choices: &[("pulse", "ispe"), ("margin", "none"), ("voltage", "scaled")],
         overrides: &[],
+    },
+    Scheme {
+        name: "aero-cons",
+        about: "pulses just long enough by fail bits, all cells erased (Cho et al., ASPLOS'24; electronics25's reo-minus)",
+        choices: &[("pulse", "felp"), ("margin", "none"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "aero",
+        about: "aero-cons whose pulses also use the ECC's margin (Cho et al., ASPLOS'24; electronics25's reo)",
+        choices: &[("pulse", "felp"), ("margin", "ecc"), ("voltage", "nominal")],
+        overrides: &[],
+    },
+    Scheme {
+        name: "ssr",
+        about: "erases suspended at safe points, at most twice (Kim et al., J. KICS 2025; the bound is assumed)",
+        choices: &[("order", "read-first"), ("suspend-erase", "safe-points")],
+        overrides: &["schedule.suspensions=2"],
     },
     Scheme {
         name: "reo-minus",

@@ -28,6 +28,8 @@ ShareListener = Callable[[str, float], None]
 Errors = Literal["exact", "independent"]
 """Exactly RBER x 36,864 errors a word, as hpca24 section IV-B generates its test pages, or every bit by itself."""
 Schedule = Literal["flooding", "layered"]
+Soft = Literal["none", "2-bit", "3-bit"]
+"""How finely pages are sensed: bits a cell. Soft words have independent errors."""
 
 COUNTS = (
     "words",
@@ -39,7 +41,7 @@ COUNTS = (
 )
 """What adds up over words."""
 COLUMNS = (
-    *("rber", "errors", "schedule", "seed", "threshold"),
+    *("rber", "errors", "soft", "schedule", "seed", "threshold"),
     *COUNTS,
     *("fer", "fer_low", "fer_high", "iterations", "accuracy"),
 )
@@ -52,6 +54,7 @@ class _Settings(NamedTuple):
     """What all points of a table share."""
 
     errors: str
+    soft: str
     schedule: str
     seed: int
     threshold: int
@@ -89,6 +92,7 @@ def simulate(
     words: int,
     failures: int | None = None,
     errors: Errors = "exact",
+    soft: Soft = "none",
     schedule: Schedule = "flooding",
     threshold: int | None = None,
     seed: int = 1,
@@ -99,7 +103,7 @@ def simulate(
     """Decodes ``words`` words at each RBER, or as many as it takes for ``failures`` of them to fail (whole batches of
     2,000): a row an RBER with
 
-    - rber, errors, schedule, seed, threshold: what was simulated;
+    - rber, errors, soft, schedule, seed, threshold: what was simulated;
     - words; failures: those not decoded to what was stored; miscorrected: those decoded to another codeword;
     - predicted: words whose pruned syndrome weight is above ``threshold`` (hpca24's rho_s; by default the one
       expected at its capability, RBER 0.0085); predicted_failures: those of them that failed;
@@ -112,7 +116,11 @@ def simulate(
     """
     if threshold is None:
         threshold = round(expected_weight(CAPABILITY_RBER))
-    settings = _Settings(errors, schedule, seed, threshold)
+    if soft != "none" and errors == "exact":
+        raise InputError(
+            f"errors: exact with soft {soft}: how far a cell is off is drawn cell by cell\n  help: errors=independent"
+        )
+    settings = _Settings(errors, soft, schedule, seed, threshold)
     asked = sorted(set(rber))
     if not asked or words < 1:
         raise InputError(f"{len(asked)} rates, {words} words: nothing is asked for\n  help: give one or more of each")
@@ -127,7 +135,7 @@ def simulate(
             first = counts[0]
             last = min(words, first - first % BATCH + BATCH)
             done, failed, wrong, iterations, pruned, _ = ecc_simulate(
-                rate, first, last, errors, schedule, seed, threads or cpus()
+                rate, first, last, errors, schedule, seed, threads or cpus(), soft
             )
             above = pruned[threshold + 1 :]
             predicted = (sum(map(sum, above)), sum(lost for _, lost in above))
@@ -177,7 +185,7 @@ def _frame(points: dict[float, list[int]], settings: _Settings) -> polars.DataFr
         iterations = sum(number * count for number, count in enumerate(by_iterations))
         shares = (failures / words, *wilson(failures, words), iterations / words, right / words)
         rows.append((rate, *settings, *counts, *shares))
-    kinds = {"rber": polars.Float64, "errors": polars.String, "schedule": polars.String}
+    kinds = {"rber": polars.Float64, **dict.fromkeys(("errors", "soft", "schedule"), polars.String)}
     kinds |= dict.fromkeys(("seed", "threshold", *COUNTS), polars.Int64)
     return polars.DataFrame(rows, schema={name: kinds.get(name, polars.Float64) for name in COLUMNS}, orient="row")
 
@@ -200,7 +208,7 @@ def _kept(path: str | os.PathLike[str], settings: _Settings) -> dict[float, list
             if value != str(wanted):
                 raise InputError(f"{path}: is of other settings: {name} {value}, not {wanted}\n  help: {remedy}")
         try:
-            counts = [int(value) for value in row[5 : 5 + len(COUNTS)]]
+            counts = [int(value) for value in row[6 : 6 + len(COUNTS)]]
             if len(row) != len(COLUMNS) or not counts[0] == sum(counts[5:]) >= max(1, counts[1]):
                 raise ValueError(line)
             points[float(row[0])] = counts

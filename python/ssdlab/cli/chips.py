@@ -224,6 +224,13 @@ def ecc() -> None:
     help="Exactly RBER x bits of a word, as hpca24's test pages, or every bit by itself.",
 )
 @click.option(
+    "--soft",
+    type=click.Choice(["none", "2-bit", "3-bit"]),
+    default="none",
+    show_default=True,
+    help="Pages sensed three or seven times, decoded softly; with --errors independent.",
+)
+@click.option(
     "--schedule",
     type=click.Choice(["flooding", "layered"]),
     default="flooding",

@@ -5,7 +5,8 @@ use std::time::Instant;
 use ecc::code::{BITS, DATA, LIMBS, SIZE, Segment};
 use ecc::prediction::{FETCHES, Syndromes, expected_weight, on_die_weight, predicts_failure, rearranged, restored};
 use ecc::simulation::{Errors, Simulation};
-use ecc::{Code, Decoder, Encoder, Schedule, Word, reference};
+use ecc::soft::Channel;
+use ecc::{Code, Decoder, Encoder, Fineness, Received, Schedule, Word, reference};
 use units::Stream;
 
 fn data(draws: Stream) -> [Segment; DATA] {
@@ -75,10 +76,48 @@ fn the_fast_decoder_is_the_plain_one_bit_for_bit() {
         for schedule in [Schedule::Layered, Schedule::Flooding] {
             let mut word = Word::zero();
             word.add_errors(rber, Stream::new(3, "plain").entity(number as u64));
-            let plain = reference::decode(&code, &word, schedule, 20);
+            let plain = reference::decode(&code, Received::Hard(&word), schedule, 20);
             assert_eq!(decoder.decode(&word, schedule, 20), plain, "{rber} {schedule:?}");
         }
     }
+}
+
+#[test]
+fn the_fast_decoder_is_the_plain_one_on_beliefs_too() {
+    let code = Code::default();
+    let mut decoder = Decoder::new(&code);
+    for (number, rber) in [0.002, 0.009, 0.012, 0.0135, 0.02].into_iter().enumerate() {
+        for fineness in [Fineness::TwoBit, Fineness::ThreeBit] {
+            let channel = Channel::new(rber, fineness);
+            let (beliefs, _) = channel.sense(Stream::new(6, "plain").entity(number as u64));
+            for schedule in [Schedule::Layered, Schedule::Flooding] {
+                let received = Received::Soft(&beliefs);
+                let plain = reference::decode(&code, received, schedule, 20);
+                assert_eq!(decoder.decode(received, schedule, 20), plain, "{rber} {fineness:?} {schedule:?}");
+            }
+        }
+    }
+    // Beliefs of one size are a hard word, wherever its errors are.
+    let mut word = Word::zero();
+    word.add_errors(0.0085, Stream::new(7, "plain"));
+    let beliefs: Vec<i8> = (0..BITS).map(|bit| if word.bit(bit) { -24 } else { 24 }).collect();
+    let hard = decoder.decode(&word, Schedule::Flooding, 20);
+    assert_eq!(decoder.decode(Received::Soft(&beliefs), Schedule::Flooding, 20), hard);
+}
+
+#[test]
+fn finer_sensing_corrects_more() {
+    let code = Code::default();
+    let failures = |rber: f64, fineness: Fineness| {
+        let (errors, schedule) = (Errors::Independent, Schedule::Flooding);
+        Simulation { rber, errors, fineness, schedule, seed: 1 }.run(&code, 0, 60, 2).failures
+    };
+    let of =
+        |rber: f64| [Fineness::Hard, Fineness::TwoBit, Fineness::ThreeBit].map(|fineness| failures(rber, fineness));
+    assert_eq!(of(0.006), [0, 0, 0]);
+    let [hard, two, three] = of(0.0105);
+    assert!(hard == 60 && two == 0 && three == 0, "{hard} {two} {three}");
+    assert_eq!(of(0.03), [60, 60, 60]);
 }
 
 #[test]
@@ -134,7 +173,8 @@ fn the_weight_is_what_the_error_rate_says() {
 #[test]
 fn counts_do_not_depend_on_the_threads() {
     let code = Code::default();
-    let simulation = Simulation { rber: 0.0087, errors: Errors::Independent, schedule: Schedule::Layered, seed: 1 };
+    let (errors, schedule) = (Errors::Independent, Schedule::Layered);
+    let simulation = Simulation { rber: 0.0087, errors, fineness: Fineness::Hard, schedule, seed: 1 };
     let one = simulation.run(&code, 0, 100, 1);
     assert_eq!(one, simulation.run(&code, 0, 100, 2));
     let mut parts = simulation.run(&code, 0, 48, 2);

@@ -1,5 +1,7 @@
 //! What a policy of this axis is asked, and what it answers.
 
+use crate::soft::Fine;
+
 /// With which references a page is sensed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadReference {
@@ -9,9 +11,33 @@ pub enum ReadReference {
     NearOptimal,
     /// The sentinel's boundary alone: the errors of its cells show where the best references are.
     Sentinel,
+    /// Several around the best ones, for soft decoding ([`crate::Soft`]).
+    Soft(Fine),
 }
 
 impl ReadReference {
+    /// Bits a cell that the controller has when what is sensed so is in it, of those sensed with the best references.
+    pub fn known_bits(self) -> u8 {
+        match self {
+            ReadReference::NearOptimal => 1,
+            ReadReference::Soft(fine) => fine.bits(),
+            ReadReference::Step(_) | ReadReference::Sentinel => 0,
+        }
+    }
+
+    /// How finely it is sensed, where it is decoded softly.
+    pub fn fine(self) -> Option<Fine> {
+        match self {
+            ReadReference::Soft(fine) => Some(fine),
+            _ => None,
+        }
+    }
+
+    /// Pages that cross the bus.
+    pub fn pages(self) -> u32 {
+        self.fine().map_or(1, Fine::pages)
+    }
+
     /// Whether what is sensed is a page to be decoded; the sentinel's cells hold a known pattern.
     pub fn decodes(self) -> bool {
         self != ReadReference::Sentinel
@@ -34,9 +60,18 @@ pub enum Known {
     Decoded,
 }
 
+/// The syndrome weight of what a step has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weighed {
+    /// The step.
+    pub step: u8,
+    /// Syndromes that are not 0, of all the page's codewords.
+    pub weight: u32,
+}
+
 /// A read whose last sense could not be corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failed {
+pub struct Failed<'a> {
     /// The step at which the read began.
     pub start: u8,
     /// The references that have just failed.
@@ -45,4 +80,9 @@ pub struct Failed {
     pub last: u8,
     /// The page's boundaries include the sentinel's.
     pub sentinel: bool,
+    /// The steps that the read has sensed so far, in their order, and how much the syndrome of each weighs; empty where no policy
+    /// asks for it.
+    pub weighed: &'a [Weighed],
+    /// The steps of a table made for the chip, in their order; empty where there is none.
+    pub table: &'a [u8],
 }

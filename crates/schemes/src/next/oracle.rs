@@ -2,6 +2,6 @@
 
 use super::contract::{Failed, ReadReference};
 
-pub(super) fn after(failed: Failed) -> Option<ReadReference> {
+pub(super) fn after(failed: Failed<'_>) -> Option<ReadReference> {
     (failed.v_ref != ReadReference::NearOptimal).then_some(ReadReference::NearOptimal)
 }

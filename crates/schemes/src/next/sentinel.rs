@@ -5,7 +5,7 @@
 use super::contract::{Failed, Known, ReadReference};
 use super::table;
 
-pub(super) fn after(failed: Failed) -> Option<ReadReference> {
+pub(super) fn after(failed: Failed<'_>) -> Option<ReadReference> {
     let first = failed.v_ref == ReadReference::Step(failed.start);
     if failed.v_ref == ReadReference::Sentinel || first && failed.sentinel {
         Some(ReadReference::NearOptimal)

@@ -3,7 +3,7 @@
 use super::contract::{Failed, ReadReference};
 use super::table;
 
-pub(super) fn after(failed: Failed) -> Option<ReadReference> {
+pub(super) fn after(failed: Failed<'_>) -> Option<ReadReference> {
     if failed.v_ref == ReadReference::Step(failed.start) {
         Some(ReadReference::NearOptimal)
     } else {

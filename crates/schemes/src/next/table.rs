@@ -3,7 +3,7 @@
 
 use super::contract::{Failed, ReadReference};
 
-pub(super) fn after(failed: Failed) -> Option<ReadReference> {
+pub(super) fn after(failed: Failed<'_>) -> Option<ReadReference> {
     let step = if let ReadReference::Step(step) = failed.v_ref { step } else { failed.start };
     let next = if step >= failed.last { 0 } else { step + 1 };
     (next != failed.start).then_some(ReadReference::Step(next))

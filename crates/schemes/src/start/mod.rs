@@ -4,6 +4,7 @@
 //! followed by a walk along the table; nothing else. It gives the step whose references the first sense uses; 0 are the
 //! chip's default ones.
 
+mod recorded;
 mod tracked;
 
 units::choices! {
@@ -14,6 +15,9 @@ units::choices! {
         /// Those that last read a similar page, set back by a guard where the table is walked from there (PSO of asplos21
         /// section 7.3, SWR+ of hpca24 section VI-A).
         Tracked = "tracked",
+        /// Those recorded of the same block and group of layers, in a table of bounded size (Nie et al., IEEE Trans.
+        /// Reliability 2025).
+        Recorded = "recorded",
     }
 }
 
@@ -23,12 +27,13 @@ impl Start {
         match self {
             Start::Default => 0,
             Start::Tracked => tracked::step(last, walks),
+            Start::Recorded => recorded::step(last, walks),
         }
     }
 
     /// Whether the policy asks for what has read similar pages.
     pub fn tracks(self) -> bool {
-        self == Start::Tracked
+        self != Start::Default
     }
 }
 
@@ -44,5 +49,7 @@ mod tests {
         assert_eq!(starts, [0, 1, 6, 7, 8, 10, 14, 28]);
         assert_eq!(Start::Tracked.step(Some(20), false), 20);
         assert_eq!(Start::Default.step(Some(20), true), 0);
+        assert_eq!([None, Some(0), Some(20)].map(|last| Start::Recorded.step(last, true)), [0, 0, 19]);
+        assert_eq!(Start::Recorded.step(Some(20), false), 20);
     }
 }

@@ -7,10 +7,14 @@ use units::Span;
 pub struct InPhase {
     /// In a pulse (program phase, erase pulse) rather than in a verify.
     pub pulse: bool,
+    /// How far the phase has come.
+    pub done: Span,
     /// What is left of the phase, the voltage reset at its end included.
     pub left: Span,
     /// T_voltage_reset: what resetting the voltages takes.
     pub reset: Span,
+    /// How far apart the safe points of a pulse are, where it has any.
+    pub safe: Option<Span>,
 }
 
 /// What becomes of the phase that an operation is suspended in.
@@ -22,7 +26,7 @@ pub enum ResumeMode {
     RepeatPhase,
     /// It is cancelled; a verify decides that it must be done again.
     VerifyThenRepeat,
-    /// Its remainder is done later, when the voltages are set again.
+    /// It goes on until its voltages are reset; its remainder is done later, when they are set again.
     RestOfPhase,
 }
 

@@ -7,6 +7,7 @@ mod contract;
 mod inter_phase;
 mod intra_phase;
 mod reset_and_resume;
+mod safe_points;
 
 pub use contract::{InPhase, ResumeMode, SuspendPoint};
 
@@ -31,6 +32,8 @@ units::choices! {
         ResetAndResume = "reset-and-resume",
         /// At the end of a pulse or verify.
         PulseBoundary = "pulse-boundary",
+        /// At the next of several safe points of a pulse, or at the end of a verify (SSR, J. KICS 2025).
+        SafePoints = "safe-points",
     }
 }
 
@@ -52,6 +55,7 @@ impl SuspendErase {
             SuspendErase::None => None,
             SuspendErase::ResetAndResume => reset_and_resume::suspend_point(at),
             SuspendErase::PulseBoundary => inter_phase::suspend_point(at),
+            SuspendErase::SafePoints => safe_points::suspend_point(at),
         }
     }
 }
@@ -64,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_voltage_reset_that_has_begun_ends_the_phase() {
-        let at = |pulse, left| InPhase { pulse, left: Span(left), reset: Span(4) };
+        let at = |pulse, left| InPhase { pulse, done: Span(0), left: Span(left), reset: Span(4), safe: None };
         for (pulse, left) in [(true, 4), (false, 1)] {
             let ends = Some((Span(left), ResumeMode::NextPhase));
             assert_eq!(SuspendProgram::IntraPhase.suspend_point(at(pulse, left)), ends);
@@ -81,5 +85,23 @@ mod tests {
         assert_eq!(SuspendErase::ResetAndResume.suspend_point(at(false, 6)), Some((Span(4), ResumeMode::RepeatPhase)));
         assert_eq!(SuspendErase::PulseBoundary.suspend_point(at(true, 900)), Some((Span(900), ResumeMode::NextPhase)));
         assert_eq!(SuspendProgram::None.suspend_point(at(true, 4)), None);
+    }
+
+    #[test]
+    fn safe_points_are_met_one_after_another() {
+        // A pulse of 70 with a safe point every 10; the voltages are reset in 4.
+        let at = |done| {
+            let safe = Some(Span(10));
+            InPhase { pulse: true, done: Span(done), left: Span(70 - done), reset: Span(4), safe }
+        };
+        let goes = |done| SuspendErase::SafePoints.suspend_point(at(done)).unwrap();
+        assert_eq!(goes(0), (Span(4), ResumeMode::RestOfPhase));
+        assert_eq!(goes(10), (Span(4), ResumeMode::RestOfPhase));
+        assert_eq!(goes(11), (Span(9 + 4), ResumeMode::RestOfPhase));
+        assert_eq!(goes(59), (Span(1 + 4), ResumeMode::RestOfPhase));
+        // The next one is the end.
+        assert_eq!(goes(61), (Span(9), ResumeMode::NextPhase));
+        let verify = InPhase { pulse: false, ..at(50) };
+        assert_eq!(SuspendErase::SafePoints.suspend_point(verify), Some((Span(20), ResumeMode::NextPhase)));
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use ecc::Profile;
 use nand::Layout;
-use nand::VirtualChip;
 use nand::chip::AUTO;
 use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
-use schemes::{Next, Predictor, Sensing};
+use nand::{TailoredTable, VirtualChip};
+use schemes::{Next, Predictor, Sensing, Soft};
 use units::{ConfigError, Retention, Span};
 
 use super::Config;
@@ -90,8 +90,27 @@ impl Config {
         Ok(Some(ReducedTpre { rpt, t_pre: self.chip.t_pre.0 as u32, error, age_error }))
     }
 
-    /// The profile of the ECC's code, where any read can fail.
-    pub(super) fn code(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Profile>>, ConfigError> {
+    /// The retry table made for the chip, where reads take it.
+    pub(super) fn tailored(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<TailoredTable>>, ConfigError> {
+        let (Some(model), Next::Tailored) = (model, self.read.next) else { return Ok(None) };
+        let OutcomeSource::Virtual(chip) = model else {
+            let problem = "is tailored, and measured steps do not say with which others a page is read";
+            return refuse("read.next", problem, "set it to \"table\", or chip.model to a virtual chip")
+                .map_err(dotted);
+        };
+        Ok(Some(TailoredTable::of(chip)))
+    }
+
+    /// What the ECC's decoder makes of pages, where any read can fail.
+    pub(super) fn code(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Decoding>>, ConfigError> {
+        let ecc = &self.ecc;
+        if ecc.soft != Soft::None && (model.is_none() || ecc.code.is_none()) {
+            let problem = format!(
+                "is {}, and nothing says how many errors a page has and what its code corrects",
+                ecc.soft.word()
+            );
+            return refuse("ecc.soft", problem, "give chip.model and ecc.code, or set it to \"none\"").map_err(dotted);
+        }
         let Some(model) = model else { return Ok(None) };
         let read = &self.read;
         if read.predictor.predicts(false) && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
@@ -102,22 +121,57 @@ impl Config {
             let problem = "is on-die, and the sentinel's cells are evaluated in the controller";
             return refuse("read.predictor", problem, "set read.next to swift, table or oracle").map_err(dotted);
         }
+        if read.next == Next::Syndrome && (self.ecc.code.is_none() || read.predictor == Predictor::OnDie) {
+            let problem = "is syndrome, and the controller's decoder weighs it";
+            return refuse("read.next", problem, "give ecc.code, and no read.predictor on the die").map_err(dotted);
+        }
         let Some(name) = &self.ecc.code else { return Ok(None) };
         if matches!(model, OutcomeSource::Measured(_)) {
             let problem = "is given, and measured steps give no RBER";
             let remedy = "set it to \"none\", or chip.model to a virtual chip";
             return refuse("ecc.code", problem, remedy).map_err(dotted);
         }
-        if name == "qc-ldpc" {
-            return Ok(Some(Arc::new(Profile::preset())));
-        }
-        if !name.ends_with(".csv") {
-            let remedy = "write qc-ldpc, \"none\", or the path of a .csv file of `ssdlab ecc simulate`";
-            return refuse("ecc.code", format!("there is no code `{name}`"), remedy).map_err(dotted);
-        }
-        let text = read_file("ecc.code", name, "give a file of `ssdlab ecc simulate`")?;
-        Ok(Some(Arc::new(Profile::parse(&text, name)?)))
+        let finest = ecc.soft.finest();
+        let soft = |key, name: &str, bits: u8| (bits <= finest).then(|| profile(key, name, bits)).transpose();
+        Ok(Some(Arc::new(Decoding {
+            hard: profile("ecc.code", name, 1)?,
+            two_bit: soft("ecc.code_2bit", &ecc.code_2bit, 2)?,
+            three_bit: soft("ecc.code_3bit", &ecc.code_3bit, 3)?,
+        })))
     }
+}
+
+/// What a code's decoder makes of pages, by how finely they are sensed.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoding {
+    hard: Profile,
+    two_bit: Option<Profile>,
+    three_bit: Option<Profile>,
+}
+
+impl Decoding {
+    /// The profile for so many bits a cell.
+    pub fn of(&self, bits: u8) -> &Profile {
+        let soft = match bits {
+            2 => self.two_bit.as_ref(),
+            3 => self.three_bit.as_ref(),
+            _ => None,
+        };
+        soft.unwrap_or(&self.hard)
+    }
+}
+
+/// The profile that a key names, for pages sensed with so many bits a cell.
+fn profile(key: &'static str, name: &str, bits: u8) -> Result<Profile, ConfigError> {
+    if name == "qc-ldpc" {
+        return Ok(Profile::preset(bits));
+    }
+    if !name.ends_with(".csv") {
+        let remedy = "write qc-ldpc, or the path of a .csv file of `ssdlab ecc simulate`";
+        return refuse(key, format!("there is no code `{name}`"), remedy).map_err(dotted);
+    }
+    let text = read_file(key, name, "give a file of `ssdlab ecc simulate`")?;
+    Profile::parse(&text, name)
 }
 
 /// The text of a file that a key names.

@@ -1,6 +1,7 @@
 //! The ECC engines.
 
 use nand::Layout;
+use schemes::Soft;
 use units::{Bytes, Span};
 
 use super::refusal::{Check, Refusal, not_too_long, positive, refuse};
@@ -11,6 +12,14 @@ units::section! {
         /// The code whose decoder corrects what reads meet (chip.model): qc-ldpc (hpca24 section V-A), or a CSV file of
         /// `ssdlab ecc simulate`; "none" corrects up to the chip's capability, always in the same time.
         code: Option<String> = None,
+        /// Soft decoding of pages whose bits alone cannot be corrected: none, 2-bit (three senses), 3-bit (seven) or progressive; with `code`.
+        soft: Soft = Soft::None,
+        /// Retries before soft decoding; "none": when all else has failed.
+        soft_after: Option<u32> = None,
+        /// What the soft decoder makes of 2-bit pages: qc-ldpc, or a CSV file of `ssdlab ecc simulate --soft 2-bit`.
+        code_2bit: String = "qc-ldpc".to_owned(),
+        /// The same of 3-bit pages.
+        code_3bit: String = "qc-ldpc".to_owned(),
         /// Errors that the code corrects, over those that it was profiled with.
         strength: f64 = 1.0,
         /// tECC: time to decode one page; with `code` one iteration of its decoder.

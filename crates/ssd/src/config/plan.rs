@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use ecc::Profile;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
-use nand::{Layout, ProgramUnit, Timings};
+use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::{SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Rate, Span};
 
 use super::Config;
 use super::bus::PageTime;
+use super::chip_model::Decoding;
 use super::refusal::{dotted, in_section};
 use super::space::Space;
 use super::together;
@@ -50,8 +50,10 @@ pub struct Plan {
     pub(crate) eraser: Option<Eraser>,
     /// How retries are sensed faster, if they are.
     pub(crate) faster: Option<ReducedTpre>,
+    /// The retry table made for the chip, where reads take it.
+    pub(crate) tailored: Option<Arc<TailoredTable>>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.
-    pub(crate) code: Option<Arc<Profile>>,
+    pub(crate) code: Option<Arc<Decoding>>,
 }
 
 impl Plan {
@@ -114,6 +116,7 @@ impl Config {
         }
         let eraser = self.eraser(model.as_deref())?;
         let faster = self.reduced_t_pre(model.as_deref())?;
+        let tailored = self.tailored(model.as_deref())?;
         let code = self.code(model.as_deref())?;
         let modelled = model.is_some();
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
@@ -137,6 +140,7 @@ impl Config {
             cells,
             eraser,
             faster,
+            tailored,
             code,
             config: self.clone(),
         })

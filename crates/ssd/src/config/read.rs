@@ -2,7 +2,7 @@
 
 use nand::Layout;
 use schemes::{Next, Pipeline, Predictor, Sensing, Start};
-use units::{Fraction, Span};
+use units::{Bytes, Fraction, Span};
 
 use super::refusal::{Check, Refusal, not_too_long, refuse};
 
@@ -19,10 +19,14 @@ units::choices! {
 units::section! {
     /// How a page is read whose data is not corrected at once (chip.model): the references, the order and the timing of senses.
     pub struct ReadConfig in "read" {
-        /// The references of the first sense: default, or tracked (those that last read a similar page).
+        /// The references of the first sense: default, tracked (those that last read a similar page) or recorded (those that last read a page of the block and group of layers, in a bounded table).
         start: Start = Start::Default,
         /// Which pages share tracked references: those of a die, layer, kind and age, or those of a block, layer and kind.
         tracking: Tracking = Tracking::Age,
+        /// Memory for recorded references; the record that was needed least recently makes room.
+        records: Bytes = Bytes::from_mib(1),
+        /// Groups of neighbouring layers of a block that share a recorded reference (assumed).
+        record_groups: u32 = 8,
         /// Which V_REF follow a sense that could not be corrected.
         next: Next = Next::Table,
         /// Whether retry steps overlap: off, or cache-read (PR2).
@@ -53,6 +57,12 @@ impl Check for ReadConfig {
             if !(0.0..=1e9).contains(&value) {
                 return refuse(key, format!("is {value}"), expected);
             }
+        }
+        if self.records.0 < 64 || self.records.0 > 1 << 40 {
+            return refuse("records", format!("is {}", self.records), "write 64 B to 1 TiB");
+        }
+        if !(1..=1024).contains(&self.record_groups) {
+            return refuse("record_groups", format!("is {}", self.record_groups), "write 1 to 1024");
         }
         not_too_long(&[("t_pred", self.t_pred)])
     }

@@ -12,8 +12,10 @@ units::section! {
         order: Order = Order::ReadFirst,
         /// Whether and where programs are suspended for user reads: none, inter-phase or intra-phase.
         suspend_program: SuspendProgram = SuspendProgram::None,
-        /// Whether and where erases are suspended for user reads: none, reset-and-resume or pulse-boundary.
+        /// Whether and where erases are suspended for user reads: none, reset-and-resume, pulse-boundary or safe-points.
         suspend_erase: SuspendErase = SuspendErase::None,
+        /// Safe points of an erase pulse, evenly spaced, the first at its beginning (suspend_erase = safe-points; assumed: every 0.5 ms of 3.5).
+        safe_points: u32 = 7,
         /// How often one operation may be suspended at most, so that none starves; "none" has no bound.
         suspensions: Option<u32> = None,
         /// Pages of host data that may wait to be programmed before everything goes first come, first served; "none" has
@@ -27,6 +29,9 @@ impl Check for ScheduleConfig {
         if self.suspensions == Some(0) {
             let remedy = "write a positive number, or set suspend_program and suspend_erase to \"none\"";
             return refuse("suspensions", "is 0", remedy);
+        }
+        if !(1..=1000).contains(&self.safe_points) {
+            return refuse("safe_points", format!("is {}", self.safe_points), "write 1 to 1000");
         }
         Ok(())
     }

@@ -357,9 +357,9 @@ impl<P: Probe> Device<P> {
         &self.flash.steps
     }
 
-    /// Bytes of the table of what last read similar pages: one for each entry that was made.
+    /// Memory of the table of what last read similar pages [B].
     pub fn tracked_bytes(&self) -> usize {
-        self.flash.tracked_bytes()
+        self.flash.references.bytes()
     }
 
     /// Valid pages of the blocks that were collected.

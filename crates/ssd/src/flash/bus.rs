@@ -175,7 +175,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let bus = &mut self.flash.channels[channel];
         let op = bus.out.pop(&mut self.flash.ops).expect("Invariant: a page waits to leave");
         let PageOp { bus_bytes: bytes, sense, seq: part, .. } = self.flash.ops[op];
-        let end = self.core.now + self.core.plan.t_dma(bytes);
+        // What is sensed finely crosses as a page for each bit of a cell.
+        let pages = sense.v_ref.pages();
+        let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);
         bus.transfer_out = Some(op);
         bus.free_at = end;
         let corrected = sense.fate == Fate::Corrected;
@@ -183,7 +185,7 @@ impl<P: Probe> FlashAt<'_, P> {
         bus.ecc.reserved += 1;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);
-        self.core.counters.bytes_read += u64::from(bytes);
+        self.core.counters.bytes_read += u64::from(bytes) * u64::from(pages);
         if P::EXPLAINS {
             let attempt = sense.attempt;
             self.core.probe.explain(self.core.now, Event::Leaves { part, attempt, end, channel });

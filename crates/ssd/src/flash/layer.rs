@@ -1,7 +1,5 @@
 //! The flash as a whole: its state, what decisions are made from, and what changes it.
 
-use std::collections::HashMap;
-
 use nand::model::outcomes::Outcomes;
 use nand::{ChannelId, DieId};
 use units::{Id as _, PerId, Stream};
@@ -9,6 +7,7 @@ use units::{Id as _, PerId, Stream};
 use super::channel::Channel;
 use super::op::Ops;
 use super::queues::{Ranks, planes};
+use super::references::References;
 use super::state::DieState;
 use crate::arena::Arena;
 use crate::config::{BufferMode, Plan};
@@ -37,8 +36,8 @@ pub(crate) struct Flash {
     pub(super) ranks: Ranks,
     /// Results of reads, where a virtual chip gives them.
     pub outcomes: Option<Outcomes>,
-    /// Where reads begin near what last worked: the step that last read a page of each group of similar ones.
-    pub(super) tracked: HashMap<u64, u8>,
+    /// Where reads begin near what last worked.
+    pub references: References,
     /// Retry steps of the pages read.
     pub steps: Steps,
     /// Random draws of decodings.
@@ -82,7 +81,7 @@ impl Flash {
             write_queue_full,
             ranks: Ranks::new(config, write_queue_full),
             outcomes,
-            tracked: HashMap::new(),
+            references: References::new(&config.read),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
             failures: Failures::new(seed),
@@ -90,11 +89,6 @@ impl Flash {
             flush_units: config.buffer.mode == BufferMode::WriteThrough,
             host_units: 0,
         }
-    }
-
-    /// Bytes of the table of what last read similar pages: one for each entry that was made.
-    pub fn tracked_bytes(&self) -> usize {
-        self.tracked.len()
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn on a die.

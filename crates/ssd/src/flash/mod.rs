@@ -10,6 +10,7 @@
 //! | `suspend.rs` | programs and erases that are suspended for reads |
 //! | `erase.rs` | erases, pulse by pulse |
 //! | `retry.rs` | what becomes of a sensed page: predictions, retries, speculation |
+//! | `references.rs` | what is remembered of references that read pages |
 //! | `channel.rs` | a channel: its bus, its ECC engine |
 //! | `layer.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
@@ -27,6 +28,7 @@ mod layer;
 pub(crate) mod op;
 mod program;
 mod queues;
+mod references;
 mod retry;
 mod schedule;
 mod sense;

@@ -16,15 +16,27 @@
 
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Failed, Known, ReadReference, Sensing};
+use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
 use units::Span;
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
 use super::queues::{INTERNAL, QueueSet, READS};
+use super::references::Similar;
 use crate::arena::OpId;
 use crate::config::Tracking;
 use crate::observe::probe::{Event, Probe};
+
+/// How many syndromes of a page are not 0: of so many codewords with an RBER, each with the checks of hpca24's code, which
+/// see an odd number of errors or not. Normal, as if checks were independent (`assumed`: they share few bits).
+fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64) -> u32 {
+    let checks = f64::from(codewords) * ecc::code::SIZE as f64 * ecc::code::ROWS as f64;
+    let odd = (1.0 - libm::pow(1.0 - 2.0 * rber.min(0.5), ecc::code::COLUMNS as f64)) / 2.0;
+    let deviation = libm::sqrt(checks * odd * (1.0 - odd));
+    (checks * odd + deviation * nand::model::normal::quantile(draws.uniform(attempt).clamp(1e-12, 1.0 - 1e-12)))
+        .round()
+        .clamp(0.0, checks) as u32
+}
 
 impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is reserved for retries.
@@ -92,31 +104,46 @@ impl<P: Probe> FlashAt<'_, P> {
     /// What a die senses for first: the reference where the read begins.
     fn first_sense(&mut self, op: &PageOp) -> Sense {
         let Some(place) = self.similar(op) else { return Sense::FIRST };
-        let last = self.flash.tracked.get(&place).copied();
+        let last = self.flash.references.last(place);
         let read = &self.core.plan.config.read;
         let step = read.start.step(last, read.next.walks());
         Sense { v_ref: ReadReference::Step(step), start: step, ..Sense::FIRST }
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
-    fn similar(&mut self, op: &PageOp) -> Option<u64> {
+    fn similar(&mut self, op: &PageOp) -> Option<Similar> {
         let PageOp { ppn, die, .. } = *op;
         let conditions = self.conditions_of(op);
         let (block, page) = self.place_of(op);
         let outcomes = self.flash.outcomes.as_ref()?;
         let (layer, layers) = outcomes.layer(page);
-        let group = match self.core.plan.config.read.tracking {
-            Tracking::Age => u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0),
-            Tracking::Block => block,
+        let (plan, ppn) = (&self.core.plan, ppn.get());
+        let of_layer = |layer: u64| layer * 4 + u64::from(plan.layout.page_type(ppn));
+        let (group, layer) = match (plan.config.read.start, plan.config.read.tracking) {
+            (Start::Recorded, _) => {
+                // What was recorded before a block's last erase is of other data.
+                let Address { plane, block: own, .. } = plan.layout.unpack(ppn);
+                let cycles = u64::from(self.ftl.blocks.cycles(plane, own, plan));
+                return Some((
+                    block,
+                    cycles << 32 | of_layer(u64::from(layer * plan.config.read.record_groups / layers)),
+                ));
+            }
+            (_, Tracking::Age) => {
+                (u64::from(outcomes.age_class(conditions.retention)) << 32 | u64::from(die.0), u64::from(layer))
+            }
+            (_, Tracking::Block) => (block, u64::from(layer)),
         };
-        Some((group * u64::from(layers) + u64::from(layer)) * 4 + u64::from(self.core.plan.layout.page_type(ppn.get())))
+        Some((group, of_layer(layer)))
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
     fn sense_time(&mut self, op: &PageOp) -> (Span, u32) {
         let (once, less) = self.sense_once(op);
         let read = &self.core.plan.config.read;
-        let all = once * u64::from(read.next.senses(op.sense.v_ref, op.sense.on_die_retry));
+        let sense = &op.sense;
+        let hard = || read.next.senses(sense.v_ref, sense.on_die_retry);
+        let all = once * u64::from(sense.v_ref.fine().map_or_else(hard, Fine::senses));
         (if read.predictor.looks_on_die(op.sense.is_repeat()) { all + read.t_pred } else { all }, less)
     }
 
@@ -130,7 +157,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
         }
-        if !self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) {
+        if !self.reduces(&sense) {
             return (full, 0);
         }
         let conditions = self.conditions_of(op);
@@ -138,6 +165,12 @@ impl<P: Probe> FlashAt<'_, P> {
         let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
         let less = (self.core.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
         (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
+    }
+
+    /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense adds.
+    fn reduces(&self, sense: &Sense) -> bool {
+        let sensing = self.core.plan.config.read.sensing;
+        sense.v_ref.fine().is_none() && sensing.reduces(sense.is_repeat(), sense.t_pre_fallback)
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
@@ -153,12 +186,27 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
     fn next_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
+        let (v_ref, ecc) = (op.sense.v_ref, &self.core.plan.config.ecc);
+        let soft = || {
+            let fine = ecc.soft.after(v_ref.known_bits(), v_ref.fine().is_some());
+            fine.map(|fine| (ReadReference::Soft(fine), op.sense.t_pre_fallback))
+        };
+        if v_ref.fine().is_some() || ecc.soft_after.is_some_and(|after| u32::from(op.sense.attempt) >= after) {
+            return soft().or_else(|| self.next_hard_step(op).filter(|_| v_ref.fine().is_none()));
+        }
+        self.next_hard_step(op).or_else(soft)
+    }
+
+    /// The next reference for hard decoding.
+    fn next_hard_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = *op;
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) =
             (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
         let next = |v_ref: ReadReference| {
-            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel })
+            let table = self.core.plan.tailored.as_ref().map_or(&[][..], |table| table.steps());
+            let weighed = self.flash.references.weighed(op.seq);
+            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel, weighed, table })
         };
         match next(sense.v_ref) {
             Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),
@@ -202,6 +250,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if read.pipeline.speculates(op.sense.attempt > 0)
             && read.next.known(op.sense.v_ref) == now
             && let Some((v_ref, t_pre_fallback)) = self.next_step(op)
+            && v_ref.fine().is_none()
         {
             let op = *op;
             self.flash.ops[id].sense.speculated = true;
@@ -245,7 +294,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
-            && let Some((v_ref, t_pre_fallback)) = self.next_step(&op)
+            && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op)
         {
             op.sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..op.sense };
             let (took, _) = self.sense_time(&op);
@@ -275,11 +324,13 @@ impl<P: Probe> FlashAt<'_, P> {
     fn decoding_of(&mut self, op: &PageOp) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = *op;
         let again = sense.is_repeat();
-        let reduced = self.core.plan.config.read.sensing.reduces(again, sense.t_pre_fallback);
+        let (reduced, fine) = (self.reduces(&sense), sense.v_ref.fine());
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
-        let (t_failed, t_retried) = (ecc.t_failed, ecc.t_retried.filter(|_| again));
+        // Those times are of hard decoding.
+        let (t_failed, t_retried) =
+            if fine.is_some() { (None, None) } else { (ecc.t_failed, ecc.t_retried.filter(|_| again)) };
         let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
                 let read = sense.read;
@@ -297,11 +348,16 @@ impl<P: Probe> FlashAt<'_, P> {
                     _ => Sensed::NearOptimal,
                 };
                 let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
+                if let (Next::Syndrome, ReadReference::Step(step)) = (self.core.plan.config.read.next, sense.v_ref) {
+                    let weight = syndrome_weight(rber / strength, codewords, self.flash.draws.entity(!seq), attempt);
+                    self.flash.references.weigh(seq, Weighed { step, weight });
+                }
                 let (block, page) = self.place_of(op);
                 let (outcomes, kib) = (self.flash.outcomes.as_ref(), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
-                let page = code.page(rbers, self.flash.draws.entity(seq).entity(attempt));
+                let page =
+                    code.of(fine.map_or(1, Fine::bits)).page(rbers, self.flash.draws.entity(seq).entity(attempt));
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
@@ -334,7 +390,9 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let op = self.flash.ops[id];
         let sense = op.sense;
+        self.core.counters.soft_decodings += u64::from(sense.v_ref.fine().is_some());
         if sense.fate == Fate::Corrected {
+            self.core.counters.soft_corrected += u64::from(sense.v_ref.fine().is_some());
             self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
             if self.core.plan.config.read.start.tracks() {
                 self.track(&op);
@@ -371,7 +429,7 @@ impl<P: Probe> FlashAt<'_, P> {
             ReadReference::Step(step) => step,
             _ => self.rber(op, Sensed::NearOptimal, false).map_or(op.sense.read.first, |(_, best)| best),
         };
-        self.flash.tracked.insert(place, step);
+        self.core.counters.records_evicted += u64::from(self.flash.references.keep(place, step));
     }
 
     /// A read needs its plane no more: what follows it is void.
@@ -380,6 +438,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.core.counters.retry_steps += u64::from(sense.attempt);
         self.core.counters.pages_retried += u64::from(sense.is_retry());
         self.flash.steps.record(sense.attempt.into());
+        self.flash.references.forget(seq);
         let plane = queue.plane();
         let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
         if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {

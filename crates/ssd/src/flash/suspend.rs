@@ -92,13 +92,15 @@ impl<P: Probe> FlashAt<'_, P> {
         } else {
             let position = work.position + self.core.now.since(work.runs_from).0;
             let (pulse, began, ends, _) = phases.phase(position);
-            let at = InPhase { pulse, left: Span(ends - position), reset };
+            let points = self.core.plan.config.schedule.safe_points;
+            let safe = Some(Span((ends - began) / u64::from(points))).filter(|_| class == Class::Erase);
+            let at = InPhase { pulse, done: Span(position - began), left: Span(ends - position), reset, safe };
             let Some((after, goes)) = self.suspend_point(class, at) else { return };
             match goes {
                 ResumeMode::NextPhase => (after, ends, Span::ZERO),
                 ResumeMode::RepeatPhase => (after, began, Span::ZERO),
                 ResumeMode::VerifyThenRepeat => (after, began, verify),
-                ResumeMode::RestOfPhase => (after, position, reset),
+                ResumeMode::RestOfPhase => (after, position + after.0 - reset.0, reset),
             }
         };
         if self.core.now + after >= end || position >= total {

@@ -45,6 +45,14 @@ const PHASES: &[&str] = &[
     "chip.t_erase_verify=100us",
     "buffer.size=192KiB",
 ];
+const SAFE: &[&str] = &[
+    "chip.t_bers=none",
+    "chip.erase_loops=2",
+    "chip.t_erase_pulse=3ms",
+    "chip.t_erase_verify=100us",
+    "buffer.size=192KiB",
+    "schedule.suspend_erase=safe-points",
+];
 const DISTURBED: &[&str] = &["chip.model=tlc48", "age.pec=1000", "chip.read_disturb=true"];
 const RECLAIMED: &[&str] = &[
     "chip.model=tlc48",
@@ -81,6 +89,7 @@ const PIPELINED: &[&str] =
     &["chip.model=tlc48", "age.pec=1000", "age.retention=6mo", "chip.cache_read=false", "read.pipeline=cache-read"];
 const TRACKED: &[&str] =
     &["chip.model=tlc48", "age.pec=2000", "age.retention=6mo", "read.start=tracked", "read.next=swift"];
+const RECORDED: &[&str] = &["chip.model=tlc48", "age.pec=2000", "age.retention=6mo", "read.start=recorded"];
 /// Pages near what the code corrects.
 const CODED: &[&str] = &[
     "chip.model=tlc48-reo",
@@ -90,6 +99,36 @@ const CODED: &[&str] = &[
     "ecc.t_decode=1us",
     "read.next=swift",
     "read.predictor=on-die",
+];
+/// Pages that no hard decoding corrects.
+const LOST: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=uniform:0..30d",
+    "ecc.code=qc-ldpc",
+    "ecc.t_decode=1us",
+    "ecc.strength=0.12",
+    "read.next=oracle",
+];
+const SOFT: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=uniform:0..30d",
+    "ecc.code=qc-ldpc",
+    "ecc.t_decode=1us",
+    "ecc.strength=0.1",
+    "ecc.soft=progressive",
+    "ecc.soft_after=1",
+];
+const FINE: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=uniform:0..30d",
+    "ecc.code=qc-ldpc",
+    "ecc.t_decode=1us",
+    "ecc.strength=0.06",
+    "ecc.soft=3-bit",
+    "ecc.soft_after=1",
 ];
 /// Blocks that are erased pulse by pulse.
 const PULSED: &[&str] =
@@ -147,6 +186,10 @@ const ROWS: &[Row] = &[
     ("bus.die_interleaving", &[], "false", Reads, 1),
     ("ecc.t_decode", &[], "200us", Reads, 1),
     ("ecc.code", CODED, "(a profile)", Reads, 0),
+    ("ecc.soft", LOST, "2-bit", Reads, 0),
+    ("ecc.soft_after", SOFT, "9", Reads, 1),
+    ("ecc.code_2bit", SOFT, "(a profile)", Reads, 0),
+    ("ecc.code_3bit", FINE, "(a profile)", Reads, 0),
     ("ecc.strength", CODED, "2", Reads, -1),
     ("ecc.t_failed", CODED, "1ms", Reads, 1),
     ("ecc.t_retried", CODED, "90us", Reads, 1),
@@ -239,6 +282,8 @@ const ROWS: &[Row] = &[
     ("chip.t_rst", PIPELINED, "30us", Reads, 0),
     ("read.start", RETRIES, "tracked", Reads, -1),
     ("read.tracking", TRACKED, "block", Reads, 1),
+    ("read.records", RECORDED, "64B", Reads, 1),
+    ("read.record_groups", RECORDED, "1", Reads, 0),
     ("read.next", RETRIES, "oracle", Reads, -1),
     ("read.pipeline", RETRIES, "cache-read", Reads, -1),
     ("read.sensing", RETRIES, "default", Reads, 1),
@@ -250,6 +295,7 @@ const ROWS: &[Row] = &[
     ("read.age_error", RETRIES, "3", Reads, 1),
     ("schedule.order", PAGES, "fifo", Mixed, 0),
     ("schedule.suspend_program", SUSPENDED, "none", Overwrites, 0),
+    ("schedule.safe_points", SAFE, "2", Overwrites, 0),
     ("schedule.suspend_erase", PHASES, "pulse-boundary", Overwrites, 0),
     ("erase.pulse", SPENT, "felp", Overwrites, 0),
     ("erase.margin", PULSED, "none", Overwrites, 0),

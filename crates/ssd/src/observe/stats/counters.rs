@@ -107,6 +107,9 @@ counters! {
     /// Commands of retries.
     RETRY_COMMANDS {
         set_features = "flash.retry.set_features", "", "SET FEATURE commands that changed the timing of senses (AR2)";
+        records_evicted = "flash.retry.records_evicted", "", "recorded references that left for others (read.start = recorded)";
+        soft_decodings = "flash.retry.soft_decodings", "pages", "soft decodings of pages sensed finely (ecc.soft)";
+        soft_corrected = "flash.retry.soft_corrected", "pages", "of these, pages that were corrected";
     }
     /// Erases that go pulse by pulse and do not end as they should.
     PULSED_ERASES {

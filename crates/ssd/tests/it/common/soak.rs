@@ -324,6 +324,26 @@ pub fn draw(seed: u64) -> Case {
     }
     device.extend(arbitration(seed, host_queues));
     device.push(format!("ftl.hints={hints}"));
+    let soft = &mut Dice { stream: Stream::new(seed, "soak soft decoding"), drawn: 0 };
+    let stage = if code == "none" { "none" } else { soft.one(&["none", "2-bit", "3-bit", "progressive"]) };
+    device.push(format!("ecc.soft={stage}"));
+    device.push(format!("ecc.code_2bit={}", soft.one(&["qc-ldpc", super::files::weak_code()])));
+    device.push(format!("ecc.code_3bit={}", soft.one(&["qc-ldpc", super::files::weak_code()])));
+    device.push(format!("ecc.soft_after={}", soft.one(&["none", "0", "1", "4"])));
+    if (erase_loops || pulsed) && soft.chance(25) {
+        device.push("schedule.suspend_erase=safe-points".to_owned());
+    }
+    device.push(format!("schedule.safe_points={}", soft.one(&[1, 3, 7])));
+    let records = &mut Dice { stream: Stream::new(seed, "soak records"), drawn: 0 };
+    if records.chance(30) {
+        device.push("read.start=recorded".to_owned());
+    }
+    if code != "none" && records.chance(25) {
+        let by_weight = predictor != "on-die" && records.chance(50);
+        device.push(format!("read.next={}", if by_weight { "syndrome" } else { "tailored" }));
+    }
+    device.push(format!("read.records={}KiB", records.one(&[4, 4, 64])));
+    device.push(format!("read.record_groups={}", records.one(&[1, 4, 64])));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     Case { seed, requests, depth, device, workload }

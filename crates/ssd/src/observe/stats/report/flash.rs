@@ -76,7 +76,7 @@ fn retries(report: &mut Report, measured: &Measured) {
     report.add(
         "flash.retry.tracked",
         "B",
-        "memory for the references that last read similar pages (PSO)",
+        "memory for the references that last read similar pages (read.start)",
         measured.drive.tracked_bytes,
     );
 }

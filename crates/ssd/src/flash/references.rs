@@ -1,0 +1,62 @@
+//! What the controller remembers of the references that read pages: the step of the table that last read a page of each
+//! group of similar ones (`read.start`).
+
+use std::collections::HashMap;
+
+use lru::LruCache;
+use schemes::{Start, Weighed};
+
+use crate::config::ReadConfig;
+
+/// Memory of a record: the block, its layers and kind, the step, and its place among the others [B]. `assumed`.
+const RECORD: u64 = 8;
+
+/// Pages that are taken to be similar: what they have in common, in two words.
+pub(super) type Similar = (u64, u64);
+
+/// The steps that last read similar pages.
+pub(crate) struct References {
+    steps: LruCache<Similar, u8>,
+    /// Records that there is room for, where that is bounded.
+    room: Option<usize>,
+    /// What reads under way have sensed, by their age, where the next reference follows from that.
+    weighed: HashMap<u64, Vec<Weighed>>,
+}
+
+impl References {
+    pub fn new(read: &ReadConfig) -> References {
+        let room = (read.start == Start::Recorded).then_some((read.records.0 / RECORD) as usize);
+        References { steps: LruCache::unbounded(), room, weighed: HashMap::new() }
+    }
+
+    /// The step that last read a similar page.
+    pub fn last(&mut self, similar: Similar) -> Option<u8> {
+        self.steps.get(&similar).copied()
+    }
+
+    /// Keeps the step that has read a page. Whether the record that was needed least recently had to make room.
+    pub fn keep(&mut self, similar: Similar, step: u8) -> bool {
+        self.steps.put(similar, step);
+        self.room.is_some_and(|room| self.steps.len() > room) && self.steps.pop_lru().is_some()
+    }
+
+    /// A read has sensed a step.
+    pub fn weigh(&mut self, read: u64, weighed: Weighed) {
+        self.weighed.entry(read).or_default().push(weighed);
+    }
+
+    /// What a read has sensed so far.
+    pub fn weighed(&self, read: u64) -> &[Weighed] {
+        self.weighed.get(&read).map_or(&[], Vec::as_slice)
+    }
+
+    /// A read has ended.
+    pub fn forget(&mut self, read: u64) {
+        self.weighed.remove(&read);
+    }
+
+    /// Memory that they take [B]: a byte a step in a table without bounds, whose places are known; or records.
+    pub fn bytes(&self) -> usize {
+        self.steps.len() * if self.room.is_some() { RECORD as usize } else { 1 }
+    }
+}
