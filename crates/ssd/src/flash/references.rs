@@ -52,7 +52,9 @@ impl References {
 
     /// A read has ended.
     pub fn forget(&mut self, read: u64) {
-        self.weighed.remove(&read);
+        if !self.weighed.is_empty() {
+            self.weighed.remove(&read);
+        }
     }
 
     /// Memory that they take [B]: a byte a step in a table without bounds, whose places are known; or records.

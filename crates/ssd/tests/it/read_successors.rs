@@ -47,7 +47,7 @@ fn steps(config: &Config, pages: &[u64]) -> Vec<u64> {
     for (number, page) in (1..).zip(pages) {
         device.submit(Request::new(Time(number * 100_000_000), Op::Read, Bytes(page * 16_384), Bytes(16_384))).unwrap();
         device.flush().unwrap();
-        let done = device.take_completions().last().unwrap();
+        let done = device.take_completions().next_back().unwrap();
         assert!(!done.uncorrectable);
         let before: u64 = found.iter().sum();
         let took = device.counters().retry_steps - before;
