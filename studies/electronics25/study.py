@@ -619,7 +619,7 @@ def _fig22(tables: Tables) -> Figure:
     ):
         table = tables["iops" if value == IOPS else "systems"]
         rows = {
-            s: [number(_geomean(table, value, s, age).value) for age in AGES] for s in lifetime.SCHEMES if s != "ispe"
+            s: [number(_geomean(table, value, s, age).value) for age in AGES] for s in lifetime.NAMES if s != "ispe"
         }
         _groups(axes, AGES, rows)
         axes.axhline(100, color=plot.INK, lw=0.8)
@@ -653,7 +653,7 @@ def _fig24(tails: pl.DataFrame) -> Figure:
             base = tails.filter(scheme="ispe", age=age)
             bars = {
                 scheme: [100 - less for less in _reductions(tails.filter(scheme=scheme, age=age), base, value)]
-                for scheme in lifetime.SCHEMES
+                for scheme in lifetime.NAMES
                 if scheme != "ispe"
             }
             _groups(axes, base["workload"].unique(maintain_order=True).to_list(), bars)
@@ -758,7 +758,7 @@ def _lived(table: pl.DataFrame) -> Figure:
     titles = {"ispe": "erased conventionally before", "scheme": "erased by their own scheme before"}
     for axes, (lived, title) in zip(panels, titles.items(), strict=True):
         of = table.filter(pl.col("age.worn_under") == lived)
-        schemes = [scheme for scheme in lifetime.SCHEMES if scheme != "ispe"]
+        schemes = [scheme for scheme in lifetime.NAMES if scheme != "ispe"]
         _groups(axes, AGES, {s: [number(_geomean(of, READ, s, age).value) for age in AGES] for s in schemes})
         axes.axhline(100, color=plot.INK, lw=0.8)
         axes.set_title(title)

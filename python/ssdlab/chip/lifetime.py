@@ -29,10 +29,13 @@ SCHEMES = {
 }
 """The named schemes that say how blocks are erased; ``ispe`` is electronics25's Baseline."""
 
+NAMES = tuple({scheme: name for name, scheme in SCHEMES.items()}.values())
+"""Each of them once: of two names for one scheme the one of the later paper."""
+
 
 def cycle(
     chip: Chip,
-    schemes: Sequence[str] = tuple(SCHEMES),
+    schemes: Sequence[str] = NAMES,
     *,
     requirement: float | None = None,
     mispredictions: float = 0.0,

@@ -179,7 +179,7 @@ def lifetime(
     check_ending("--plot", plot, FIGURES)
     check_outputs({"--out": out, "--plot": plot}, [path for path in (chip, device) if path is not None])
     found = characterize.load(chip, chips=chips, blocks=blocks, seed=seed)
-    names = schemes or tuple(module.SCHEMES)
+    names = schemes or module.NAMES
     if requirement is None:
         requirement = characterize.constant(found, "erasing", "requirement")
     lives = module.cycle(found, names, requirement=requirement, mispredictions=mispredictions, step=step, last=last)
