@@ -1,0 +1,100 @@
+"""Ways to read a page again: what is measured of each claim, and the figures."""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.study.claims import Measured, Tables, measures, off, predicted
+
+BRIEF = {
+    "flows": {
+        "requests": 3000,
+        "warmup": 1500,
+        "chip": ["tlc48", "tlc48-rif"],
+        "age": ["3K, 12 mo", "8K, 12 mo"],
+        "load": ["1"],
+        "scheme": ["pso", "near-zero"],
+        "seed": [1],
+    },
+}
+"""For the levers of what is predicted: ssdlab.study.levers."""
+
+MEAN, STEPS = "host.read.latency_ns.mean", "flash.retry.steps.mean"
+
+
+def _steps(tables: Tables, scheme: str, chip: str, age: str) -> Measured:
+    rows = tables["flows"].filter(scheme=scheme, chip=chip, age=age).filter(pl.col("load").cast(pl.String) == "1")
+    return Measured(*mean_and_half_width(rows.sort("seed")[STEPS].to_list()), note=f"on {chip}")
+
+
+@measures(
+    {
+        "flow.near_zero.8k": predicted(off("near-zero", "pso")),
+        "flow.tracked.3k": predicted(off("pso", "near-zero")),
+        "flow.progressive": predicted(),
+    }
+)
+def _abstracts(tables: Tables) -> dict[str, Measured]:
+    return {
+        # At 8K cycles half of tlc48's pages are beyond the end of its retry table.
+        "flow.near_zero.8k": _steps(tables, "near-zero", "tlc48-rif", "8K, 12 mo"),
+        "flow.tracked.3k": _steps(tables, "pso", "tlc48", "3K, 12 mo"),
+        "flow.progressive": Measured(None, note="the code is not theirs"),
+    }
+
+
+def figures(tables: Tables) -> dict[str, Figure]:
+    """Each by name: flows (latency by scheme, chip and load), retries, soft."""
+    return {
+        "flows": _flows(tables["flows"], MEAN, 1e3, "mean read latency (us)"),
+        "retries": _flows(tables["flows"], STEPS, 1.0, "mean retry steps"),
+        "soft": _soft(tables["soft"]),
+    }
+
+
+def _flows(table: pl.DataFrame, value: str, unit: float, label: str) -> Figure:
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    schemes = table["scheme"].unique(maintain_order=True).to_list()
+    chips, loads = (table[axis].unique(maintain_order=True).to_list() for axis in ("chip", "load"))
+    ages = table["age"].unique(maintain_order=True).to_list()
+    grid = figure.subplots(len(loads), len(chips), sharey=True, sharex="row", squeeze=False)
+    for row, load in zip(grid, loads, strict=True):
+        for axes, chip in zip(row, chips, strict=True):
+            of = table.filter(chip=chip, load=load)
+            for place, age in enumerate(ages):
+                means = of.filter(age=age).group_by("scheme").agg(pl.col(value).mean())
+                found = dict(means.iter_rows())
+                heights = [(found.get(scheme) or 0.0) / unit for scheme in schemes]
+                axes.barh([at + 0.2 * place for at in range(len(schemes))], heights, 0.2, label=age)
+            axes.set_yticks([at + 0.3 for at in range(len(schemes))], schemes)
+            axes.set_xscale("symlog", linthresh=0.01 if unit == 1.0 else 100.0)
+            axes.set_title(f"{chip}, {load} under way", fontsize=10)
+            axes.grid(alpha=0.3, axis="x")
+    # All share it.
+    grid[0][0].invert_yaxis()
+    for axes in grid[-1]:
+        axes.set_xlabel(label)
+    figure.legend(*grid[0][0].get_legend_handles_labels(), ncols=len(ages), loc="outside upper center", frameon=False)
+    return figure
+
+
+def _soft(table: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for soft in table["ecc.soft"].unique(maintain_order=True):
+        of = table.filter(pl.col("ecc.soft") == soft).group_by("ecc.strength").agg(
+            pl.col(MEAN).mean() / 1e3,
+            lost=(100 * pl.col("host.uncorrectable") / pl.col("host.read.requests")).mean(),
+        ).sort("ecc.strength")  # fmt: skip
+        left.plot(of["ecc.strength"], of[MEAN], marker="o", label=soft)
+        right.plot(of["ecc.strength"], of["lost"], marker="o", label=soft)
+    left.set_ylabel("mean read latency (us)")
+    right.set_ylabel("reads that are lost (%)")
+    for axes in (left, right):
+        axes.set_xlabel("ecc.strength")
+        axes.set_ylim(0)
+        axes.grid(alpha=0.3)
+    left.legend(title="ecc.soft")
+    return figure
