@@ -114,7 +114,8 @@ def _collect_study(page: Json, folder: Path, study: Study) -> list[str]:
             "proves": verdict.proves,
             "proof": verdict.basis,
             "half": verdict.half,
-            "note": "; ".join(part for part in (verdict.measured.note, *(verdict.reason or ())) if part),
+            "note": verdict.measured.note,
+            "why": "" if verdict.reason is None else verdict.reason.why,
         }
         for verdict in study.verdicts(results)
     ]

@@ -246,6 +246,11 @@
     const of = (proves, passed) => number(data.claims.filter((c) => c.proves === proves && c.passed === passed).length);
     main.append(el("p", { className: "hint", id: "proves" }, kinds.map((proves) =>
       `${proves}: ${of(proves, true)} hold, ${of(proves, false)} fail, ${of(proves, null)} not measured`).join("; ") + "."));
+    const reasons = data.claims.filter((claim) => claim.why);
+    if (reasons.length) {
+      main.append(el("p", { className: "hint" }, "Why claims do not hold; more below, under the set-up:"),
+        el("ul", { className: "hint", id: "why" }, ...reasons.map((claim) => el("li", {}, el("b", {}, claim.id), `: ${claim.why}`))));
+    }
     const columns = [
       { name: "#", numeric: true }, { name: "claim" }, { name: "kind" }, { name: "where", prose: true }, { name: "says", prose: "long" },
       { name: "unit" }, { name: "published", numeric: true },
