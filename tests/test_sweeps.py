@@ -273,6 +273,30 @@ def test_three_sweeps_play_each_case_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".json.gz")]
 
 
+def test_claims_that_come_and_go_are_not_taken_for_something_else(tmp_path: Path) -> None:
+    """A claim's file may vanish between two looks at it."""
+    cache, begin = Cache(tmp_path), threading.Barrier(3)
+    failed: list[BaseException] = []
+
+    def one() -> None:
+        begin.wait()
+        try:
+            for _ in range(1500):
+                claim = cache.claim("ab" * 32)
+                if claim is not None:
+                    claim.release()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert not list(tmp_path.rglob("*.aside"))
+
+
 def test_a_sweep_takes_other_cases_first_and_over_from_one_that_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,9 @@ import gzip
 import hashlib
 import json
 import os
+import stat
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -144,8 +146,8 @@ class Cache:
         used is removed."""
         folder = os.path.dirname(path)
         try:
-            for existing, is_right in ((folder, os.path.isdir), (path, os.path.isfile)):
-                if os.path.lexists(existing) and not is_right(existing):
+            for existing, is_right in ((folder, stat.S_ISDIR), (path, stat.S_ISREG)):
+                if _is_other(existing, is_right):
                     os.rename(existing, f"{existing}.{os.urandom(4).hex()}.aside")
             os.makedirs(folder, exist_ok=True)
             if path in self.unusable:
@@ -158,6 +160,14 @@ class Cache:
         return SimulationError(
             f"{self.folder}: cannot be written: {error.strerror}\n  help: make room, or give another cache"
         )
+
+
+def _is_other(path: str, is_right: Callable[[int], bool]) -> bool:
+    """Whether something is there that is not of the right kind. It is looked at once: claims come and go meanwhile."""
+    try:
+        return not is_right(os.stat(path).st_mode)
+    except OSError:  # nothing, a link to nothing, links in a circle
+        return os.path.islink(path)
 
 
 class CaseLock:
