@@ -118,7 +118,8 @@ def simulate(
         threshold = round(expected_weight(CAPABILITY_RBER))
     if soft != "none" and errors == "exact":
         raise InputError(
-            f"errors: exact with soft {soft}: how far a cell is off is drawn cell by cell\n  help: errors=independent"
+            f"errors: exact with soft {soft}: how far a cell is off is drawn cell by cell\n"
+            "  help: take independent errors (--errors independent)"
         )
     settings = _Settings(errors, soft, schedule, seed, threshold)
     asked = sorted(set(rber))
