@@ -11,7 +11,7 @@ pub struct Scheme {
     pub about: &'static str,
     /// Its choices: axis and word.
     pub choices: &'static [(&'static str, &'static str)],
-    /// For ideals: what is overridden beside, as `section.key=value`; `{section.key}` stands for that key's value.
+    /// What belongs to it beside its choices, of ideals and of bounds, as `section.key=value`; `{section.key}` stands for that key's value.
     pub overrides: &'static [&'static str],
 }
 

@@ -222,6 +222,36 @@ fn operations_are_suspended_again_and_again_within_their_bound() {
 }
 
 #[test]
+fn a_suspended_program_leaves_errors_in_its_pages_alone() {
+    let settings = ["schedule.suspend_program=inter-phase", "chip.model=tlc48", "chip.suspended_program_errors=1000"];
+    let config = config(SLC, &settings);
+    let (start, end) = alone(&config, "program");
+    // Two pages are programmed, one of them suspended; then both are read.
+    let lost = |offset: u64| {
+        let mut device = Device::new(&config, 1).unwrap();
+        let far = end + 10_000_000;
+        for request in [
+            Request::new(Time(0), Op::Write, Bytes(0), Bytes(PAGE)),
+            Request::new(Time(start + offset), Op::Read, Bytes(20 * PAGE), Bytes(PAGE)),
+            Request::new(Time(far), Op::Write, Bytes(PAGE), Bytes(PAGE)),
+            Request::new(Time(2 * far), Op::Read, Bytes(0), Bytes(PAGE)),
+            Request::new(Time(3 * far), Op::Read, Bytes(PAGE), Bytes(PAGE)),
+            Request::new(Time(4 * far), Op::Write, Bytes(0), Bytes(PAGE)),
+            Request::new(Time(5 * far), Op::Read, Bytes(0), Bytes(PAGE)),
+        ] {
+            device.submit(request).unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        device.take_completions().map(|done| done.uncorrectable).collect::<Vec<_>>()
+    };
+    let mut expected = [false; 7];
+    assert_eq!(lost(end), expected);
+    expected[3] = true;
+    assert_eq!(lost(10_000), expected);
+}
+
+#[test]
 fn only_user_reads_suspend_and_only_where_the_order_lets_them_go_first() {
     let fifo = config(SLC, &["schedule.suspend_program=intra-phase", "schedule.order=fifo"]);
     let (start, end) = alone(&fifo, "program");
