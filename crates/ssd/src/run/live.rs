@@ -118,6 +118,11 @@ impl<P: Probe> Live<P> {
         self.completions.drain(..)
     }
 
+    /// Takes the first `most` of them.
+    pub fn take_first(&mut self, most: usize) -> std::vec::Drain<'_, Completion> {
+        self.completions.drain(..most.min(self.completions.len()))
+    }
+
     /// A time of the run as the device counts it.
     fn of_device(&self, time: Time) -> Result<Time, RunError> {
         let latest = Time(self.measured.device.latest().0.saturating_sub(self.measured.origin.0));
