@@ -10,10 +10,28 @@ use serde_json::Value;
 use ssd::run::{DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
 use ssd::{RequestLog, RunError, Unwatched};
 
-use crate::Status;
-
 /// What the manifest calls the programs behind this interface.
 const DRIVER: &str = "libssdlab";
+
+/// What became of a call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It was done.
+    Ok,
+    /// A pointer that may not be null is null.
+    NullPointer,
+    /// What was given cannot be used; nothing has changed.
+    InvalidInput,
+    /// The drive's life has ended: too few good blocks are left. What completed before is valid.
+    EndOfLife,
+    /// The run cannot go on, or a file cannot be written.
+    Failed,
+    /// The run has been finished.
+    Finished,
+    /// A defect of ssdlab: the drive can only be freed.
+    Panic,
+}
 
 /// What went wrong, and how to mend it.
 #[derive(Debug)]

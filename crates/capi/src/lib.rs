@@ -15,7 +15,7 @@ use ssd::run::{DeviceWord, DriveInputs, Given};
 use units::{Bytes, Time};
 use workload::Op;
 
-pub use drive::Drive;
+pub use drive::{Drive, Status};
 use drive::{Failure, Playing, guarded};
 
 /// A time that does not come: there is no next event, or no limit.
@@ -29,26 +29,6 @@ pub const SSDLAB_WRITE: u8 = 1;
 pub const SSDLAB_TRIM: u8 = 2;
 /// Puts all data that was acknowledged on flash (NVMe Flush); offset and bytes have no meaning.
 pub const SSDLAB_FLUSH: u8 = 3;
-
-/// What became of a call.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It was done.
-    Ok,
-    /// A pointer that may not be null is null.
-    NullPointer,
-    /// What was given cannot be used; nothing has changed.
-    InvalidInput,
-    /// The drive's life has ended: too few good blocks are left. What completed before is valid.
-    EndOfLife,
-    /// The run cannot go on, or a file cannot be written.
-    Failed,
-    /// The run has been finished.
-    Finished,
-    /// A defect of ssdlab: the drive can only be freed.
-    Panic,
-}
 
 /// A drive and its run. Begin with `ssdlab_defaults`; every pointer may be null.
 #[repr(C)]
