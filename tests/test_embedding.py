@@ -17,6 +17,7 @@ import pytest
 
 import ssdlab
 from pages import ROOT
+from ssdlab.runs.reproduce import Reproducer
 
 EXAMPLES = ROOT / "examples" / "embedding"
 BUILT = ROOT / "target" / "debug"
@@ -95,6 +96,9 @@ def test_the_program_of_the_page_has_the_result_of_its_replay(
     wanted["manifest"]["workload"] = {"driver": "libssdlab"}
     assert (tmp_path / "result.json").read_text() == json.dumps(wanted, indent=1) + "\n"
     assert polars.read_parquet(tmp_path / "requests.parquet").equals(replayed.requests)
+    command = Reproducer().command_of(wanted["manifest"])
+    assert command.arguments[2:6] == ("--device", "asplos21", "--workload", "default")
+    assert command.note == "the requests came from libssdlab: give a trace of them as --workload"
 
 
 def answers(done: subprocess.CompletedProcess[str]) -> dict[int, int]:
