@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.device import Completion, Conditions, Device
     from ssdlab.runs.result import Result, Runs
     from ssdlab.runs.runner import Interrupted, Kept
+    from ssdlab.searches.campaign import SearchResult, search
     from ssdlab.sweeps.campaign import sweep
     from ssdlab.sweeps.comparison import Comparison, compare
 
@@ -34,12 +35,14 @@ __all__ = [
     "Kept",
     "Result",
     "Runs",
+    "SearchResult",
     "SimulationError",
     "__version__",
     "compare",
     "presets",
     "run",
     "schema",
+    "search",
     "sweep",
 ]
 
@@ -53,11 +56,13 @@ _HOMES = {
     "Kept": "runs.runner",
     "Result": "runs.result",
     "Runs": "runs.result",
+    "SearchResult": "searches.campaign",
     "SimulationError": "_core",
     "compare": "sweeps.comparison",
     "presets": "runs.catalogue",
     "run": "runs.api",
     "schema": "runs.catalogue",
+    "search": "searches.campaign",
     "sweep": "sweeps.campaign",
 }
 

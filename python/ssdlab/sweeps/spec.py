@@ -45,20 +45,12 @@ class Sweep(NamedTuple):
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
         """Reads a file, or takes the same as a mapping."""
-        if isinstance(source, Mapping):
-            return _parse(source, "sweep")
-        import tomllib
+        return cls.parse(*read_source(source, "sweep"))
 
-        path = os.fspath(source)
-        try:
-            with open(path, "rb") as file:
-                return _parse(tomllib.load(file), path)
-        except OSError as error:
-            raise InputError(
-                f"{path}: cannot be read: {error.strerror}\n  help: give the path of a sweep file"
-            ) from None
-        except (ValueError, RecursionError) as error:  # malformed, no UTF-8, a number of 5,000 digits, nested too deep
-            raise InputError(f"{path}: {error}\n  help: the file must be TOML") from None
+    @classmethod
+    def parse(cls, data: Mapping[str, Any], origin: str) -> Sweep:
+        """Takes what a sweep file says; ``origin`` is where it was read, for errors."""
+        return _parse(data, origin)
 
     def cases(self, quick: bool = False) -> list[Case]:
         """All cases, the last axis varying fastest; with ``quick`` those of the quick check only.
@@ -88,6 +80,22 @@ class Sweep(NamedTuple):
                 values |= set_by_label
             cases.append(Case({axis: label for axis, label, _ in point}, _options(values, self.origin)))
         return cases
+
+
+def read_source(source: str | os.PathLike[str] | Mapping[str, Any], what: str) -> tuple[Mapping[str, Any], str]:
+    """What a TOML file says, or the same given as a mapping; and how errors call it. ``what`` it is: a sweep."""
+    if isinstance(source, Mapping):
+        return source, what
+    import tomllib
+
+    path = os.fspath(source)
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file), path
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}\n  help: give the path of a {what} file") from None
+    except (ValueError, RecursionError) as error:  # malformed, no UTF-8, a number of 5,000 digits, nested too deep
+        raise InputError(f"{path}: {error}\n  help: the file must be TOML") from None
 
 
 def _parse(data: Mapping[str, Any], origin: str) -> Sweep:

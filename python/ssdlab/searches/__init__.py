@@ -1,0 +1,1 @@
+"""Searches: the best configurations of a drive under several objectives, found by racing."""

@@ -1,0 +1,304 @@
+"""``ssdlab.search``: a search from its file to its tables."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ssdlab._core import RESULTS_VERSION
+from ssdlab._version import __version__
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.frames import write_table
+from ssdlab.common.output import check_folder, write
+from ssdlab.searches.effects import Effect, effects_of
+from ssdlab.searches.player import Measured, Places, Player, Progress
+from ssdlab.searches.proposals import proposer_of
+from ssdlab.searches.race import front_of, hypervolume, mean
+from ssdlab.searches.racing import Candidate, Race, field_of
+from ssdlab.searches.spec import Rung, Search
+from ssdlab.sweeps.campaign import SweepProgress
+from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
+
+if TYPE_CHECKING:
+    import polars
+    from distributed import Client
+
+KIND = "ssdlab search"
+"""What the JSON of a search is known by."""
+TABLES = ("front", "candidates", "effects", "progress")
+REFERENCE = 1.1
+"""The reference point of the hypervolume: objectives go from 0, the best of the last rung, to 1, the worst."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found. Nothing in it depends on workers, clocks or the state of the cache."""
+
+    search: Search
+    proposer: str
+    """``product``, ``nsga2`` or ``tpe``."""
+    front: polars.DataFrame
+    """A row a point of the front: ``candidate``, the axes, each objective and constraint with ``_ci95``, by seeds that
+    the search has not seen, beside ``.search``, what the search had measured; ``holds``: whether it is on the front
+    with those seeds too."""
+    candidates: polars.DataFrame
+    """A row a candidate, in the order of their proposal: axes, ``state``, ``rung`` (the last one played, from 1), what
+    was measured there, ``why``."""
+    effects: polars.DataFrame
+    """What each axis, each label and each pair contributes to each objective."""
+    progress: polars.DataFrame
+    """How the front moved: a row for each candidate that played the last rung."""
+    commands: dict[int, dict[str, str]]
+    """Of each point of the front the commands of its full cases by a seed, by context."""
+    spent: float
+    """Full cases that the race has played; verification and effects come on top."""
+    played: int
+    """Cases that were run and not taken from the cache."""
+
+    def counts(self) -> dict[str, int]:
+        """How many candidates are in each state."""
+        return dict(Counter(self.candidates["state"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON holds it."""
+        search = self.search
+        return {
+            "kind": KIND,
+            "ssdlab": __version__,
+            "results_version": RESULTS_VERSION,
+            "about": search.about,
+            "axes": list(search.space.axes),
+            "contexts": {axis: [str(label) for label in labels] for axis, labels in search.contexts.items()},
+            "objectives": [each._asdict() for each in search.objectives],
+            "constraints": [
+                {**each._asdict(), "least": _finite(each.least), "most": _finite(each.most)}
+                for each in search.constraints
+            ],
+            "rungs": [{"requests": share, "seeds": list(seeds)} for share, seeds in search.rungs],
+            "verify": list(search.verify.seeds),
+            "proposer": self.proposer,
+            "spent": self.spent,
+            "counts": self.counts(),
+            "commands": {str(number): of for number, of in self.commands.items()},
+            **{name: getattr(self, name).to_dicts() for name in TABLES},
+        }
+
+    def write(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Writes ``search.json`` and a CSV for each table into a folder; returns their paths."""
+        paths = [os.path.join(folder, f"{name}.csv") for name in TABLES]
+        for name, path in zip(TABLES, paths, strict=True):
+            write_table(getattr(self, name), path)
+        paths.append(os.path.join(folder, "search.json"))
+        write(paths[-1], (json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
+        return paths
+
+
+def search(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    cache: str | os.PathLike[str] = "results/cache",
+    threads: int | None = None,
+    executor: Executor | None = None,
+    dask: str | Client | None = None,
+    worker_timeout: float = WORKER_TIMEOUT_S,
+    retry_failed: bool = False,
+    traces: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda about: None,
+) -> SearchResult:
+    """Searches a space for the configurations that no other surely beats.
+
+    Args:
+        source: a search file, or the same as a mapping.
+        out: a folder to write the tables and ``search.json`` into.
+        progress: told what is played next; gives what reports its progress.
+
+    The other arguments are those of :func:`ssdlab.sweep`. The result is the same, byte by byte, for any number of
+    workers, and however often the search was interrupted.
+
+    Raises:
+        InputError: the search is wrong, or Optuna is needed and not here.
+        SimulationError: as for a sweep.
+        Interrupted: Ctrl-C; what was done is in the cache, and the same call goes on from there.
+    """
+    found = Search.read(source)
+    if out is not None:
+        check_folder("--out", out)
+    places = Places(cache, threads, executor, dask, worker_timeout, retry_failed, traces)
+    result = _searched(found, places, progress)
+    if out is not None:
+        result.write(out)
+    return result
+
+
+def _searched(search: Search, places: Places, progress: Progress) -> SearchResult:
+    player = Player(search, places, progress)
+    proposer = proposer_of(search)
+    race = Race(search, player)
+    race.run(proposer)
+    front = [each for each in race.candidates if each.state == "front"]
+    points = {each.number: each.point for each in front}
+    verified = player.play(points, search.verify, "the front with new seeds")
+    return SearchResult(
+        search,
+        proposer.name,
+        _front_table(search, race, front, verified),
+        _candidates_table(search, race),
+        _effects_table(search, player),
+        _progress_table(search, race),
+        {number: player.commands(point, search.verify.seeds[0]) for number, point in points.items()},
+        round(race.spent, 9),
+        player.played,
+    )
+
+
+def _front_table(
+    search: Search, race: Race, front: Sequence[Candidate], verified: Mapping[int, Measured]
+) -> polars.DataFrame:
+    holding = field_of(search, dict(verified)).front(
+        number for number, found in verified.items() if not found.error and not race.excess(found)
+    )
+    rows = []
+    for candidate in front:
+        number = candidate.number
+        row: dict[str, Any] = {"candidate": number, **search.space.named(candidate.point)}
+        row |= _numbers(search, verified[number])
+        seen = race.measured[-1][number]
+        for objective, values in zip(search.objectives, seen.objectives, strict=True):
+            row[f"{objective.name}.search"] = mean(values)
+        rows.append({**row, "holds": number in holding})
+    first = search.objectives[0]
+    sign = 1 if first.goal == "min" else -1
+    rows.sort(key=lambda row: (row[first.name] is None, sign * (row[first.name] or 0.0), row["candidate"]))
+    return _frame(search, rows, ["candidate", *search.space.axes, *_number_names(search), "holds"])
+
+
+def _candidates_table(search: Search, race: Race) -> polars.DataFrame:
+    rows = []
+    for candidate in race.candidates:
+        played = race.measured[candidate.rung][candidate.number] if candidate.rung >= 0 else _NOTHING
+        rows.append(
+            {
+                "candidate": candidate.number,
+                **search.space.named(candidate.point),
+                "state": candidate.state,
+                "rung": candidate.rung + 1,
+                **_numbers(search, played),
+                "why": " ".join(candidate.why.split()),
+            }
+        )
+    return _frame(search, rows, ["candidate", *search.space.axes, "state", "rung", *_number_names(search), "why"])
+
+
+_NOTHING = Measured([], [], [], "not played")
+
+
+def _number_names(search: Search) -> list[str]:
+    judged = list(
+        dict.fromkeys([*(each.name for each in search.objectives), *(each.name for each in search.constraints)])
+    )
+    return [
+        *(column for name in judged for column in (name, f"{name}_ci95")),
+        *(name for name in search.statistics if name not in judged),
+    ]
+
+
+def _numbers(search: Search, found: Measured) -> dict[str, float | None]:
+    """Means and half widths of what was measured, by column."""
+    row: dict[str, float | None] = dict.fromkeys(_number_names(search))
+    if found.error:
+        return row
+    for statistic, value in zip(search.statistics, found.statistics, strict=True):
+        row[statistic] = value
+    names = [*(each.name for each in search.constraints), *(each.name for each in search.objectives)]
+    for name, values in zip(names, (*found.constraints, *found.objectives), strict=True):
+        row[name], row[f"{name}_ci95"] = mean_and_half_width(values)
+    return row
+
+
+def _effects_table(search: Search, player: Player) -> polars.DataFrame:
+    """Effects from candidates that are chosen without regard to results, with the seeds of the verification, at the
+    first rung's length: for each seed the whole product, or a draw of its own."""
+    import polars
+
+    whole = search.space.size() <= search.effects
+    by_seed: list[list[tuple[tuple[str, ...], list[float]]]] = []
+    for seed in search.verify.seeds if search.effects else ():
+        drawn = search.space.drawn(search.effects, f"{search.seed}:{seed}")
+        points = {number: point for number, point in enumerate(drawn) if player.refusal(point) is None}
+        found = player.play(points, Rung(search.rungs[0].share, (seed,)), f"effects, seed {seed}")
+        by_seed.append(
+            [
+                (search.space.parts(points[number]), [values[0] for values in each.objectives])
+                for number, each in found.items()
+                if not each.error
+            ]
+        )
+    lines: list[Effect] = []
+    for place, objective in enumerate(search.objectives):
+        of_seeds = [[(labels, values[place]) for labels, values in rows] for rows in by_seed]
+        lines += effects_of(objective.name, list(search.space.axes), of_seeds, whole)
+    kinds = {"effect": polars.Float64, "effect_ci95": polars.Float64, "share": polars.Float64}
+    texts = dict.fromkeys(("objective", "axis", "label", "with_axis", "with_label"), polars.String)
+    schema = {**texts, **kinds, "ratio": polars.Boolean, "share_ci95": polars.Float64}
+    return polars.DataFrame(
+        [line._asdict() for line in lines], schema={name: schema[name] for name in Effect._fields}, orient="row"
+    )
+
+
+def _progress_table(search: Search, race: Race) -> polars.DataFrame:
+    """The front after each candidate that played the last rung: full cases played until then, candidates of the last
+    rung, points of the front, and its hypervolume as a share of what it is at the end."""
+    import polars
+
+    last = race.measured[-1]
+    usable = {number: found for number, found in last.items() if not found.error}
+    feasible = {number for number, found in usable.items() if not race.excess(found)}
+    means = field_of(search, usable).means if usable else {}
+    ends = [(min(of), max(of)) for of in zip(*(means[number] for number in sorted(feasible)), strict=True)]
+    reference = [REFERENCE] * len(ends)
+    rows: list[tuple[float, int, int, float]] = []
+    seen: dict[int, list[float]] = {}
+    reached = [each for each in race.candidates if each.rung == len(search.rungs) - 1]
+    for count, candidate in enumerate(sorted(reached, key=lambda each: each.spent), 1):
+        if candidate.number in feasible:
+            seen[candidate.number] = [
+                (value - low) / (high - low) if high > low else 0.0
+                for value, (low, high) in zip(means[candidate.number], ends, strict=True)
+            ]
+        points = [seen[number] for number in front_of(seen)]
+        rows.append((round(candidate.spent, 9), count, len(points), hypervolume(points, reference) if points else 0.0))
+    most = rows[-1][-1] if rows else 0.0
+    rows = [(cases, count, front, volume / most if most else 0.0) for cases, count, front, volume in rows]
+    names = {"cases": polars.Float64, "finished": polars.Int64, "front": polars.Int64, "hypervolume": polars.Float64}
+    return polars.DataFrame(rows, schema=names, orient="row")
+
+
+def _frame(search: Search, rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> polars.DataFrame:
+    """A table of candidates: labels as they are where an axis has numbers only, and as text otherwise."""
+    import polars
+
+    names = list(dict.fromkeys([*names, *(name for row in rows for name in row)]))
+    whole, text = ("candidate", "rung"), ("state", "why")
+    columns = []
+    for name in names:
+        values = [row.get(name) for row in rows]
+        kind: Any = polars.Float64
+        if name in whole or (name in search.space.axes and {type(value) for value in values} == {int}):
+            kind = polars.Int64
+        elif name == "holds":
+            kind = polars.Boolean
+        elif name in text or (name in search.space.axes and not {type(value) for value in values} <= {int, float}):
+            kind, values = polars.String, [str(value) for value in values]
+        columns.append(polars.Series(name, values, dtype=kind, strict=False))
+    return polars.DataFrame(columns)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
