@@ -65,7 +65,7 @@ def sweep(
     from ssdlab.show.sweeps import of_sweep
     from ssdlab.sweeps.campaign import sweep as sweep_cases
 
-    _one_place(threads, dask)
+    one_place(threads, dask)
     with case_progress(os.path.basename(file)) as progress:
         outcome = sweep_cases(
             file,
@@ -92,7 +92,7 @@ def sweep(
     )
 
 
-def _one_place(threads: int | None, dask: str | None) -> None:
+def one_place(threads: int | None, dask: str | None) -> None:
     """Refuses threads of this machine for cases that are not played on it. Dask's log is left out: what is to be known
     of the cluster is named in errors, and in warnings of a line."""
     if dask is None:
@@ -207,7 +207,7 @@ def run_study(
     from ssdlab.study.folder import study as find
 
     found = find(id)
-    _one_place(threads, dask)
+    one_place(threads, dask)
     if quick and (traces is not None or results is not None or figures is not None):
         raise click.UsageError("--quick compares with the kept results: leave out --traces, --results and --figures")
     if not quick:
@@ -291,7 +291,7 @@ def infer_study(
     from ssdlab.study.infer import infer
 
     found = find(id)
-    _one_place(threads, dask)
+    one_place(threads, dask)
     folder = Path(results) if results else found.folder / "results"
     check_folder("--results", folder)
     with ExitStack() as stack:

@@ -119,9 +119,10 @@ class Player:
     def _sweep(self, made: dict[str, Any], about: str) -> tuple[list[dict[str, Any]], dict[int, str]]:
         """Rows in the order candidate, contexts, seed; and why candidates failed."""
         places = self._places._asdict()
+        listener = self._progress(about)
         with self._each_note_once():
             try:
-                outcome = sweep(made, **places, progress=self._progress(about))
+                outcome = sweep(made, **places, progress=listener)
             except Interrupted as error:
                 raise Interrupted(Kept(self.done + error.kept[0])) from None
         self.played += outcome.played

@@ -1,5 +1,5 @@
 """Figures, on matplotlib: latency distributions, normalised bars, usage, heat maps, time series,
-frame errors, lives of blocks.
+frame errors, lives of blocks, fronts of searches.
 
 Every function draws on ``ax``, or on a figure of its own, and returns the figure; labels and units are those of the
 statistics. :func:`save` writes PNG, SVG or PDF, the same bytes for the same figure.
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ssdlab.searches.campaign import SearchResult
 
 INK = "#333333"
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222255", "#225555", "#663333")
@@ -228,4 +230,35 @@ def lives(table: polars.DataFrame, requirement: float, *, ax: Axes | None = None
     ax.set_ylabel("M_RBER [errors per KiB]")
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
+    return figure
+
+
+def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
+    """The front of a search over its first two objectives, by the seeds of the verification with 95 % intervals; beside
+    it all other candidates, as far as they were played. Only one objective: over the candidates' numbers."""
+    figure, ax = _axes(ax, 6.4, 4.4)
+    y = found.search.objectives[0].name
+    x = found.search.objectives[1].name if len(found.search.objectives) > 1 else "candidate"
+    others = found.candidates.filter(state="near"), found.candidates.filter(state="behind")
+    short = found.candidates.filter(state="dropped")
+    for table, label, colour in (
+        (short, "dropped, after short runs", "#cccccc"),
+        (others[1], "behind", COLOURS[0]),
+        (others[0], "not surely behind", COLOURS[3]),
+    ):
+        if table.height:
+            ax.plot(table[x], table[y], "o", ms=4, color=colour, label=label)
+    shown = found.front.sort(x)
+    errors = None if x == "candidate" else shown[f"{x}_ci95"].to_numpy()
+    ax.errorbar(
+        *(shown[name].to_numpy() for name in (x, y)), shown[f"{y}_ci95"].to_numpy(), errors,
+        fmt="o", ms=6, lw=0, elinewidth=1, capsize=2, color=COLOURS[1], label="front, new seeds",
+    )  # fmt: skip
+    for number, *point in shown.select("candidate", x, y).iter_rows():
+        if None not in point:
+            ax.annotate(str(number), point, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.grid(alpha=0.3)
+    figure.legend(*ax.get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
     return figure

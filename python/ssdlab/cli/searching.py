@@ -1,0 +1,84 @@
+"""The command that searches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from ssdlab.cli.base import Whole, case_progress, commands, echo
+from ssdlab.cli.lab import WORKER_TIMEOUT, one_place
+
+
+@commands.command()
+@click.argument("file", metavar="FILE")
+@click.option("--out", metavar="DIR", help="Write the tables and search.json into this folder.")
+@click.option("--plot", metavar="FILE", help="Draw the front (PNG, SVG or PDF; needs matplotlib).")
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
+@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
+@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
+@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
+@WORKER_TIMEOUT
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def search(
+    file: str,
+    out: str | None,
+    plot: str | None,
+    cache: str,
+    retry_failed: bool,
+    traces: str | None,
+    threads: int | None,
+    dask: str | None,
+    worker_timeout: float,
+    as_json: bool,
+) -> None:
+    """Search FILE's space for the configurations that no other surely beats.
+
+    Short runs come first; length and seeds go to candidates that may be on the front. The same command goes on where it
+    was stopped.
+
+    \b
+    ssdlab search search.toml --out results/search && ssdlab report results/search
+    """
+    from ssdlab.common.output import FIGURES, check_ending, check_outputs
+    from ssdlab.common.tables import show
+    from ssdlab.searches.campaign import search as searched
+    from ssdlab.show.searches import of_search
+
+    check_ending("--plot", plot, FIGURES)
+    check_outputs({"--plot": plot}, (file,))
+    one_place(threads, dask)
+    with ExitStack() as stack:
+
+        def progress(about: str) -> Callable[[Any], None]:
+            stack.close()
+            return stack.enter_context(case_progress(f"{os.path.basename(file)}, {about}"))
+
+        found = searched(
+            file,
+            cache=cache,
+            threads=threads,
+            dask=dask,
+            worker_timeout=worker_timeout,
+            retry_failed=retry_failed,
+            traces=traces,
+            out=out,
+            progress=progress,
+        )
+    if plot is not None:
+        from ssdlab.show import plot as drawing
+
+        drawing.save(drawing.front(found), plot)
+    if as_json:
+        import json
+
+        print(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+        return
+    show(*of_search(found))
+    echo(f"{found.spent:g} full cases of the race by {found.proposer}; {found.played} cases played now")
+    for path in (*((os.path.join(out, "search.json"),) if out else ()), *((plot,) if plot else ())):
+        echo(f"wrote {path}")
