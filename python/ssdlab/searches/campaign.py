@@ -82,6 +82,7 @@ class SearchResult:
             ],
             "rungs": [{"requests": share, "seeds": list(seeds)} for share, seeds in search.rungs],
             "verify": list(search.verify.seeds),
+            "effects_from": {"candidates": search.effects, "requests": search.effects_share},
             "proposer": self.proposer,
             "spent": self.spent,
             "counts": self.counts(),
@@ -223,8 +224,8 @@ def _numbers(search: Search, found: Measured) -> dict[str, float | None]:
 
 
 def _effects_table(search: Search, player: Player) -> polars.DataFrame:
-    """Effects from candidates that are chosen without regard to results, with the seeds of the verification, at the
-    first rung's length: for each seed the whole product, or a draw of its own."""
+    """Effects from candidates that are chosen without regard to results, with the seeds of the verification: for each
+    seed the whole product, or a draw of its own."""
     import polars
 
     whole = search.space.size() <= search.effects
@@ -232,7 +233,7 @@ def _effects_table(search: Search, player: Player) -> polars.DataFrame:
     for seed in search.verify.seeds if search.effects else ():
         drawn = search.space.drawn(search.effects, f"{search.seed}:{seed}")
         points = {number: point for number, point in enumerate(drawn) if player.refusal(point) is None}
-        found = player.play(points, Rung(search.rungs[0].share, (seed,)), f"effects, seed {seed}")
+        found = player.play(points, Rung(search.effects_share, (seed,)), f"effects, seed {seed}")
         by_seed.append(
             [
                 (search.space.parts(points[number]), [values[0] for values in each.objectives])

@@ -1,7 +1,8 @@
 """What each axis contributes: an objective as the sum of a mean, a part of every axis, a part of every pair of axes.
 
-Each seed gives an estimate of its own, from candidates that were chosen without regard to their results (the whole
-product, or its own draw); intervals are Student's over seeds.
+It is fitted to candidates that were chosen without regard to their results, for each seed the whole product or a draw of
+its own: to the mean over the seeds that played a combination. Intervals are jackknife's: by what the fit becomes without
+each of the seeds, with Student's t.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.confidence import t_quantile
 
 ROUNDS = 100
 """Turns of the fit, at most; a whole product needs one."""
@@ -26,7 +27,7 @@ Row = tuple[tuple[str, ...], float]
 
 
 class Decomposition(NamedTuple):
-    """An objective by one seed."""
+    """An objective by its parts."""
 
     effects: dict[Term, dict[tuple[str, ...], float]]
     """What labels add to the mean: ratios less one where all values are positive, differences otherwise."""
@@ -34,31 +35,40 @@ class Decomposition(NamedTuple):
     """Of the sum of squares about the mean [%]."""
     rest: float
     """What no term explains [%]."""
-    ratios: bool
 
 
-def decompose(rows: Sequence[Row], whole: bool) -> Decomposition:
-    """Fits main effects, then pairs to what they leave, by least squares. ``whole``: the rows are a product."""
-    ratios = all(value > 0.0 for _, value in rows)
-    values = [math.log(value) if ratios else value for _, value in rows]
-    labels = [of for of, _ in rows]
-    middle = math.fsum(values) / len(values)
-    left = [value - middle for value in values]
+def decompose(by_seed: Sequence[Sequence[Row]], whole: bool, ratios: bool) -> Decomposition:
+    """Fits main effects, then pairs to what they leave, by least squares. ``whole``: the rows are a product;
+    ``ratios``: by logarithms."""
+    labels, left = _averaged(by_seed, ratios)
     total = math.fsum(value * value for value in left)
     axes = [axis for axis in range(len(labels[0])) if len({of[axis] for of in labels}) > 1]
     mains: list[Term] = [(axis,) for axis in axes]
-    pairs = [pair for pair in itertools.combinations(axes, 2) if whole or _is_filled(labels, pair)]
+    pairs: list[Term] = [pair for pair in itertools.combinations(axes, 2) if whole or _is_filled(labels, pair)]
     effects: dict[Term, dict[tuple[str, ...], float]] = {}
     shares = {}
     for terms in (mains, pairs):
-        fitted = _fit(labels, left, terms)
-        for term, of in fitted.items():
+        for term, of in _fit(labels, left, terms).items():
             parts = [of[tuple(row[axis] for axis in term)] for row in labels]
             shares[term] = 100.0 * math.fsum(part * part for part in parts) / total if total else 0.0
             left = [value - part for value, part in zip(left, parts, strict=True)]
             effects[term] = {key: math.expm1(value) if ratios else value for key, value in of.items()}
     rest = 100.0 * math.fsum(value * value for value in left) / total if total else 0.0
-    return Decomposition(effects, shares, rest, ratios)
+    return Decomposition(effects, shares, rest)
+
+
+def _averaged(by_seed: Sequence[Sequence[Row]], ratios: bool) -> tuple[list[tuple[str, ...]], list[float]]:
+    """Every combination that was played, and its mean over seeds, about the mean of all; seeds count by what differs
+    from their own mean."""
+    found: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for rows in by_seed:
+        values = [math.log(value) if ratios else value for _, value in rows]
+        middle = math.fsum(values) / len(values)
+        for (labels, _), value in zip(rows, values, strict=True):
+            found[labels].append(value - middle)
+    means = [math.fsum(values) / len(values) for values in found.values()]
+    middle = math.fsum(means) / len(means)
+    return list(found), [value - middle for value in means]
 
 
 def _is_filled(labels: Sequence[tuple[str, ...]], pair: Term) -> bool:
@@ -110,22 +120,35 @@ class Effect(NamedTuple):
 
 def effects_of(objective: str, axes: Sequence[str], by_seed: Sequence[Sequence[Row]], whole: bool) -> list[Effect]:
     """The table of effects on an objective; ``by_seed`` has the rows of each seed."""
-    parts = [decompose(rows, whole) for rows in by_seed if len(rows) > 1]
-    if not parts:
+    by_seed = [rows for rows in by_seed if rows]
+    if not by_seed:
         return []
-    ratio = all(part.ratios for part in parts)
-    parts = [part for part in parts if part.ratios == ratio]
+    ratio = all(value > 0.0 for rows in by_seed for _, value in rows)
+    full = decompose(by_seed, whole, ratio)
+    without = [
+        decompose([*by_seed[:place], *by_seed[place + 1 :]], whole, ratio)
+        for place in range(len(by_seed) if len(by_seed) > 1 else 0)
+    ]
     lines = []
-    terms = dict.fromkeys(term for part in parts for term in part.shares)
-    for term in sorted(terms, key=lambda term: (len(term), term)):
+    for term, share in full.shares.items():
         first, second = axes[term[0]], axes[term[1]] if len(term) > 1 else ""
-        share = mean_and_half_width([part.shares[term] for part in parts if term in part.shares])
-        lines.append(Effect(objective, first, "", second, "", None, None, ratio, *share))
-        keys = dict.fromkeys(key for part in parts for key in part.effects.get(term, ()))
-        for key in keys:
-            found = [part.effects[term][key] for part in parts if key in part.effects.get(term, {})]
-            effect = mean_and_half_width(found)
-            lines.append(Effect(objective, first, key[0], second, key[1] if second else "", *effect, ratio, None, None))
-    rest = mean_and_half_width([part.rest for part in parts])
-    lines.append(Effect(objective, "rest", "", "", "", None, None, ratio, *rest))
+        half = _half_width(share, [each.shares.get(term) for each in without])
+        lines.append(Effect(objective, first, "", second, "", None, None, ratio, share, half))
+        for key, effect in full.effects[term].items():
+            half = _half_width(effect, [each.effects.get(term, {}).get(key) for each in without])
+            of_pair = key[1] if second else ""
+            lines.append(Effect(objective, first, key[0], second, of_pair, effect, half, ratio, None, None))
+    half = _half_width(full.rest, [each.rest for each in without])
+    lines.append(Effect(objective, "rest", "", "", "", None, None, ratio, full.rest, half))
     return lines
+
+
+def _half_width(value: float, without: Sequence[float | None]) -> float | None:
+    """Half of a 95 % interval by the jackknife: of a value, and of what it is without each of the seeds."""
+    known = [each for each in without if each is not None]
+    if len(known) < 2 or len(known) < len(without):
+        return None
+    count = len(known)
+    middle = math.fsum(known) / count
+    variance = math.fsum((each - middle) ** 2 for each in known) * (count - 1) / count
+    return t_quantile(0.95, count - 1) * math.sqrt(variance)

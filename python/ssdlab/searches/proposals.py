@@ -116,11 +116,15 @@ def proposer_of(search: Search) -> Proposer:
     """What proposes the candidates of a search: what it says, or the whole product where its first rung is within the
     budget, or else NSGA-II."""
     count = search.space.size()
-    most = MOST_WHOLE if search.hours else search.budget / search.cost(0)
-    if search.proposer in ("nsga2", "tpe"):
-        return Optuna(search, search.proposer)
-    if search.proposer is None and count > most:
-        return Optuna(search, "nsga2")
+    to_the_end = sum(search.cost(rung) for rung in range(1, len(search.rungs)))
+    most = MOST_WHOLE if search.hours else int((search.budget - to_the_end) / search.cost(0) + 1e-9)
+    if search.proposer in ("nsga2", "tpe") or (search.proposer is None and count > most):
+        if search.batch > most:
+            raise InputError(
+                f"{search.origin}: budget: {search.budget:g} full cases play the first rung of {most} candidates, and "
+                f"a batch has {search.batch}\n  help: give {search.batch * search.cost(0) + to_the_end:g} or more"
+            )
+        return Optuna(search, search.proposer or "nsga2")
     if math.isinf(count):
         raise InputError(
             f"{search.origin}: proposer: the product is endless: a range has no step\n  help: give every range a step, "

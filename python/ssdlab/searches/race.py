@@ -103,9 +103,9 @@ def _variance(values: Sequence[float]) -> float:
 def _residual(rows: Sequence[Sequence[float]]) -> tuple[float, int]:
     """The variance that is left of a table of candidates by seeds without the means of both, and its freedom."""
     candidates, seeds = len(rows), len(rows[0]) if rows else 0
-    freedom = (candidates - 1) * (seeds - 1)
-    if freedom <= 0:
+    if candidates < 2 or seeds < 2:
         return 0.0, 0
+    freedom = (candidates - 1) * (seeds - 1)
     of_rows = [mean(row) for row in rows]
     of_seeds = [mean([row[seed] for row in rows]) for seed in range(seeds)]
     middle = mean(of_rows)

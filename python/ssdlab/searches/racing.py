@@ -47,7 +47,7 @@ class Race:
     def run(self, proposer: Proposer) -> None:
         """Races what is proposed, until nothing new comes or the budget is spent."""
         stale = 0
-        while stale < STALE and self._affordable(0) and (points := proposer.ask()):
+        while stale < STALE and self._affordable([0]) and (points := proposer.ask()):
             new = self._new(points)
             self._race(new)
             proposer.tell([self._reply(self._by_point[point]) for point in points])
@@ -66,73 +66,62 @@ class Race:
         return new
 
     def _race(self, new: Sequence[Candidate]) -> None:
-        going = []
+        """Plays the first rung of new candidates, then whatever may go on: those that have come farthest first. A
+        candidate goes on only where the budget would play it to the end."""
         for candidate in new:
             why = self._search.space.refused(candidate.point) or self._player.refusal(candidate.point)
-            if why is None:
-                going.append(candidate)
-            else:
+            if why is not None:
                 candidate.state, candidate.why = "refused", why
-        for rung in range(len(self._search.rungs)):
-            going = self._on(self._play(going, rung), rung)
+        last = len(self._search.rungs) - 1
+        while waiting := [each for each in self._waiting() if each.rung < last]:
+            rung = max(each.rung for each in waiting) + 1
+            going = self._promising(rung - 1) if rung else waiting
+            part = going[: self._affordable(range(rung, last + 1) if rung else [0])]
+            if going and not part:
+                break
+            self._play(part, rung)
 
-    def _affordable(self, rung: int) -> int:
-        """How many candidates the budget still lets play a rung."""
+    def _waiting(self) -> list[Candidate]:
+        return [each for each in self.candidates if each.state == "waiting"]
+
+    def _affordable(self, rungs: Iterable[int]) -> int:
+        """How many candidates the budget still lets play these rungs. Where it is in hours, it is looked at again after
+        every batch."""
         left = self._search.budget - self.spent
         if self._search.hours:
             hours = self._player.hours
             if not hours:
                 return self._search.batch  # nothing is known of how long a case takes
             left = (self._search.budget - hours) / hours * self.spent
-        return max(0, int(left / self._search.cost(rung) + 1e-9))
+        count = max(0, int(left / sum(map(self._search.cost, rungs)) + 1e-9))
+        return min(count, self._search.batch) if self._search.hours else count
 
-    def _play(self, going: list[Candidate], rung: int) -> list[Candidate]:
-        """Plays a rung, the most promising candidates first. Where the budget is in hours it is looked at again after
-        every batch."""
-        order = going
-        if rung > 0:
-            ordered = self._field(rung - 1).layers(each.number for each in going)
-            order = [self.candidates[number - 1] for number in ordered]
-        played: list[Candidate] = []
-        size = self._search.batch if self._search.hours else max(1, len(order))
-        for start in range(0, len(order), size):
-            part = order[start : start + size][: self._affordable(rung)]
-            about = f"rung {rung + 1}, {len(self.candidates)} candidates so far"
-            points = {each.number: each.point for each in part}
-            found = self._player.play(points, self._search.rungs[rung], about)
-            for candidate in part:
-                self.spent += self._search.cost(rung)
-                candidate.rung, candidate.spent = rung, self.spent
-                self.measured[rung][candidate.number] = found[candidate.number]
-            played += part
-        for candidate in order:
-            if candidate not in played:
-                candidate.state, candidate.why = "unplayed", f"the budget was spent before rung {rung + 1}"
-        return played
-
-    def _on(self, played: Sequence[Candidate], rung: int) -> list[Candidate]:
-        """Those that go on: not failed, no constraint broken with every seed, not surely behind the rung's front."""
-        going = []
-        for candidate in played:
-            found = self.measured[rung][candidate.number]
-            if found.error:
-                candidate.state, candidate.why = "failed", found.error
-            elif broken := self._broken(found):
+    def _play(self, part: Sequence[Candidate], rung: int) -> None:
+        """Plays a rung, and takes out what fails or breaks a constraint with every seed."""
+        about = f"rung {rung + 1}, {len(self.candidates)} candidates so far"
+        found = self._player.play({each.number: each.point for each in part}, self._search.rungs[rung], about)
+        for candidate in part:
+            measured = found[candidate.number]
+            self.spent += self._search.cost(rung)
+            candidate.rung, candidate.spent = rung, self.spent
+            self.measured[rung][candidate.number] = measured
+            if measured.error:
+                candidate.state, candidate.why = "failed", measured.error
+            elif broken := self._broken(measured):
                 candidate.state, candidate.why = "infeasible", broken
-            else:
-                going.append(candidate)
-        if not going or rung == len(self._search.rungs) - 1:
-            return going
+
+    def _promising(self, rung: int) -> list[Candidate]:
+        """Those that wait behind a rung and may go on, the most promising first; drops those that are surely behind the
+        rung's front."""
         field = self._field(rung)
         front = field.front(self._feasible(rung))
-        on = []
-        for candidate in going:
-            ahead = next((number for number in front if field.surely_beats(number, candidate.number)), None)
-            if ahead is None:
-                on.append(candidate)
-            else:
+        waiting = {each.number: each for each in self._waiting() if each.rung == rung}
+        for number, candidate in list(waiting.items()):
+            ahead = next((each for each in front if field.surely_beats(each, number)), None)
+            if ahead is not None:
                 candidate.state, candidate.why = "dropped", f"surely behind candidate {ahead}"
-        return on
+                del waiting[number]
+        return [waiting[number] for number in field.layers(waiting)]
 
     def _broken(self, found: Measured) -> str:
         """The constraint that a candidate breaks with every seed, if there is one."""
@@ -166,11 +155,13 @@ class Race:
         return Reply([mean(values) for values in found.objectives], excesses)
 
     def _judge(self) -> None:
-        """Says of those that played the last rung where they are."""
+        """Says of those that wait where they are."""
         last = len(self._search.rungs) - 1
-        waiting = [each for each in self.candidates if each.state == "waiting"]
-        if not waiting:
-            return
+        for candidate in self._waiting():
+            if candidate.rung < last:
+                candidate.state = "unplayed"
+                candidate.why = f"the budget was spent before rung {candidate.rung + 2}"
+        waiting = self._waiting()
         field = self._field(last)
         front = field.front(self._feasible(last))
         for candidate in waiting:

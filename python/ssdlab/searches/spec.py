@@ -42,7 +42,7 @@ PROPOSERS = ("product", "nsga2", "tpe")
 OWNED = ("seed", "candidate", "case", "requests", "warmup")
 """What a search sets itself: no axis or context may."""
 KEYS = ("about", "statistics", "budget", "seed", "proposer", "batch")
-SECTIONS = ("run", "axes", "contexts", "objectives", "constraints", "race", "verify")
+SECTIONS = ("run", "axes", "contexts", "objectives", "constraints", "race", "verify", "effects")
 
 
 class Objective(NamedTuple):
@@ -108,6 +108,8 @@ class Search(NamedTuple):
     verify: Rung
     effects: int
     """Candidates that effects are computed from, for each of the seeds of ``verify``."""
+    effects_share: float
+    """Of the requests of a full case, for effects."""
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Search:
@@ -168,7 +170,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Search:
     run = dict(data.get("run", {}))
     seed = _number("seed", data.get("seed", 1), 0, fail)
     rungs, confidence, indifference = _race(data.get("race", {}), seed, "requests" in run, fail)
-    verify, effects = _verify(data.get("verify", {}), rungs, fail)
+    verify = _verify(data.get("verify", {}), rungs, fail)
+    effects, effects_share = _effects(data.get("effects", {}), rungs, fail)
     budget, hours = _budget(data, fail)
     proposer = data.get("proposer")
     if proposer is not None and proposer not in PROPOSERS:
@@ -179,7 +182,7 @@ def _parse(data: Mapping[str, Any], origin: str) -> Search:
         raise fail("statistics", "must be a list of names", 'write statistics = ["ftl.waf"]')
     found = Search(
         str(data.get("about", "")), origin, space, run, contexts, objectives, constraints, tuple(statistics), budget,
-        hours, seed, proposer, batch, rungs, confidence, indifference, verify, effects,
+        hours, seed, proposer, batch, rungs, confidence, indifference, verify, effects, effects_share,
     )  # fmt: skip
     least = sum(map(found.cost, range(len(rungs))))
     if not hours and budget < least:
@@ -295,25 +298,29 @@ def _race(given: Mapping[str, Any], seed: int, has_length: bool, fail: Fail) -> 
     for place, each in enumerate(stated, 1):
         key = f"race.rungs, rung {place}"
         _spec(key, each, ("requests", "seeds"), fail)
-        share, seeds = each.get("requests", 1), _number(f"{key}: seeds", each.get("seeds"), 2, fail)
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-            raise fail(f"{key}: requests", f"is {share!r}", "write the share of [run]'s requests: above 0, 1 at most")
+        share = _length(f"{key}: requests", each.get("requests", 1), fail)
+        seeds = _number(f"{key}: seeds", each.get("seeds"), 2, fail)
         if rungs and (share < rungs[-1].share or seeds < len(rungs[-1].seeds)):
             raise fail(key, "is shorter than the one before, or has fewer seeds", example)
-        rungs.append(Rung(float(share), tuple(range(seed, seed + seeds))))
+        rungs.append(Rung(share, tuple(range(seed, seed + seeds))))
     if rungs[-1].share != 1:
         raise fail("race.rungs", "the last rung plays a part of the requests only", "let it have requests = 1")
-    if len({rung.share for rung in rungs}) > 1 and not has_length:
+    if rungs[0].share < 1 and not has_length:
         raise fail("race.rungs", "play shares of requests, and [run] has no requests", "give [run] requests = N")
     return tuple(rungs), _share("race.confidence", given, 0.95, fail), _share("race.indifference", given, 0.01, fail)
 
 
-def _verify(given: Mapping[str, Any], rungs: tuple[Rung, ...], fail: Fail) -> tuple[Rung, int]:
-    _spec("verify", given, ("seeds", "effects"), fail)
+def _verify(given: Mapping[str, Any], rungs: tuple[Rung, ...], fail: Fail) -> Rung:
+    _spec("verify", given, ("seeds",), fail)
     seeds = _number("verify.seeds", given.get("seeds", 5), 2, fail)
-    effects = _number("verify.effects", given.get("effects", 64), 0, fail)
     first = rungs[-1].seeds[-1] + 1
-    return Rung(1.0, tuple(range(first, first + seeds))), effects
+    return Rung(1.0, tuple(range(first, first + seeds)))
+
+
+def _effects(given: Mapping[str, Any], rungs: tuple[Rung, ...], fail: Fail) -> tuple[int, float]:
+    _spec("effects", given, ("candidates", "requests"), fail)
+    share = _length("effects.requests", given.get("requests", rungs[0].share), fail)
+    return _number("effects.candidates", given.get("candidates", 64), 0, fail), share
 
 
 def _budget(data: Mapping[str, Any], fail: Fail) -> tuple[float, bool]:
@@ -332,6 +339,12 @@ def _number(key: str, value: Any, least: int, fail: Fail) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 31:
         raise fail(key, f"is {value!r}", f"write a whole number, {least} or more")
     return value
+
+
+def _length(key: str, value: Any, fail: Fail) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise fail(key, f"is {value!r}", "write the share of [run]'s requests: above 0, 1 at most")
+    return float(value)
 
 
 def _share(key: str, given: Mapping[str, Any], usual: float, fail: Fail) -> float:

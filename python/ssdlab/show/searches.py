@@ -10,7 +10,7 @@ from ssdlab.common.tables import Table
 if TYPE_CHECKING:
     from ssdlab.searches.campaign import SearchResult
 
-LEAST_SHARE = 0.05
+LEAST_SHARE = 1.0
 """Axes and pairs that contribute less are not shown [%]."""
 NEAR_END = 0.99
 """The share of its hypervolume at the end at which a front is nearly what it becomes."""
@@ -57,12 +57,15 @@ def _shares(found: SearchResult) -> list[Table]:
     for axis, other in shares.select("axis", "with_axis").unique(maintain_order=True).iter_rows():
         of = {row["objective"]: row for row in shares.filter(axis=axis, with_axis=other).iter_rows(named=True)}
         if any(row["share"] >= LEAST_SHARE for row in of.values()):
-            cells = (
-                with_interval(of[name]["share"], of[name]["share_ci95"]) if name in of else "-" for name in objectives
-            )
+            cells = (_percent(of[name]) if name in of else "-" for name in objectives)
             rows.append((f"{axis} with {other}" if other else axis, *cells))
     title = "What the axes contribute: shares of all differences between candidates [%]"
     return [Table(title, ("", *objectives), rows)] if rows else []
+
+
+def _percent(row: dict[str, float | None]) -> str:
+    share, half = row["share"], row["share_ci95"]
+    return f"{share:.1f}" if half is None else f"{share:.1f} ± {half:.1f}"
 
 
 def _states(found: SearchResult) -> Table:
