@@ -1,8 +1,8 @@
 """What each axis contributes: an objective as the sum of a mean, a part of every axis, a part of every pair of axes.
 
-It is fitted to candidates that were chosen without regard to their results, for each seed the whole product or a draw of
-its own: to the mean over the seeds that played a combination. Intervals are jackknife's: by what the fit becomes without
-each of the seeds, with Student's t.
+It is fitted to candidates that were chosen without regard to their results, for each seed the whole product or a draw
+of its own: to the mean over the seeds that played a combination. Intervals are the jackknife's: by what the fit becomes
+without each of the seeds, with Student's t.
 """
 
 from __future__ import annotations

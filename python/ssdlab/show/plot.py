@@ -249,14 +249,21 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
         if table.height:
             ax.plot(table[x], table[y], "o", ms=4, color=colour, label=label)
     shown = found.front.sort(x)
-    errors = None if x == "candidate" else shown[f"{x}_ci95"].to_numpy()
     ax.errorbar(
-        *(shown[name].to_numpy() for name in (x, y)), shown[f"{y}_ci95"].to_numpy(), errors,
-        fmt="o", ms=6, lw=0, elinewidth=1, capsize=2, color=COLOURS[1], label="front, new seeds",
-    )  # fmt: skip
-    for number, *point in shown.select("candidate", x, y).iter_rows():
-        if None not in point:
-            ax.annotate(str(number), point, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
+        shown[x].to_numpy(),
+        shown[y].to_numpy(),
+        yerr=shown[f"{y}_ci95"].to_numpy(),
+        xerr=None if x == "candidate" else shown[f"{x}_ci95"].to_numpy(),
+        fmt="o",
+        ms=6,
+        elinewidth=1,
+        capsize=2,
+        color=COLOURS[1],
+        label="front, new seeds",
+    )
+    for number, *point in shown.select("candidate", x, y).drop_nulls().iter_rows():
+        at = (point[0], point[1])
+        ax.annotate(str(number), at, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.grid(alpha=0.3)

@@ -57,20 +57,21 @@ def _shares(found: SearchResult) -> list[Table]:
     for axis, other in shares.select("axis", "with_axis").unique(maintain_order=True).iter_rows():
         of = {row["objective"]: row for row in shares.filter(axis=axis, with_axis=other).iter_rows(named=True)}
         if any(row["share"] >= LEAST_SHARE for row in of.values()):
-            cells = (_percent(of[name]) if name in of else "-" for name in objectives)
+            cells = (_percent(of[name]["share"], of[name]["share_ci95"]) if name in of else "-" for name in objectives)
             rows.append((f"{axis} with {other}" if other else axis, *cells))
     title = "What the axes contribute: shares of all differences between candidates [%]"
     return [Table(title, ("", *objectives), rows)] if rows else []
 
 
-def _percent(row: dict[str, float | None]) -> str:
-    share, half = row["share"], row["share_ci95"]
+def _percent(share: float, half: float | None) -> str:
     return f"{share:.1f}" if half is None else f"{share:.1f} ± {half:.1f}"
 
 
 def _states(found: SearchResult) -> Table:
     counts = found.counts()
-    rows = [(text, number_text(counts[state])) for state, text in STATES.items() if state in counts]
+    rows: list[tuple[str, ...]] = [
+        (text, number_text(counts[state])) for state, text in STATES.items() if state in counts
+    ]
     return Table("Candidates", ("", "number"), rows)
 
 

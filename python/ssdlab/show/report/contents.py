@@ -63,6 +63,7 @@ def collect(folder: Path, study: str | None = None) -> tuple[Json, list[str]]:
         "figures": [],
         "tables": [],
         "runs": [],
+        "search": None,
         "statistics": described_statistics(),
         "t95": student_quantiles(),
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
 from ssdlab.runs.reproduce import Reproducer, flat
+from ssdlab.searches.campaign import KIND
 from ssdlab.show.report.tables import Json, finite_values, table_columns, table_data, table_of_runs
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def collect_files(page: Json, folder: Path) -> list[str]:
         try:
             if ending == ".json":
                 data = _read_json(path)
-                if isinstance(data, dict):
+                if isinstance(data, dict) and data.get("kind") == KIND:
+                    page["search"], page["about"] = data, data["about"]
+                elif isinstance(data, dict):
                     results[path.stem] = data
                 else:
                     tables[path.name] = data
@@ -53,11 +56,12 @@ def collect_files(page: Json, folder: Path) -> list[str]:
             logs["series"][path.name] = table
         else:
             tables[path.name] = table
-    if not results and not tables:
+    if not results and not tables and page["search"] is None:
         seen = f"\n  note: {notes[0]}" if notes else ""
         raise InputError(
             f"{folder}: there is nothing to report on{seen}\n  help: it must hold results (`ssdlab run --json "
-            f"{folder}/result.json`) or tables (`ssdlab sweep FILE --out {folder}/table.csv`), or be a study's folder"
+            f"{folder}/result.json`) or tables (`ssdlab sweep FILE --out {folder}/table.csv`, "
+            f"`ssdlab search FILE --out {folder}`), or be a study's folder"
         )
     for name, data in results.items():
         notes += _add_runs(page, name, data)
@@ -114,6 +118,8 @@ def _read_json(path: Path) -> Json | polars.DataFrame:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path.name} was passed over: {error}") from None
+    if isinstance(data, dict) and data.get("kind") == KIND:
+        return data
     if isinstance(data, dict) and isinstance(data.get("manifest"), dict) and ("host" in data or "repeats" in data):
         return data
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):

@@ -794,9 +794,101 @@
     made.start();
   };
 
+  // ---------------------------------------------------------------- a search
+
+  const STATES = [["dropped", "dropped, after short runs", "circle-open"], ["behind", "surely behind", "square-open"],
+    ["near", "not surely behind", "diamond-open"], ["front", "front, new seeds", "circle"]];
+  const searched = () => {
+    const found = data.search;
+    const objective = (name) => found.objectives.find((each) => each.name === name);
+    const names = found.objectives.map((each) => each.name);
+    const scale = (name) => scaleOf(objective(name)?.statistic ?? name);
+    const title = (name) => (name === "candidate" ? name : axisTitle(name, scale(name).unit));
+    let [y, x] = [names[0], names[1] ?? "candidate"];
+    let chosen = found.front[0]?.candidate;
+
+    const count = (state) => found.counts[state] ?? 0;
+    main.append(el("div", { className: "tiles" }, tile(number(count("front")), "on the front", "good"),
+      tile(number(found.candidates.length), "candidates"), tile(number(count("refused")), "refused"),
+      tile(number(found.spent), "full cases of the race")));
+
+    const scaled = (name, value) => (value === null || value === undefined ? null : value * (name === "candidate" ? 1 : scale(name).factor));
+    const about = (row) => found.axes.map((axis) => `${escaped(axis)}: ${escaped(row[axis])}`).join("<br>");
+    const chart = el("div", { className: "chart tall", id: "search" });
+    const fronts = () => {
+      const traces = [];
+      STATES.forEach(([state, label, symbol], place) => {
+        const rows = state === "front" ? found.front : found.candidates.filter((row) => row.state === state);
+        if (!rows.length) return;
+        const ends = (name) => (state !== "front" || name === "candidate" ? undefined
+          : { type: "data", array: rows.map((row) => scaled(name, row[`${name}_ci95`])), thickness: 1, width: 3 });
+        traces.push({ x: rows.map((row) => scaled(x, row[x])), y: rows.map((row) => scaled(y, row[y])), mode: "markers", name: label,
+          error_x: ends(x), error_y: ends(y), customdata: rows.map((row) => row.candidate),
+          text: rows.map((row) => `candidate ${row.candidate}<br>${about(row)}${row.why ? `<br>${escaped(row.why)}` : ""}`),
+          marker: { symbol, size: state === "front" ? 10 : 7, color: state === "front" ? colour(1) : state === "dropped" ? ink("dim") : colour(place === 1 ? 0 : 3) },
+          hovertemplate: `%{text}<br>${escaped(title(x))}: %{x:,.5~g}<br>${escaped(title(y))}: %{y:,.5~g}<extra></extra>` });
+      });
+      return { traces, layout: { xaxis: { title: { text: title(x) } }, yaxis: { title: { text: title(y) } }, showlegend: true } };
+    };
+    const point = el("div", { id: "point" });
+    const menu = el("div", { className: "controls" });
+    const show = (candidate) => {
+      chosen = candidate;
+      const row = found.candidates.find((each) => each.candidate === candidate);
+      const commands = Object.entries(found.commands[candidate] ?? {});
+      point.replaceChildren(el("h3", {}, `Candidate ${candidate}: ${found.axes.map((axis) => `${axis} ${row[axis]}`).join(", ")}`),
+        row.why ? el("p", { className: "hint" }, row.why) : "",
+        ...commands.flatMap(([context, command]) => [el("p", { className: "hint" }, context), copyable(command)]));
+      menu.replaceChildren(select("point of the front", found.front.map((each) => [`candidate ${each.candidate}`, String(each.candidate)]),
+        String(chosen), (value) => show(Number(value))));
+    };
+    const choices = plain([...names, "candidate"]);
+    main.append(section("Front", "front", el("div", { className: "controls" },
+      select("across", choices, x, (value) => { x = value; draw(chart, fronts); }),
+      select("up", choices, y, (value) => { y = value; draw(chart, fronts); })), chart,
+      el("p", { className: "hint" }, `${found.objectives.map((each) => `${each.name}: ${each.goal}, ${each.over} over contexts`).join("; ")}. `
+        + "Points of the front are shown as seeds measured them that the race has not seen, with 95 % intervals. Click on a point to see what it is."),
+      menu, point));
+    draw(chart, fronts).then(() => chart.on("plotly_click", (event) => show(event.points[0].customdata)));
+    if (chosen !== undefined) show(chosen);
+
+    const rows = found.front.map((row) => [row.candidate, ...found.axes.map((axis) => String(row[axis])),
+      ...names.map((name) => withInterval(row[name], row[`${name}_ci95`])), row.holds ? "yes" : "no"]);
+    const table = dataTable([{ name: "candidate", numeric: true }, ...[...found.axes, ...names, "holds"].map((name) => ({ name }))], rows);
+    table.holder.id = "front-table";
+    main.append(section("Points of the front", "points", table.holder));
+    table.start();
+
+    const shares = found.effects.filter((row) => row.label === "");
+    if (shares.length) {
+      const label = (row) => (row.with_axis ? `${row.axis} with ${row.with_axis}` : row.axis);
+      const terms = unique(shares.map(label)).filter((term) => shares.some((row) => label(row) === term && row.share >= 1));
+      const bars = el("div", { className: "chart", id: "shares", style: `height: ${140 + 30 * names.length * terms.length}px` });
+      main.append(section("What the axes contribute", "shares-of-axes", bars,
+        el("p", { className: "hint" }, "Shares of all differences between candidates, with 95 % intervals; below 1 % are left out.")));
+      draw(bars, () => ({
+        traces: names.map((name, place) => {
+          const of = terms.map((term) => shares.find((row) => row.objective === name && label(row) === term));
+          return { type: "bar", orientation: "h", name: escaped(name), y: terms.map(escaped), x: of.map((row) => row?.share ?? null),
+            error_x: { type: "data", array: of.map((row) => row?.share_ci95 ?? null), thickness: 1 }, marker: { color: colour(place) },
+            hovertemplate: "%{y}: %{x:,.3~g} %<extra>%{fullData.name}</extra>" };
+        }),
+        layout: { barmode: "group", showlegend: true, xaxis: { title: { text: "share [%]" }, range: [0, 105] }, yaxis: { autorange: "reversed", type: "category" } } }));
+    }
+    if (found.progress.length > 1) {
+      const moved = el("div", { className: "chart", id: "moved" });
+      main.append(section("How the front moved", "progress", moved));
+      draw(moved, () => ({
+        traces: [{ x: found.progress.map((row) => row.cases), y: found.progress.map((row) => 100 * row.hypervolume), mode: "lines+markers",
+          line: { shape: "hv", color: colour(0) }, hovertemplate: "%{x:,.5~g} full cases: %{y:.1f} %<extra></extra>" }],
+        layout: { xaxis: { title: { text: "full cases" } }, yaxis: { title: { text: "hypervolume [% of the end's]" }, range: [0, 105] } } }));
+    }
+  };
+
   // ---------------------------------------------------------------- the page
 
   if (data.notes.length) main.append(section("Passed over", "", ...data.notes.map((note) => el("p", { className: "hint" }, note))));
+  if (data.search) searched();
   if (data.claims.length) claims();
   if (data.text) main.append(section("Set-up, and what deviates", "text", el("div", { className: "text", innerHTML: data.text })));
   for (const file of unique(data.runs.filter((run) => run.repeated && data.runs.length > 1).map((run) => run.file))) repeats(file);
