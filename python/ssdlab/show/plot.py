@@ -235,17 +235,12 @@ def lives(table: polars.DataFrame, requirement: float, *, ax: Axes | None = None
 
 def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
     """The front of a search over its first two objectives, by the seeds of the verification with 95 % intervals; beside
-    it all other candidates, as far as they were played. Only one objective: over the candidates' numbers."""
+    it the other candidates that were played at full length. Only one objective: over the candidates' numbers."""
     figure, ax = _axes(ax, 6.4, 4.4)
     y = found.search.objectives[0].name
     x = found.search.objectives[1].name if len(found.search.objectives) > 1 else "candidate"
-    others = found.candidates.filter(state="near"), found.candidates.filter(state="behind")
-    short = found.candidates.filter(state="dropped")
-    for table, label, colour in (
-        (short, "dropped, after short runs", "#cccccc"),
-        (others[1], "behind", COLOURS[0]),
-        (others[0], "not surely behind", COLOURS[3]),
-    ):
+    for state, label, colour in (("behind", "surely behind", COLOURS[0]), ("near", "not surely behind", COLOURS[3])):
+        table = found.candidates.filter(state=state)
         if table.height:
             ax.plot(table[x], table[y], "o", ms=4, color=colour, label=label)
     shown = found.front.sort(x)

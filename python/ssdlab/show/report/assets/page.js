@@ -822,7 +822,8 @@
         if (!rows.length) return;
         const ends = (name) => (state !== "front" || name === "candidate" ? undefined
           : { type: "data", array: rows.map((row) => scaled(name, row[`${name}_ci95`])), thickness: 1, width: 3 });
-        traces.push({ x: rows.map((row) => scaled(x, row[x])), y: rows.map((row) => scaled(y, row[y])), mode: "markers", name: label,
+        // What short runs measured is not to be compared with full ones: it is shown on request.
+        traces.push({ visible: state === "dropped" ? "legendonly" : true, x: rows.map((row) => scaled(x, row[x])), y: rows.map((row) => scaled(y, row[y])), mode: "markers", name: label,
           error_x: ends(x), error_y: ends(y), customdata: rows.map((row) => row.candidate),
           text: rows.map((row) => `candidate ${row.candidate}<br>${about(row)}${row.why ? `<br>${escaped(row.why)}` : ""}`),
           marker: { symbol, size: state === "front" ? 10 : 7, color: state === "front" ? colour(1) : state === "dropped" ? ink("dim") : colour(place === 1 ? 0 : 3) },
