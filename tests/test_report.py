@@ -490,3 +490,37 @@ def test_a_report_of_a_study_holds_its_claims_and_sweeps(monkeypatch: pytest.Mon
         page, _ = collect(found.folder)
         assert [claim["id"] for claim in page["claims"]] == [claim.id for claim in found.claims]
         assert {table["name"] for table in page["tables"]} >= set(found.sweeps)
+
+
+def test_a_search_shows_its_front_and_the_command_of_each_point(chrome: Chrome, tmp_path: Path) -> None:
+    axes = {"scheme": ["baseline", "ar2", "pnar2"], "host.t_complete": ["1us", "90us"]}
+    found = ssdlab.search(
+        {
+            "budget": 30,
+            "run": {
+                "device": "asplos21",
+                "workload": "asplos21/usr_1",
+                "requests": 800,
+                "age": "pec=2000,retention=6mo",
+            },
+            "axes": axes,
+            "objectives": {"host.read.latency_ns.mean": "min", "energy.per_read": "min"},
+            "verify": {"seeds": 2},
+        },
+        cache=tmp_path / "cache",
+        out=tmp_path,
+    )
+    page, notes = report(tmp_path)
+    assert notes == []
+    show(chrome, page)
+    (front,) = [trace for trace in drawn(chrome, "search") if trace["name"].startswith("front")]
+    points = found.front
+    assert front["x"] == pytest.approx(points["energy.per_read"].to_list())
+    assert front["y"] == pytest.approx([value / 1000 for value in points["host.read.latency_ns.mean"]])
+    assert [row[0] for row in rows(chrome, "#front-table")] == [str(number) for number in points["candidate"]]
+    last = points["candidate"][-1]
+    choose(chrome, "point of the front", str(last))
+    shown = do(chrome, "return document.querySelector('#point pre').textContent")
+    assert [shown] == list(found.commands[last].values())
+    choose(chrome, "across", "candidate")
+    assert drawn(chrome, "search")[-1]["x"] == points["candidate"].to_list()

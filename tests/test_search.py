@@ -33,7 +33,7 @@ Fake = Callable[[Mapping[str, Any], dict[str, Any]], dict[str, float] | str]
 
 RETRIES: dict[str, Any] = {
     "budget": 40,
-    "run": {"device": "asplos21", "workload": "asplos21/usr_1", "requests": 1600},
+    "run": {"device": "asplos21", "workload": "asplos21/usr_1", "requests": 1000},
     "axes": {
         "scheme": ["baseline", "pr2", "pnar2"],
         "host.t_complete": {"low": 1, "high": 51, "step": 50, "unit": "us"},
@@ -399,6 +399,7 @@ def test_the_first_page_reads_the_format_of_the_whole_question() -> None:
 # ---------------------------------------------------------------- real drives
 
 
+@pytest.mark.slow
 def test_racings_front_is_that_of_the_full_product(tmp_path: Path) -> None:
     about = {**RETRIES, "effects": {"candidates": 6}}
     raced = ssdlab.search(about, cache=tmp_path)
@@ -427,25 +428,26 @@ def test_hours_of_processor_time_are_counted_from_the_cache(tmp_path: Path) -> N
 
 
 FILE = """
-budget = 30
+budget = 20
 proposer = "nsga2"
 batch = 4
 [run]
 device = "asplos21"
 workload = "asplos21/usr_1"
-requests = 800
+requests = 600
 age = "pec=2000,retention=6mo"
 [axes]
 scheme = ["baseline", "pr2", "pnar2", "pso"]
 "host.t_complete" = { low = 1.5, high = 20.0, unit = "us" }
-"gc.start" = { low = 4, high = 32, log = true }
+"host.t_firmware" = { low = 1, high = 32, log = true, unit = "us" }
 [objectives]
 "host.read.latency_ns.mean" = "min"
 "energy.per_read" = "min"
 [verify]
 seeds = 2
 [effects]
-candidates = 4
+candidates = 6
+requests = 1
 """
 
 
@@ -453,12 +455,13 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.slow
 def test_results_are_the_same_bytes_for_any_number_of_workers(tmp_path: Path) -> None:
     (tmp_path / "search.toml").write_text(FILE)
     for threads in (1, 3):
         folder = tmp_path / f"out{threads}"
         found = ssdlab.search(tmp_path / "search.toml", cache=tmp_path / f"cache{threads}", threads=threads, out=folder)
-        assert found.played > 30
+        assert found.played > 20
     assert written(tmp_path / "out1") == written(tmp_path / "out3")
     assert sorted(written(tmp_path / "out1")) == [
         "candidates.csv", "effects.csv", "front.csv", "progress.csv", "search.json",
@@ -469,7 +472,7 @@ def test_results_are_the_same_bytes_for_any_number_of_workers(tmp_path: Path) ->
 
 
 def test_a_killed_search_goes_on_where_it_was(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "search.toml").write_text(FILE.replace("requests = 800", "requests = 3000"))
+    (tmp_path / "search.toml").write_text(FILE.replace("requests = 600", "requests = 1000"))
     words: list[str | Path] = [SSDLAB, "search", "search.toml", "--threads", "1", "--out", "killed"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
         until(lambda: len(list((tmp_path / "results").rglob("*.json.gz"))) > 6, running)

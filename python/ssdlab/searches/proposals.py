@@ -84,15 +84,14 @@ class Optuna:
         return [self._point(trial.params) for trial in self._asked]
 
     def tell(self, replies: Sequence[Reply]) -> None:
-        from optuna.trial import TrialState
-
         for trial, reply in zip(self._asked, replies, strict=True):
-            if reply.objectives is None:
-                self._study.tell(trial, state=TrialState.FAIL)
-                continue
+            # Samplers pass over failed trials and would propose the like again: a refusal is a broken constraint.
+            trial.set_constraint("refused or failed", float(reply.objectives is None))
             for constraint, excess in zip(self._search.constraints, reply.excesses, strict=True):
                 trial.set_constraint(constraint.name, excess)
-            self._study.tell(trial, reply.objectives)
+            self._study.tell(
+                trial, [0.0] * len(self._search.objectives) if reply.objectives is None else reply.objectives
+            )
 
     def _point(self, params: dict[str, Any]) -> Point:
         axes = self._search.space.axes.items()

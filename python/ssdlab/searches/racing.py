@@ -43,11 +43,13 @@ class Race:
         """By rung, by candidate."""
         self.spent = 0.0
         """Full cases."""
+        self._is_spent = False
+        """Whether the budget brings no further candidate to the end."""
 
     def run(self, proposer: Proposer) -> None:
         """Races what is proposed, until nothing new comes or the budget is spent."""
         stale = 0
-        while stale < STALE and self._affordable([0]) and (points := proposer.ask()):
+        while stale < STALE and not self._is_spent and (points := proposer.ask()):
             new = self._new(points)
             self._race(new)
             proposer.tell([self._reply(self._by_point[point]) for point in points])
@@ -77,7 +79,8 @@ class Race:
             rung = max(each.rung for each in waiting) + 1
             going = self._promising(rung - 1) if rung else waiting
             part = going[: self._affordable(range(rung, last + 1) if rung else [0])]
-            if going and not part:
+            self._is_spent = bool(going) and not part
+            if self._is_spent:
                 break
             self._play(part, rung)
 
@@ -147,7 +150,7 @@ class Race:
     def _reply(self, candidate: Candidate) -> Reply:
         found = self.measured[0].get(candidate.number)
         if found is None or found.error:
-            return Reply(None, [])
+            return Reply(None, [0.0] * len(self._search.constraints))
         excesses = [
             mean([constraint.excess(value) for value in values])
             for constraint, values in zip(self._search.constraints, found.constraints, strict=True)
