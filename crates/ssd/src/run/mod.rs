@@ -2,7 +2,9 @@
 
 mod device_given;
 mod fingerprint;
+mod live;
 mod manifest;
+mod measured;
 mod options;
 mod outcome;
 mod precondition;
@@ -14,6 +16,7 @@ mod workload_given;
 
 pub use device_given::device_given;
 pub use fingerprint::Fingerprint;
+pub use live::Live;
 pub use options::{Given, Replay, RunOptions, parse, refused};
 pub use outcome::Outcome;
 pub use prepare::{Inputs, Prepared, prepare};
