@@ -1,14 +1,15 @@
 //! A connection: one thread reads requests, another one sends what the socket does not take at once.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Instant;
 
-use crate::handshake::{Offer, handshake};
+use crate::handshake::{Offer, Session, handshake};
 use crate::lag::Lag;
-use crate::outlet::Outlet;
+use crate::outlet::{Answers, Outlet};
 use crate::request::{Command, Frame, Job};
 use crate::store::Store;
 use crate::stream::Stream;
@@ -17,7 +18,7 @@ use crate::wire::{self, command};
 /// What an engine is told.
 pub(crate) enum Message {
     /// A client has come.
-    Opened { connection: u64, outlet: Arc<Outlet> },
+    Opened { connection: u64, answers: Answers },
     /// A client asks for something; when that was read.
     Request { connection: u64, job: Job, read: Instant },
     /// No request of a client will come any more.
@@ -45,7 +46,21 @@ pub(crate) struct Served {
 /// Serves a client to its end; none if it only looked at what there is. Where it breaks the protocol, it is left.
 pub(crate) fn serve(stream: &Arc<Stream>, connection: u64, offers: &[Offer], exports: &[Export]) -> Option<Served> {
     let mut input = BufReader::new(&**stream);
-    let session = handshake(&mut input, &mut &**stream, offers).ok()??;
+    let agreed = handshake(&mut input, &mut &**stream, offers);
+    let served = agreed.ok().flatten().map(|agreed| transmit(stream, input, connection, agreed, offers, exports));
+    stream.shut(Shutdown::Both);
+    served
+}
+
+/// The transmission phase: requests and their replies.
+fn transmit(
+    stream: &Arc<Stream>,
+    mut input: BufReader<&Stream>,
+    connection: u64,
+    (session, last): (Session, Vec<u8>),
+    offers: &[Offer],
+    exports: &[Export],
+) -> Served {
     let Export { store, engine } = &exports[session.export];
     let outlet = Arc::new(Outlet::new(stream.clone(), session, store.clone()));
     let sender = thread::spawn({
@@ -53,8 +68,10 @@ pub(crate) fn serve(stream: &Arc<Stream>, connection: u64, offers: &[Offer], exp
         move || outlet.send_waiting()
     });
     let mut requested = false;
-    // An engine that has ended takes no message: the connection ends with it.
-    if engine.send(Message::Opened { connection, outlet: outlet.clone() }).is_ok() {
+    // The drive knows of the client before the client knows that it may begin. An engine that has ended takes no message: the
+    // connection ends with it.
+    let opened = engine.send(Message::Opened { connection, answers: Answers::through(&outlet) }).is_ok();
+    if opened && (&**stream).write_all(&last).is_ok() {
         let size = offers[session.export].size.0;
         let mut each = |frame: Frame, input: &mut BufReader<&Stream>| {
             let (mut job, outcome) = frame.job(&session, size);
@@ -77,10 +94,8 @@ pub(crate) fn serve(stream: &Arc<Stream>, connection: u64, offers: &[Offer], exp
             && frame.kind != command::DISCONNECT
             && each(frame, &mut input).is_ok_and(|goes_on| goes_on)
         {}
-        let _ = engine.send(Message::Closed { connection });
     }
-    drop(outlet);
+    let _ = engine.send(Message::Closed { connection });
     let (lag, errors) = sender.join().expect("Invariant: the sending thread does not panic");
-    stream.shut();
-    Some(Served { export: session.export, requested, lag, errors })
+    Served { export: session.export, requested, lag, errors }
 }

@@ -37,8 +37,13 @@ pub struct Session {
     pub allocation: bool,
 }
 
-/// Agrees with a client on an export; none if the client only looked. A client that breaks the protocol is an error.
-pub fn handshake(input: &mut impl Read, output: &mut impl Write, offers: &[Offer]) -> io::Result<Option<Session>> {
+/// Agrees with a client on an export; none if the client only looked. With the session comes the last answer, which is to be sent
+/// when all is ready. A client that breaks the protocol is an error.
+pub fn handshake(
+    input: &mut impl Read,
+    output: &mut impl Write,
+    offers: &[Offer],
+) -> io::Result<Option<(Session, Vec<u8>)>> {
     let mut greeting = Vec::new();
     greeting.extend(wire::GREETING.to_be_bytes());
     greeting.extend(wire::OPTION.to_be_bytes());
@@ -49,15 +54,19 @@ pub fn handshake(input: &mut impl Read, output: &mut impl Write, offers: &[Offer
         return Err(violation("unknown flags in the handshake"));
     }
     let zeroes = flags & wire::NO_ZEROES == 0;
-    let mut haggling = Haggling { input, output, offers, zeroes, structured: false, context: None };
+    let mut haggling = Haggling { input, answers: Vec::new(), offers, zeroes, structured: false, context: None };
     loop {
         match haggling.option()? {
-            Next::Option => {}
+            Next::Option => output.write_all(&std::mem::take(&mut haggling.answers))?,
             Next::Chosen(export) => {
-                let Haggling { structured, context, .. } = haggling;
-                return Ok(Some(Session { export, structured, allocation: context == Some(export) }));
+                let Haggling { structured, context, answers, .. } = haggling;
+                return Ok(Some((Session { export, structured, allocation: context == Some(export) }, answers)));
             }
-            Next::Left => return Ok(None),
+            Next::Left => {
+                // The client need not wait for the answer.
+                let _ = output.write_all(&haggling.answers);
+                return Ok(None);
+            }
         }
     }
 }
@@ -69,9 +78,10 @@ enum Next {
     Left,
 }
 
-struct Haggling<'a, I, O> {
+struct Haggling<'a, I> {
     input: &'a mut I,
-    output: &'a mut O,
+    /// What the client has not been sent.
+    answers: Vec<u8>,
     offers: &'a [Offer],
     /// The client wants 124 zeros after the export's description.
     zeroes: bool,
@@ -80,7 +90,7 @@ struct Haggling<'a, I, O> {
     context: Option<usize>,
 }
 
-impl<I: Read, O: Write> Haggling<'_, I, O> {
+impl<I: Read> Haggling<'_, I> {
     /// Takes an option and answers it.
     fn option(&mut self) -> io::Result<Next> {
         if u64::from_be_bytes(take(self.input)?) != wire::OPTION {
@@ -93,7 +103,7 @@ impl<I: Read, O: Write> Haggling<'_, I, O> {
             if option == option::EXPORT_NAME {
                 return Err(violation("the name of an export is too long"));
             }
-            self.reply(option, reply::ERR_TOO_BIG, b"the option is too long")?;
+            self.reply(option, reply::ERR_TOO_BIG, b"the option is too long");
             return Ok(Next::Option);
         }
         let mut data = vec![0; length as usize];
@@ -101,37 +111,34 @@ impl<I: Read, O: Write> Haggling<'_, I, O> {
         match option {
             option::EXPORT_NAME => return self.export_name(&data).map(Next::Chosen),
             option::ABORT => {
-                // The client need not wait for the answer.
-                let _ = self.reply(option, reply::ACK, b"");
+                self.reply(option, reply::ACK, b"");
                 return Ok(Next::Left);
             }
-            option::LIST => self.list(&data)?,
+            option::LIST => self.list(&data),
             option::INFO | option::GO => {
-                if let Some(export) = self.info(option, &data)?
+                if let Some(export) = self.info(option, &data)
                     && option == option::GO
                 {
                     return Ok(Next::Chosen(export));
                 }
             }
-            option::STRUCTURED_REPLY => self.structured_reply(&data)?,
-            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, &data)?,
-            _ => self.reply(option, reply::ERR_UNSUPPORTED, b"the server has no such option")?,
+            option::STRUCTURED_REPLY => self.structured_reply(&data),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, &data),
+            _ => self.reply(option, reply::ERR_UNSUPPORTED, b"the server has no such option"),
         }
         Ok(Next::Option)
     }
 
-    fn reply(&mut self, option: u32, kind: u32, data: &[u8]) -> io::Result<()> {
-        let mut message = Vec::with_capacity(20 + data.len());
-        message.extend(wire::OPTION_REPLY.to_be_bytes());
-        message.extend(option.to_be_bytes());
-        message.extend(kind.to_be_bytes());
-        message.extend((data.len() as u32).to_be_bytes());
-        message.extend(data);
-        self.output.write_all(&message)
+    fn reply(&mut self, option: u32, kind: u32, data: &[u8]) {
+        self.answers.extend(wire::OPTION_REPLY.to_be_bytes());
+        self.answers.extend(option.to_be_bytes());
+        self.answers.extend(kind.to_be_bytes());
+        self.answers.extend((data.len() as u32).to_be_bytes());
+        self.answers.extend(data);
     }
 
-    fn invalid(&mut self, option: u32) -> io::Result<()> {
-        self.reply(option, reply::ERR_INVALID, b"the option is malformed")
+    fn invalid(&mut self, option: u32) {
+        self.reply(option, reply::ERR_INVALID, b"the option is malformed");
     }
 
     /// The export of a name; the first one has none as well.
@@ -151,17 +158,15 @@ impl<I: Read, O: Write> Haggling<'_, I, O> {
     /// The old way to choose, which knows no errors.
     fn export_name(&mut self, name: &[u8]) -> io::Result<usize> {
         let export = self.export(name).ok_or_else(|| violation("there is no export of that name"))?;
-        let mut message = Vec::new();
-        message.extend(self.offers[export].size.0.to_be_bytes());
-        message.extend(self.flags().to_be_bytes());
+        self.answers.extend(self.offers[export].size.0.to_be_bytes());
+        self.answers.extend(self.flags().to_be_bytes());
         if self.zeroes {
-            message.extend([0; 124]);
+            self.answers.extend([0; 124]);
         }
-        self.output.write_all(&message)?;
         Ok(export)
     }
 
-    fn list(&mut self, data: &[u8]) -> io::Result<()> {
+    fn list(&mut self, data: &[u8]) {
         if !data.is_empty() {
             return self.invalid(option::LIST);
         }
@@ -169,13 +174,13 @@ impl<I: Read, O: Write> Haggling<'_, I, O> {
             let mut entry = (name.len() as u32).to_be_bytes().to_vec();
             entry.extend(name.as_bytes());
             entry.extend(about.as_bytes());
-            self.reply(option::LIST, reply::SERVER, &entry)?;
+            self.reply(option::LIST, reply::SERVER, &entry);
         }
-        self.reply(option::LIST, reply::ACK, b"")
+        self.reply(option::LIST, reply::ACK, b"");
     }
 
     /// Describes an export; none if it could not be.
-    fn info(&mut self, option: u32, data: &[u8]) -> io::Result<Option<usize>> {
+    fn info(&mut self, option: u32, data: &[u8]) -> Option<usize> {
         let mut fields = Fields(data);
         let asked = (|| {
             let name = fields.string()?;
@@ -184,12 +189,12 @@ impl<I: Read, O: Write> Haggling<'_, I, O> {
             fields.ended().then_some((name, wanted))
         })();
         let Some((name, wanted)) = asked else {
-            self.invalid(option)?;
-            return Ok(None);
+            self.invalid(option);
+            return None;
         };
         let Some(export) = self.export(name) else {
-            self.reply(option, reply::ERR_UNKNOWN, b"there is no export of that name")?;
-            return Ok(None);
+            self.reply(option, reply::ERR_UNKNOWN, b"there is no export of that name");
+            return None;
         };
         let Offer { name, about, size, preferred } = &self.offers[export];
         let mut of_export = info::EXPORT.to_be_bytes().to_vec();
@@ -199,27 +204,27 @@ impl<I: Read, O: Write> Haggling<'_, I, O> {
         for size in [1, *preferred, LARGEST_PAYLOAD] {
             blocks.extend(size.to_be_bytes());
         }
-        self.reply(option, reply::INFO, &of_export)?;
-        self.reply(option, reply::INFO, &blocks)?;
+        self.reply(option, reply::INFO, &of_export);
+        self.reply(option, reply::INFO, &blocks);
         for (kind, text) in [(info::NAME, name), (info::DESCRIPTION, about)] {
             if wanted.contains(&kind) {
-                self.reply(option, reply::INFO, &[&kind.to_be_bytes(), text.as_bytes()].concat())?;
+                self.reply(option, reply::INFO, &[&kind.to_be_bytes(), text.as_bytes()].concat());
             }
         }
-        self.reply(option, reply::ACK, b"")?;
-        Ok(Some(export))
+        self.reply(option, reply::ACK, b"");
+        Some(export)
     }
 
-    fn structured_reply(&mut self, data: &[u8]) -> io::Result<()> {
+    fn structured_reply(&mut self, data: &[u8]) {
         if !data.is_empty() || self.structured {
             return self.invalid(option::STRUCTURED_REPLY);
         }
         self.structured = true;
-        self.reply(option::STRUCTURED_REPLY, reply::ACK, b"")
+        self.reply(option::STRUCTURED_REPLY, reply::ACK, b"");
     }
 
     /// Lists or chooses metadata contexts of an export.
-    fn contexts(&mut self, option: u32, data: &[u8]) -> io::Result<()> {
+    fn contexts(&mut self, option: u32, data: &[u8]) {
         let mut fields = Fields(data);
         let asked = (|| {
             let name = fields.string()?;
@@ -238,8 +243,8 @@ impl<I: Read, O: Write> Haggling<'_, I, O> {
             self.context = found.then_some(export);
         }
         if found {
-            self.reply(option, reply::META_CONTEXT, &[&[0; 4], ALLOCATION].concat())?;
+            self.reply(option, reply::META_CONTEXT, &[&[0; 4], ALLOCATION].concat());
         }
-        self.reply(option, reply::ACK, b"")
+        self.reply(option, reply::ACK, b"");
     }
 }

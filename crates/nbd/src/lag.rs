@@ -6,8 +6,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
 
 /// The percentiles that are reported: name and share.
-const PERCENTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)];
+const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)];
 
 /// The distribution of the lag [ns].
 pub struct Lag(Histogram<u64>);

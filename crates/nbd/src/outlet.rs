@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -59,6 +60,29 @@ enum What {
     Rest(Vec<u8>),
 }
 
+/// The sending side as who answers has it: without this, no further reply comes.
+pub(crate) struct Answers(Arc<Outlet>);
+
+impl Answers {
+    pub fn through(outlet: &Arc<Outlet>) -> Answers {
+        Answers(outlet.clone())
+    }
+}
+
+impl Deref for Answers {
+    type Target = Outlet;
+    fn deref(&self) -> &Outlet {
+        &self.0
+    }
+}
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        self.0.lock().ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
 impl Outlet {
     pub fn new(stream: Arc<Stream>, session: Session, store: Arc<Store>) -> Outlet {
         Outlet { stream, session, store, state: Mutex::default(), changed: Condvar::new() }
@@ -71,7 +95,8 @@ impl Outlet {
     /// Waits until there is room for another request, whose data takes `held` bytes ([`Job::held`]).
     pub fn admit(&self, held: u32) {
         let full = |state: &mut State| {
-            state.requests >= MOST_REQUESTS || (state.bytes > 0 && state.bytes.saturating_add(held) > MOST_BYTES)
+            let bytes = state.bytes > 0 && state.bytes.saturating_add(held) > MOST_BYTES;
+            (bytes || state.requests >= MOST_REQUESTS) && !state.ended
         };
         let mut state = self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
         state.requests += 1;
@@ -105,12 +130,6 @@ impl Outlet {
         if let Some(due) = due {
             state.lag.record(Instant::now().saturating_duration_since(due));
         }
-        self.changed.notify_all();
-    }
-
-    /// No request is left to be answered and none will come.
-    pub fn end(&self) {
-        self.lock().ended = true;
         self.changed.notify_all();
     }
 

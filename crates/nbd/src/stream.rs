@@ -21,12 +21,12 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Ends it, for both sides and every thread that waits for it.
-    pub(crate) fn shut(&self) {
+    /// Ends one direction or both, for the client and for every thread that waits.
+    pub(crate) fn shut(&self, how: Shutdown) {
         // It may have ended already.
         let _ = match self {
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Unix(stream) => stream.shutdown(how),
+            Stream::Tcp(stream) => stream.shutdown(how),
         };
     }
 
@@ -138,7 +138,10 @@ impl Listener {
             ready => ready?,
         };
         let accepted = match &self.0 {
-            Kind::Unix(listener, _) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Kind::Unix(listener, _) => listener.accept().and_then(|(stream, _)| {
+                stream.set_nonblocking(false)?;
+                Ok(Stream::Unix(stream))
+            }),
             Kind::Tcp(listener) => listener.accept().and_then(|(stream, _)| {
                 stream.set_nodelay(true)?;
                 stream.set_nonblocking(false)?;

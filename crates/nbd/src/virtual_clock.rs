@@ -1,0 +1,213 @@
+//! The virtual clock: replies leave at once, and simulated time goes on as the drive needs, whatever the machine does.
+//!
+//! A client that waits for a reply makes its next request because of it. So a completion that is delivered at a simulated time
+//! gives its connection a *slot* of that time, and the connection's next request takes its oldest slot: it comes at the slot's
+//! time and the think time after it. While a connection has slots it *owes* requests, and the drive's time stands still until it
+//! has made them, has left, or has been silent for `grace` of machine time. A connection that has been silent loses its slots and
+//! gets none until its next request, which comes at the drive's present: so a client that only waits for what is under way costs
+//! one grace, not one for each reply.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use units::{Span, Time};
+
+use crate::connection::Message;
+use crate::drive::{Drive, before};
+use crate::outlet::Answers;
+use crate::request::Job;
+
+/// The simulated time between a reply and the request that it causes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Think {
+    /// Always the same.
+    Fixed(Span),
+    /// The machine's time between them.
+    Measured,
+}
+
+/// How time goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Between a reply and a request.
+    pub think: Think,
+    /// How long a connection that owes requests may be silent; none is for ever.
+    pub grace: Option<Duration>,
+    /// Slots that a connection begins with.
+    pub depth: u32,
+}
+
+struct VirtualClock {
+    drive: Drive,
+    pace: Pace,
+    peers: BTreeMap<u64, Peer>,
+    /// Requests that have not come in simulated time, by that time, their connection and their order in it.
+    coming: BTreeMap<(Time, u64, u64), Job>,
+    /// Requests read so far.
+    read: u64,
+    /// How often a connection has been silent for too long.
+    silences: u64,
+}
+
+struct Peer {
+    answers: Answers,
+    queue: u16,
+    outstanding: u32,
+    closed: bool,
+    slots: VecDeque<Slot>,
+    /// It gets no slots until its next request.
+    silent: bool,
+    /// When it was answered or asked last.
+    heard: Instant,
+}
+
+/// A completion that has caused no request yet.
+#[derive(Clone, Copy)]
+struct Slot {
+    time: Time,
+    answered: Instant,
+}
+
+/// Serves requests until it is stopped; also returns how often a connection was silent for too long.
+pub(crate) fn play(drive: Drive, pace: Pace, inbox: &Receiver<Message>) -> (Drive, u64) {
+    let (peers, coming) = (BTreeMap::new(), BTreeMap::new());
+    let mut clock = VirtualClock { drive, pace, peers, coming, read: 0, silences: 0 };
+    loop {
+        match clock.wait(inbox) {
+            Next::Message(message) => {
+                if !clock.take(message) {
+                    break;
+                }
+            }
+            Next::Step => clock.step(),
+            Next::Stop => break,
+        }
+    }
+    while clock.works() {
+        clock.step();
+    }
+    (clock.drive, clock.silences)
+}
+
+enum Next {
+    Message(Message),
+    /// The drive's time may go on.
+    Step,
+    Stop,
+}
+
+impl VirtualClock {
+    fn works(&self) -> bool {
+        !self.coming.is_empty() || self.drive.works()
+    }
+
+    /// What is next. Messages that are there come first.
+    fn wait(&mut self, inbox: &Receiver<Message>) -> Next {
+        if let Ok(message) = inbox.try_recv() {
+            return Next::Message(message);
+        }
+        let received = if !self.works() {
+            inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else if let Some(heard) = self.owing().map(|peer| peer.heard).max() {
+            match self.pace.grace {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(grace) => inbox.recv_timeout((heard + grace).saturating_duration_since(Instant::now())),
+            }
+        } else {
+            return Next::Step;
+        };
+        match received {
+            Ok(message) => Next::Message(message),
+            Err(RecvTimeoutError::Disconnected) => Next::Stop,
+            Err(RecvTimeoutError::Timeout) => {
+                self.silence();
+                Next::Step
+            }
+        }
+    }
+
+    /// Connections that owe requests.
+    fn owing(&self) -> impl Iterator<Item = &Peer> {
+        self.peers.values().filter(|peer| !peer.slots.is_empty() && !peer.closed)
+    }
+
+    /// Nobody who owes requests has made one for too long.
+    fn silence(&mut self) {
+        for peer in self.peers.values_mut().filter(|peer| !peer.slots.is_empty() && !peer.closed) {
+            peer.slots.clear();
+            peer.silent = true;
+            self.silences += 1;
+        }
+    }
+
+    /// Takes a message; returns whether others may follow.
+    fn take(&mut self, message: Message) -> bool {
+        match message {
+            Message::Opened { connection, answers } => {
+                let slot = Slot { time: self.drive.now(), answered: Instant::now() };
+                let peer = Peer {
+                    answers,
+                    queue: connection as u16,
+                    outstanding: 0,
+                    closed: false,
+                    slots: std::iter::repeat_n(slot, self.pace.depth as usize).collect(),
+                    silent: false,
+                    heard: slot.answered,
+                };
+                self.peers.insert(connection, peer);
+            }
+            Message::Request { connection, job, read } => {
+                let now = self.drive.now();
+                let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
+                let think = |slot: Slot| match self.pace.think {
+                    Think::Fixed(think) => slot.time + think,
+                    Think::Measured => {
+                        slot.time + Span(read.saturating_duration_since(slot.answered).as_nanos() as u64)
+                    }
+                };
+                let time = peer.slots.pop_front().map_or(now, think).max(now);
+                peer.outstanding += 1;
+                (peer.silent, peer.heard) = (false, read);
+                self.coming.insert((time, connection, self.read), job);
+                self.read += 1;
+            }
+            Message::Closed { connection } => {
+                self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;
+                self.leave(connection);
+            }
+            Message::Stop => return false,
+        }
+        true
+    }
+
+    /// Time goes on: until a request comes, or until one is done and answered.
+    fn step(&mut self) {
+        let next = self.coming.first_key_value().map(|((time, _, _), _)| *time);
+        self.drive.advance_to_done(next.map_or(Time::NEVER, before));
+        let done = self.drive.take_done();
+        if done.is_empty() {
+            if let Some(((time, connection, _), job)) = self.coming.pop_first() {
+                self.drive.submit(time, connection, self.peers[&connection].queue, job);
+            }
+            return;
+        }
+        for done in done {
+            let peer = self.peers.get_mut(&done.connection).expect("Invariant: who waits is there");
+            peer.outstanding -= 1;
+            peer.heard = Instant::now();
+            peer.answers.answer(done.job, done.outcome, None);
+            if !peer.silent {
+                peer.slots.push_back(Slot { time: done.finish, answered: peer.heard });
+            }
+            self.leave(done.connection);
+        }
+    }
+
+    /// Forgets a connection that has ended.
+    fn leave(&mut self, connection: u64) {
+        if self.peers.get(&connection).is_some_and(|peer| peer.closed && peer.outstanding == 0) {
+            self.peers.remove(&connection);
+        }
+    }
+}
