@@ -34,7 +34,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel programs tested claims-check soak bench bench-mqsim bench-parts calls clean
+.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested claims-check soak bench bench-mqsim bench-parts calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -85,6 +85,10 @@ $(PROFILE): $(CORE) crates/python/pgo.py $(TOOLS) | $(BIN)/maturin
 	$(BIN)/python crates/python/pgo.py train
 
 wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, without Rust
+
+capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=/usr/local installs it there
+	$(CARGO) build --release --package ssdlab-capi
+	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
 
 programs: ## install the programs that some tests need, fio, valgrind and headless Chromium, where apt and root are
 	@if (for program in fio valgrind chromium chromedriver; do command -v $$program >/dev/null || exit 1; done); then :; \

@@ -37,7 +37,7 @@ fn compare(mut client: Client, from: u64, length: u64, seed: u64) {
                 }
                 4 => {
                     memory[part].fill(0);
-                    (ZEROES, at(6, 2) as u16 * FUA | at(7, 2) as u16 * NO_HOLE, vec![], vec![])
+                    (ZEROES, (at(6, 2) as u16 * FUA) | (at(7, 2) as u16 * NO_HOLE), vec![], vec![])
                 }
                 _ => (READ, 0, vec![], memory[part].to_vec()),
             };
