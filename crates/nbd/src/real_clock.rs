@@ -1,5 +1,5 @@
-//! The real clock: simulated time is the machine's. A request comes when it was read, and its reply leaves when the simulated
-//! drive has done it.
+//! The real clock: simulated time is the machine's since the first request was read. A request comes when it was read, and its
+//! reply leaves when the simulated drive has done it.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -17,8 +17,8 @@ const AWAKE: Duration = Duration::from_micros(200);
 struct RealClock {
     drive: Drive,
     peers: BTreeMap<u64, Peer>,
-    /// When simulated time was 0.
-    origin: Instant,
+    /// When simulated time was 0: the first request was read.
+    origin: Option<Instant>,
 }
 
 struct Peer {
@@ -30,14 +30,16 @@ struct Peer {
 
 /// Serves requests as they come, until it is stopped.
 pub(crate) fn play(drive: Drive, inbox: &Receiver<Message>) -> Drive {
-    let mut clock = RealClock { drive, peers: BTreeMap::new(), origin: Instant::now() };
+    let mut clock = RealClock { drive, peers: BTreeMap::new(), origin: None };
     while let Some(message) = clock.wait(inbox) {
         if !clock.take(message) {
             break;
         }
     }
-    clock.drive.advance_to_end();
-    clock.answer();
+    if let Some(origin) = clock.origin {
+        clock.drive.advance_to_end();
+        clock.answer(origin);
+    }
     clock.drive
 }
 
@@ -50,10 +52,11 @@ impl RealClock {
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => {}
             }
-            self.drive.advance(self.time(Instant::now()));
-            self.answer();
+            let Some(origin) = self.origin else { return inbox.recv().ok() };
+            self.drive.advance(Time(origin.elapsed().as_nanos() as u64));
+            self.answer(origin);
             let Some(next) = self.drive.next_event() else { return inbox.recv().ok() };
-            let left = self.instant(next).saturating_duration_since(Instant::now());
+            let left = instant(origin, next).saturating_duration_since(Instant::now());
             if left <= AWAKE {
                 std::hint::spin_loop();
                 continue;
@@ -74,7 +77,8 @@ impl RealClock {
                 self.peers.insert(connection, peer);
             }
             Message::Request { connection, job, read } => {
-                let time = self.time(read);
+                let origin = *self.origin.get_or_insert(read);
+                let time = Time(read.saturating_duration_since(origin).as_nanos() as u64);
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
                 peer.outstanding += 1;
                 self.drive.submit(time, connection, peer.queue, job);
@@ -89,9 +93,9 @@ impl RealClock {
     }
 
     /// Answers what is done.
-    fn answer(&mut self) {
+    fn answer(&mut self, origin: Instant) {
         for done in self.drive.take_done() {
-            let due = self.instant(done.finish);
+            let due = instant(origin, done.finish);
             let peer = self.peers.get_mut(&done.connection).expect("Invariant: who waits is there");
             peer.outstanding -= 1;
             peer.answers.answer(done.job, done.outcome, Some(due));
@@ -105,12 +109,9 @@ impl RealClock {
             self.peers.remove(&connection);
         }
     }
+}
 
-    fn time(&self, instant: Instant) -> Time {
-        Time(instant.saturating_duration_since(self.origin).as_nanos() as u64)
-    }
-
-    fn instant(&self, time: Time) -> Instant {
-        self.origin + Duration::from_nanos(time.0)
-    }
+/// The machine's time of a simulated one.
+fn instant(origin: Instant, time: Time) -> Instant {
+    origin + Duration::from_nanos(time.0)
 }

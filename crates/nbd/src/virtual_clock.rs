@@ -2,7 +2,7 @@
 //!
 //! A client that waits for a reply makes its next request because of it. So a completion that is delivered at a simulated time
 //! gives its connection a *slot* of that time, and the connection's next request takes its oldest slot: it comes at the slot's
-//! time and the think time after it. While a connection has slots it *owes* requests, and the drive's time stands still until it
+//! time and the think time after it; a connection begins with slots that need no thinking. While a connection has slots it *owes* requests, and the drive's time stands still until it
 //! has made them, has left, or has been silent for `grace` of machine time. A connection that has been silent loses its slots and
 //! gets none until its next request, which comes at the drive's present: so a client that only waits for what is under way costs
 //! one grace, not one for each reply.
@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use units::value::{Scalar, Value};
 use units::{Span, Time};
 
 use crate::connection::Message;
@@ -27,13 +28,32 @@ pub enum Think {
     Measured,
 }
 
+impl Value for Think {
+    fn expects() -> String {
+        format!("{}, 0, or \"measured\" (the client's own)", Span::expects())
+    }
+    fn read(scalar: &Scalar) -> Option<Think> {
+        match scalar {
+            Scalar::Text(word) if word == "measured" => Some(Think::Measured),
+            Scalar::Text(word) if word == "0" => Some(Think::Fixed(Span::ZERO)),
+            _ => Span::read(scalar).map(Think::Fixed),
+        }
+    }
+    fn write(&self) -> Scalar {
+        match self {
+            Think::Fixed(think) => think.write(),
+            Think::Measured => Scalar::Text("measured".into()),
+        }
+    }
+}
+
 /// How time goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// Between a reply and a request.
     pub think: Think,
-    /// How long a connection that owes requests may be silent; none is for ever.
-    pub grace: Option<Duration>,
+    /// How long of the machine's time a connection that owes requests may be silent; none is for ever.
+    pub grace: Option<Span>,
     /// Slots that a connection begins with.
     pub depth: u32,
 }
@@ -66,7 +86,21 @@ struct Peer {
 #[derive(Clone, Copy)]
 struct Slot {
     time: Time,
-    answered: Instant,
+    /// When it was answered; a connection's first slots are answers to nothing.
+    answered: Option<Instant>,
+}
+
+impl Slot {
+    /// When a request comes that it causes and that was read at `read`.
+    fn request_time(self, read: Instant, think: Think) -> Time {
+        match (self.answered, think) {
+            (None, _) => self.time,
+            (Some(_), Think::Fixed(think)) => self.time + think,
+            (Some(answered), Think::Measured) => {
+                self.time + Span(read.saturating_duration_since(answered).as_nanos() as u64)
+            }
+        }
+    }
 }
 
 /// Serves requests until it is stopped; also returns how often a connection was silent for too long.
@@ -112,7 +146,10 @@ impl VirtualClock {
         } else if let Some(heard) = self.owing().map(|peer| peer.heard).max() {
             match self.pace.grace {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(grace) => inbox.recv_timeout((heard + grace).saturating_duration_since(Instant::now())),
+                Some(grace) => {
+                    let until = heard + Duration::from_nanos(grace.0);
+                    inbox.recv_timeout(until.saturating_duration_since(Instant::now()))
+                }
             }
         } else {
             return Next::Step;
@@ -145,7 +182,7 @@ impl VirtualClock {
     fn take(&mut self, message: Message) -> bool {
         match message {
             Message::Opened { connection, answers } => {
-                let slot = Slot { time: self.drive.now(), answered: Instant::now() };
+                let slot = Slot { time: self.drive.now(), answered: None };
                 let peer = Peer {
                     answers,
                     queue: connection as u16,
@@ -153,20 +190,15 @@ impl VirtualClock {
                     closed: false,
                     slots: std::iter::repeat_n(slot, self.pace.depth as usize).collect(),
                     silent: false,
-                    heard: slot.answered,
+                    heard: Instant::now(),
                 };
                 self.peers.insert(connection, peer);
             }
             Message::Request { connection, job, read } => {
                 let now = self.drive.now();
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
-                let think = |slot: Slot| match self.pace.think {
-                    Think::Fixed(think) => slot.time + think,
-                    Think::Measured => {
-                        slot.time + Span(read.saturating_duration_since(slot.answered).as_nanos() as u64)
-                    }
-                };
-                let time = peer.slots.pop_front().map_or(now, think).max(now);
+                let slot = peer.slots.pop_front();
+                let time = slot.map_or(now, |slot| slot.request_time(read, self.pace.think)).max(now);
                 peer.outstanding += 1;
                 (peer.silent, peer.heard) = (false, read);
                 self.coming.insert((time, connection, self.read), job);
@@ -198,7 +230,7 @@ impl VirtualClock {
             peer.heard = Instant::now();
             peer.answers.answer(done.job, done.outcome, None);
             if !peer.silent {
-                peer.slots.push_back(Slot { time: done.finish, answered: peer.heard });
+                peer.slots.push_back(Slot { time: done.finish, answered: Some(peer.heard) });
             }
             self.leave(done.connection);
         }

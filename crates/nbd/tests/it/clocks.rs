@@ -1,7 +1,7 @@
 //! When requests come in simulated time, and when their replies leave.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nbd::{Clock, Pace, Think};
 use ssd::Completion;
@@ -11,7 +11,7 @@ use crate::client::{Client, FUA, Kept, READ, WRITE, request, serving};
 
 const PAGE: u64 = 16_384;
 
-fn pace(think: Think, grace: Option<Duration>, depth: u32) -> Clock {
+fn pace(think: Think, grace: Option<Span>, depth: u32) -> Clock {
     Clock::Virtual(Pace { think, grace, depth })
 }
 
@@ -84,13 +84,13 @@ fn a_request_comes_its_think_time_after_the_reply_that_caused_it() {
     causes.extend(log.iter().map(|done| done.finish.0 + 700));
     causes.extend(flushes.map(|done| done.finish.0 + 700));
     log.sort_by_key(|done| done.id);
-    assert!(log[..4].iter().all(|done| done.request.time.0 == 700), "a connection begins with its slots");
+    assert!(log[..4].iter().all(|done| done.request.time.0 == 0), "a connection begins with its slots");
     assert!(log[4..].iter().all(|done| causes.contains(&done.request.time.0)));
 }
 
 #[test]
 fn a_silent_client_costs_one_grace() {
-    let (mut server, log) = serving(&[], pace(Think::Fixed(Span::ZERO), Some(Duration::from_millis(1)), 1));
+    let (mut server, log) = serving(&[], pace(Think::Fixed(Span::ZERO), Some(Span::from_ms(1)), 1));
     let mut client = Client::ready(&mut server);
     for _ in 0..3 {
         for page in 0..20 {

@@ -66,7 +66,7 @@ fn compare(mut client: Client, from: u64, length: u64, seed: u64) {
 
 #[test]
 fn several_clients_read_what_was_written() {
-    let grace = Some(std::time::Duration::ZERO);
+    let grace = Some(Span::ZERO);
     let file = std::env::temp_dir().join(format!("ssdlab-nbd-{}", std::process::id()));
     for clock in [Clock::Real, Clock::Virtual(Pace { think: Think::Measured, grace, depth: 1 })] {
         let (mut exported, _) = exported("drive", &[]);
