@@ -14,6 +14,7 @@
 //! | `store.rs` | the data of an export |
 //! | `drive.rs` | the simulated drive and the requests that it works on |
 //! | `real_clock.rs`, `virtual_clock.rs` | when requests come, and when their replies leave |
+//! | `record.rs` | the requests of a session, to be played again |
 //! | `server.rs` | exports, their engines, and clients as they come and go |
 
 mod connection;
@@ -22,6 +23,7 @@ mod handshake;
 mod lag;
 mod outlet;
 mod real_clock;
+mod record;
 mod request;
 mod server;
 mod store;
@@ -31,6 +33,7 @@ mod wire;
 
 pub use handshake::{Offer, Session, handshake};
 pub use lag::Lag;
+pub use record::Recorded;
 pub use server::{Clock, Exported, Finished, Server};
 pub use store::{Extent, Store};
 pub use stream::{Listener, Stream};

@@ -4,6 +4,7 @@ mod chip;
 mod device;
 mod ecc;
 mod error;
+mod serve;
 mod simulation;
 mod tables;
 mod trace;
@@ -26,6 +27,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<chip::Chip>()?;
     module.add_class::<device::Device>()?;
+    module.add_class::<serve::Server>()?;
+    module.add_class::<serve::Session>()?;
     module.add_function(wrap_pyfunction!(tables::devices, module)?)?;
     module.add_function(wrap_pyfunction!(tables::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(tables::schemes, module)?)?;

@@ -13,10 +13,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused, result,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused,
+    result,
 };
 use ssd::stats::die;
-use ssd::{Explainer, RequestLog, Stage, Timeline};
+use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
@@ -35,7 +36,7 @@ fn window(word: &str) -> Result<(Time, Time), ConfigError> {
 }
 
 /// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
-fn content_hash(path: &Path) -> io::Result<String> {
+pub(crate) fn content_hash(path: &Path) -> io::Result<String> {
     type Known = HashMap<(PathBuf, u64, SystemTime), String>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     let about = path.metadata()?;
@@ -50,7 +51,7 @@ fn content_hash(path: &Path) -> io::Result<String> {
 }
 
 /// Options of a run as they are given by name; what is None is left at its default.
-fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
+pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
     let mut all = Vec::new();
     for (name, value) in options.iter().filter(|(_, value)| !value.is_none()) {
         let name: String = name.extract()?;
@@ -109,6 +110,54 @@ type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
 /// Number, op, bytes, arrival, finish, stages, and those of each part.
 type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
 
+impl Simulation {
+    /// A run that has not begun.
+    pub(crate) fn ready(prepared: Prepared, log: Option<Box<dyn RequestLog>>) -> Simulation {
+        let manifest = prepared.manifest.clone();
+        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
+        let ready = RunState::Ready(Box::new(Ready { prepared, log }));
+        Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() }
+    }
+}
+
+/// Where requests are logged: in a file, in memory or nowhere.
+pub(crate) fn request_log(path: Option<&str>, keep: bool, config: &Config) -> PyResult<Option<Box<dyn RequestLog>>> {
+    let queues = config.host.queues;
+    let log = match path {
+        Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
+        None if keep => Some(Table::of_requests(None, queues).map_err(raise)?),
+        None => None,
+    };
+    Ok(log.map(|table| Box::new(table) as Box<dyn RequestLog>))
+}
+
+/// What is known at the end of a run: its result as JSON; statistics as (name, unit, description) lines; the time series as Parquet
+/// bytes; the request log as (rows, Parquet bytes; empty where it went to a file) or None; latency distributions of reads and
+/// writes.
+pub(crate) type FinishedRun<'py> = (
+    String,
+    Vec<(String, &'static str, String)>,
+    Bound<'py, PyBytes>,
+    Option<(u64, Bound<'py, PyBytes>)>,
+    [Vec<(u64, f64)>; 2],
+);
+
+/// What Python keeps of a run's outcome.
+pub(crate) fn finished_run<'py>(py: Python<'py>, mut outcome: Outcome, result: &Value) -> PyResult<FinishedRun<'py>> {
+    let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
+    let series = series_parquet(outcome.series.rows()).map_err(raise)?;
+    let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
+    let [reads, writes, ..] = outcome.measured.latencies.total();
+    let distributions = [reads.distribution(), writes.distribution()];
+    Ok((
+        result.to_string(),
+        described,
+        PyBytes::new(py, &series),
+        log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
+        distributions,
+    ))
+}
+
 #[pymethods]
 impl Simulation {
     /// The options that are given to the core by their names.
@@ -152,17 +201,8 @@ impl Simulation {
             fingerprint: content_hash,
         };
         let prepared = prepare(&Inputs { drive, workload, traces }).map_err(raise)?;
-        let queues = prepared.config.host.queues;
-        let log = match requests_out {
-            Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
-            None if keep_requests => Some(Table::of_requests(None, queues).map_err(raise)?),
-            None => None,
-        };
-        let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
-        let manifest = prepared.manifest.clone();
-        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
-        let ready = RunState::Ready(Box::new(Ready { prepared, log }));
-        Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() })
+        let log = request_log(requests_out, keep_requests, &prepared.config)?;
+        Ok(Simulation::ready(prepared, log))
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -265,19 +305,8 @@ impl Simulation {
         }
     }
 
-    /// Ends the run. Returns (JSON of the result, statistics as (name, unit, description) lines, time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
-    /// distributions of reads and writes).
-    #[allow(clippy::type_complexity)] // One value for each thing that the Python side keeps.
-    fn finish<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(
-        String,
-        Vec<(String, &'static str, String)>,
-        Bound<'py, PyBytes>,
-        Option<(u64, Bound<'py, PyBytes>)>,
-        [Vec<(u64, f64)>; 2],
-    )> {
+    /// Ends the run.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         state.run()?;
         let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
@@ -286,19 +315,8 @@ impl Simulation {
         if let Some(end) = run.end_of_life() {
             let _ = self.ended.set(end.to_string());
         }
-        let mut outcome = py.detach(|| run.finish().map_err(raise))?;
+        let outcome = py.detach(|| run.finish().map_err(raise))?;
         let result = result(&self.manifest, &outcome.measured);
-        let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
-        let series = series_parquet(outcome.series.rows()).map_err(raise)?;
-        let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
-        let [reads, writes, ..] = outcome.measured.latencies.total();
-        let distributions = [reads.distribution(), writes.distribution()];
-        Ok((
-            result.to_string(),
-            described,
-            PyBytes::new(py, &series),
-            log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
-            distributions,
-        ))
+        finished_run(py, outcome, &result)
     }
 }

@@ -71,7 +71,23 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         none = f"no steady state in {host.steady.rounds} rounds of {host.steady.round_s:g} s: all of them are shown"
         footnotes.append(found if host.steady.reached else none)
     footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
-    return [latency, rates, *_usage(result), pages], footnotes
+    return [latency, rates, *_usage(result), pages, *_serve(result)], footnotes
+
+
+def _serve(result: Result) -> list[Table]:
+    """How the drive was served to programs, where it was."""
+    serve = result.serve
+    if serve is None:
+        return []
+    if serve.clock == "virtual":
+        names = ("clock", "think", "grace", "grace ran out")
+        cells = (serve.clock, serve.think, serve.grace, f"{serve.grace_expired:,} times")
+    else:
+        names = ("clock", *(f"lag {name}" for name in ("p50", "p99", "p99.9", "max")))
+        lags = [None if serve.lag_ns is None else serve.lag_ns[name] for name in ("p50", "p99", "p99_9", "max")]
+        cells = (serve.clock, *map(time_text, lags))
+    row = (f"{serve.connections:,}", f"{serve.errors:,}", *cells)
+    return [Table("Served", ("clients", "errors", *names), [row], left=0)]
 
 
 def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
