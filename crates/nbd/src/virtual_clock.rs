@@ -41,6 +41,7 @@ impl Value for Think {
     }
     fn write(&self) -> Scalar {
         match self {
+            Think::Fixed(Span::ZERO) => Scalar::Text("0".into()),
             Think::Fixed(think) => think.write(),
             Think::Measured => Scalar::Text("measured".into()),
         }
