@@ -2,10 +2,11 @@
 //!
 //! A client that waits for a reply makes its next request because of it. So a completion that is delivered at a simulated time
 //! gives its connection a *slot* of that time, and the connection's next request takes its oldest slot: it comes at the slot's
-//! time and the think time after it; a connection begins with slots that need no thinking. While a connection has slots it *owes* requests, and the drive's time stands still until it
+//! time and the think time after it; a connection begins with slots that need no thinking. A request without a slot takes another
+//! connection's, as programs spread their requests over connections; where there is none, it comes at the drive's present. While a
+//! connection has slots it *owes* requests, and the drive's time stands still until it
 //! has made them, has left, or has been silent for `grace` of machine time. A connection that has been silent loses its slots and
-//! gets none until its next request, which comes at the drive's present: so a client that only waits for what is under way costs
-//! one grace, not one for each reply.
+//! gets none until its next request: so a client that only waits for what is under way costs one grace, not one for each reply.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -179,6 +180,13 @@ impl VirtualClock {
         }
     }
 
+    /// Takes the slot of a connection's request.
+    fn slot(&mut self, connection: u64) -> Option<Slot> {
+        let own = self.peers.get_mut(&connection).and_then(|peer| peer.slots.pop_front());
+        let oldest = |peer: &Peer| peer.slots.front().map_or(Time::NEVER, |slot| slot.time);
+        own.or_else(|| self.peers.values_mut().min_by_key(|peer| oldest(peer))?.slots.pop_front())
+    }
+
     /// Takes a message; returns whether others may follow.
     fn take(&mut self, message: Message) -> bool {
         match message {
@@ -197,8 +205,8 @@ impl VirtualClock {
             }
             Message::Request { connection, job, read } => {
                 let now = self.drive.now();
+                let slot = self.slot(connection);
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
-                let slot = peer.slots.pop_front();
                 let time = slot.map_or(now, |slot| slot.request_time(read, self.pace.think)).max(now);
                 peer.outstanding += 1;
                 (peer.silent, peer.heard) = (false, read);

@@ -105,6 +105,20 @@ fn a_silent_client_costs_one_grace() {
 }
 
 #[test]
+fn one_program_may_use_several_connections() {
+    let (mut server, log) = serving(&[], pace(Think::Fixed(Span(5)), Some(Span::from_ms(1)), 1));
+    let mut clients: Vec<Client> = (0..4).map(|_| Client::ready(&mut server)).collect();
+    for page in 0..40 {
+        assert_eq!(clients[page as usize % 4].ask(0, READ, page * PAGE, 4096, &[]).0, 0);
+    }
+    clients.into_iter().for_each(Client::leave);
+    let finished = server.stop().pop().unwrap();
+    assert_eq!(finished.silences, 3, "connections that are not used at once");
+    let log = Kept::taken(log);
+    assert!(log.windows(2).all(|pair| pair[1].request.time == pair[0].finish + Span(5)));
+}
+
+#[test]
 fn measured_think_time_is_the_clients() {
     let (mut server, log) = serving(&[], pace(Think::Measured, None, 1));
     let mut client = Client::ready(&mut server);
