@@ -83,8 +83,8 @@ class Server:
         depth: int,
         lag_bound: str,
     ) -> Server:
-        """Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound is
-        of the real one, the others are of the virtual one."""
+        """Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound
+        is of the real one, the others are of the virtual one."""
 
     def export(
         self,

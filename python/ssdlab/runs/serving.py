@@ -70,7 +70,9 @@ def drives_of(path: str) -> list[Drive]:
         with open(path, "rb") as file:
             found = tomllib.load(file)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}\n  help: give the path of a file of drives") from None
+        raise InputError(
+            f"{path}: cannot be read: {error.strerror}\n  help: give the path of a file of drives"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: {error}\n  help: the file must be TOML") from None
     if not found:
@@ -111,8 +113,8 @@ class Serving:
         memory: str = "4GiB",
         records: bool = False,
     ) -> None:
-        """Opens the drives. Clients come to the path ``socket`` or to a TCP ``address``; ``memory`` is what data without
-        a file may take; with ``records`` the sessions' requests can be played again.
+        """Opens the drives. Clients come to the path ``socket`` or to a TCP ``address``; ``memory`` is what data
+        without a file may take; with ``records`` the sessions' requests can be played again.
 
         Raises:
             InputError: a drive that cannot be built, a place that clients cannot come to.

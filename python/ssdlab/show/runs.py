@@ -79,15 +79,14 @@ def _serve(result: Result) -> list[Table]:
     serve = result.serve
     if serve is None:
         return []
+    cells = {"clients": f"{serve.connections:,}", "errors": f"{serve.errors:,}", "clock": serve.clock}
     if serve.clock == "virtual":
-        names = ("clock", "think", "grace", "grace ran out")
-        cells = (serve.clock, serve.think, serve.grace, f"{serve.grace_expired:,} times")
+        cells |= {"think": serve.think, "grace": serve.grace, "grace ran out": f"{serve.grace_expired:,} times"}
     else:
-        names = ("clock", *(f"lag {name}" for name in ("p50", "p99", "p99.9", "max")))
-        lags = [None if serve.lag_ns is None else serve.lag_ns[name] for name in ("p50", "p99", "p99_9", "max")]
-        cells = (serve.clock, *map(time_text, lags))
-    row = (f"{serve.connections:,}", f"{serve.errors:,}", *cells)
-    return [Table("Served", ("clients", "errors", *names), [row], left=0)]
+        lag = serve.lag_ns or dict.fromkeys(("p50", "p99", "p99_9", "max"))
+        names = {"p50": "lag p50", "p99": "lag p99", "p99_9": "lag p99.9", "max": "lag max"}
+        cells |= {name: time_text(lag[key]) for key, name in names.items()}
+    return [Table("Served", tuple(cells), [tuple(cells.values())], left=0)]
 
 
 def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
