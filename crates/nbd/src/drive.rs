@@ -26,7 +26,6 @@ pub(crate) struct Drive {
 /// A request that the drive works on.
 struct Flight {
     connection: u64,
-    queue: u16,
     job: Job,
     /// What it wrote is being put on flash.
     flushes: bool,
@@ -67,8 +66,8 @@ impl Drive {
     }
 
     /// Begins with a request at `time`, or as soon after as the drive's time allows.
-    pub fn submit(&mut self, time: Time, connection: u64, queue: u16, job: Job) {
-        self.begin(time, Flight { connection, queue, job, flushes: false });
+    pub fn submit(&mut self, time: Time, connection: u64, job: Job) {
+        self.begin(time, Flight { connection, job, flushes: false });
     }
 
     fn begin(&mut self, time: Time, flight: Flight) {
@@ -167,7 +166,7 @@ impl Flight {
         writes && self.job.durable && !self.flushes
     }
 
-    /// What the drive is asked for.
+    /// What the drive is asked for: each connection has a submission queue, as far as there are some.
     fn request(&self, time: Time) -> Request {
         let op = match self.job.command {
             _ if self.flushes => Op::Flush,
@@ -178,7 +177,7 @@ impl Flight {
             Command::Status { .. } => unreachable!("Invariant: a connection answers this itself"),
         };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (self.job.offset, self.job.length.into()) };
-        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.queue)
+        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.connection as u16)
     }
 }
 

@@ -23,7 +23,6 @@ struct RealClock {
 
 struct Peer {
     answers: Answers,
-    queue: u16,
     outstanding: u32,
     closed: bool,
 }
@@ -73,7 +72,7 @@ impl RealClock {
     fn take(&mut self, message: Message) -> bool {
         match message {
             Message::Opened { connection, answers } => {
-                let peer = Peer { answers, queue: connection as u16, outstanding: 0, closed: false };
+                let peer = Peer { answers, outstanding: 0, closed: false };
                 self.peers.insert(connection, peer);
             }
             Message::Request { connection, job, read } => {
@@ -81,7 +80,7 @@ impl RealClock {
                 let time = Time(read.saturating_duration_since(origin).as_nanos() as u64);
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
                 peer.outstanding += 1;
-                self.drive.submit(time, connection, peer.queue, job);
+                self.drive.submit(time, connection, job);
             }
             Message::Closed { connection } => {
                 self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;

@@ -74,7 +74,6 @@ struct VirtualClock {
 
 struct Peer {
     answers: Answers,
-    queue: u16,
     outstanding: u32,
     closed: bool,
     slots: VecDeque<Slot>,
@@ -194,7 +193,6 @@ impl VirtualClock {
                 let slot = Slot { time: self.drive.now(), answered: None };
                 let peer = Peer {
                     answers,
-                    queue: connection as u16,
                     outstanding: 0,
                     closed: false,
                     slots: std::iter::repeat_n(slot, self.pace.depth as usize).collect(),
@@ -229,7 +227,7 @@ impl VirtualClock {
         let done = self.drive.take_done();
         if done.is_empty() {
             if let Some(((time, connection, _), job)) = self.coming.pop_first() {
-                self.drive.submit(time, connection, self.peers[&connection].queue, job);
+                self.drive.submit(time, connection, job);
             }
             return;
         }
