@@ -177,7 +177,8 @@ impl Outlet {
                 return Ok(Content::Extents(self.store.extents(offset, bytes, most)?));
             }
             Command::Write(data) => self.store.write(offset, data)?,
-            Command::Trim | Command::Zero { .. } => self.store.discard(offset, bytes)?,
+            Command::Zero { allocates: true } => self.store.write_zeros(offset, bytes)?,
+            Command::Trim | Command::Zero { allocates: false } => self.store.discard(offset, bytes)?,
             Command::Flush => {}
         }
         Ok(Content::None)

@@ -108,14 +108,20 @@ impl Server {
         if let Some(stream) = listener.accept(within)? {
             self.admit(stream);
         }
+        self.dismiss();
+        Ok(())
+    }
+
+    /// Looks after clients that have left.
+    fn dismiss(&mut self) {
         for (_, client) in self.clients.extract_if(.., |(_, client)| client.is_finished()) {
             tally(&mut self.tallies, client);
         }
-        Ok(())
     }
 
     /// Serves a client.
     pub fn admit(&mut self, stream: Stream) {
+        self.dismiss();
         if self.clients.len() >= MOST_CLIENTS {
             stream.shut(Shutdown::Both);
             return;

@@ -13,6 +13,7 @@ use units::{Bytes, ConfigError};
 
 /// What is kept in memory as a whole [B].
 const PAGE: u64 = 4096;
+static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 /// A part of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,15 @@ impl Store {
         }
     }
 
+    /// Writes zeros, which take as much room as other data.
+    pub fn write_zeros(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        let end = offset + bytes;
+        (offset..end).step_by(ZEROS.len()).try_for_each(|from| {
+            let length = (end - from).min(ZEROS.len() as u64);
+            self.write(from, &ZEROS[..length as usize])
+        })
+    }
+
     /// Makes a range read as zeros, and forgets what it held.
     pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
         match &self.0 {
@@ -200,14 +210,16 @@ mod tests {
     enum Act {
         Write(u64, u64, u8),
         Discard(u64, u64),
+        Zero(u64, u64),
         Read(u64, u64),
     }
 
     fn acts() -> impl Strategy<Value = Vec<Act>> {
         let range = (0..SIZE, 1..3 * PAGE).prop_map(|(offset, bytes)| (offset, bytes.min(SIZE - offset)));
-        let act = (range, 0..4u8, 1..255u8).prop_map(|((offset, bytes), kind, value)| match kind {
+        let act = (range, 0..5u8, 1..255u8).prop_map(|((offset, bytes), kind, value)| match kind {
             0 | 1 => Act::Write(offset, bytes, value),
             2 => Act::Discard(offset, bytes),
+            3 => Act::Zero(offset, bytes),
             _ => Act::Read(offset, bytes),
         });
         proptest::collection::vec(act, 1..40)
@@ -224,6 +236,11 @@ mod tests {
                 Act::Discard(offset, bytes) => {
                     flat[offset as usize..(offset + bytes) as usize].fill(0);
                     store.discard(offset, bytes).unwrap();
+                }
+                Act::Zero(offset, bytes) => {
+                    flat[offset as usize..(offset + bytes) as usize].fill(0);
+                    store.write_zeros(offset, bytes).unwrap();
+                    assert!(store.extents(offset, bytes, 2).unwrap().iter().all(|extent| !extent.hole));
                 }
                 Act::Read(offset, bytes) => {
                     let mut found = vec![1; bytes as usize];

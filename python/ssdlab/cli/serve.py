@@ -122,14 +122,16 @@ def serve(
     _check(served, outputs, drives)
     pace = Pace("real" if clock == "real" else "virtual", think, grace, depth, lag_bound)
     records = timeline is not None or explain is not None
-    serving = Serving(served, pace, socket=socket, address=address, memory=memory, records=records)
-    for note in serving.notes:
-        echo_error(f"note: {note}")
-    _attend(serving, once, quiet, err=json_out == "-")
-    # A signal has ended it, perhaps: what is found out is written all the same.
-    with signals.held():
-        for of in serving.stop():
-            _report(of, outputs, explain, quiet)
+    with Serving(served, pace, socket=socket, address=address, memory=memory, records=records) as serving:
+        for note in serving.notes:
+            echo_error(f"note: {note}")
+        uris = serving.start()
+        with suppress(KeyboardInterrupt):
+            _attend(serving, [] if quiet else uris, once, err=json_out == "-")
+        # A signal has ended it, perhaps: what is found out is written all the same.
+        with signals.held():
+            for of in serving.stop():
+                _report(of, outputs, explain, quiet)
 
 
 def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[Drive]:
@@ -168,16 +170,13 @@ def _check(drives: list[Drive], outputs: Any, path: str | None) -> None:
         check(outputs.windows)
 
 
-def _attend(serving: Serving, once: bool, quiet: bool, err: bool) -> None:
+def _attend(serving: Serving, uris: list[str], once: bool, err: bool) -> None:
     """Serves clients until the end."""
-    with suppress(KeyboardInterrupt):
-        uris = serving.start()
-        with handling_closed_stdout(needed=True):
-            for drive, uri in zip(serving.drives, uris, strict=True):
-                if not quiet:
-                    echo(f"serving {drive.options.device} at {uri}", err=err)
-        while not (serving.attend() and once):
-            pass
+    with handling_closed_stdout(needed=True):
+        for drive, uri in zip(serving.drives, uris, strict=False):
+            echo(f"serving {drive.options.device} at {uri}", err=err)
+    while not (serving.attend() and once):
+        pass
 
 
 def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:

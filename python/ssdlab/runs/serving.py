@@ -127,10 +127,20 @@ class Serving:
         try:
             self._open(memory, records)
         except BaseException:
-            for log in self._logs:
-                if log is not None:
-                    log.discard()
+            self._discard()
             raise
+
+    def __enter__(self) -> Serving:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._discard()
+
+    def _discard(self) -> None:
+        """Drops the logs that have not been completed."""
+        for log in self._logs:
+            if log is not None:
+                log.discard()
 
     def _open(self, memory: str, records: bool) -> None:
         for drive in self.drives:
