@@ -258,6 +258,19 @@ def test_what_a_drive_cannot_do_is_an_error_for_the_program(serve: Callable[...,
     assert result["serve"]["errors"] == result["host"]["uncorrectable"] > 0
 
 
+@pytest.mark.slow
+def test_the_example_of_a_database(tmp_path: Path) -> None:
+    pytest.importorskip("apsw")
+    example = Path(__file__).parent.parent / "examples" / "serve" / "ycsb.py"
+    environment = {**os.environ, "PATH": f"{SSDLAB.parent}:{os.environ['PATH']}"}
+    command = [sys.executable, str(example), "300"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True
+    )
+    rates = {line[:16].strip(): float(line[16:32].replace(",", "")) for line in done.stdout.splitlines()[1:]}
+    assert rates["fresh"] > rates["aged, pso-pnar2"] > rates["aged, baseline"]
+
+
 class Client:
     """A client of the protocol, the old way: one request at a time."""
 
