@@ -274,10 +274,10 @@ def test_the_example_of_a_database(tmp_path: Path) -> None:
 class Client:
     """A client of the protocol, the old way: one request at a time."""
 
-    def __init__(self, path: Path, name: str = "") -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, place: Path | tuple[str, int], name: str = "") -> None:
+        self.socket = socket.socket(socket.AF_UNIX if isinstance(place, Path) else socket.AF_INET)
         self.socket.settimeout(60)
-        self.socket.connect(str(path))
+        self.socket.connect(str(place) if isinstance(place, Path) else place)
         assert self._take(18).startswith(b"NBDMAGICIHAVEOPT")
         self.socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, len(name)) + name.encode())
         (self.size, _) = struct.unpack(">QH", self._take(10))
@@ -297,15 +297,19 @@ class Client:
         return self._take(length) if kind == 0 else b""
 
 
-def test_a_session_played_again_is_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tcp", [False, True])
+def test_a_session_played_again_is_the_same_run(tcp: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = options_of({"age": "pec=2000,retention=6mo", "settings": SMALL, "seed": 3})
     pace = Pace("virtual", think="2us")
-    serving = Serving([Drive("", options, None)], pace, socket="s", records=True)
-    assert serving.start() == [URI]
+    place = {"address": "127.0.0.1:0"} if tcp else {"socket": "s"}
+    serving = Serving([Drive("", options, None)], pace, records=True, **place)
+    [uri] = serving.start()
+    assert uri == URI or tcp
+    at = ("127.0.0.1", int(uri.removeprefix("nbd://127.0.0.1:").rstrip("/"))) if tcp else Path("s")
 
     def ask() -> None:
-        client = Client(Path("s"))
+        client = Client(at)
         for number in range(30):
             client.ask(1, number * 70_000, 6000, bytes([number]) * 6000)
             assert client.ask(0, number * 70_000 + 5999, 2) == bytes([number, 0])

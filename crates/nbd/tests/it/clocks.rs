@@ -1,5 +1,6 @@
 //! When requests come in simulated time, and when their replies leave.
 
+use std::io::Write;
 use std::thread;
 use std::time::Instant;
 
@@ -102,6 +103,32 @@ fn a_silent_client_costs_one_grace() {
     let finished = server.stop().pop().unwrap();
     assert!((1..=3 * 20).contains(&finished.silences), "{}", finished.silences);
     assert_eq!(Kept::taken(log).len(), 60);
+}
+
+#[test]
+fn a_client_that_does_not_listen_keeps_nobody_waiting() {
+    let (mut server, log) = serving(&[], pace(Think::Fixed(Span::ZERO), Some(Span::ZERO), 1));
+    let mut deaf = Client::ready(&mut server);
+    // More replies than its socket holds, and more requests than are worked on at once.
+    let mut sends = deaf.stream.try_clone().unwrap();
+    let sender = thread::spawn(move || {
+        for number in 0..3000 {
+            sends.write_all(&request(0, READ, number, number % 500 * PAGE, 65_536)).unwrap();
+        }
+    });
+    let mut other = Client::ready(&mut server);
+    for page in 0..20 {
+        assert_eq!(other.ask(0, READ, page * PAGE, 4096, &[]).0, 0);
+    }
+    other.leave();
+    // At last it listens.
+    let mut cookies: Vec<u64> = (0..3000).map(|_| deaf.reply().cookie).collect();
+    sender.join().unwrap();
+    cookies.sort_unstable();
+    assert!(cookies.into_iter().eq(0..3000));
+    deaf.leave();
+    server.stop();
+    assert_eq!(Kept::taken(log).len(), 3020);
 }
 
 #[test]
