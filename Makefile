@@ -91,10 +91,10 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
 
 # Programs and the packages of Debian that have them.
-PROGRAMS := fio valgrind chromium chromedriver qemu-img nbdcopy fuse2fs
-PACKAGES := fio valgrind chromium chromium-driver qemu-utils libnbd-bin fuse2fs
+PROGRAMS := fio valgrind g++ pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
+PACKAGES := fio valgrind g++ pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs
 
-programs: ## install the programs that some tests need, fio, valgrind, headless Chromium, NBD clients, where apt and root are
+programs: ## install the programs that some tests need, compilers, valgrind, headless Chromium, NBD clients, where apt and root are
 	@if (for program in $(PROGRAMS); do command -v $$program >/dev/null || exit 1; done); then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo 'installing $(PACKAGES)'; \

@@ -7,14 +7,17 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
 
 import ssdlab
 from pages import ROOT
+from ssdlab.runs.reproduce import Reproducer
 
 EXAMPLES = ROOT / "examples" / "embedding"
 BUILT = ROOT / "target" / "debug"
@@ -50,7 +53,8 @@ def compiled(tmp_path: Path) -> Compiled:
         )
         program = tmp_path / "program"
         warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-        command = [*shlex.split(compiler), *warnings, *sources, "-o", program, *shlex.split(flags.stdout)]
+        files = [*map(str, sources), "-o", str(program)]
+        command = [*shlex.split(compiler), *warnings, *files, *shlex.split(flags.stdout)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
         return subprocess.run(
@@ -66,16 +70,15 @@ def compiled(tmp_path: Path) -> Compiled:
     return call
 
 
-def trace_of(log: Path) -> Path:
-    """The requests of a log as a trace in MQSim's layout: time [ns], queue, sector, sectors, whether it is a read."""
-    rows = polars.read_parquet(log).sort("request")
-    columns = ("arrival_ns", "queue", "offset", "bytes", "op")
-    lines = [
-        f"{time} {queue} {at // 512} {of // 512} {1 - op}" for time, queue, at, of, op in rows[columns].iter_rows()
-    ]
-    trace = log.with_suffix(".trace")
-    trace.write_text("\n".join(lines) + "\n")
-    return trace
+def replay(folder: Path, device: str, **options: Any) -> ssdlab.Result:
+    """The run that replays the requests of a log."""
+    log = polars.read_parquet(folder / "requests.parquet").sort("request")
+    trace = folder / "requests.csv"
+    log["arrival_ns", "op", "offset", "bytes", "queue", "hint"].write_csv(trace, include_header=False)
+    layout = "csv:time=ns,op=0/1,offset=B,size=B,device,hint"
+    result = ssdlab.run(device, trace, format=layout, keep_requests=True, **options)
+    assert isinstance(result, ssdlab.Result)
+    return result
 
 
 def test_the_program_of_the_page_has_the_result_of_its_replay(
@@ -85,15 +88,55 @@ def test_the_program_of_the_page_has_the_result_of_its_replay(
     done = compiled("gcc -std=c11", [source], "requests.parquet", "result.json")
     assert (done.returncode, done.stderr) == (0, "")
     in_page("embedding.md", "program", f"```c\n{source.read_text()}```\n\n```console\n$ ./drive\n{done.stdout}```\n")
-    told = (tmp_path / "result.json").read_text()
-    replayed = ssdlab.run(
-        "asplos21",
-        trace_of(tmp_path / "requests.parquet"),
-        scheme="pnar2",
-        age="pec=2000,retention=6mo",
-        settings=["buffer.size=4MiB"],
-    ).to_dict()
-    del replayed["process"]
-    assert json.loads(told)["manifest"]["workload"] == {"driver": "libssdlab"}
-    replayed["manifest"]["workload"] = {"driver": "libssdlab"}
-    assert told == json.dumps(replayed, indent=1) + "\n"
+    settings = ["buffer.size=4MiB"]
+    replayed = replay(tmp_path, "asplos21", scheme="pnar2", age="pec=2000,retention=6mo", settings=settings)
+    wanted = replayed.to_dict()
+    del wanted["process"]
+    # What is said of the workload is all that differs.
+    wanted["manifest"]["workload"] = {"driver": "libssdlab"}
+    assert (tmp_path / "result.json").read_text() == json.dumps(wanted, indent=1) + "\n"
+    assert polars.read_parquet(tmp_path / "requests.parquet").equals(replayed.requests)
+    command = Reproducer().command_of(wanted["manifest"])
+    assert command.arguments[2:6] == ("--device", "asplos21", "--workload", "default")
+    assert command.note == "the requests came from libssdlab: give a trace of them as --workload"
+
+
+def answers(done: subprocess.CompletedProcess[str]) -> dict[int, int]:
+    """When a simulator had each answer [ps], by the requests' numbers."""
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines() if line[0].isdigit()]
+    assert {right for _, _, right in rows} == {"1"}
+    return {int(number): int(time) for number, time, _ in rows}
+
+
+def finishes(folder: Path) -> dict[int, int]:
+    """When the drive finished each request [ns]."""
+    return dict(polars.read_parquet(folder / "requests.parquet")["request", "finish_ns"].iter_rows())
+
+
+def test_gem5_has_answers_when_the_drive_has_finished(compiled: Compiled, tmp_path: Path) -> None:
+    """Against headers with gem5's names, an event queue behind them."""
+    shutil.copytree(EXAMPLES / "gem5", tmp_path / "mem" / "ssdlab")
+    stubs, glue = ROOT / "tests" / "embedding" / "gem5", tmp_path / "mem" / "ssdlab" / "ssdlab.cc"
+    done = compiled(f"g++ -std=c++17 -I{stubs} -I{tmp_path}", [stubs / "main.cc", glue])
+    got, finished = answers(done), finishes(tmp_path)
+    assert done.stdout.endswith("\ndrained\n")
+    # Every seventh write asks for no answer. Where the port refuses one it is offered again 300 ps later.
+    assert got.keys() == {number for number in range(600) if number % 7 or (number % 2 and number > 80)}
+    late = Counter(time - finished[number] * 1000 for number, time in got.items())
+    assert late.keys() == {0, 300}
+    assert late[0] > late[300] > 50
+    replayed = replay(tmp_path, "tlc", settings=["host.t_submit=700ns"])
+    assert polars.read_parquet(tmp_path / "requests.parquet").equals(replayed.requests)
+
+
+def test_sst_has_answers_when_the_drive_has_finished(compiled: Compiled, tmp_path: Path) -> None:
+    """Against headers with SST's names, links behind them that take 2.5 ns."""
+    stubs, glue = ROOT / "tests" / "embedding" / "sst", EXAMPLES / "sst"
+    done = compiled(f"g++ -std=c++17 -I{stubs} -I{glue}", [stubs / "main.cc", glue / "drive.cc"])
+    got, finished = answers(done), finishes(tmp_path)
+    assert len(got) == 600
+    # SST's time may lie between two nanoseconds of the drive.
+    assert all((time - 2500) // 1000 == finished[number] for number, time in got.items())
+    log = polars.read_parquet(tmp_path / "requests.parquet")
+    assert log["op"].n_unique() == 4
