@@ -92,9 +92,9 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 
 # Programs and the packages of Debian that have them.
 PROGRAMS := fio valgrind g++ pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
-PACKAGES := fio valgrind g++ pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs
+PACKAGES := fio valgrind g++ pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs fuse3
 
-programs: ## install the programs that some tests need, compilers, valgrind, headless Chromium, NBD clients, where apt and root are
+programs: ## install what some tests need (fio, valgrind, g++, Chromium, NBD clients …), where apt and root are
 	@if (for program in $(PROGRAMS); do command -v $$program >/dev/null || exit 1; done); then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo 'installing $(PACKAGES)'; \
