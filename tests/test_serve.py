@@ -399,6 +399,7 @@ def test_what_cannot_be_served_is_refused(cli: Cli, tmp_path: Path) -> None:
         (("--listen", "nowhere"), "--listen nowhere: is not accepted"),
         ((*at, "--think", "soon"), "--think soon: is not accepted"),
         ((*at, "--grace", "5"), "--grace 5: is not accepted"),
+        ((*at, "--depth", "1025"), "--depth 1025: is too many"),
         ((*at, "--data", "large"), "more than the device's"),
         ((*at, "--data", "no/where"), "--data no/where: cannot be used"),
         ((*at, "--data", "file", "--json", "file"), "is an input"),

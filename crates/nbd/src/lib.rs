@@ -33,6 +33,7 @@ mod wire;
 
 pub use handshake::{Offer, Session, handshake};
 pub use lag::Lag;
+pub use outlet::MOST_REQUESTS;
 pub use record::Recorded;
 pub use server::{Clock, Exported, Finished, Server};
 pub use store::{Extent, Store};

@@ -13,8 +13,9 @@ use crate::store::Store;
 use crate::stream::Stream;
 use crate::wire::Errno;
 
-/// Most requests of a connection that are worked on, and most bytes of their data.
-const MOST_REQUESTS: u32 = 1024;
+/// Most requests of a connection that are worked on.
+pub const MOST_REQUESTS: u32 = 1024;
+/// Most bytes of their data.
 const MOST_BYTES: u32 = LARGEST_PAYLOAD;
 /// Replies up to this length are sent by who has them, where the socket takes them at once [B].
 const SENT_AT_ONCE: u32 = 1 << 17;

@@ -83,6 +83,14 @@ struct Peer {
     heard: Instant,
 }
 
+impl Peer {
+    /// No request is expected of it.
+    fn fall_silent(&mut self) {
+        self.slots.clear();
+        self.silent = true;
+    }
+}
+
 /// A completion that has caused no request yet.
 #[derive(Clone, Copy)]
 struct Slot {
@@ -94,13 +102,13 @@ struct Slot {
 impl Slot {
     /// When a request comes that it causes and that was read at `read`.
     fn request_time(self, read: Instant, think: Think) -> Time {
-        match (self.answered, think) {
-            (None, _) => self.time,
-            (Some(_), Think::Fixed(think)) => self.time + think,
-            (Some(answered), Think::Measured) => {
-                self.time + Span(read.saturating_duration_since(answered).as_nanos() as u64)
-            }
-        }
+        let think = match (self.answered, think) {
+            (None, _) => 0,
+            (Some(_), Think::Fixed(think)) => think.0,
+            (Some(answered), Think::Measured) => read.saturating_duration_since(answered).as_nanos() as u64,
+        };
+        // The drive refuses what lies too late.
+        Time(self.time.0.saturating_add(think))
     }
 }
 
@@ -167,14 +175,13 @@ impl VirtualClock {
 
     /// Connections that owe requests.
     fn owing(&self) -> impl Iterator<Item = &Peer> {
-        self.peers.values().filter(|peer| !peer.slots.is_empty() && !peer.closed)
+        self.peers.values().filter(|peer| !peer.slots.is_empty())
     }
 
     /// Nobody who owes requests has made one for too long.
     fn silence(&mut self) {
-        for peer in self.peers.values_mut().filter(|peer| !peer.slots.is_empty() && !peer.closed) {
-            peer.slots.clear();
-            peer.silent = true;
+        for peer in self.peers.values_mut().filter(|peer| !peer.slots.is_empty()) {
+            peer.fall_silent();
             self.silences += 1;
         }
     }
@@ -212,7 +219,9 @@ impl VirtualClock {
                 self.read += 1;
             }
             Message::Closed { connection } => {
-                self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;
+                let peer = self.peers.get_mut(&connection).expect("Invariant: who leaves is there");
+                peer.fall_silent();
+                peer.closed = true;
                 self.leave(connection);
             }
             Message::Stop => return false,

@@ -74,7 +74,7 @@ impl Server {
         clock: &str,
         think: &str,
         grace: &str,
-        depth: u32,
+        depth: u64,
         lag_bound: &str,
     ) -> PyResult<Server> {
         let clock = match clock {
@@ -82,7 +82,10 @@ impl Server {
             _ => Clock::Virtual(Pace {
                 think: parse::<Think>("--think", think).map_err(refuse)?,
                 grace: parse::<Option<Span>>("--grace", grace).map_err(refuse)?,
-                depth,
+                depth: u32::try_from(depth).ok().filter(|depth| *depth <= nbd::MOST_REQUESTS).ok_or_else(|| {
+                    let remedy = format!("write {} at most, as many as are worked on of a client", nbd::MOST_REQUESTS);
+                    refuse(refused(&format!("--depth {depth}"), "is too many", &remedy))
+                })?,
             }),
         };
         let lag_bound = parse("--lag-bound", lag_bound).map_err(refuse)?;
