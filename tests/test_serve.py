@@ -339,6 +339,7 @@ def test_a_session_played_again_is_the_same_run(tcp: bool, tmp_path: Path, monke
         assert found[section] == first[section], section
 
 
+@pytest.mark.slow
 def test_everything_that_a_run_writes(serve: Callable[..., Server]) -> None:
     outputs = ["--requests-out", "r.parquet", "--series-out", "s.parquet", "--timeline", "t.pftrace"]
     server = serve(*SETS, *outputs, "--slowest", "1", "--explain", "1", "--once")
