@@ -28,6 +28,7 @@ mod phases;
 pub mod presets;
 mod read_cache;
 pub mod run;
+mod state;
 mod translation;
 mod write_class;
 mod writes;

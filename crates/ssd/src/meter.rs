@@ -3,6 +3,8 @@
 
 use units::{Span, Time};
 
+use crate::state::stored;
+
 /// Time by cause, for a resource that is in one of `N` states at a time.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // What a look at one state needs stands together.
@@ -68,6 +70,10 @@ impl<const N: usize> Meter<N> {
         copy.settle(now);
         copy.totals.map(Span)
     }
+}
+
+stored! {
+    [const N: usize] Meter<N> { since, until, state, next, totals }
 }
 
 #[cfg(test)]

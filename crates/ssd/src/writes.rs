@@ -10,6 +10,7 @@ use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
 use crate::write_class::WriteClass;
+use crate::state::{state, stored};
 
 /// Parts of a write that are crossing the link.
 pub(crate) struct WriteArrival {
@@ -69,4 +70,16 @@ impl Writes {
             progress: 0,
         }
     }
+}
+
+state! {
+    Writes {
+        stored { arrivals, queue, pages_wanted, pools, pool_cursor, no_die, draining, flushing, progress }
+        parts { buffer }
+        rebuilt { die_order }
+    }
+}
+
+stored! {
+    WriteArrival { time, command, first_part, count, more }
 }

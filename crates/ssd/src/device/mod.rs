@@ -40,6 +40,7 @@ use crate::observe::stats::{Counters, Steps, Usage, Victims, channel, die, reloc
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
+use crate::state::state;
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {
@@ -524,6 +525,10 @@ impl<P: Probe> Device<P> {
     fn lpn_of(&self, offset: u64) -> Lpn {
         Lpn(offset >> self.core.plan.layout.page_size.0.trailing_zeros())
     }
+}
+
+state! {
+    [P: Probe] Device<P> { stored { next_id } parts { core, host, writes, read_cache, ftl, map, flash } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");
