@@ -35,6 +35,12 @@ impl<P: Probe> Core<P> {
         }
     }
 
+    /// The same, watched by a probe from now on.
+    pub fn watched_by<Q: Probe>(self, probe: Q) -> Core<Q> {
+        let Core { plan, now, agenda, slots, life, counters, probe: _ } = self;
+        Core { plan, now, agenda, slots, life, counters, probe }
+    }
+
     /// The drive has too few good blocks to go on.
     #[cold]
     pub fn wear_out(&mut self) {

@@ -10,7 +10,7 @@ use super::queues::{Ranks, planes};
 use super::references::References;
 use super::state::DieState;
 use crate::arena::Arena;
-use crate::config::{BufferMode, Plan};
+use crate::config::{BufferMode, Config, Plan};
 use crate::core::Core;
 use crate::ftl::Ftl;
 use crate::observe::probe::Probe;
@@ -90,6 +90,11 @@ impl Flash {
             flush_units: config.buffer.mode == BufferMode::WriteThrough,
             host_units: 0,
         }
+    }
+
+    /// Ranks the queues anew, by what has been loaded.
+    pub fn rank(&mut self, config: &Config) {
+        self.ranks = Ranks::new(config, self.write_queue_full);
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn on a die.

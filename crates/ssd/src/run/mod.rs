@@ -1,5 +1,6 @@
 //! A run: a loop over the device that replays a workload and collects statistics.
 
+pub mod checkpoint;
 mod device_given;
 mod fingerprint;
 mod manifest;
@@ -12,6 +13,7 @@ mod request_log;
 mod steady;
 mod workload_given;
 
+pub use checkpoint::Checkpoint;
 pub use device_given::device_given;
 pub use fingerprint::Fingerprint;
 pub use options::{Given, Replay, RunOptions, parse, refused};

@@ -9,8 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, DataFrom, RunError, SlotId, presets};
-use units::{Bytes, Lpn, Ppn, Stream, Time};
+use ssd::stats::Counters;
+use ssd::{Completion, Config, DataFrom, Device, RunError, SlotId, presets};
+use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
 use workload::{Request, Source, TraceError};
 
 use super::watcher::{Watcher, probe};
@@ -598,8 +599,109 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
         }
         totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
     }
+    // One in four is saved and loaded.
+    if case.seed % 4 == 1 {
+        resumed(case, config)?;
+    }
     totals.dedup();
     if totals.len() == 1 { Ok(()) } else { Err(broken("two runs of the same differ".into())) }
+}
+
+/// Requests of a case, so many at once, each handed over when another completes.
+struct Player {
+    requests: Vec<Request>,
+    next: usize,
+    depth: u64,
+}
+
+impl Player {
+    fn new(case: &Case, capacity: Bytes) -> Result<Player, RunError> {
+        let mut requests = Vec::new();
+        let mut source = source(case, capacity)?;
+        while requests.len() < case.requests as usize {
+            let before = requests.len();
+            source.fill(&mut requests, case.requests as usize - before)?;
+            if requests.len() == before {
+                break;
+            }
+        }
+        Ok(Player { requests, next: 0, depth: case.depth.into() })
+    }
+
+    /// Plays up to `until`, or until so many requests have been handed over and all of them are done; returns what completed.
+    fn play(&mut self, device: &mut Device, requests: usize, until: Time) -> Result<Vec<Completion>, RunError> {
+        let mut completed = Vec::new();
+        loop {
+            while self.next < requests.min(self.requests.len()) && device.outstanding().0 < self.depth {
+                let request = Request { time: device.now(), ..self.requests[self.next] };
+                device.submit(request)?;
+                self.next += 1;
+            }
+            let waits = device.outstanding().0 > 0 && device.advance_to_completion(until)?;
+            completed.extend(device.take_completions());
+            if !waits {
+                return Ok(completed);
+            }
+        }
+    }
+}
+
+/// Everything that can be seen of a device, and all of its state.
+fn seen(device: &Device) -> Result<(String, Vec<u8>), RunError> {
+    let mut state = Vec::new();
+    device.save(&mut state)?;
+    let text = format!("{:?}{:?}{:?}", device.counters(), device.usage(), (device.steps(), device.victims()));
+    Ok((text, state))
+}
+
+/// What a device that was saved counted from then on, and whether something was under way when it was.
+pub struct Resumed {
+    pub counters: Counters,
+    pub rested: bool,
+}
+
+/// Saves a device of a case at a random time, whatever is under way, and plays it on; and another one that is loaded: both are the
+/// same in all that they do. None where the drive cannot be built
+/// or its life ends before.
+pub fn resumed(case: &Case, config: &Config) -> Result<Option<Resumed>, RunError> {
+    let d = &mut Dice { stream: Stream::new(case.seed, "soak checkpoints"), drawn: 0 };
+    let Ok(mut device) = Device::new(config, case.seed) else { return Ok(None) };
+    let mut player = Player::new(case, device.capacity())?;
+    let half = d.below(case.requests) as usize;
+    let before = player.play(&mut device, half, LONG_ENOUGH);
+    // What is under way when the last request has completed, or when others have been worked on for a while.
+    let for_ns = d.one(&[0, 1, 20_000, 300_000, 4_000_000]);
+    let until = device.now() + Span(d.below(for_ns + 1));
+    let more = before.and_then(|_| player.play(&mut device, usize::MAX, until)).and_then(|_| device.advance(until));
+    if device.failure().is_some() {
+        return Ok(None);
+    }
+    more?;
+    let (start, rested) = (device.counters(), device.rests());
+    let saved = seen(&device)?;
+    let mut loaded = Device::load(config, &mut &saved.1[..])?;
+    let differ = |what: &str| RunError::Broken(format!("{what} of a device that was saved at {} ns", device_time(&saved)));
+    if seen(&loaded)? != saved {
+        return Err(differ("another state"));
+    }
+    let mut other = Player { requests: player.requests.clone(), ..player };
+    let (ours, theirs) = (
+        player.play(&mut device, usize::MAX, LONG_ENOUGH),
+        other.play(&mut loaded, usize::MAX, LONG_ENOUGH),
+    );
+    if ours != theirs {
+        return Err(differ("other completions"));
+    }
+    if ours.is_ok() && device.failure().is_none() && seen(&device)? != seen(&loaded)? {
+        return Err(differ("another end"));
+    }
+    Ok(Some(Resumed { counters: device.counters().since(&start), rested }))
+}
+
+/// When a device was saved, for a message.
+fn device_time((_, state): &(String, Vec<u8>)) -> String {
+    let text = String::from_utf8_lossy(&state[..state.len().min(400)]);
+    text.split("time_ns\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?").to_owned()
 }
 
 /// The kind of a failure: its text without numbers.

@@ -1,0 +1,327 @@
+//! Checkpoints: the whole state of a device in a file, to go on from in another process.
+//!
+//! A file is a line of text, the length of a header and the header (JSON), the state (`crate::state`, compressed), and the BLAKE3
+//! digest of all that. The header has what the device is built from; what follows from it is not in the state. A device that was
+//! saved and loaded goes on as if it had never stopped, byte for byte.
+//!
+//! What may differ between the device that was saved and the one that goes on: nothing, but where nothing was under way
+//! [`POLICIES`], which decide what is done next and keep no state.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use nand::model::outcomes::OutcomeSource;
+use serde_json::{Value, json};
+use units::section::Section;
+use units::{ConfigError, Document, Time};
+
+use super::manifest;
+use super::options::refused;
+use crate::RESULTS_VERSION;
+use crate::config::{Config, Plan};
+use crate::device::Device;
+use crate::error::RunError;
+use crate::observe::probe::Probe;
+use crate::state::{Reader, State, Writer};
+
+/// The first line of a checkpoint.
+const MAGIC: &[u8] = b"ssdlab checkpoint\n";
+/// The version of the file's form.
+const FORMAT: u64 = 1;
+/// Bytes of the digest.
+const DIGEST: usize = 32;
+/// The longest header that is read: a configuration has some 10 kB.
+const LONGEST_HEADER: u32 = 1 << 20;
+/// How hard zstd tries: more takes several times as long and gains little (docs/decisions).
+const LEVEL: i32 = 1;
+
+/// The release that writes and reads.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
+/// Keys that may differ where nothing was under way: they decide what is done next and keep no state.
+pub const POLICIES: &[&str] = &[
+    "read.next",
+    "read.pipeline",
+    "read.sensing",
+    "read.predictor",
+    "read.t_pred",
+    "read.prediction_accuracy",
+    "read.rpt",
+    "read.rpt_error",
+    "read.age_error",
+    "ecc.code",
+    "ecc.soft",
+    "ecc.soft_after",
+    "ecc.code_2bit",
+    "ecc.code_3bit",
+    "ecc.strength",
+    "ecc.t_decode",
+    "ecc.t_failed",
+    "ecc.t_retried",
+    "ecc.decoders",
+    "ecc.buffer",
+    "schedule.order",
+    "schedule.suspend_program",
+    "schedule.suspend_erase",
+    "schedule.safe_points",
+    "schedule.suspensions",
+    "energy.sense_mw",
+    "energy.program_mw",
+    "energy.erase_mw",
+    "energy.transfer_nj",
+    "energy.decode_nj",
+    "energy.prediction_nj",
+];
+
+/// Keys that may name a file: what it holds is compared, not how it is called.
+const FILES: [&str; 5] = ["chip.model", "read.rpt", "ecc.code", "ecc.code_2bit", "ecc.code_3bit"];
+
+/// A checkpoint whose header has been read. The state is read, and its digest checked, when the device is built.
+pub struct Checkpoint {
+    path: PathBuf,
+    header: Value,
+}
+
+impl Checkpoint {
+    /// Whether a file is one, by its first line.
+    pub fn is_one(path: &Path) -> bool {
+        let mut line = [0; MAGIC.len()];
+        path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut line).is_ok() && line == *MAGIC)
+    }
+
+    /// Reads the header of a file, and refuses what another build has written.
+    pub fn open(path: &Path) -> Result<Checkpoint, ConfigError> {
+        let origin = path.display().to_string();
+        let mut file = File::open(path).map_err(|error| unreadable(&origin, &error))?;
+        let header = read_header(&mut file, &origin)?;
+        Ok(Checkpoint { path: path.to_owned(), header })
+    }
+
+    /// The configuration that the device had.
+    pub fn config(&self) -> Result<Config, ConfigError> {
+        config_of(&self.header, &self.path.display().to_string())
+    }
+
+    /// Checks that a drive of this configuration can go on from it.
+    pub fn check(&self, plan: &Plan) -> Result<(), ConfigError> {
+        check(&self.header, plan, &self.path.display().to_string())
+    }
+
+    /// Builds the device, with the state that it had.
+    pub fn device(&self, config: &Config) -> Result<Device, ConfigError> {
+        let origin = self.path.display().to_string();
+        let mut file = File::open(&self.path).map_err(|error| unreadable(&origin, &error))?;
+        load(config, &mut file, &origin)
+    }
+}
+
+impl<P: Probe> Device<P> {
+    /// Writes the whole state: [`Device::load`] goes on from it. A device that has failed is refused.
+    pub fn save(&self, to: &mut dyn Write) -> Result<(), RunError> {
+        if let Some(failure) = self.failure() {
+            let problem = format!("the device cannot be saved, because it has failed: {failure}");
+            return Err(RunError::Config(refused("checkpoint", &problem, "save it before")));
+        }
+        let fail = |error: io::Error| RunError::Output { path: "the checkpoint".into(), problem: error.to_string() };
+        let mut to = Hashed { to, hash: blake3::Hasher::new() };
+        let header = header_of(self).to_string();
+        to.write_all(MAGIC).map_err(fail)?;
+        to.write_all(&(header.len() as u32).to_le_bytes()).map_err(fail)?;
+        to.write_all(header.as_bytes()).map_err(fail)?;
+        let mut packed = zstd::Encoder::new(&mut to, LEVEL).map_err(fail)?;
+        let mut state = Writer::new(&mut packed);
+        State::save(self, &mut state);
+        state.finish().and_then(|()| packed.finish().map(drop)).map_err(fail)?;
+        to.to.write_all(to.hash.finalize().as_bytes()).map_err(fail)
+    }
+
+}
+
+impl Device {
+    /// A device in the state that [`Device::save`] has written. The configuration is that of the device that was saved, but for
+    /// [`POLICIES`] where nothing was under way. The seed is that of the saved device.
+    pub fn load(config: &Config, from: &mut dyn Read) -> Result<Device, ConfigError> {
+        load(config, from, "checkpoint")
+    }
+}
+
+/// Passes on what is written, and hashes it.
+struct Hashed<'a> {
+    to: &'a mut dyn Write,
+    hash: blake3::Hasher,
+}
+
+impl Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+fn unreadable(origin: &str, error: &io::Error) -> ConfigError {
+    refused(origin, &format!("cannot be read: {error}"), "give the path of a checkpoint (ssdlab run --save FILE)")
+}
+
+fn damaged(origin: &str) -> ConfigError {
+    refused(origin, "is damaged: its digest is another one", "copy it again, or make it anew")
+}
+
+/// What a device is built from, and where it stands.
+fn header_of<P: Probe>(device: &Device<P>) -> Value {
+    let plan = device.plan();
+    json!({
+        "format": FORMAT,
+        "ssdlab": RELEASE,
+        "results_version": RESULTS_VERSION,
+        "seed": device.seed(),
+        "time_ns": device.now().0,
+        "outstanding": device.outstanding().0,
+        "rests": device.rests(),
+        "config": plan.config.to_toml(),
+        "files": files_of(plan),
+    })
+}
+
+/// What the files hold that a configuration names, as digests by their keys.
+fn files_of(plan: &Plan) -> Value {
+    let digest = |content: Value| json!(blake3::hash(content.to_string().as_bytes()).to_hex().as_str());
+    let model = plan.reading().map(|reading| {
+        digest(match reading {
+            OutcomeSource::Virtual(chip) => {
+                manifest::sections(chip.sections().iter().map(|section| (section.name(), *section)))
+            }
+            OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
+        })
+    });
+    let rpt = plan.rpt().map(|rpt| digest(rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect()));
+    let ecc = &plan.config.ecc;
+    let code = |name: &str| workload::content_hash(Path::new(name)).ok();
+    json!({
+        "chip.model": model,
+        "read.rpt": rpt,
+        "ecc.code": ecc.code.as_deref().and_then(code),
+        "ecc.code_2bit": code(&ecc.code_2bit),
+        "ecc.code_3bit": code(&ecc.code_3bit),
+    })
+}
+
+/// Reads up to the end of the header, and refuses what another build has written.
+fn read_header(from: &mut dyn Read, origin: &str) -> Result<Value, ConfigError> {
+    let mut start = [0; MAGIC.len() + 4];
+    let is_one = from.read_exact(&mut start).is_ok() && start.starts_with(MAGIC);
+    if !is_one {
+        let remedy = "make one with `ssdlab run --save FILE` or Device.save";
+        return Err(refused(origin, "is no checkpoint of a device", remedy));
+    }
+    let length = u32::from_le_bytes(start[MAGIC.len()..].try_into().expect("Invariant: four bytes follow the line"));
+    if length > LONGEST_HEADER {
+        return Err(damaged(origin));
+    }
+    let mut text = vec![0; length as usize];
+    from.read_exact(&mut text).map_err(|_| damaged(origin))?;
+    let header: Value = serde_json::from_slice(&text).map_err(|_| damaged(origin))?;
+    for (name, ours) in [
+        ("format", json!(FORMAT)),
+        ("ssdlab", json!(RELEASE)),
+        ("results_version", json!(RESULTS_VERSION)),
+    ] {
+        let theirs = header.get(name).ok_or_else(|| damaged(origin))?;
+        if *theirs != ours {
+            let problem = format!("was written by another build: its {name} is {theirs}, and here it is {ours}");
+            return Err(refused(origin, &problem, "make it anew with this build, or go on with the one that wrote it"));
+        }
+    }
+    Ok(header)
+}
+
+fn config_of(header: &Value, origin: &str) -> Result<Config, ConfigError> {
+    let text = header["config"].as_str().ok_or_else(|| damaged(origin))?;
+    let mut config = Config::default();
+    config.apply(&Document::parse(text, origin)?, &[])?;
+    Ok(config)
+}
+
+/// Checks that a drive of this configuration can go on from a checkpoint.
+fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
+    let theirs = config_of(header, origin)?;
+    let rests = header["rests"] == json!(true);
+    let mut differ = Vec::new();
+    let mut policies = false;
+    for (our, their) in plan.config.sections().iter().zip(theirs.sections()) {
+        for key in our.keys() {
+            let name = format!("{}.{}", our.name(), key.name);
+            let (ours, theirs) = (shown(*our, key.name), shown(their, key.name));
+            let is_policy = POLICIES.contains(&name.as_str());
+            let is_same = if FILES.contains(&name.as_str()) && is_file(&ours) && is_file(&theirs) {
+                header["files"][&name] == files_of(plan)[&name]
+            } else {
+                ours == theirs
+            };
+            if !(is_same || rests && is_policy) {
+                policies |= is_policy;
+                differ.push(format!("{name} was {theirs} and is {ours}"));
+            }
+        }
+    }
+    if differ.is_empty() {
+        return Ok(());
+    }
+    let more = if differ.len() > 4 { format!("; and {} keys more", differ.len() - 4) } else { String::new() };
+    let problem = format!("is of another drive: {}{more}", differ[..differ.len().min(4)].join("; "));
+    let remedy = if policies {
+        "leave the device as it was; policies may differ only in a checkpoint that a run has written at its end (--save \
+         without --save-at)"
+    } else {
+        "leave the device as it was (give no --device, --age or --scheme), or make a checkpoint of this one"
+    };
+    Err(refused(origin, &problem, remedy))
+}
+
+/// A value as a device file has it.
+fn shown(section: &dyn Section, key: &str) -> String {
+    section.get(key).expect("Invariant: a section has every key that it lists").to_string()
+}
+
+fn is_file(value: &str) -> bool {
+    let value = value.trim_matches('"');
+    value.ends_with(".toml") || value.ends_with(".csv")
+}
+
+fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, ConfigError> {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).map_err(|error| unreadable(origin, &error))?;
+    let mut rest = &bytes[..];
+    // What another version has written is refused as such, whatever follows.
+    let header = read_header(&mut rest, origin)?;
+    let end = bytes.len() - DIGEST.min(rest.len());
+    if blake3::hash(&bytes[..end]).as_bytes() != &bytes[end..] {
+        return Err(damaged(origin));
+    }
+    check(&header, &config.plan()?, origin)?;
+    let seed = header["seed"].as_u64().ok_or_else(|| damaged(origin))?;
+    let mut device = Device::new(config, seed)?;
+    let packed = &rest[..rest.len() - DIGEST];
+    let mut unpacked = zstd::Decoder::new(packed).map_err(|_| damaged(origin))?;
+    let mut state = Reader::new(&mut unpacked);
+    // The digest is right: what does not fit was written by a build whose state has another form.
+    let fits = device.restore(&mut state).and_then(|()| state.finish()).is_ok() && device.check().is_ok();
+    if !fits || header["time_ns"] != json!(device.now().0) {
+        let remedy = "make it anew with this build, or go on with the one that wrote it";
+        return Err(refused(origin, "was written by another build: its state has another form", remedy));
+    }
+    Ok(device)
+}
+
+/// Plays what a loaded device had under way of its host's until that has come to its end; what completes is nobody's.
+pub(super) fn settle(device: &mut Device) -> Result<(), RunError> {
+    while device.outstanding().0 > 0 && device.advance_to_completion(Time::NEVER)? {
+        device.take_completions();
+    }
+    device.take_completions();
+    Ok(())
+}
