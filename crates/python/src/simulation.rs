@@ -12,7 +12,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Map, Value};
-use ssd::run::{Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused};
+use ssd::run::{Given, Inputs, Prepared, Run, RunOptions, TraceOptions, checkpoint, parse, prepare, refused};
 use ssd::stats::die;
 use ssd::{Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
@@ -74,6 +74,9 @@ pub struct Simulation {
     note: Option<String>,
     /// Why the run ended before its workload, with its result.
     ended: OnceLock<String>,
+    /// Where the device is saved at the end of the run; and the device, from then on.
+    save: Option<PathBuf>,
+    device: Mutex<Option<ssd::Device>>,
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
@@ -87,6 +90,8 @@ enum RunState {
 struct Ready {
     prepared: Prepared,
     log: Option<Box<dyn RequestLog>>,
+    /// A checkpoint that is written during the run, and when.
+    save_after: Option<(PathBuf, Span)>,
 }
 
 impl RunState {
@@ -95,8 +100,12 @@ impl RunState {
         if let RunState::Ready(_) = self
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
-            let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
-            *self = RunState::Running(Box::new(Run::new(&config, source, options, log).map_err(refuse)?));
+            let Ready { prepared: Prepared { config, source, options, .. }, log, save_after } = *ready;
+            let mut run = Run::new(&config, source, options, log).map_err(raise)?;
+            if let Some((path, after)) = save_after {
+                run.save_after(after, path);
+            }
+            *self = RunState::Running(Box::new(run));
         }
         Ok(if let RunState::Running(run) = self { Some(run) } else { None })
     }
@@ -114,7 +123,7 @@ impl Simulation {
     const OPTIONS: &[&str] = RunOptions::NAMES;
 
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, **options))]
     fn new(
         device: &str,
         workload: &str,
@@ -129,6 +138,8 @@ impl Simulation {
         traces: Option<String>,
         requests_out: Option<&str>,
         keep_requests: bool,
+        save: Option<PathBuf>,
+        save_at: Option<&str>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
@@ -161,8 +172,20 @@ impl Simulation {
         let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
         let manifest = prepared.manifest.clone();
         let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
-        let ready = RunState::Ready(Box::new(Ready { prepared, log }));
-        Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() })
+        let after = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?;
+        let (save, save_after) = match after {
+            Some(after) => (None, save.map(|path| (path, after))),
+            None => (save, None),
+        };
+        let ready = RunState::Ready(Box::new(Ready { prepared, log, save_after }));
+        Ok(Simulation {
+            run: Mutex::new(ready),
+            manifest,
+            note,
+            ended: OnceLock::new(),
+            save,
+            device: Mutex::new(None),
+        })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -173,9 +196,9 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let explainer = Explainer::new(slowest, wanted, options.warmup);
-        let mut run = Run::watched(&config, source, options, log, explainer).map_err(refuse)?;
+        let mut run = Run::watched(&config, source, options, log, explainer).map_err(raise)?;
         while !py.detach(|| run.step(100_000)).map_err(raise)? {
             py.check_signals()?;
         }
@@ -209,7 +232,7 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let unwritable = |error: io::Error| {
             SimulationError::new_err(format!(
                 "{}: cannot be written: {error}\n  help: make room, or choose a shorter --window",
@@ -218,7 +241,7 @@ impl Simulation {
         };
         let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
         let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
-        let mut run = Run::watched(&config, source, options, log, timeline).map_err(refuse)?;
+        let mut run = Run::watched(&config, source, options, log, timeline).map_err(raise)?;
         while !py.detach(|| run.step(1000)).map_err(raise)? && !run.device().probe().done() {
             py.check_signals()?;
         }
@@ -265,6 +288,13 @@ impl Simulation {
         }
     }
 
+    /// Brings the device of a run that has been finished to rest, everything buffered on flash, and saves it where it was asked for.
+    fn save(&self, py: Python<'_>) -> PyResult<()> {
+        let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(mut device), Some(path)) = (device, &self.save) else { return Ok(()) };
+        py.detach(|| device.flush().and_then(|()| checkpoint::write(&device, path)).map_err(raise))
+    }
+
     /// Ends the run. Returns (JSON of manifest and statistics, statistics as (name, unit, description) lines, events,
     /// time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
     /// distributions of reads and writes).
@@ -288,7 +318,14 @@ impl Simulation {
         if let Some(end) = run.end_of_life() {
             let _ = self.ended.set(end.to_string());
         }
+        let unsaved = run.saves();
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
+        if unsaved {
+            let end = outcome.measured.totals.usage.elapsed.as_s();
+            let problem = format!("lies behind the end of the run, which is over after {end:.6} s");
+            let remedy = "give an earlier time, or leave it out to save the device at the end";
+            return Err(refuse(refused("--save-at", &problem, remedy)));
+        }
         let report = outcome.report();
         let mut root = Map::new();
         root.insert("manifest".into(), self.manifest.clone());
@@ -296,12 +333,16 @@ impl Simulation {
         let described = report.0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
         let series = series_parquet(outcome.series.rows()).map_err(raise)?;
         let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
+        let events = outcome.measured.totals.counters.events;
+        if self.save.is_some() {
+            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
+        }
         let [reads, writes, ..] = outcome.measured.latencies.total();
         let distributions = [reads.distribution(), writes.distribution()];
         Ok((
             Value::Object(root).to_string(),
             described,
-            outcome.measured.totals.counters.events,
+            events,
             PyBytes::new(py, &series),
             log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
             distributions,

@@ -9,8 +9,8 @@ use crate::arena::CommandId;
 use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
-use crate::write_class::WriteClass;
 use crate::state::{state, stored};
+use crate::write_class::WriteClass;
 
 /// Parts of a write that are crossing the link.
 pub(crate) struct WriteArrival {

@@ -4,8 +4,8 @@ use nand::geometry::MAX_PLANES;
 use schemes::Class;
 
 use crate::config::Config;
-use crate::write_class::WriteClass;
 use crate::state::{Reader, Stored, Writer};
+use crate::write_class::WriteClass;
 
 /// Planes of a die, at most.
 pub const PLANES: usize = MAX_PLANES as usize;

@@ -12,8 +12,8 @@ use crate::arena::OpId;
 use crate::meter::Meter;
 use crate::observe::stats::die;
 use crate::phases::Phases;
-use crate::write_class::WriteClass;
 use crate::state::{Reader, Stored, Writer, stored, stored_enum};
+use crate::write_class::WriteClass;
 
 /// The reads that a die is reserved for, from their first retry on.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,8 +10,8 @@ use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 use super::aged::Aged;
 use super::candidates::FullBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan, Space};
-use crate::write_class::WriteClass;
 use crate::state::{state, stored};
+use crate::write_class::WriteClass;
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
 const TICK_BITS: u32 = 24;

@@ -8,7 +8,7 @@
 //! [`POLICIES`], which decide what is done next and keep no state.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use nand::model::outcomes::OutcomeSource;
@@ -23,6 +23,7 @@ use crate::config::{Config, Plan};
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
+use crate::presets::DeviceSpec;
 use crate::state::{Reader, State, Writer};
 
 /// The first line of a checkpoint.
@@ -84,12 +85,6 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Whether a file is one, by its first line.
-    pub fn is_one(path: &Path) -> bool {
-        let mut line = [0; MAGIC.len()];
-        path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut line).is_ok() && line == *MAGIC)
-    }
-
     /// Reads the header of a file, and refuses what another build has written.
     pub fn open(path: &Path) -> Result<Checkpoint, ConfigError> {
         let origin = path.display().to_string();
@@ -98,9 +93,12 @@ impl Checkpoint {
         Ok(Checkpoint { path: path.to_owned(), header })
     }
 
-    /// The configuration that the device had.
-    pub fn config(&self) -> Result<Config, ConfigError> {
-        config_of(&self.header, &self.path.display().to_string())
+    /// The device that it is of, called as the file.
+    pub fn spec(&self) -> Result<DeviceSpec, ConfigError> {
+        let origin = self.path.display().to_string();
+        let name = self.path.file_stem().map_or_else(|| origin.clone(), |stem| stem.to_string_lossy().into_owned());
+        let config = config_of(&self.header, &origin)?;
+        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config })
     }
 
     /// Checks that a drive of this configuration can go on from it.
@@ -114,6 +112,33 @@ impl Checkpoint {
         let mut file = File::open(&self.path).map_err(|error| unreadable(&origin, &error))?;
         load(config, &mut file, &origin)
     }
+
+    /// Builds the device and plays what it had under way of its host's, until that has come to its end.
+    pub(super) fn settled(&self, config: &Config) -> Result<Device, RunError> {
+        let mut device = self.device(config)?;
+        while device.outstanding().0 > 0 && device.advance_to_completion(Time::NEVER)? {
+            device.take_completions();
+        }
+        device.take_completions();
+        Ok(device)
+    }
+}
+
+/// The checkpoint that a word for a device names, if it does: a file that begins as one.
+pub fn given(device: &str) -> Option<PathBuf> {
+    let mut line = [0; MAGIC.len()];
+    let path = Path::new(device);
+    // What is no file, a pipe above all, is not read.
+    let is_one = path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut line).is_ok());
+    (is_one && line == *MAGIC).then(|| path.to_owned())
+}
+
+/// Writes a checkpoint to a file.
+pub fn write<P: Probe>(device: &Device<P>, path: &Path) -> Result<(), RunError> {
+    let fail = |error: io::Error| RunError::Output { path: path.display().to_string(), problem: error.to_string() };
+    let mut file = BufWriter::new(File::create(path).map_err(fail)?);
+    device.save(&mut file)?;
+    file.flush().map_err(fail)
 }
 
 impl<P: Probe> Device<P> {
@@ -135,7 +160,6 @@ impl<P: Probe> Device<P> {
         state.finish().and_then(|()| packed.finish().map(drop)).map_err(fail)?;
         to.to.write_all(to.hash.finalize().as_bytes()).map_err(fail)
     }
-
 }
 
 impl Device {
@@ -225,11 +249,9 @@ fn read_header(from: &mut dyn Read, origin: &str) -> Result<Value, ConfigError> 
     let mut text = vec![0; length as usize];
     from.read_exact(&mut text).map_err(|_| damaged(origin))?;
     let header: Value = serde_json::from_slice(&text).map_err(|_| damaged(origin))?;
-    for (name, ours) in [
-        ("format", json!(FORMAT)),
-        ("ssdlab", json!(RELEASE)),
-        ("results_version", json!(RESULTS_VERSION)),
-    ] {
+    for (name, ours) in
+        [("format", json!(FORMAT)), ("ssdlab", json!(RELEASE)), ("results_version", json!(RESULTS_VERSION))]
+    {
         let theirs = header.get(name).ok_or_else(|| damaged(origin))?;
         if *theirs != ours {
             let problem = format!("was written by another build: its {name} is {theirs}, and here it is {ours}");
@@ -315,13 +337,4 @@ fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, Co
         return Err(refused(origin, "was written by another build: its state has another form", remedy));
     }
     Ok(device)
-}
-
-/// Plays what a loaded device had under way of its host's until that has come to its end; what completes is nobody's.
-pub(super) fn settle(device: &mut Device) -> Result<(), RunError> {
-    while device.outstanding().0 > 0 && device.advance_to_completion(Time::NEVER)? {
-        device.take_completions();
-    }
-    device.take_completions();
-    Ok(())
 }

@@ -3,18 +3,22 @@
 use schemes::presets::words;
 use units::ConfigError;
 
+use super::checkpoint::{self, Checkpoint};
 use super::workload_given::is_workload_key;
 use crate::config::Config;
 use crate::presets::{self, DeviceSpec};
 
-/// A device with its scheme, age and settings applied, in this order.
+/// A device with its scheme, age and settings applied, in this order. A checkpoint stands for the device that it is of.
 pub fn device_given(
     device: &str,
     scheme: Option<&str>,
     age: Option<&str>,
     settings: &[String],
 ) -> Result<DeviceSpec, ConfigError> {
-    let mut spec = presets::load(device)?;
+    let mut spec = match checkpoint::given(device) {
+        Some(path) => Checkpoint::open(&path)?.spec()?,
+        None => presets::load(device)?,
+    };
     for word in scheme.map(words).transpose()?.into_iter().flatten() {
         spec.config.set(&filled_in(&word, &spec.config))?;
     }

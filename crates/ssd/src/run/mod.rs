@@ -3,7 +3,9 @@
 pub mod checkpoint;
 mod device_given;
 mod fingerprint;
+mod live;
 mod manifest;
+mod measured;
 mod options;
 mod outcome;
 mod precondition;
@@ -16,6 +18,7 @@ mod workload_given;
 pub use checkpoint::Checkpoint;
 pub use device_given::device_given;
 pub use fingerprint::Fingerprint;
+pub use live::Live;
 pub use options::{Given, Replay, RunOptions, parse, refused};
 pub use outcome::Outcome;
 pub use prepare::{Inputs, Prepared, prepare};

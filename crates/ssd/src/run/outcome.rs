@@ -1,10 +1,14 @@
 //! What a run has found out.
 
+use workload::ReadCounts;
+
+use super::measured::MeasuredDevice;
 use super::replay::Run;
 use super::request_log::RequestLog;
 use super::steady::totals;
 use crate::device::Device;
 use crate::error::RunError;
+use crate::observe::probe::Unwatched;
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
 use crate::observe::stats::{DriveState, Measured};
@@ -31,7 +35,15 @@ impl Outcome {
 impl Run {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
-    pub fn finish(mut self) -> Result<Outcome, RunError> {
+    pub fn finish(self) -> Result<Outcome, RunError> {
+        self.measured.finish(self.source.counts(), self.wrapped, self.missing)
+    }
+}
+
+impl MeasuredDevice<Unwatched> {
+    /// What was found out, with what came of reading the workload: what was left out, the requests that were wrapped, and
+    /// those that it no longer had.
+    pub(super) fn finish(mut self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Result<Outcome, RunError> {
         self.close_interval();
         self.device.check().map_err(RunError::Broken)?;
         let (mut before, mut after) = (self.baseline.take().unwrap_or_default(), totals(&self.device));
@@ -45,9 +57,9 @@ impl Run {
         let measured = Measured {
             latencies: self.latencies,
             totals: after.since(&before),
-            wrapped: self.wrapped + self.source.counts().wrapped,
-            missing: self.missing,
-            read: self.source.counts(),
+            wrapped: wrapped + read.wrapped,
+            missing,
+            read,
             steady,
             drive: state_of(&self.device),
         };

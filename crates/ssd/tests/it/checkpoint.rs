@@ -10,18 +10,25 @@ fn a_device_that_was_saved_goes_on_as_if_it_had_never_stopped() {
     for seed in 1.. {
         let case = draw(seed);
         let Ok(config) = configuration(&case) else { continue };
-        let after = match resumed(&case, &config) {
+        let (c, rested) = match resumed(&case, &config) {
             Ok(Some(after)) => after,
             Ok(None) => continue,
             Err(error) => panic!("{error}: {}", case.command()),
         };
-        let c = after.counters;
         let these = [
-            c.pages_retried, c.predictions, c.program_suspensions, c.erase_suspensions, c.blocks_relocated[0], c.map_reads,
-            c.fill_reads, c.soft_decodings, c.blocks_relocated[1..].iter().sum(), c.speculative_senses,
+            c.pages_retried,
+            c.predictions,
+            c.program_suspensions,
+            c.erase_suspensions,
+            c.blocks_relocated[0],
+            c.map_reads,
+            c.fill_reads,
+            c.soft_decodings,
+            c.blocks_relocated[1..].iter().sum(),
+            c.speculative_senses,
         ];
         met.iter_mut().zip(these).for_each(|(sum, count)| *sum += count);
-        (found, busy) = (found + 1, busy + u32::from(!after.rested));
+        (found, busy) = (found + 1, busy + u32::from(!rested));
         if found == wanted {
             break;
         }

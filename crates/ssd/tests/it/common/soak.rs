@@ -654,16 +654,10 @@ fn seen(device: &Device) -> Result<(String, Vec<u8>), RunError> {
     Ok((text, state))
 }
 
-/// What a device that was saved counted from then on, and whether something was under way when it was.
-pub struct Resumed {
-    pub counters: Counters,
-    pub rested: bool,
-}
-
 /// Saves a device of a case at a random time, whatever is under way, and plays it on; and another one that is loaded: both are the
-/// same in all that they do. None where the drive cannot be built
+/// same in all that they do. Returns what was counted from then on, and whether nothing was under way; none where the drive cannot be built
 /// or its life ends before.
-pub fn resumed(case: &Case, config: &Config) -> Result<Option<Resumed>, RunError> {
+pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>, RunError> {
     let d = &mut Dice { stream: Stream::new(case.seed, "soak checkpoints"), drawn: 0 };
     let Ok(mut device) = Device::new(config, case.seed) else { return Ok(None) };
     let mut player = Player::new(case, device.capacity())?;
@@ -680,22 +674,21 @@ pub fn resumed(case: &Case, config: &Config) -> Result<Option<Resumed>, RunError
     let (start, rested) = (device.counters(), device.rests());
     let saved = seen(&device)?;
     let mut loaded = Device::load(config, &mut &saved.1[..])?;
-    let differ = |what: &str| RunError::Broken(format!("{what} of a device that was saved at {} ns", device_time(&saved)));
+    let differ =
+        |what: &str| RunError::Broken(format!("{what} of a device that was saved at {} ns", device_time(&saved)));
     if seen(&loaded)? != saved {
         return Err(differ("another state"));
     }
     let mut other = Player { requests: player.requests.clone(), ..player };
-    let (ours, theirs) = (
-        player.play(&mut device, usize::MAX, LONG_ENOUGH),
-        other.play(&mut loaded, usize::MAX, LONG_ENOUGH),
-    );
+    let (ours, theirs) =
+        (player.play(&mut device, usize::MAX, LONG_ENOUGH), other.play(&mut loaded, usize::MAX, LONG_ENOUGH));
     if ours != theirs {
         return Err(differ("other completions"));
     }
     if ours.is_ok() && device.failure().is_none() && seen(&device)? != seen(&loaded)? {
         return Err(differ("another end"));
     }
-    Ok(Some(Resumed { counters: device.counters().since(&start), rested }))
+    Ok(Some((device.counters().since(&start), rested)))
 }
 
 /// When a device was saved, for a message.
