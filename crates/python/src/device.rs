@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use ssd::run::{Checkpoint, checkpoint, device_given};
 use units::{Bytes, Lpn, Time};
@@ -121,4 +122,13 @@ impl Device {
     fn outstanding(&self) -> u64 {
         self.lock().outstanding().0
     }
+}
+
+/// Checks that a checkpoint is whole and of this build.
+#[pyfunction]
+pub(crate) fn checkpoint_check(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    if !path.exists() {
+        return Err(PyFileNotFoundError::new_err(path.display().to_string()));
+    }
+    py.detach(|| checkpoint::verify(&path).map_err(refuse))
 }

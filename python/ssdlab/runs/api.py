@@ -90,7 +90,8 @@ def play_checked(
     seeds = range(options.seed, options.seed + repeat)
     whole_number("seed + repeat", seeds[-1], 0)
     outputs: dict[str, str | None] = {"--json": json_out}
-    for option, path in (("--requests-out", options.requests_out), ("--series-out", options.series_out)):
+    per_seed = {"--requests-out": options.requests_out, "--series-out": options.series_out, "--save": options.save}
+    for option, path in per_seed.items():
         if repeat == 1 or path is None:
             outputs[option] = path
         else:

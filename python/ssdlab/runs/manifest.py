@@ -41,7 +41,7 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin) and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are absolute. A device file's bases are not
+    twin), ``checkpoint`` and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are absolute. A device file's bases are not
     among them."""
     from ssdlab import _core
 
@@ -53,6 +53,8 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         found["workload"] = options.workload
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
+    if options.checkpoint is not None:
+        found["checkpoint"] = options.checkpoint
     found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
     config = manifest["device"]["config"]
     for section, name, endings in FILE_KEYS:

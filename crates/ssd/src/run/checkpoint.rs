@@ -133,6 +133,13 @@ pub fn given(device: &str) -> Option<PathBuf> {
     (is_one && line == *MAGIC).then(|| path.to_owned())
 }
 
+/// Checks that a file is a checkpoint of this build, and whole.
+pub fn verify(path: &Path) -> Result<(), ConfigError> {
+    let origin = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| unreadable(&origin, &error))?;
+    unsealed(&bytes, &origin).map(drop)
+}
+
 /// Writes a checkpoint to a file.
 pub fn write<P: Probe>(device: &Device<P>, path: &Path) -> Result<(), RunError> {
     let fail = |error: io::Error| RunError::Output { path: path.display().to_string(), problem: error.to_string() };
@@ -314,20 +321,25 @@ fn is_file(value: &str) -> bool {
     value.ends_with(".toml") || value.ends_with(".csv")
 }
 
+/// The header of a whole checkpoint, and its state as it is packed.
+fn unsealed<'a>(bytes: &'a [u8], origin: &str) -> Result<(Value, &'a [u8]), ConfigError> {
+    let mut rest = bytes;
+    // What another version has written is refused as such, whatever follows.
+    let header = read_header(&mut rest, origin)?;
+    let (packed, digest) = rest.split_last_chunk::<DIGEST>().ok_or_else(|| damaged(origin))?;
+    if blake3::hash(&bytes[..bytes.len() - DIGEST]).as_bytes() != digest {
+        return Err(damaged(origin));
+    }
+    Ok((header, packed))
+}
+
 fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, ConfigError> {
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes).map_err(|error| unreadable(origin, &error))?;
-    let mut rest = &bytes[..];
-    // What another version has written is refused as such, whatever follows.
-    let header = read_header(&mut rest, origin)?;
-    let end = bytes.len() - DIGEST.min(rest.len());
-    if blake3::hash(&bytes[..end]).as_bytes() != &bytes[end..] {
-        return Err(damaged(origin));
-    }
+    let (header, packed) = unsealed(&bytes, origin)?;
     check(&header, &config.plan()?, origin)?;
     let seed = header["seed"].as_u64().ok_or_else(|| damaged(origin))?;
     let mut device = Device::new(config, seed)?;
-    let packed = &rest[..rest.len() - DIGEST];
     let mut unpacked = zstd::Decoder::new(packed).map_err(|_| damaged(origin))?;
     let mut state = Reader::new(&mut unpacked);
     // The digest is right: what does not fit was written by a build whose state has another form.

@@ -1,7 +1,5 @@
 //! A run is prepared: what its user gives is read and checked, and what decides its result is written down.
 
-use std::path::Path;
-
 use serde_json::{Map, Value, json};
 use units::ConfigError;
 use workload::Source;
@@ -13,7 +11,7 @@ use super::manifest;
 use super::options::{Given, Replay, RunOptions, refused};
 use super::workload_given::{self, Opened, TraceOptions, Wanted, WorkloadGiven};
 use crate::RESULTS_VERSION;
-use crate::config::{Config, Plan};
+use crate::config::Config;
 use crate::error::RunError;
 
 /// The widest window in which a trace is sorted [requests]: 640 MB.
@@ -57,14 +55,17 @@ pub struct Prepared {
 
 /// Reads and checks what a run needs. Its device is not built: the manifest alone costs next to nothing.
 pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
-    let spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
-    let plan = spec.config.plan()?;
     let mut options = RunOptions::default();
     for (name, given) in inputs.options {
         options.set(name, given)?;
     }
     options.checkpoint = options.checkpoint.or_else(|| checkpoint::given(inputs.device));
-    let checkpoint = options.checkpoint.as_deref().map(|path| checkpoint_of(path, &plan, inputs)).transpose()?;
+    let checkpoint = options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
+    let spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
+    let plan = spec.config.plan()?;
+    if let Some(checkpoint) = &checkpoint {
+        checkpoint.check(&plan)?;
+    }
     check_sort_window(inputs.traces.reading.sort_window)?;
     let wanted = match (options.until_steady, options.requests) {
         (Some(_), _) => Wanted::Endless,
@@ -96,17 +97,13 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
     // What becomes of requests beyond the drive stands beside the trace that may hold some.
     let values = options.values().into_iter().filter(|(name, _)| !["beyond", "checkpoint"].contains(name));
     manifest.extend(values.map(|(name, value)| (name.to_owned(), value)));
-    manifest.extend(checkpoint.map(|content| ("checkpoint".to_owned(), json!(content))));
+    if let Some(path) = &options.checkpoint {
+        manifest.insert("checkpoint".into(), json!(fingerprint_of(path, inputs.fingerprint)?));
+    }
     let mut notes: Vec<String> = note.into_iter().collect();
     notes.extend(spec.config.idle_settings().iter().map(|idle| format!("no effect: {idle}")));
     notes.extend(undone(inputs.scheme, inputs.settings)?);
     Ok(Prepared { config: spec.config, source, options, manifest: Value::Object(manifest), notes })
-}
-
-/// The fingerprint of the checkpoint that a drive goes on from, if it can.
-fn checkpoint_of(path: &Path, plan: &Plan, inputs: &Inputs) -> Result<String, RunError> {
-    Checkpoint::open(path)?.check(plan)?;
-    fingerprint_of(path, inputs.fingerprint)
 }
 
 fn check_sort_window(requests: usize) -> Result<(), ConfigError> {
