@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 
 /// Slots that change with nearly every event are kept beside the tree: a store is cheaper than a replay.
 const DIRECT: usize = 4;

@@ -6,7 +6,7 @@
 //! every queue belongs to the first class.
 
 use crate::config::{Arbitration, HostConfig, QueuePriority};
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 
 /// A bit for each queue.
 type Queues = [u64; 4];

@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 
 use units::Id;
 
-use crate::state::{Reader, Stored, Writer};
+use crate::persist::{Reader, Stored, Writer};
 
 units::ids! {
     /// A page operation.

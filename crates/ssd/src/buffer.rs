@@ -3,7 +3,7 @@
 use units::{Lpn, Ppn};
 
 use crate::arena::{Arena, CommandId, SlotId, WaiterId};
-use crate::state::{state, stored, stored_enum};
+use crate::persist::{state, stored, stored_enum};
 
 /// What is happening to a slot's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

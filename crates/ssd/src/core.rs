@@ -8,7 +8,7 @@ use crate::config::{EndOfLife, Plan};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
-use crate::state::state;
+use crate::persist::state;
 
 /// What every component of the device may use.
 pub(crate) struct Core<P: Probe> {

@@ -8,7 +8,7 @@ use crate::arena::CommandId;
 use crate::config::Plan;
 use crate::core::Core;
 use crate::observe::probe::Probe;
-use crate::state::state;
+use crate::persist::state;
 
 /// Commands that wait for a core or have one, in order of their fetch. All take equally long, so they also end in this order.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::firmware::Firmware;
 use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe, Server};
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

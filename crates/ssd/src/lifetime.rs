@@ -5,7 +5,7 @@ use nand::model::erasing::{BlockErase, Erasing};
 use schemes::{Margin, Pulse, Pulses, Verified, Voltage};
 use units::{Span, Stream};
 
-use crate::state::stored;
+use crate::persist::stored;
 
 /// How blocks are erased.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use units::{Span, Time};
 
-use crate::state::stored;
+use crate::persist::stored;
 
 /// Time by cause, for a resource that is in one of `N` states at a time.
 #[derive(Clone, Copy, Debug)]

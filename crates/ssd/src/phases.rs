@@ -2,7 +2,7 @@
 
 use units::Span;
 
-use crate::state::stored;
+use crate::persist::stored;
 
 /// The phases of an operation: pulses, each followed by a verify.
 #[derive(Clone, Debug, Default, PartialEq)]

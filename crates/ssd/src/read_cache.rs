@@ -4,7 +4,7 @@ use lru::LruCache;
 use units::Lpn;
 
 use crate::config::Plan;
-use crate::state::state;
+use crate::persist::state;
 
 /// The read cache. What it holds is what the map's flash page holds: written and trimmed pages leave it.
 pub(crate) struct ReadCache {

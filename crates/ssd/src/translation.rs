@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use units::Lpn;
 
 use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
-use crate::state::{state, stored, stored_enum};
+use crate::persist::{state, stored, stored_enum};
 
 /// What the device keeps beside the cache.
 pub(crate) struct TranslationPages {

@@ -1,6 +1,6 @@
 //! Where an operation's data goes, by what it is: a plane has a queue of programs for each write class.
 
-use crate::state::stored_enum;
+use crate::persist::stored_enum;
 
 /// What written data is, and so which stream of a plane takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use crate::arena::CommandId;
 use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 use crate::write_class::WriteClass;
 
 /// Parts of a write that are crossing the link.

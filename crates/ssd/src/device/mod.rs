@@ -37,8 +37,8 @@ use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::{Counters, Steps, Usage, Victims, channel, die, relocation_causes};
+use crate::persist::{Reader, State as _, state};
 use crate::read_cache::ReadCache;
-use crate::state::{Reader, State as _, state};
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
 

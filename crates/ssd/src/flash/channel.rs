@@ -8,7 +8,7 @@ use super::op::{Fate, Ops, Queue};
 use crate::arena::OpId;
 use crate::meter::Meter;
 use crate::observe::stats::channel;
-use crate::state::stored;
+use crate::persist::stored;
 
 pub struct Channel {
     pub free_at: Time,

@@ -15,7 +15,7 @@ use crate::core::Core;
 use crate::ftl::Ftl;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Steps;
-use crate::state::state;
+use crate::persist::state;
 
 /// Everything below the FTL: dies, buses, decoders, and the operations in them.
 pub(crate) struct Flash {

@@ -7,7 +7,7 @@ use units::{Lpn, Ppn};
 
 use super::queues::QueueId;
 use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
-use crate::state::{Reader, Stored, Writer, stored, stored_enum};
+use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
 

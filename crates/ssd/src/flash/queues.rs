@@ -4,7 +4,7 @@ use nand::geometry::MAX_PLANES;
 use schemes::Class;
 
 use crate::config::Config;
-use crate::state::{Reader, Stored, Writer};
+use crate::persist::{Reader, Stored, Writer};
 use crate::write_class::WriteClass;
 
 /// Planes of a die, at most.

@@ -7,7 +7,7 @@ use lru::LruCache;
 use schemes::{Start, Weighed};
 
 use crate::config::ReadConfig;
-use crate::state::state;
+use crate::persist::state;
 
 /// Memory of a record: the block, its layers and kind, the step, and its place among the others [B]. `assumed`.
 const RECORD: u64 = 8;

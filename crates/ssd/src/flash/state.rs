@@ -11,8 +11,8 @@ use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USE
 use crate::arena::OpId;
 use crate::meter::Meter;
 use crate::observe::stats::die;
+use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 use crate::phases::Phases;
-use crate::state::{Reader, Stored, Writer, stored, stored_enum};
 use crate::write_class::WriteClass;
 
 /// The reads that a die is reserved for, from their first retry on.

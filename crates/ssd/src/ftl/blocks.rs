@@ -10,7 +10,7 @@ use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 use super::aged::Aged;
 use super::candidates::FullBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan, Space};
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 use crate::write_class::WriteClass;
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.

@@ -6,7 +6,7 @@
 
 use nand::Layout;
 
-use crate::state::stored;
+use crate::persist::stored;
 
 const NONE: u32 = u32::MAX;
 

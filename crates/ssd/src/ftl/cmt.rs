@@ -6,7 +6,7 @@ use units::{Id, Lpn};
 use super::places::Places;
 use crate::arena::FetchId;
 use crate::config::{MapTable, Plan, Sharing};
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 
 const NONE: u32 = u32::MAX;
 

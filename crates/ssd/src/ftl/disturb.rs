@@ -8,7 +8,7 @@ use nand::Layout;
 use units::Ppn;
 
 use crate::config::Plan;
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 
 /// What reads have done to one wordline of a block of the flash.
 #[derive(Clone, Copy, Default)]

@@ -10,7 +10,7 @@ use units::{Id, Lpn};
 use super::blocks::WrittenPage;
 use crate::arena::SlotId;
 use crate::config::WRITTEN_PAGES;
-use crate::state::state;
+use crate::persist::state;
 
 /// What the map says of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
 
 use crate::arena::SlotId;
 use crate::config::Plan;
-use crate::state::state;
+use crate::persist::state;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;

@@ -1,7 +1,7 @@
 //! A table from group numbers to places: open addressing with linear probing, so that a look-up touches one cache line, which
 //! can be fetched ahead.
 
-use crate::state::stored;
+use crate::persist::stored;
 
 /// The number of no group.
 const NONE: u32 = u32::MAX;

@@ -9,7 +9,7 @@ use units::{PerId, Time};
 
 use crate::config::Plan;
 use crate::observe::stats::{Victims, relocation_causes};
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 
 /// Data that is to move, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

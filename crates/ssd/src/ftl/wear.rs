@@ -8,7 +8,7 @@ use units::Stream;
 
 use crate::config::{Plan, WornUnder};
 use crate::lifetime::{Erase, Eraser, WearState};
-use crate::state::{state, stored};
+use crate::persist::{state, stored};
 
 /// Cycles in which lives before the run are stepped.
 const STEP: u32 = 50;

@@ -1,6 +1,6 @@
 //! Checkpoints: the whole state of a device in a file, to go on from in another process.
 //!
-//! A file is a line of text, the length of a header and the header (JSON), the state (`crate::state`, compressed), and the BLAKE3
+//! A file is a line of text, the length of a header and the header (JSON), the state (`crate::persist`, compressed), and the BLAKE3
 //! digest of all that. The header has what the device is built from; what follows from it is not in the state. A device that was
 //! saved and loaded goes on as if it had never stopped, byte for byte.
 //!
@@ -23,8 +23,8 @@ use crate::config::{Config, Plan};
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
+use crate::persist::{Reader, State, Writer};
 use crate::presets::DeviceSpec;
-use crate::state::{Reader, State, Writer};
 
 /// The first line of a checkpoint.
 const MAGIC: &[u8] = b"ssdlab checkpoint\n";
@@ -303,10 +303,9 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
     let more = if differ.len() > 4 { format!("; and {} keys more", differ.len() - 4) } else { String::new() };
     let problem = format!("is of another drive: {}{more}", differ[..differ.len().min(4)].join("; "));
     let remedy = if policies {
-        "leave the device as it was; policies may differ only in a checkpoint that a run has written at its end (--save \
-         without --save-at)"
+        "give it the policies that it had, or save a drive at rest: `ssdlab run --save` without --save-at does"
     } else {
-        "leave the device as it was (give no --device, --age or --scheme), or make a checkpoint of this one"
+        "leave the device out, and it is that of the checkpoint; or make a checkpoint of this one"
     };
     Err(refused(origin, &problem, remedy))
 }

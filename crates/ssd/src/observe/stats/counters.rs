@@ -2,7 +2,7 @@
 //! the group beside which the report shows it.
 
 use super::relocation_causes;
-use crate::state::{Reader, Stored, Writer};
+use crate::persist::{Reader, Stored, Writer};
 
 /// Counts of one kind: one number, or one for each cause.
 trait Count: Copy {

@@ -1,6 +1,6 @@
 //! Distributions that a device keeps: retry steps of the pages read, valid pages of the blocks collected.
 
-use crate::state::stored;
+use crate::persist::stored;
 
 /// How many pages needed how many retry steps.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ssd::run::checkpoint::POLICIES;
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
 use ssd::{Completion, Config, DataFrom, Device, RunError, SlotId, presets};
@@ -599,9 +600,11 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
         }
         totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
     }
-    // One in four is saved and loaded.
-    if case.seed % 4 == 1 {
-        resumed(case, config)?;
+    // One in four is saved and loaded, and another one goes on under other policies.
+    match case.seed % 4 {
+        1 => drop(resumed(case, config)?),
+        3 => drop(resumed_otherwise(case, config)?),
+        _ => {}
     }
     totals.dedup();
     if totals.len() == 1 { Ok(()) } else { Err(broken("two runs of the same differ".into())) }
@@ -689,6 +692,39 @@ pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>,
         return Err(differ("another end"));
     }
     Ok(Some((device.counters().since(&start), rested)))
+}
+
+/// Brings a device of a case to rest, saves it, and plays a loaded one on that has the policies of another case; whether these
+/// are accepted, and enough life was left.
+pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError> {
+    let mut changed = config.clone();
+    let is_policy = |word: &&String| word.split_once('=').is_some_and(|(key, _)| POLICIES.contains(&key));
+    draw(case.seed + 1_000_000).device.iter().filter(is_policy).try_for_each(|word| changed.set(word))?;
+    if changed.plan().is_err() {
+        return Ok(false);
+    }
+    let Ok(mut device) = Device::new(config, case.seed) else { return Ok(false) };
+    let mut player = Player::new(case, device.capacity())?;
+    let before = player.play(&mut device, case.requests as usize / 2, LONG_ENOUGH);
+    // Where requests do not end, there is no rest.
+    if before.and_then(|_| device.flush()).is_err() || device.outstanding().0 > 0 {
+        return Ok(false);
+    }
+    device.take_completions();
+    let broken = |text: String| RunError::Broken(text);
+    if !device.rests() {
+        return Err(broken("after a flush something is under way".into()));
+    }
+    let mut state = Vec::new();
+    device.save(&mut state)?;
+    let mut loaded = Device::load(&changed, &mut &state[..])?;
+    let played = player.play(&mut loaded, usize::MAX, LONG_ENOUGH).and_then(|_| loaded.flush());
+    loaded.check().map_err(broken)?;
+    loaded.check_mapping().map_err(broken)?;
+    match played {
+        Err(RunError::EndOfLife { .. }) => Ok(true),
+        played => played.map(|()| true),
+    }
 }
 
 /// When a device was saved, for a message.

@@ -143,16 +143,16 @@ macro_rules! state {
         $(parts { $($part:ident),+ $(,)? })?
         $(rebuilt { $($rebuilt:ident),+ $(,)? })?
     })+) => {$(
-        impl $(<$($generics)+>)? $crate::state::State for $type $(<$($argument),+>)? {
+        impl $(<$($generics)+>)? $crate::persist::State for $type $(<$($argument),+>)? {
             #[allow(unused_variables)]
-            fn save(&self, to: &mut $crate::state::Writer) {
+            fn save(&self, to: &mut $crate::persist::Writer) {
                 let $type { $($stored,)* $($($part,)+)? $($($rebuilt: _,)+)? } = self;
-                $($crate::state::Stored::write($stored, to);)*
-                $($($crate::state::State::save($part, to);)+)?
+                $($crate::persist::Stored::write($stored, to);)*
+                $($($crate::persist::State::save($part, to);)+)?
             }
-            fn load(&mut self, from: &mut $crate::state::Reader) -> std::io::Result<()> {
-                $(self.$stored = $crate::state::Stored::read(from)?;)*
-                $($($crate::state::State::load(&mut self.$part, from)?;)+)?
+            fn load(&mut self, from: &mut $crate::persist::Reader) -> std::io::Result<()> {
+                $(self.$stored = $crate::persist::Stored::read(from)?;)*
+                $($($crate::persist::State::load(&mut self.$part, from)?;)+)?
                 Ok(())
             }
         }
@@ -163,13 +163,13 @@ pub(crate) use state;
 /// Declares that every field of a struct is stored.
 macro_rules! stored {
     ($($([$($generics:tt)+])? $type:ident $(<$($argument:ident),+>)? { $($field:ident),* $(,)? })+) => {$(
-        impl $(<$($generics)+>)? $crate::state::Stored for $type $(<$($argument),+>)? {
-            fn write(&self, to: &mut $crate::state::Writer) {
+        impl $(<$($generics)+>)? $crate::persist::Stored for $type $(<$($argument),+>)? {
+            fn write(&self, to: &mut $crate::persist::Writer) {
                 let $type { $($field),* } = self;
-                $($crate::state::Stored::write($field, to);)*
+                $($crate::persist::Stored::write($field, to);)*
             }
-            fn read(from: &mut $crate::state::Reader) -> std::io::Result<Self> {
-                $(let $field = $crate::state::Stored::read(from)?;)*
+            fn read(from: &mut $crate::persist::Reader) -> std::io::Result<Self> {
+                $(let $field = $crate::persist::Stored::read(from)?;)*
                 Ok($type { $($field),* })
             }
         }
@@ -180,21 +180,21 @@ pub(crate) use stored;
 /// Declares the variants of an enum and the bytes that stand for them; what a variant holds has names here.
 macro_rules! stored_enum {
     ($($type:ident { $($byte:literal = $variant:ident $(($($held:ident),+))? $({$($named:ident),+})?,)+ })+) => {$(
-        impl $crate::state::Stored for $type {
-            fn write(&self, to: &mut $crate::state::Writer) {
+        impl $crate::persist::Stored for $type {
+            fn write(&self, to: &mut $crate::persist::Writer) {
                 match self {$(
                     $type::$variant $(($($held),+))? $({$($named),+})? => {
-                        <u8 as $crate::state::Stored>::write(&$byte, to);
-                        $($($crate::state::Stored::write($held, to);)+)?
-                        $($($crate::state::Stored::write($named, to);)+)?
+                        <u8 as $crate::persist::Stored>::write(&$byte, to);
+                        $($($crate::persist::Stored::write($held, to);)+)?
+                        $($($crate::persist::Stored::write($named, to);)+)?
                     }
                 )+}
             }
-            fn read(from: &mut $crate::state::Reader) -> std::io::Result<Self> {
-                Ok(match <u8 as $crate::state::Stored>::read(from)? {
+            fn read(from: &mut $crate::persist::Reader) -> std::io::Result<Self> {
+                Ok(match <u8 as $crate::persist::Stored>::read(from)? {
                     $($byte => {
-                        $($(let $held = $crate::state::Stored::read(from)?;)+)?
-                        $($(let $named = $crate::state::Stored::read(from)?;)+)?
+                        $($(let $held = $crate::persist::Stored::read(from)?;)+)?
+                        $($(let $named = $crate::persist::Stored::read(from)?;)+)?
                         $type::$variant $(($($held),+))? $({$($named),+})?
                     })+
                     _ => return Err(std::io::ErrorKind::InvalidData.into()),
