@@ -43,11 +43,6 @@ impl Fineness {
         }
     }
 
-    /// Senses of the page.
-    pub fn senses(self) -> u32 {
-        (1 << self.bits()) - 1
-    }
-
     /// Regions on either side of a boundary.
     fn half(self) -> usize {
         1 << (self.bits() - 1)
@@ -162,7 +157,7 @@ mod tests {
         for rber in [0.002, 0.0085, 0.02, 0.05] {
             for fineness in ALL {
                 let found = regions(rber, fineness, 0.2);
-                assert_eq!(found.len() as u32, fineness.senses() + 1);
+                assert_eq!(found.len(), 1 << fineness.bits());
                 assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
                 let wrong: f64 = found[found.len() / 2..].iter().sum();
                 assert!((wrong - rber).abs() < 1e-9, "{wrong} {rber}");

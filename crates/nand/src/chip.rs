@@ -76,6 +76,10 @@ units::section! {
         t_buffer: Span = Span(3_000),
         /// A shadow buffer keeps the data of a suspended program; otherwise it is sent again over the bus.
         shadow_buffer: bool = true,
+        /// Errors per KiB that each suspension of a program adds to its pages (assumed: none; no measurement is public).
+        suspended_program_errors: f64 = 0.0,
+        /// P/E cycles' worth of wear that each suspension within an erase pulse adds, with erase.pulse (assumed: none).
+        suspended_erase_wear: f64 = 0.0,
         /// tSET: SET FEATURE, which changes the timing of a die's senses (asplos21 Table 1).
         t_set: Span = Span(1_000),
         /// tRST: RESET of a die that senses (asplos21 Table 1).
@@ -159,6 +163,7 @@ impl Chip {
         };
         self.check_passes()?;
         self.check_disturb()?;
+        self.check_suspended()?;
         // fast12 Table 1: T_w_total = N_w_cycle x T_w_cycle; electronics25 Eq. 2: tBERS = (tEP + tVR) x N_ISPE
         let pulse = [self.t_program_pulse, self.t_program_verify];
         let (program, passes) = match (&self.t_prog, self.program_loops) {
@@ -198,6 +203,19 @@ impl Chip {
             *pass = plausible("t_prog", *time)?;
         }
         Ok((by_pass, passes as u8))
+    }
+
+    /// Suspension costs what it costs, or nothing.
+    fn check_suspended(&self) -> Result<(), (&'static str, String, String)> {
+        for (key, cost, most, what) in [
+            ("suspended_program_errors", self.suspended_program_errors, 1e3, "errors per KiB"),
+            ("suspended_erase_wear", self.suspended_erase_wear, 1e3, "P/E cycles"),
+        ] {
+            if !(0.0..=most).contains(&cost) {
+                return Err((key, format!("is {cost}"), format!("write 0 to {most} {what}")));
+            }
+        }
+        Ok(())
     }
 
     /// A neighbour is disturbed at least as much as the rest.

@@ -11,7 +11,7 @@ pub struct Scheme {
     pub about: &'static str,
     /// Its choices: axis and word.
     pub choices: &'static [(&'static str, &'static str)],
-    /// For ideals: what is overridden beside, as `section.key=value`; `{section.key}` stands for that key's value.
+    /// What belongs to it beside its choices, of ideals and of bounds, as `section.key=value`; `{section.key}` stands for that key's value.
     pub overrides: &'static [&'static str],
 }
 
@@ -250,9 +250,9 @@ pub const ALL: &[Scheme] = &[
     },
     Scheme {
         name: "ssr",
-        about: "erases suspended at safe points, at most twice (Kim et al., J. KICS 2025; the bound is assumed)",
+        about: "erases suspended at safe points, once at each (Kim et al., J. KICS 2025)",
         choices: &[("order", "read-first"), ("suspend-erase", "safe-points")],
-        overrides: &["schedule.suspensions=2"],
+        overrides: &[],
     },
     Scheme {
         name: "reo-minus",

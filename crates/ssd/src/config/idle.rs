@@ -1,5 +1,6 @@
 //! Settings that have no effect.
 
+use schemes::{SuspendErase, SuspendProgram};
 use units::section::Section;
 
 use super::{Arbitration, Config, Reclaim};
@@ -13,7 +14,8 @@ impl Config {
             let differ = keys.iter().filter(|key| section.get(key) != base.get(key));
             differ.map(|key| format!("{}.{key}", section.name())).collect()
         };
-        if self.geometry.layout().is_ok_and(|layout| self.chip.model_for(layout.bits).is_none()) {
+        let modelled = self.geometry.layout().is_ok_and(|layout| self.chip.model_for(layout.bits).is_some());
+        if !modelled {
             let mut keys = changed(&self.read, &default.read, &["start", "next", "pipeline", "sensing", "predictor"]);
             let wears = self.wear.endurance.is_some();
             keys.extend(changed(&self.age, &default.age, if wears { &[] } else { &["pec"] }));
@@ -42,6 +44,15 @@ impl Config {
             } else if !self.chip.read_disturb || self.chip.neighbour_disturb == 1.0 {
                 idle.push("refresh.reclaim without chip.read_disturb and chip.neighbour_disturb".into());
             }
+        }
+        let schedule = &self.schedule;
+        if (schedule.suspend_program == SuspendProgram::None || !modelled) && self.chip.suspended_program_errors > 0.0 {
+            idle.push("chip.suspended_program_errors without schedule.suspend_program and chip.model".into());
+        }
+        if (schedule.suspend_erase == SuspendErase::None || self.erase.pulse.is_none())
+            && self.chip.suspended_erase_wear > 0.0
+        {
+            idle.push("chip.suspended_erase_wear without schedule.suspend_erase and erase.pulse".into());
         }
         if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {
             idle.push("age.reads without chip.read_disturb or refresh.reads".into());

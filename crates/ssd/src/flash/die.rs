@@ -243,6 +243,9 @@ impl<P: Probe> FlashAt<'_, P> {
             return self.senses_end(die);
         };
         self.flash.dies[die].active = None;
+        if self.flash.dies[die].work.suspensions > 0 {
+            self.charge_suspensions(die, active);
+        }
         if let Active::Program(program) = active
             && program.pass + 1 < self.core.plan.timings.passes
         {

@@ -4,7 +4,7 @@
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
 use super::layer::FlashAt;
-use super::queues::{PLANES, QueueId, planes};
+use super::queues::{QueueId, planes};
 use super::state::{Active, Work};
 use crate::observe::probe::Probe;
 use crate::observe::stats::{channel, die};
@@ -55,45 +55,44 @@ impl<P: Probe> FlashAt<'_, P> {
         let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
-        let mut blocks = [(PlaneId(0), 0); PLANES];
-        let mut count = 0;
-        match erase {
-            Active::Erase(first) => {
-                let mut next = Some(first);
-                while let Some(op) = next {
-                    let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
-                    (blocks[count], next, count) = ((plane, block), self.flash.ops[op].next, count + 1);
-                }
-            }
-            Active::EraseOpened(writes, set) => {
-                let stream = self.core.plan.space.stream_of(writes);
-                for plane in planes(set) {
-                    let plane = self.core.plan.layout.plane(die, plane as u8);
-                    (blocks[count], count) = ((plane, self.ftl.blocks.open_block(plane, stream)), count + 1);
-                }
-            }
-            Active::Program(_) => {}
-        }
-        let layout = self.core.plan.layout;
-        let of_flash = |(plane, block)| layout.flash_planes_of(plane).map(move |of_flash| (of_flash, plane, block));
-        for (flash_plane, plane, block) in blocks[..count].iter().copied().flat_map(of_flash) {
+        for (plane, block) in self.blocks_of(die, erase) {
             let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan) + 1;
-            let erase = self.ftl.wear.as_mut()?.erase(flash_plane, block, pec);
-            let counters = &mut self.core.counters;
-            counters.pulsed_erases += 1;
-            counters.erase_loops += u64::from(erase.loops);
-            counters.erases_exhausted += u64::from(erase.exhausted);
-            counters.erases_mispredicted += u64::from(erase.mispredicted);
-            counters.erases_incomplete += u64::from(!erase.exhausted && erase.left > 0.0);
-            let pulses = erase.pulses.iter().map(|pulse| t_grain * u64::from(pulse.grains));
-            let phases = Phases::each(pulses, t_verify);
-            counters.erase_ns += phases.total().0;
-            match &mut all {
-                Some(joined) => joined.join(&phases),
-                None => all = Some(phases),
+            for flash_plane in self.core.plan.layout.flash_planes_of(plane) {
+                let erase = self.ftl.wear.as_mut()?.erase(flash_plane, block, pec);
+                let counters = &mut self.core.counters;
+                counters.pulsed_erases += 1;
+                counters.erase_loops += u64::from(erase.loops);
+                counters.erases_exhausted += u64::from(erase.exhausted);
+                counters.erases_mispredicted += u64::from(erase.mispredicted);
+                counters.erases_incomplete += u64::from(!erase.exhausted && erase.left > 0.0);
+                let pulses = erase.pulses.iter().map(|pulse| t_grain * u64::from(pulse.grains));
+                let phases = Phases::each(pulses, t_verify);
+                counters.erase_ns += phases.total().0;
+                match &mut all {
+                    Some(joined) => joined.join(&phases),
+                    None => all = Some(phases),
+                }
             }
         }
         all
+    }
+
+    /// The blocks that an erase erases.
+    pub(super) fn blocks_of(&self, die: DieId, erase: Active) -> Vec<(PlaneId, u32)> {
+        let layout = &self.core.plan.layout;
+        match erase {
+            Active::Erase(first) => {
+                let ops = std::iter::successors(Some(first), |op| self.flash.ops[*op].next);
+                let addresses = ops.map(|op| layout.unpack(self.flash.ops[op].ppn.get()));
+                addresses.map(|Address { plane, block, .. }| (plane, block)).collect()
+            }
+            Active::EraseOpened(writes, set) => {
+                let stream = self.core.plan.space.stream_of(writes);
+                let opened = planes(set).map(|plane| layout.plane(die, plane as u8));
+                opened.map(|plane| (plane, self.ftl.blocks.open_block(plane, stream))).collect()
+            }
+            Active::Program(_) => Vec::new(),
+        }
     }
 
     /// Erases the blocks that a write class has opened on a set of planes.

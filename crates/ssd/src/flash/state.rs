@@ -58,6 +58,8 @@ pub struct Work {
     pub before: Span,
     /// How often it has been suspended.
     pub suspensions: u32,
+    /// Of these, how often within a pulse.
+    pub within_pulses: u32,
 }
 
 /// Pages that are programmed by one command, and where they go.

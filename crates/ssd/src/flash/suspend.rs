@@ -5,7 +5,7 @@
 
 use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
-use units::{Span, Time};
+use units::{Ppn, Span, Time};
 
 use super::layer::{FlashAt, FlashView};
 use super::queues::{QueueSet, USER_READS};
@@ -81,26 +81,29 @@ impl<P: Probe> FlashAt<'_, P> {
             return;
         }
         let reset = self.core.plan.config.chip.t_voltage_reset;
-        let (after, position, before) = if self.core.now < work.runs_from {
-            if work.suspensions == 0 {
-                // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
-                self.flash.dies[die].pulses_begin = Some(work.runs_from);
-                return;
-            }
+        if self.core.now < work.runs_from && work.suspensions == 0 {
+            // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
+            self.flash.dies[die].pulses_begin = Some(work.runs_from);
+            return;
+        }
+        let gets_on = class == Class::Erase && self.core.plan.config.schedule.suspend_erase.gets_on();
+        let (after, position, before) = if self.core.now < work.runs_from && !gets_on {
             // Suspended again before it has got on.
             (reset, work.position, work.before)
         } else {
-            let position = work.position + self.core.now.since(work.runs_from).0;
+            let from = self.core.now.max(work.runs_from);
+            let position = work.position + from.since(work.runs_from).0;
             let (pulse, began, ends, _) = phases.phase(position);
             let points = self.core.plan.config.schedule.safe_points;
             let safe = Some(Span((ends - began) / u64::from(points))).filter(|_| class == Class::Erase);
             let at = InPhase { pulse, done: Span(position - began), left: Span(ends - position), reset, safe };
             let Some((after, goes)) = self.suspend_point(class, at) else { return };
+            let ahead = from.since(self.core.now);
             match goes {
-                ResumeMode::NextPhase => (after, ends, Span::ZERO),
-                ResumeMode::RepeatPhase => (after, began, Span::ZERO),
-                ResumeMode::VerifyThenRepeat => (after, began, verify),
-                ResumeMode::RestOfPhase => (after, position + after.0 - reset.0, reset),
+                ResumeMode::NextPhase => (ahead + after, ends, Span::ZERO),
+                ResumeMode::RepeatPhase => (ahead + after, began, Span::ZERO),
+                ResumeMode::VerifyThenRepeat => (ahead + after, began, verify),
+                ResumeMode::RestOfPhase => (ahead + after, position + after.0 - reset.0, reset),
             }
         };
         if self.core.now + after >= end || position >= total {
@@ -127,10 +130,16 @@ impl<P: Probe> FlashAt<'_, P> {
         let Some((active, _)) = state.active.take() else { return };
         state.suspended = Some(active);
         state.work.suspensions += 1;
-        let first = state.work.suspensions == 1;
+        let (first, position) = (state.work.suspensions == 1, state.work.position);
         match active {
             Active::Program(_) => self.core.counters.program_suspensions += 1,
-            Active::Erase(_) | Active::EraseOpened(..) => self.core.counters.erase_suspensions += 1,
+            Active::Erase(_) | Active::EraseOpened(..) => {
+                self.core.counters.erase_suspensions += 1;
+                let phase = self.phases_of(die, active).map(|phases| phases.phase(position));
+                let within = phase.is_some_and(|(pulse, began, ..)| pulse && position > began);
+                self.flash.dies[die].work.within_pulses += u32::from(within);
+                self.core.counters.pulse_suspensions += u64::from(within);
+            }
         }
         self.core.counters.operations_suspended += u64::from(first);
         self.core.probe.suspend(self.core.now, die);
@@ -198,6 +207,30 @@ impl<P: Probe> FlashAt<'_, P> {
         let ready = self.occupy(channel, self.t_program_data(program.planes), channel::WRITE_DATA);
         self.go_on(die, ready.since(self.core.now));
         self.reschedule(die);
+    }
+
+    /// What suspensions of an operation, or of a pass of one, leave behind: errors in pages, wear of blocks.
+    pub(super) fn charge_suspensions(&mut self, die: DieId, active: Active) {
+        let (chip, work) = (&self.core.plan.config.chip, self.flash.dies[die].work);
+        let layout = self.core.plan.layout;
+        match active {
+            Active::Program(program) => {
+                let Some(suspended) = &mut self.ftl.suspended else { return };
+                let ops = std::iter::successors(Some(program.ops), |op| self.flash.ops[*op].next);
+                let mut pages: Vec<Ppn> = ops.map(|op| self.flash.ops[op].ppn.get()).collect();
+                // Units of the map that share a page are programmed together.
+                pages.dedup_by_key(|ppn| (layout.flash_plane_of(*ppn), layout.flash_page_of(*ppn)));
+                pages.into_iter().for_each(|ppn| suspended.programmed(ppn, work.suspensions));
+            }
+            Active::Erase(_) | Active::EraseOpened(..) => {
+                let worn = chip.suspended_erase_wear * f64::from(work.within_pulses);
+                let blocks = if worn > 0.0 { self.blocks_of(die, active) } else { Vec::new() };
+                for (plane, block) in blocks {
+                    let Some(wear) = &mut self.ftl.wear else { return };
+                    layout.flash_planes_of(plane).for_each(|plane| wear.suspended(plane, block, worn));
+                }
+            }
+        }
     }
 
     /// Counts what suspensions have added to an operation that ends now.

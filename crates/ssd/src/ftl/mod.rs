@@ -15,6 +15,7 @@ pub(crate) mod map;
 mod places;
 mod relocate;
 pub(crate) mod relocation;
+mod suspended;
 pub(crate) mod wear;
 
 use std::ops::Range;
@@ -32,6 +33,7 @@ use cmt::CachedMap;
 use disturb::Disturb;
 use map::{Entry, Map};
 use relocation::Relocator;
+use suspended::Suspended;
 use wear::WearTable;
 
 /// Where a logical page's newest data is.
@@ -54,6 +56,8 @@ pub(crate) struct Ftl {
     pub wear: Option<WearTable>,
     /// What reads have done to wordlines, where they disturb.
     disturb: Option<Disturb>,
+    /// How often programs were suspended, where that leaves errors.
+    pub suspended: Option<Suspended>,
     /// The cached mapping table, where the map is on flash.
     pub cmt: Option<CachedMap>,
     pub relocator: Relocator,
@@ -71,6 +75,7 @@ impl Ftl {
             blocks: Blocks::new(plan, &aged, &usable, seed),
             wear: WearTable::new(plan, seed),
             disturb: Disturb::new(plan),
+            suspended: Suspended::new(plan),
             cmt: CachedMap::new(plan),
             aged,
             relocator: Relocator::new(plan),
@@ -135,19 +140,20 @@ impl Ftl {
     }
 
     /// The conditions under which a page is read, its wear as it was lived; whether its data is from before the run; and the
-    /// errors per KiB that the last erase of its block adds.
+    /// errors per KiB that the last erase of its block and suspensions of its program add.
     #[inline]
     pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
         let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
         if let Some(disturb) = &self.disturb {
             conditions.reads = disturb.effective(ppn, conditions.reads);
         }
-        let Some(lives) = &self.wear else { return (conditions, cold, 0.0) };
+        let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
+        let Some(lives) = &self.wear else { return (conditions, cold, suspended) };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
         let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
-        (conditions, cold, added)
+        (conditions, cold, added + suspended)
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -179,9 +185,12 @@ impl Ftl {
 
     /// A block has been erased; returns its P/E cycles in the run.
     pub fn count_erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
-        if let Some(disturb) = &mut self.disturb {
-            let of_flash = plan.layout.flash_planes_of(plane);
-            of_flash.for_each(|plane| disturb.erased(plan.layout.flash_block_index(plane, block)));
+        if self.disturb.is_some() || self.suspended.is_some() {
+            for plane in plan.layout.flash_planes_of(plane) {
+                let block = plan.layout.flash_block_index(plane, block);
+                self.disturb.iter_mut().for_each(|disturb| disturb.erased(block));
+                self.suspended.iter_mut().for_each(|suspended| suspended.erased(block));
+            }
         }
         self.blocks.count_erase(plane, block)
     }

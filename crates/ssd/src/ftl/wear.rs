@@ -61,7 +61,7 @@ impl WearTable {
                     eraser.cycle(block, &mut state, at, STEP.min(pec - at), draws.uniform(at.into()));
                 }),
                 WornUnder::Ispe => {
-                    state.wear = wear_of(&conventional[number as usize], pec);
+                    state.wear = wear_of(&conventional[number as usize], pec.into());
                     let loops = erasing.loops_for(erasing.least_grains(erasing.needed(block, state.wear)));
                     state.before = loops.min(erasing.loops) - 1;
                 }
@@ -97,6 +97,15 @@ impl WearTable {
         lived.added = self.eraser.added_errors(&erase, pec) as f32;
         lived.exhausted = erase.exhausted;
         erase
+    }
+
+    /// A block's erase has been suspended within a pulse: it wears as by so many cycles more of the conventional scheme.
+    pub fn suspended(&mut self, plane: FlashPlaneId, block: u32, more: f64) {
+        let conventional = &self.conventional[self.archetypes.of(plane.0, block)];
+        let lived = &mut self.blocks_wear[self.layout.flash_block_index(plane, block)];
+        let worn = cycles(conventional, lived.state.wear) + more;
+        lived.state.wear = wear_of(conventional, worn);
+        lived.cycles = worn as f32;
     }
 
     /// Whether all loops did not suffice for the last erase of a block.
@@ -148,10 +157,11 @@ fn conventional(erasing: &Erasing, block: &BlockErase) -> Vec<f64> {
 }
 
 /// The wear after so many cycles, by the wear at every [`STEP`].
-fn wear_of(wear: &[f64], pec: u32) -> f64 {
-    let after = ((pec / STEP) as usize + 1).min(wear.len() - 1);
+fn wear_of(wear: &[f64], pec: f64) -> f64 {
+    let steps = pec / f64::from(STEP);
+    let after = (steps as usize + 1).min(wear.len() - 1);
     let (low, high) = (wear[after - 1], wear[after]);
-    low + (high - low) * (f64::from(pec) / f64::from(STEP) - (after - 1) as f64)
+    low + (high - low) * (steps - (after - 1) as f64)
 }
 
 /// After how many cycles wear has reached so much, by the wear at every [`STEP`].
@@ -181,7 +191,7 @@ mod tests {
         let wear = [0.0, 1.0, 4.0];
         for (reached, wanted) in [(0.0, 0.0), (0.5, 25.0), (1.0, 50.0), (2.5, 75.0), (4.0, 100.0), (7.0, 150.0)] {
             assert!((cycles(&wear, reached) - wanted).abs() < 1e-9, "{reached}");
-            assert!((wear_of(&wear, wanted as u32) - reached).abs() < 1e-9, "{wanted}");
+            assert!((wear_of(&wear, wanted) - reached).abs() < 1e-9, "{wanted}");
         }
     }
 }

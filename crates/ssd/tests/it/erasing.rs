@@ -210,6 +210,33 @@ fn every_erase_adds_its_own_stress() {
 }
 
 #[test]
+fn a_suspension_within_a_pulse_wears_the_block_by_as_much_as_the_chip_says() {
+    let base = ["age.pec=2500", "chip.t_read=40us", "chip.cache_program=false"];
+    let begin = first(&play(&scheme("ispe", &base), 1, 1, &[]), "erase").0;
+    let worn = |suspend: &str, cost: &str| {
+        let cost = format!("chip.suspended_erase_wear={cost}");
+        let config = scheme(&format!("ispe,suspend-erase={suspend}"), &[&base[..], &[cost.as_str()]].concat());
+        let mut device = Device::new(&config, 1).unwrap();
+        device.submit(request(1_000, 0, Op::Write)).unwrap();
+        // Into the first pulse, into it again, at its verify, and into the second.
+        for (index, offset) in (0..).zip([500_000, 2_000_000, 3_660_000, 4_500_000]) {
+            device.submit(request(begin + offset, 20 + index, Op::Read)).unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        let pec = device.conditions(Lpn(0)).unwrap().pec.0;
+        (pec, device.counters().erase_suspensions, device.counters().pulse_suspensions)
+    };
+    let (free, all, within) = worn("reset-and-resume", "0");
+    assert_eq!((all, within), (4, 3));
+    assert_eq!(worn("reset-and-resume", "20"), (free + 60, 4, 3));
+    assert_eq!(worn("safe-points", "20"), (free + 60, 4, 3));
+    // A pulse that has ended is left as it is.
+    let (same, _, none) = worn("pulse-boundary", "20");
+    assert_eq!((same, none), (free, 0));
+}
+
+#[test]
 fn the_lowest_wordlines_decide_and_the_others_are_spared() {
     let settings = ["age.pec=2500"];
     let (block, page) = (lived(&scheme("reo", &settings)), lived(&scheme("reo-plus", &settings)));

@@ -70,6 +70,27 @@ const SUSPENDED: &[&str] = &[
     "chip.cache_program=false",
     "schedule.suspend_program=intra-phase",
 ];
+/// The same, whose pages can fail.
+const READ_AGAIN: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "chip.t_prog=none",
+    "chip.program_loops=5",
+    "chip.t_program_pulse=200us",
+    "chip.t_program_verify=80us",
+    "buffer.size=192KiB",
+    "chip.cache_program=false",
+    "schedule.suspend_program=intra-phase",
+];
+/// Blocks that are erased pulse by pulse and suspended.
+const LIVED: &[&str] = &[
+    "chip.model=tlc48-reo",
+    "age.pec=1000",
+    "age.precondition=closed-form",
+    "buffer.size=192KiB",
+    "erase.pulse=ispe",
+    "schedule.suspend_erase=reset-and-resume",
+];
 /// A chip whose old data needs retries, with the phases of a sense.
 const RETRIES: &[&str] = &[
     "chip.model=tlc48",
@@ -305,6 +326,8 @@ const ROWS: &[Row] = &[
     ("erase.retire", SPENT, "true", Overwrites, 0),
     ("schedule.suspensions", SUSPENDED, "1", Overwrites, 0),
     ("schedule.write_queue", PAGES, "4", Mixed, 0),
+    ("chip.suspended_program_errors", READ_AGAIN, "30", Overwrites, 0),
+    ("chip.suspended_erase_wear", LIVED, "500", Overwrites, 0),
     ("chip.t_voltage_reset", SUSPENDED, "1us", Overwrites, 0),
     ("chip.t_buffer", SUSPENDED, "30us", Overwrites, 0),
     ("chip.shadow_buffer", SUSPENDED, "false", Overwrites, 0),

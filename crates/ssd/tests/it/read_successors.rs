@@ -1,7 +1,7 @@
 //! Schemes after the four papers, on an idle drive: each read takes its senses one after another, to the nanosecond, and as many
 //! as the scheme promises.
 
-use crate::common::one_plane;
+use crate::common::lone_page_reads;
 use ssd::{Config, Device};
 use units::{Bytes, Time};
 use workload::{Op, Request};
@@ -11,33 +11,9 @@ const T_DMA: u64 = 13_000;
 const T_ECC: u64 = 5_000;
 
 fn config(scheme: &str, settings: &[&str]) -> Config {
-    let mut config = one_plane();
     let words = schemes::presets::words(scheme).unwrap();
-    for word in [
-        "geometry.pages=48",
-        "ftl.over_provisioning=1.0",
-        "chip.t_read=40us",
-        "chip.program_unit=page",
-        "bus.bandwidth=none",
-        "bus.t_dma=13us",
-        "bus.t_command=0us",
-        "bus.transfer=page",
-        "ecc.t_decode=5us",
-        "host.t_submit=0us",
-        "host.t_complete=0us",
-        "host.link_bandwidth=1000GB/s",
-        "buffer.dram_bandwidth=1000GB/s",
-        "chip.model=tlc48",
-        "age.pec=2000",
-        "age.retention=6mo",
-    ]
-    .into_iter()
-    .chain(words.iter().map(String::as_str))
-    .chain(settings.iter().copied())
-    {
-        config.set(word).unwrap();
-    }
-    config
+    let base = ["geometry.pages=48", "ecc.t_decode=5us", "age.pec=2000", "age.retention=6mo"];
+    lone_page_reads(base.into_iter().chain(words.iter().map(String::as_str)).chain(settings.iter().copied()))
 }
 
 /// Lone reads of pages, one after another: the retry steps that each took. Latencies are what the steps take.

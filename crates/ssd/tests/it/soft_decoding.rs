@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::one_plane;
+use crate::common::lone_page_reads;
 use ssd::{Config, Device};
 use units::{Bytes, Time};
 use workload::{Op, Request};
@@ -31,34 +31,9 @@ fn profile(capability: f64) -> String {
 
 fn config(two_bit: f64, settings: &[&str]) -> Config {
     let (code, two, three) = (profile(2e-9), profile(two_bit), profile(0.4));
-    let mut config = one_plane();
-    let words = [
-        "geometry.pages=12",
-        "ftl.over_provisioning=1.0",
-        "chip.t_read=40us",
-        "chip.program_unit=page",
-        "bus.bandwidth=none",
-        "bus.t_dma=13us",
-        "bus.t_command=0us",
-        "bus.transfer=page",
-        "ecc.t_decode=1us",
-        "host.t_submit=0us",
-        "host.t_complete=0us",
-        "host.link_bandwidth=1000GB/s",
-        "buffer.dram_bandwidth=1000GB/s",
-        "chip.model=tlc48",
-        "age.pec=1000",
-        "age.retention=3mo",
-    ];
-    for word in words.into_iter().map(str::to_owned).chain([
-        format!("ecc.code={code}"),
-        format!("ecc.code_2bit={two}"),
-        format!("ecc.code_3bit={three}"),
-    ]) {
-        config.set(&word).unwrap();
-    }
-    settings.iter().for_each(|word| config.set(word).unwrap());
-    config
+    let codes = [format!("ecc.code={code}"), format!("ecc.code_2bit={two}"), format!("ecc.code_3bit={three}")];
+    let base = ["geometry.pages=12", "ecc.t_decode=1us", "age.pec=1000", "age.retention=3mo"];
+    lone_page_reads(base.into_iter().chain(codes.iter().map(String::as_str)).chain(settings.iter().copied()))
 }
 
 /// The latency of a lone read of a page, through a DRAM and a link of 1000 GB/s; whether its data came; and the drive.
@@ -122,8 +97,7 @@ fn a_page_that_the_finest_sensing_cannot_correct_is_lost() {
 
 #[test]
 fn soft_decoding_without_a_code_is_refused() {
-    let mut config = one_plane();
-    config.set("ftl.over_provisioning=1.0").unwrap();
+    let mut config = lone_page_reads([]);
     config.set("ecc.soft=2-bit").unwrap();
     let error = Device::new(&config, 1).err().unwrap().to_string();
     assert!(error.contains("ecc.soft") && error.contains("give chip.model and ecc.code"), "{error}");

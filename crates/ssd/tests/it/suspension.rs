@@ -184,9 +184,15 @@ fn an_erase_pulse_keeps_its_progress_and_a_verify_is_done_again() {
 fn an_erase_goes_on_to_its_next_safe_point() {
     // Every 300 us of a pulse of 1.5 ms, where the voltages are reset in 4 us and set again.
     let safe = config(SLC, &["schedule.suspend_erase=safe-points", "schedule.safe_points=5"]);
-    for (offset, wait) in [(0, 4_000), (300_000, 4_000), (300_001, 303_999), (700_000, 204_000), (1_199_999, 4_001)] {
+    for (offset, wait) in [(0, 304_000), (299_999, 4_001), (300_001, 303_999), (700_000, 204_000), (1_199_999, 4_001)] {
         assert_eq!(meets(&safe, "erase", offset), (wait, 8_000), "{offset}");
     }
+    // What goes on comes to the next one, however soon a read is there.
+    let (start, _) = alone(&safe, "erase");
+    let all = play(&safe, 1, &[start, start + 336_000]);
+    let times =
+        |kind: &str| all.iter().filter(|(found, ..)| *found == kind).map(|entry| entry.1 - start).collect::<Vec<_>>();
+    assert_eq!(times("suspend"), [304_000, 638_000 + 4_000]);
     // The last one is the end of the pulse; a verify is brought to its end, and with it the erase.
     assert_eq!(meets(&safe, "erase", 1_200_001), (299_999, 0));
     assert_eq!(meets(&safe, "erase", 1_502_000), (6_000, 0));
@@ -219,6 +225,36 @@ fn operations_are_suspended_again_and_again_within_their_bound() {
     assert!(end(&bound) < end(&free), "the bound ends the program earlier");
     let none = all_of(&["schedule.suspend_program=none"]);
     assert_eq!(count(&none, "suspend"), 0);
+}
+
+#[test]
+fn a_suspended_program_leaves_errors_in_its_pages_alone() {
+    let settings = ["schedule.suspend_program=inter-phase", "chip.model=tlc48", "chip.suspended_program_errors=1000"];
+    let config = config(SLC, &settings);
+    let (start, end) = alone(&config, "program");
+    // Two pages are programmed, one of them suspended; then both are read.
+    let lost = |offset: u64| {
+        let mut device = Device::new(&config, 1).unwrap();
+        let far = end + 10_000_000;
+        for request in [
+            Request::new(Time(0), Op::Write, Bytes(0), Bytes(PAGE)),
+            Request::new(Time(start + offset), Op::Read, Bytes(20 * PAGE), Bytes(PAGE)),
+            Request::new(Time(far), Op::Write, Bytes(PAGE), Bytes(PAGE)),
+            Request::new(Time(2 * far), Op::Read, Bytes(0), Bytes(PAGE)),
+            Request::new(Time(3 * far), Op::Read, Bytes(PAGE), Bytes(PAGE)),
+            Request::new(Time(4 * far), Op::Write, Bytes(0), Bytes(PAGE)),
+            Request::new(Time(5 * far), Op::Read, Bytes(0), Bytes(PAGE)),
+        ] {
+            device.submit(request).unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        device.take_completions().map(|done| done.uncorrectable).collect::<Vec<_>>()
+    };
+    let mut expected = [false; 7];
+    assert_eq!(lost(end), expected);
+    expected[3] = true;
+    assert_eq!(lost(10_000), expected);
 }
 
 #[test]

@@ -132,6 +132,7 @@ counters! {
     SUSPENSIONS {
         program_suspensions = "flash.suspend.programs", "", "times that programs were suspended";
         erase_suspensions = "flash.suspend.erases", "", "times that erases were suspended";
+        pulse_suspensions = "flash.suspend.within_pulses", "", "of these, within a pulse, whose rest was done later";
     }
     /// How relocation went.
     RELOCATION {

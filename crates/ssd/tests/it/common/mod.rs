@@ -69,6 +69,27 @@ pub fn one_plane() -> Config {
     config
 }
 
+/// The same where a read of a 16-KiB page takes 40 us in the array, 13 us on the bus, its decoding and nothing else, with settings.
+pub fn lone_page_reads<'a>(settings: impl IntoIterator<Item = &'a str>) -> Config {
+    let mut config = one_plane();
+    let words = [
+        "ftl.over_provisioning=1.0",
+        "chip.t_read=40us",
+        "chip.program_unit=page",
+        "bus.bandwidth=none",
+        "bus.t_dma=13us",
+        "bus.t_command=0us",
+        "bus.transfer=page",
+        "host.t_submit=0us",
+        "host.t_complete=0us",
+        "host.link_bandwidth=1000GB/s",
+        "buffer.dram_bandwidth=1000GB/s",
+        "chip.model=tlc48",
+    ];
+    words.into_iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    config
+}
+
 /// A small device with every policy drawn at random. Its buffer holds a few pages.
 pub fn devices() -> impl Strategy<Value = Vec<String>> {
     let times = (prop::sample::select(vec!["0ns", "0ns", "3us"]), 1..4u32);

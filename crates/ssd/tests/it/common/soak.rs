@@ -346,6 +346,9 @@ pub fn draw(seed: u64) -> Case {
     }
     device.push(format!("read.records={}KiB", records.one(&[4, 4, 64])));
     device.push(format!("read.record_groups={}", records.one(&[1, 4, 64])));
+    let suspended = &mut Dice { stream: Stream::new(seed, "soak suspended"), drawn: 0 };
+    device.push(format!("chip.suspended_program_errors={}", suspended.one(&["0", "0", "0.5", "20"])));
+    device.push(format!("chip.suspended_erase_wear={}", suspended.one(&["0", "0", "0.1", "50"])));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     Case { seed, requests, depth, device, workload }
