@@ -334,7 +334,7 @@ stored! {
         phases, reads_in_progress, loaded, chip, queues, waits,
     }
     Reservation { planes, user, shorter, by }
-    Work { began, runs_from, position, before, suspensions }
+    Work { began, runs_from, position, before, suspensions, within_pulses }
     Program { ops, planes, ready, sensing, pass }
 }
 

@@ -336,5 +336,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { map, blocks, wear, disturb, cmt, relocator } rebuilt { aged, draws } }
+    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, cmt, relocator } rebuilt { aged, draws } }
 }
