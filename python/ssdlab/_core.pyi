@@ -51,7 +51,7 @@ class Simulation:
         Perfetto trace of them; returns its size [B]."""
 
     def save(self) -> None:
-        """Saves the device of a run that has been finished, at rest, where it was asked for; without the GIL."""
+        """Completes the checkpoint of a run that has been finished, where one was asked for; without the GIL."""
 
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""

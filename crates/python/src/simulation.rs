@@ -77,6 +77,8 @@ pub struct Simulation {
     /// Where the device is saved at the end of the run; and the device, from then on.
     save: Option<PathBuf>,
     device: Mutex<Option<ssd::Device>>,
+    /// How long a run was that was over before it was to be saved.
+    unsaved: OnceLock<Span>,
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
@@ -185,6 +187,7 @@ impl Simulation {
             ended: OnceLock::new(),
             save,
             device: Mutex::new(None),
+            unsaved: OnceLock::new(),
         })
     }
 
@@ -288,8 +291,14 @@ impl Simulation {
         }
     }
 
-    /// Brings the device of a run that has been finished to rest, everything buffered on flash, and saves it where it was asked for.
+    /// Completes the checkpoint of a run that has been finished. One that is asked for at the end gets the device at rest,
+    /// everything buffered on flash.
     fn save(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(end) = self.unsaved.get() {
+            let problem = format!("lies behind the end of the run, which is over after {:.6} s", end.as_s());
+            let remedy = "give an earlier time, or leave it out to save the device at the end";
+            return Err(refuse(refused("--save-at", &problem, remedy)));
+        }
         let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(mut device), Some(path)) = (device, &self.save) else { return Ok(()) };
         py.detach(|| device.flush().and_then(|()| checkpoint::write(&device, path)).map_err(raise))
@@ -321,10 +330,7 @@ impl Simulation {
         let unsaved = run.saves();
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
         if unsaved {
-            let end = outcome.measured.totals.usage.elapsed.as_s();
-            let problem = format!("lies behind the end of the run, which is over after {end:.6} s");
-            let remedy = "give an earlier time, or leave it out to save the device at the end";
-            return Err(refuse(refused("--save-at", &problem, remedy)));
+            let _ = self.unsaved.set(outcome.measured.totals.usage.elapsed);
         }
         let report = outcome.report();
         let mut root = Map::new();

@@ -15,7 +15,7 @@ from ssdlab.runs.runner import ProgressListener, for_seed, play, play_repeats
 
 @overload
 def run(
-    device: PathLike = ...,
+    device: PathLike | None = ...,
     workload: PathLike | Sequence[PathLike] = ...,
     *,
     repeat: Literal[1] = ...,
@@ -26,7 +26,7 @@ def run(
 ) -> Result: ...
 @overload
 def run(
-    device: PathLike = ...,
+    device: PathLike | None = ...,
     workload: PathLike | Sequence[PathLike] = ...,
     *,
     repeat: int,
@@ -36,7 +36,7 @@ def run(
     **options: Unpack[RunOptions],
 ) -> Result | Runs: ...
 def run(
-    device: PathLike = "tlc",
+    device: PathLike | None = None,
     workload: PathLike | Sequence[PathLike] = "default",
     *,
     repeat: int = 1,

@@ -65,7 +65,7 @@ class Device:
             )
 
     @classmethod
-    def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> "Device":
+    def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> Device:
         """The device that :meth:`save` has written, or a run (``ssdlab run --save``): it goes on as if it had never
         stopped. ``scheme`` and ``settings`` may change policies where nothing was under way.
 

@@ -45,7 +45,7 @@ class Inputs(TypedDict, total=False):
         PathLike,
         Option(
             "path",
-            "a preset's name (see :func:`presets`) or the path of a device file (TOML).",
+            "a preset's name (see :func:`presets`) or the path of a device file (TOML); ``tlc`` if not given.",
             "Preset, or device file (TOML).",
             "NAME|FILE",
             "tlc",
@@ -226,8 +226,8 @@ class RunOptions(TypedDict, total=False):
         Option(
             "path",
             "a file that ``save`` or :meth:`Device.save` has written: its drive goes on, and the run's times and "
-            "statistics begin there. Without ``device`` it is the drive of the file; where the device is given, it must "
-            "be the same, but for policies where nothing was under way.",
+            "statistics begin there. Without ``device`` it is the drive of the file; one that is given must be the "
+            "same, but for policies where nothing was under way.",
             "Go on with the drive of a checkpoint (--save).",
             "FILE",
             flag="--from",

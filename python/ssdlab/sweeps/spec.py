@@ -29,9 +29,9 @@ class Case(NamedTuple):
     """The run that its drive is warmed up by, if it is."""
 
 
-WORKLOAD = ("workload", "replay", "requests", "duration", "warmup", "until_steady", "format", "skip_bad_lines")
-WORKLOAD += ("sort_window", "volumes", "beyond")
-"""The options that say what is played. What warms a drive up has its own: all other ones of a case are the drive's."""
+DRIVE = ("device", "scheme", "age", "precondition", "seed", "traces", "checkpoint")
+"""The options of a case that hold for what warms its drive up too, with the drive's keys; all other ones say what is
+played."""
 
 
 class Sweep(NamedTuple):
@@ -103,7 +103,11 @@ class Sweep(NamedTuple):
         """The run that warms up the drive of a case."""
         if self.warm is None:
             return None
-        of_drive = {name: value for name, value in values.items() if name not in WORKLOAD and not _is_of_workload(name)}
+        of_drive = {
+            name: value
+            for name, value in values.items()
+            if name in DRIVE or (name not in SWEPT and not _is_of_workload(name))
+        }
         return _options({**of_drive, **self.warm}, self.origin)
 
 
@@ -149,7 +153,9 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
                 f"quick.{axis}", f"{', '.join(unknown)}: not on the axis", f"it has {', '.join(map(str, known))}"
             )
     warm = None if "warm" not in data else dict(data["warm"])
-    names = set(run) | set(warm or ()) | {name for labels in axes.values() for values in labels.values() for name in values}
+    names = (
+        set(run) | set(warm or ()) | {name for labels in axes.values() for values in labels.values() for name in values}
+    )
     _check_names(names, fail)
     return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm)
 

@@ -37,7 +37,9 @@ def warm_up(runs: Sequence[Options], cache: Cache, threads: int, retry_failed: b
     """The states that runs leave their drives in; those that are not in the cache are made, ``threads`` at once."""
     stop = Event()
     with ThreadPoolExecutor(max_workers=threads) as pool:
-        futures = {pool.submit(state_of, options, cache, stop, retry_failed): options for options in dict.fromkeys(runs)}
+        futures = {
+            pool.submit(state_of, options, cache, stop, retry_failed): options for options in dict.fromkeys(runs)
+        }
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
