@@ -709,8 +709,8 @@ pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError>
     let Ok(mut device) = Device::new(config, case.seed) else { return Ok(false) };
     let mut player = Player::new(case, device.capacity())?;
     let before = player.play(&mut device, case.requests as usize / 2, LONG_ENOUGH);
-    // Where requests do not end, there is no rest.
-    if before.and_then(|_| device.flush()).is_err() || device.outstanding().0 > 0 {
+    // Where requests do not end, and in a drive that takes no more data, there is no rest.
+    if before.and_then(|_| device.flush()).is_err() || device.outstanding().0 > 0 || device.end_of_life().is_some() {
         return Ok(false);
     }
     device.take_completions();
