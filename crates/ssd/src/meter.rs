@@ -34,6 +34,15 @@ impl<const N: usize> Meter<N> {
         (self.state, self.until, self.next) = (state as u32, until, next as u32);
     }
 
+    /// The state at `now`, and what it will by itself give way to.
+    pub fn standing(&self, now: Time) -> (usize, Option<(Time, usize)>) {
+        let ends = self.until != Time::NEVER;
+        if ends && now >= self.until {
+            return (self.next as usize, None);
+        }
+        (self.state(), ends.then_some((self.until, self.next as usize)))
+    }
+
     /// The state that was entered last.
     #[inline]
     pub fn state(&self) -> usize {

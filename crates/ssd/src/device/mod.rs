@@ -106,10 +106,22 @@ impl<P: Probe> Device<P> {
         self.core.now
     }
 
-    /// The same device, watched by a probe from now on.
+    /// The same device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
         let Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash } = self;
-        Device { core: core.watched_by(probe), next_id, seed, host, writes, read_cache, ftl, map, flash }
+        let mut core = core.watched_by(probe);
+        if Q::EXPLAINS {
+            let now = core.now;
+            for (die, state) in flash.dies.ids().zip(flash.dies.iter()) {
+                let (cause, until) = state.meter.standing(now);
+                core.probe.explain(now, Event::Die { die, cause, until });
+            }
+            for (channel, state) in flash.channels.ids().zip(flash.channels.iter()) {
+                let (cause, until) = state.meter.standing(now);
+                core.probe.explain(now, Event::Bus { channel, cause, until });
+            }
+        }
+        Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash }
     }
 
     /// Takes a state that was saved.

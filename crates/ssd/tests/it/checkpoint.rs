@@ -1,8 +1,9 @@
 //! Checkpoints: a device that was saved and loaded goes on as if it had never stopped.
 
 use ssd::run::checkpoint::write;
-use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, Device, RequestLog, RunError};
+use ssd::run::{Live, Replay, Run, RunOptions};
+use ssd::stats::die::CAUSES;
+use ssd::{Config, Device, Event, Probe, RequestLog, RunError, Unwatched};
 use units::{Bytes, Span, Time};
 use workload::{Op, Request};
 
@@ -146,6 +147,47 @@ fn a_run_from_a_checkpoint_has_the_result_of_the_run_that_it_was_taken_from() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// Where the time of dies goes, as a probe is told it.
+struct Dies(Vec<([u64; CAUSES.len()], Time, usize, Option<(Time, usize)>)>);
+
+impl Dies {
+    fn enter(&mut self, die: usize, now: Time, cause: usize, until: Option<(Time, usize)>) {
+        let (spent, since, was, will) = &mut self.0[die];
+        if let Some((end, next)) = will.filter(|(end, _)| *end <= now) {
+            spent[*was] += end.since(*since).0;
+            (*since, *was) = (end, next);
+        }
+        spent[*was] += now.since(*since).0;
+        (*since, *was, *will) = (now, cause, until);
+    }
+}
+
+impl Probe for Dies {
+    const EXPLAINS: bool = true;
+    fn explain(&mut self, now: Time, event: Event) {
+        if let Event::Die { die, cause, until } = event {
+            self.enter(usize::from(die.0), now, cause, until);
+        }
+    }
+}
+
+#[test]
+fn a_probe_that_comes_later_is_told_what_dies_do() {
+    let config = small(&[]);
+    let bytes = at_work(&config);
+    let loaded = Device::load(&config, &mut &bytes[..]).unwrap();
+    let (start, before) = (loaded.now(), loaded.usage());
+    let mut device = loaded.watched_by(Dies(vec![([0; CAUSES.len()], start, 0, None); 2]));
+    device.advance(Time(30_000_000)).unwrap();
+    let used = device.usage().since(&before);
+    let now = device.now();
+    let mut dies = device.into_probe();
+    (0..2).for_each(|die| dies.enter(die, now, 0, None));
+    let told: Vec<_> = dies.0.iter().map(|die| die.0.map(Span)).collect();
+    assert_eq!(told, used.dies);
+    assert!(used.dies[0][0] < now.since(start), "a die has worked");
+}
+
 /// Numbers of the requests and their times.
 #[derive(Default)]
 struct Kept(std::sync::Arc<std::sync::Mutex<Vec<(u64, u64, u64)>>>);
@@ -183,5 +225,10 @@ fn a_checkpoint_in_the_middle_of_a_run_leaves_it_alone_and_its_requests_are_nobo
     kept.sort_unstable();
     assert_eq!(kept.iter().map(|entry| entry.0).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
     assert!(kept.iter().all(|entry| entry.1 < entry.2) && kept[0].1 == 0);
+    // So it is where requests come from outside.
+    let options = RunOptions { checkpoint: Some(path.clone()), ..RunOptions::default() };
+    let mut live = Live::open(&config, &options, None, Unwatched).unwrap();
+    assert_eq!((live.now(), live.outstanding()), (Time(0), 0));
+    assert_eq!(live.submit(Request::new(Time(0), Op::Read, Bytes(0), Bytes(4096))).unwrap(), 0);
     std::fs::remove_file(path).unwrap();
 }
