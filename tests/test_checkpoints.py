@@ -17,6 +17,7 @@ import ssdlab
 from conftest import Cli, until
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import options_of
+from ssdlab.runs.reproduce import Reproducer
 from ssdlab.runs.runner import play as as_is
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache
@@ -109,6 +110,15 @@ def test_a_run_goes_on_with_the_drive_of_another(tmp_path: Path) -> None:
     other = ssdlab.run(checkpoint=path, requests=500, settings={"workload.rw": "randread"})
     assert other.manifest.checkpoint != result.manifest.checkpoint
     assert key_of(other.manifest.to_dict()) != key_of(result.manifest.to_dict())
+
+
+def test_a_command_of_a_report_asks_for_the_checkpoint(tmp_path: Path) -> None:
+    save(tmp_path / "worn.ckpt")
+    result = ssdlab.run(checkpoint=tmp_path / "worn.ckpt", requests=100)
+    command = Reproducer().command_of(result.manifest.to_dict())
+    assert command.text.endswith("--from CHECKPOINT")
+    assert not command.exact
+    assert command.note.startswith(f"give the file of {result.manifest.checkpoint[:19]}… in place of CHECKPOINT")
 
 
 def without_name(result: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::persist::{Reader, State, Writer};
-use crate::presets::DeviceSpec;
+use crate::presets::{self, DeviceSpec};
 
 /// The first line of a checkpoint.
 const MAGIC: &[u8] = b"ssdlab checkpoint\n";
@@ -124,12 +124,13 @@ impl Checkpoint {
     }
 }
 
-/// The checkpoint that a word for a device names, if it does: a file that begins as one.
+/// The checkpoint that a word for a device names, if it does: a file that begins as one, and no preset.
 pub fn given(device: &str) -> Option<PathBuf> {
     let mut line = [0; MAGIC.len()];
     let path = Path::new(device);
     // What is no file, a pipe above all, is not read.
-    let is_one = path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut line).is_ok());
+    let may_be = path.is_file() && !presets::names().any(|name| name == device);
+    let is_one = may_be && File::open(path).is_ok_and(|mut file| file.read_exact(&mut line).is_ok());
     (is_one && line == *MAGIC).then(|| path.to_owned())
 }
 
@@ -142,31 +143,42 @@ pub fn verify(path: &Path) -> Result<(), ConfigError> {
 
 /// Writes a checkpoint to a file.
 pub fn write<P: Probe>(device: &Device<P>, path: &Path) -> Result<(), RunError> {
-    let fail = |error: io::Error| RunError::Output { path: path.display().to_string(), problem: error.to_string() };
-    let mut file = BufWriter::new(File::create(path).map_err(fail)?);
-    device.save(&mut file)?;
-    file.flush().map_err(fail)
+    check_sound(device)?;
+    let written = File::create(path).map(BufWriter::new).and_then(|mut file| {
+        pack(device, &mut file)?;
+        file.flush()
+    });
+    written.map_err(|error| RunError::Output { path: path.display().to_string(), problem: error.to_string() })
 }
 
 impl<P: Probe> Device<P> {
     /// Writes the whole state: [`Device::load`] goes on from it. A device that has failed is refused.
     pub fn save(&self, to: &mut dyn Write) -> Result<(), RunError> {
-        if let Some(failure) = self.failure() {
-            let problem = format!("the device cannot be saved, because it has failed: {failure}");
-            return Err(RunError::Config(refused("checkpoint", &problem, "save it before")));
-        }
-        let fail = |error: io::Error| RunError::Output { path: "the checkpoint".into(), problem: error.to_string() };
-        let mut to = Hashed { to, hash: blake3::Hasher::new() };
-        let header = header_of(self).to_string();
-        to.write_all(MAGIC).map_err(fail)?;
-        to.write_all(&(header.len() as u32).to_le_bytes()).map_err(fail)?;
-        to.write_all(header.as_bytes()).map_err(fail)?;
-        let mut packed = zstd::Encoder::new(&mut to, LEVEL).map_err(fail)?;
-        let mut state = Writer::new(&mut packed);
-        State::save(self, &mut state);
-        state.finish().and_then(|()| packed.finish().map(drop)).map_err(fail)?;
-        to.to.write_all(to.hash.finalize().as_bytes()).map_err(fail)
+        check_sound(self)?;
+        pack(self, to).map_err(|error| RunError::Output { path: "checkpoint".into(), problem: error.to_string() })
     }
+}
+
+/// Refuses a device that has failed.
+fn check_sound<P: Probe>(device: &Device<P>) -> Result<(), RunError> {
+    let Some(failure) = device.failure() else { return Ok(()) };
+    let problem = format!("the device cannot be saved, because it has failed: {failure}");
+    Err(refused("checkpoint", &problem, "save it before").into())
+}
+
+/// Writes a device as a checkpoint.
+fn pack<P: Probe>(device: &Device<P>, to: &mut dyn Write) -> io::Result<()> {
+    let mut to = Hashed { to, hash: blake3::Hasher::new() };
+    let header = header_of(device).to_string();
+    to.write_all(MAGIC)?;
+    to.write_all(&(header.len() as u32).to_le_bytes())?;
+    to.write_all(header.as_bytes())?;
+    let mut packed = zstd::Encoder::new(&mut to, LEVEL)?;
+    let mut state = Writer::new(&mut packed);
+    State::save(device, &mut state);
+    state.finish()?;
+    packed.finish()?;
+    to.to.write_all(to.hash.finalize().as_bytes())
 }
 
 impl Device {
@@ -278,7 +290,7 @@ fn config_of(header: &Value, origin: &str) -> Result<Config, ConfigError> {
 /// Checks that a drive of this configuration can go on from a checkpoint.
 fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
     let theirs = config_of(header, origin)?;
-    let rests = header["rests"] == json!(true);
+    let (rests, files) = (header["rests"] == json!(true), files_of(plan));
     let mut differ = Vec::new();
     let mut policies = false;
     for (our, their) in plan.config.sections().iter().zip(theirs.sections()) {
@@ -286,14 +298,17 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
             let name = format!("{}.{}", our.name(), key.name);
             let (ours, theirs) = (shown(*our, key.name), shown(their, key.name));
             let is_policy = POLICIES.contains(&name.as_str());
-            let is_same = if FILES.contains(&name.as_str()) && is_file(&ours) && is_file(&theirs) {
-                header["files"][&name] == files_of(plan)[&name]
+            let both_files = FILES.contains(&name.as_str()) && is_file(&ours) && is_file(&theirs);
+            let problem = if ours != theirs && !both_files {
+                format!("{name} was {theirs} and is {ours}")
+            } else if other_content(&header["files"][&name], &files[&name]) {
+                format!("{name} = {ours} has another content")
             } else {
-                ours == theirs
+                continue;
             };
-            if !(is_same || rests && is_policy) {
+            if !(rests && is_policy) {
                 policies |= is_policy;
-                differ.push(format!("{name} was {theirs} and is {ours}"));
+                differ.push(problem);
             }
         }
     }
@@ -313,6 +328,11 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
 /// A value as a device file has it.
 fn shown(section: &dyn Section, key: &str) -> String {
     section.get(key).expect("Invariant: a section has every key that it lists").to_string()
+}
+
+/// Whether two digests of what a key names differ. A drive that cannot meet errors has none of its chip.
+fn other_content(was: &Value, is: &Value) -> bool {
+    !was.is_null() && !is.is_null() && was != is
 }
 
 fn is_file(value: &str) -> bool {

@@ -18,7 +18,7 @@ fn accepted(wanted: u32) -> impl Iterator<Item = (Case, Config)> {
 
 #[test]
 fn a_device_that_was_saved_goes_on_as_if_it_had_never_stopped() {
-    let wanted = cases(200).cases;
+    let wanted = cases(160).cases;
     let (mut found, mut busy, mut met) = (0, 0, [0; 10]);
     for (case, config) in accepted(wanted) {
         let resumed = resumed(&case, &config).unwrap_or_else(|error| panic!("{error}: {}", case.command()));
@@ -30,12 +30,12 @@ fn a_device_that_was_saved_goes_on_as_if_it_had_never_stopped() {
         met.iter_mut().zip(more.into_iter().chain(own)).for_each(|(sum, count)| *sum += count);
     }
     assert!(2 * busy > found, "{busy} of {found} devices were at work");
-    assert!(wanted < 200 || met.iter().all(|count| *count > 0), "not everything was met: {met:?}");
+    assert!(wanted < 160 || met.iter().all(|count| *count > 0), "not everything was met: {met:?}");
 }
 
 #[test]
 fn a_device_at_rest_goes_on_under_other_policies() {
-    let wanted = cases(80).cases;
+    let wanted = cases(60).cases;
     let mut played = 0;
     for (case, config) in accepted(wanted) {
         let resumed = resumed_otherwise(&case, &config).unwrap_or_else(|error| panic!("{error}: {}", case.command()));
@@ -147,8 +147,11 @@ fn a_run_from_a_checkpoint_has_the_result_of_the_run_that_it_was_taken_from() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// The time of a die by cause; since when it is in a state, in which, and what follows when.
+type Spent = ([u64; CAUSES.len()], Time, usize, Option<(Time, usize)>);
+
 /// Where the time of dies goes, as a probe is told it.
-struct Dies(Vec<([u64; CAUSES.len()], Time, usize, Option<(Time, usize)>)>);
+struct Dies(Vec<Spent>);
 
 impl Dies {
     fn enter(&mut self, die: usize, now: Time, cause: usize, until: Option<(Time, usize)>) {

@@ -13,7 +13,7 @@ use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
 use ssd::{Completion, Config, DataFrom, Device, RunError, SlotId, presets};
 use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
-use workload::{Request, Source, TraceError};
+use workload::{Op, Request, Source, TraceError};
 
 use super::watcher::{Watcher, probe};
 
@@ -631,6 +631,15 @@ impl Player {
                 break;
             }
         }
+        // Trims and flushes among them.
+        let d = &mut Dice { stream: Stream::new(case.seed, "soak trims and flushes"), drawn: 0 };
+        for request in &mut requests {
+            match d.below(40) {
+                0 => *request = Request { op: Op::Flush, offset: Bytes(0), bytes: Bytes(0), ..*request },
+                1 | 2 => request.op = Op::Trim,
+                _ => {}
+            }
+        }
         Ok(Player { requests, next: 0, depth: case.depth.into() })
     }
 
@@ -672,7 +681,9 @@ pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>,
     // What is under way when the last request has completed, or when others have been worked on for a while.
     let for_ns = d.one(&[0, 1, 20_000, 300_000, 4_000_000]);
     let until = device.now() + Span(d.below(for_ns + 1));
-    let more = before.and_then(|_| player.play(&mut device, usize::MAX, until)).and_then(|_| device.advance(until));
+    // What completes in the end is not taken yet.
+    let later = until + Span(d.below(for_ns + 1));
+    let more = before.and_then(|_| player.play(&mut device, usize::MAX, until)).and_then(|_| device.advance(later));
     if device.failure().is_some() {
         return Ok(None);
     }
