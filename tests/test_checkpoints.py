@@ -260,9 +260,28 @@ def test_a_drive_that_is_not_the_warm_one_is_refused(tmp_path: Path, changed: di
     assert error in str(refused.value)
 
 
+def test_a_drive_is_warmed_up_to_rest_or_as_it_stands(tmp_path: Path) -> None:
+    about = {**WARMED, "axes": {"seed": [1]}}
+    means = []
+    for at in ("rest", "end", "5ms"):
+        found = ssdlab.sweep({**about, "warm": {**WARMED["warm"], "save_at": at}}, cache=tmp_path)
+        means.append(found.table["host.read.latency_ns.mean"].item())
+    assert means[0] < min(means[1:]), "reads meet what the drive has still to do"
+    rests = [b'"rests":true' in path.read_bytes()[:200] for path in states(tmp_path)]
+    assert sorted(rests) == [False, False, True]
+    with pytest.raises(ssdlab.InputError, match=r"\[warm\]: --save-at soon: is not accepted"):
+        ssdlab.sweep({**about, "warm": {"save_at": "soon"}}, cache=tmp_path)
+
+
+def states(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.checkpoint"))
+
+
 def test_names_and_forms_of_warm_are_checked(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.InputError, match=r"sweep: gc\.victm: there is no such option or key"):
         ssdlab.sweep({**WARMED, "warm": {"gc.victm": "fifo"}}, cache=tmp_path)
+    with pytest.raises(ssdlab.InputError, match=r"sweep: warm\.save_at: is no text"):
+        ssdlab.sweep({**WARMED, "warm": {"save_at": 3}}, cache=tmp_path)
     with pytest.raises(ssdlab.InputError, match="sweep: warm: must be a section"):
         ssdlab.sweep({**WARMED, "warm": 3}, cache=tmp_path)
 
@@ -275,4 +294,4 @@ def test_policies_are_compared_on_the_same_worn_drive(tmp_path: Path) -> None:
     }
     found = ssdlab.sweep(about, cache=tmp_path)
     assert found.failed == ()
-    assert len(list(tmp_path.rglob("*.checkpoint"))) == 1
+    assert len(states(tmp_path)) == 1

@@ -12,7 +12,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Map, Value};
-use ssd::run::{Given, Inputs, Prepared, Run, RunOptions, TraceOptions, checkpoint, parse, prepare, refused};
+use ssd::run::checkpoint::{self, SaveAt};
+use ssd::run::{Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused};
 use ssd::stats::die;
 use ssd::{Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
@@ -75,7 +76,7 @@ pub struct Simulation {
     /// Why the run ended before its workload, with its result.
     ended: OnceLock<String>,
     /// Where the device is saved at the end of the run; and the device, from then on.
-    save: Option<PathBuf>,
+    save: Option<(PathBuf, SaveAt)>,
     device: Mutex<Option<ssd::Device>>,
     /// How long a run was that was over before it was to be saved.
     unsaved: OnceLock<Span>,
@@ -174,10 +175,10 @@ impl Simulation {
         let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
         let manifest = prepared.manifest.clone();
         let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
-        let after = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?;
-        let (save, save_after) = match after {
-            Some(after) => (None, save.map(|path| (path, after))),
-            None => (save, None),
+        let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
+        let (save, save_after) = match at {
+            SaveAt::After(after) => (None, save.map(|path| (path, after))),
+            at => (save.map(|path| (path, at)), None),
         };
         let ready = RunState::Ready(Box::new(Ready { prepared, log, save_after }));
         Ok(Simulation {
@@ -291,17 +292,19 @@ impl Simulation {
         }
     }
 
-    /// Completes the checkpoint of a run that has been finished. One that is asked for at the end gets the device at rest,
-    /// everything buffered on flash.
+    /// Completes the checkpoint of a run that has been finished.
     fn save(&self, py: Python<'_>) -> PyResult<()> {
         if let Some(end) = self.unsaved.get() {
             let problem = format!("lies behind the end of the run, which is over after {:.6} s", end.as_s());
-            let remedy = "give an earlier time, or leave it out to save the device at the end";
+            let remedy = "give an earlier time, or \"end\"";
             return Err(refuse(refused("--save-at", &problem, remedy)));
         }
         let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (Some(mut device), Some(path)) = (device, &self.save) else { return Ok(()) };
-        py.detach(|| device.flush().and_then(|()| checkpoint::write(&device, path)).map_err(raise))
+        let (Some(mut device), Some((path, at))) = (device, &self.save) else { return Ok(()) };
+        py.detach(|| {
+            let rests = if *at == SaveAt::Rest { device.flush() } else { Ok(()) };
+            rests.and_then(|()| checkpoint::write(&device, path)).map_err(raise)
+        })
     }
 
     /// Ends the run. Returns (JSON of manifest and statistics, statistics as (name, unit, description) lines, events,

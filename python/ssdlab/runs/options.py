@@ -261,8 +261,7 @@ class RunOptions(TypedDict, total=False):
         PathLike | None,
         Option(
             "path",
-            "write the state of the drive here when the run is over, everything buffered on flash: a checkpoint. With "
-            "``repeat``, ``x.ckpt`` gives ``x.seedN.ckpt``.",
+            "write the state of the drive here: a checkpoint. With ``repeat``, ``x.ckpt`` gives ``x.seedN.ckpt``.",
             "Write the drive's state at the end: a checkpoint, for --from.",
             "FILE",
             is_output=True,
@@ -272,9 +271,11 @@ class RunOptions(TypedDict, total=False):
         str | None,
         Option(
             "text",
-            'write it at this simulated time of the run instead, as the drive stands then: ``"2s"``.',
-            "Write it at this simulated time instead, such as 2s, as the drive stands.",
-            "TIME",
+            'when it is written: ``"rest"`` (the default: the run is over, everything buffered is on flash, and the '
+            'drive has nothing more to do by itself), ``"end"`` (as it stands when the last request has completed) or '
+            'a simulated time of the run (``"2s"``, as it stands).',
+            "When: nothing is under way, the last request has completed, or a simulated time  [default: rest]",
+            "rest|end|TIME",
             is_output=True,
         ),
     ]

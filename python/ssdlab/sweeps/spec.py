@@ -49,7 +49,8 @@ class Sweep(NamedTuple):
     origin: str = "sweep"
     """Where it was read."""
     warm: dict[str, Value] | None = None
-    """What every drive goes through before its cases, if anything: options of a run, above the drive's own."""
+    """What every drive goes through before its cases, if anything: options of a run, above the drive's own, and when
+    it is saved."""
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
@@ -108,7 +109,8 @@ class Sweep(NamedTuple):
             for name, value in values.items()
             if name in DRIVE or (name not in SWEPT and not _is_of_workload(name))
         }
-        return _options({**of_drive, **self.warm}, self.origin)
+        played = {name: value for name, value in self.warm.items() if name != "save_at"}
+        return _options({**of_drive, **played}, self.origin).replace(save_at=self.warm.get("save_at"))
 
 
 def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
@@ -153,10 +155,10 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
                 f"quick.{axis}", f"{', '.join(unknown)}: not on the axis", f"it has {', '.join(map(str, known))}"
             )
     warm = None if "warm" not in data else dict(data["warm"])
-    names = (
-        set(run) | set(warm or ()) | {name for labels in axes.values() for values in labels.values() for name in values}
-    )
-    _check_names(names, fail)
+    if warm is not None and not isinstance(warm.get("save_at", ""), str):
+        raise fail("warm.save_at", "is no text", 'write "rest", "end" or a time with its unit')
+    names = {name for labels in axes.values() for values in labels.values() for name in values}
+    _check_names(names | set(run) | set(warm or ()) - {"save_at"}, fail)
     return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm)
 
 

@@ -6,6 +6,7 @@ made where the sweep runs, each by one sweep alone; workers elsewhere get the fi
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ def warm_up(runs: Sequence[Options], cache: Cache, threads: int, retry_failed: b
 def state_of(options: Options, cache: Cache, stop: Stop | None = None, retry_failed: bool = False) -> State:
     """The state that a run leaves its drive in: from the cache, or played and kept there."""
     try:
-        key = key_of(json.loads(open_simulation(options).manifest))
+        key = _key(options)
     except (InputError, SimulationError) as error:
         return State(error=_of_warm(str(error)))
     if retry_failed:
@@ -72,6 +73,12 @@ def state_of(options: Options, cache: Cache, stop: Stop | None = None, retry_fai
         finally:
             claim.release()
     return State(path)
+
+
+def _key(options: Options) -> str:
+    """The hash of everything that decides the state: the run, and when the drive is saved."""
+    key = key_of(json.loads(open_simulation(options).manifest))
+    return key if options.save_at is None else hashlib.sha256(f"{key} {options.save_at}".encode()).hexdigest()
 
 
 def _is_usable(path: str, cache: Cache) -> bool:

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use nand::model::outcomes::OutcomeSource;
 use serde_json::{Value, json};
 use units::section::Section;
-use units::{ConfigError, Document, Time};
+use units::value::Scalar;
+use units::{ConfigError, Document, Span, Time};
 
 use super::manifest;
 use super::options::refused;
@@ -77,6 +78,38 @@ pub const POLICIES: &[&str] = &[
 
 /// Keys that may name a file: what it holds is compared, not how it is called.
 const FILES: [&str; 5] = ["chip.model", "read.rpt", "ecc.code", "ecc.code_2bit", "ecc.code_3bit"];
+
+/// When a run saves its drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SaveAt {
+    /// When the run is over, everything buffered is on flash and the drive has nothing more to do by itself.
+    #[default]
+    Rest,
+    /// When the last request has completed, as it stands.
+    End,
+    /// When the workload has gone on for so long, as it stands.
+    After(Span),
+}
+
+impl units::value::Value for SaveAt {
+    fn expects() -> String {
+        format!("\"rest\", \"end\" (as it stands when the last request has completed), or {}", Span::expects())
+    }
+    fn read(scalar: &Scalar) -> Option<SaveAt> {
+        match scalar {
+            Scalar::Text(text) if text == "rest" => Some(SaveAt::Rest),
+            Scalar::Text(text) if text == "end" => Some(SaveAt::End),
+            other => Span::read(other).map(SaveAt::After),
+        }
+    }
+    fn write(&self) -> Scalar {
+        match self {
+            SaveAt::Rest => Scalar::Text("rest".into()),
+            SaveAt::End => Scalar::Text("end".into()),
+            SaveAt::After(span) => span.write(),
+        }
+    }
+}
 
 /// A checkpoint whose header has been read. The state is read, and its digest checked, when the device is built.
 pub struct Checkpoint {
@@ -318,7 +351,7 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
     let more = if differ.len() > 4 { format!("; and {} keys more", differ.len() - 4) } else { String::new() };
     let problem = format!("is of another drive: {}{more}", differ[..differ.len().min(4)].join("; "));
     let remedy = if policies {
-        "give it the policies that it had, or save a drive at rest: `ssdlab run --save` without --save-at does"
+        "give it the policies that it had, or save a drive at rest, as `ssdlab run --save` does"
     } else {
         "leave the device out, and it is that of the checkpoint; or make a checkpoint of this one"
     };
