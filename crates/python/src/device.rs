@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
-use ssd::run::{Checkpoint, checkpoint, device_given};
+use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -34,7 +34,7 @@ impl Device {
         settings: Vec<String>,
         seed: u64,
     ) -> PyResult<Device> {
-        let spec = device_given(device, scheme, age, &settings).map_err(refuse)?;
+        let spec = device_given(DeviceWord::Named(device), scheme, age, &settings).map_err(refuse)?;
         let inner = match checkpoint::given(device) {
             Some(path) => Checkpoint::open(&path).and_then(|saved| saved.device(&spec.config)),
             None => ssd::Device::new(&spec.config, seed),

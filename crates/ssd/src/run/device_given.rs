@@ -1,5 +1,7 @@
 //! The device that a user asks for: a preset or file, with a scheme, an age and settings.
 
+use std::path::PathBuf;
+
 use schemes::presets::words;
 use units::ConfigError;
 
@@ -8,16 +10,37 @@ use super::workload_given::is_workload_key;
 use crate::config::Config;
 use crate::presets::{self, DeviceSpec};
 
-/// A device with its scheme, age and settings applied, in this order. A checkpoint stands for the device that it is of.
+/// How a user says which device.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceWord<'a> {
+    /// By a preset's name or a file.
+    Named(&'a str),
+    /// By the text of a file.
+    Text(&'a str),
+}
+
+impl DeviceWord<'_> {
+    /// The checkpoint that is named in place of a device, if one is.
+    pub(super) fn checkpoint(self) -> Option<PathBuf> {
+        match self {
+            DeviceWord::Named(word) => checkpoint::given(word),
+            DeviceWord::Text(_) => None,
+        }
+    }
+}
+
+/// A device with its scheme, age and settings applied, in this order. A checkpoint
+/// stands for the device that it is of.
 pub fn device_given(
-    device: &str,
+    device: DeviceWord,
     scheme: Option<&str>,
     age: Option<&str>,
     settings: &[String],
 ) -> Result<DeviceSpec, ConfigError> {
-    let mut spec = match checkpoint::given(device) {
-        Some(path) => Checkpoint::open(&path)?.spec()?,
-        None => presets::load(device)?,
+    let mut spec = match (device, device.checkpoint()) {
+        (_, Some(path)) => Checkpoint::open(&path)?.spec()?,
+        (DeviceWord::Named(word), None) => presets::load(word)?,
+        (DeviceWord::Text(text), None) => presets::read(text)?,
     };
     for word in scheme.map(words).transpose()?.into_iter().flatten() {
         spec.config.set(&filled_in(&word, &spec.config))?;

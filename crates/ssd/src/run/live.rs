@@ -11,10 +11,11 @@ use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
+use crate::observe::stats::Measured;
 
-/// A run without a workload. It books what a replayed run books: the same requests at the same times have the same result. A
-/// warm-up that ends while many requests wait for room in the drive's queues is the exception: a replay counts it as ended when
-/// it hands the next request over, which is later.
+/// A run without a workload. It books what a replayed run books: with the last completion, where a replay ends, the same requests
+/// at the same times have the same result. A warm-up that ends while many requests wait for room in the drive's queues is the
+/// exception: a replay counts it as ended when it hands the next request over, which is later.
 ///
 /// Its time starts at 0, after the overwriting that `age.precondition` asks for.
 pub struct Live<P: Probe = Unwatched> {
@@ -117,6 +118,11 @@ impl<P: Probe> Live<P> {
         self.completions.drain(..)
     }
 
+    /// Takes the first `most` of them.
+    pub fn take_first(&mut self, most: usize) -> std::vec::Drain<'_, Completion> {
+        self.completions.drain(..most.min(self.completions.len()))
+    }
+
     /// A time of the run as the device counts it.
     fn of_device(&self, time: Time) -> Result<Time, RunError> {
         let latest = Time(self.measured.device.latest().0.saturating_sub(self.measured.origin.0));
@@ -137,6 +143,11 @@ impl<P: Probe> Live<P> {
 }
 
 impl Live {
+    /// What was measured up to now.
+    pub fn measured(&self) -> Measured {
+        self.measured.so_far(ReadCounts::default(), 0, None)
+    }
+
     /// Ends the run, checks the conservation laws and gives what was found out. What was submitted and has not completed is
     /// left out.
     pub fn finish(self) -> Result<Outcome, RunError> {

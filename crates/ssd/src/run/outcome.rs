@@ -41,28 +41,33 @@ impl Run {
 }
 
 impl MeasuredDevice<Unwatched> {
-    /// What was found out, with what came of reading the workload: what was left out, the requests that were wrapped, and
-    /// those that it no longer had.
-    pub(super) fn finish(mut self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Result<Outcome, RunError> {
-        self.close_interval();
-        self.device.check().map_err(RunError::Broken)?;
-        let (mut before, mut after) = (self.baseline.take().unwrap_or_default(), totals(&self.device));
-        let steady = self.steady.take().map(|steady| {
-            let (state, window) = steady.finish();
-            if let Some((from, to, latencies)) = window {
-                (before, after, self.latencies) = (from, to, latencies);
-            }
-            state
-        });
-        let measured = Measured {
-            latencies: self.latencies,
-            totals: after.since(&before),
+    /// What was measured up to now, with what came of reading the workload: what was left out, the requests that were wrapped,
+    /// and those that it no longer had.
+    pub(super) fn so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
+        let before = self.baseline.clone().unwrap_or_default();
+        Measured {
+            latencies: self.latencies.clone(),
+            totals: totals(&self.device).since(&before),
             wrapped: wrapped + read.wrapped,
             missing,
             read,
-            steady,
+            steady: None,
             drive: state_of(&self.device),
-        };
+        }
+    }
+
+    /// Ends the run, and checks the conservation laws.
+    pub(super) fn finish(mut self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Result<Outcome, RunError> {
+        self.close_interval();
+        self.device.check().map_err(RunError::Broken)?;
+        let mut measured = self.so_far(read, wrapped, missing);
+        if let Some(steady) = self.steady {
+            let (state, window) = steady.finish();
+            if let Some((from, to, latencies)) = window {
+                (measured.totals, measured.latencies) = (to.since(&from), latencies);
+            }
+            measured.steady = Some(state);
+        }
         Ok(Outcome { measured, series: self.series, device: self.device, log: self.log })
     }
 }
