@@ -86,20 +86,20 @@ impl<I: Id, T> Index<I> for Arena<I, T> {
     type Output = T;
     #[inline]
     fn index(&self, id: I) -> &T {
-        match &self.places[id.index()] {
-            Place::Used(entry) => entry,
-            Place::Free(_) => panic!("Invariant: a released entry is not read"),
-        }
+        let Some(Place::Used(entry)) = self.places.get(id.index()) else {
+            panic!("Invariant: a released entry is not read");
+        };
+        entry
     }
 }
 
 impl<I: Id, T> IndexMut<I> for Arena<I, T> {
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
-        match &mut self.places[id.index()] {
-            Place::Used(entry) => entry,
-            Place::Free(_) => panic!("Invariant: a released entry is not changed"),
-        }
+        let Some(Place::Used(entry)) = self.places.get_mut(id.index()) else {
+            panic!("Invariant: a released entry is not changed");
+        };
+        entry
     }
 }
 
