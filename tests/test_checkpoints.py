@@ -19,8 +19,8 @@ from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import options_of
 from ssdlab.runs.reproduce import Reproducer
 from ssdlab.runs.runner import play as as_is
-from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache
+from ssdlab.sweeps.warm import state_key
 
 DRIVE: dict[str, Any] = {
     "geometry.channels": 2,
@@ -228,7 +228,7 @@ def test_a_drive_that_another_sweep_warms_up_is_waited_for(
     about = {**WARMED, "axes": {"workload.bs": ["4KiB", "16KiB"]}}
     of_warm: dict[str, Any] = {"requests": 3000, "replay": "closed:16", "settings": {**DRIVE, **WRITES}}
     options = options_of({"device": "tlc-page", **of_warm})
-    key = key_of(json.loads(open_simulation(options).manifest))
+    key = state_key(options)
     cache = Cache(tmp_path)
     claim, looked = cache.claim(key), threading.Event()
     assert claim is not None

@@ -45,13 +45,17 @@ def warm_up(runs: Sequence[Options], cache: Cache, threads: int, retry_failed: b
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()
+    # What has failed stands before what was stopped for it.
+    errors = [error for error in (future.exception() for future in futures) if error is not None]
+    if errors:
+        raise min(errors, key=lambda error: not isinstance(error, InputError | SimulationError))
     return {options: future.result() for future, options in futures.items()}
 
 
 def state_of(options: Options, cache: Cache, stop: Stop | None = None, retry_failed: bool = False) -> State:
     """The state that a run leaves its drive in: from the cache, or played and kept there."""
     try:
-        key = _key(options)
+        key = state_key(options)
     except (InputError, SimulationError) as error:
         return State(error=_of_warm(str(error)))
     if retry_failed:
@@ -63,6 +67,8 @@ def state_of(options: Options, cache: Cache, stop: Stop | None = None, retry_fai
             return State(error=_of_warm(failure))
         claim = cache.claim(key)
         if claim is None:
+            if stop is not None and stop.is_set():
+                return State(error=_of_warm("interrupted"))
             time.sleep(POLL_S)
             continue
         try:
@@ -75,10 +81,10 @@ def state_of(options: Options, cache: Cache, stop: Stop | None = None, retry_fai
     return State(path)
 
 
-def _key(options: Options) -> str:
-    """The hash of everything that decides the state: the run, and when the drive is saved."""
+def state_key(options: Options) -> str:
+    """The hash of everything that decides a state: the run, and when the drive is saved."""
     key = key_of(json.loads(open_simulation(options).manifest))
-    return key if options.save_at is None else hashlib.sha256(f"{key} {options.save_at}".encode()).hexdigest()
+    return hashlib.sha256(f"{key} {options.save_at or 'rest'}".encode()).hexdigest()
 
 
 def _is_usable(path: str, cache: Cache) -> bool:
