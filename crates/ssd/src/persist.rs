@@ -137,6 +137,7 @@ impl<T: State> State for Option<T> {
 }
 
 /// Declares the state of a component: the fields that are stored, then its components, then what follows from the configuration.
+/// Of a field that is in none of the lists the compiler says "pattern requires `..` due to inaccessible fields".
 macro_rules! state {
     ($($([$($generics:tt)+])? $type:ident $(<$($argument:ident),+>)? {
         stored { $($stored:ident),* $(,)? }
