@@ -339,6 +339,19 @@ def test_a_session_played_again_is_the_same_run(tcp: bool, tmp_path: Path, monke
         assert found[section] == first[section], section
 
 
+def test_a_drive_of_a_checkpoint(serve: Callable[..., Server], cli: Cli) -> None:
+    words = ("--workload", "default", "--requests", "500", "--save", "warm.ckpt", "--quiet")
+    assert cli("run", *SETS, *AGED, *words).returncode == 0
+    server = serve("--from", "warm.ckpt", "--once")
+    client = Client(server.folder / "s")
+    client.ask(0, 0, 4096)
+    client.socket.close()
+    server.ended()
+    result = server.result()
+    assert result["manifest"]["device"]["config"]["age"]["pec"] == 2000
+    assert (result["manifest"]["checkpoint"], result["host"]["all"]["requests"]) != (None, 0)
+
+
 @pytest.mark.slow
 def test_everything_that_a_run_writes(serve: Callable[..., Server]) -> None:
     outputs = ["--requests-out", "r.parquet", "--series-out", "s.parquet", "--timeline", "t.pftrace"]

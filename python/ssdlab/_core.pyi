@@ -50,6 +50,9 @@ class Simulation:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
         Perfetto trace of them; returns its size [B]."""
 
+    def save(self) -> None:
+        """Completes the checkpoint of a run that has been finished, where one was asked for; without the GIL."""
+
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
 
@@ -68,6 +71,9 @@ class Simulation:
         the time series as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a
         file; and the latency distributions of reads and writes as (latency [ns], share of requests up to it).
         """
+
+def checkpoint_check(path: str) -> None:
+    """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
 
 class Server:
     """A server of simulated drives for clients of the NBD protocol."""
@@ -157,6 +163,9 @@ class Device:
 
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""
+
+    def save(self, path: str) -> None:
+        """Writes the whole state to a file."""
 
     def conditions(self, offset: int) -> tuple[int, float, float, int] | None:
         """P/E cycles, retention age [s], temperature [C] and reads of a page; None where none was written."""

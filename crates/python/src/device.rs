@@ -1,9 +1,11 @@
 //! The device as a library: submit requests, advance the time, take completions.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
-use ssd::run::{DeviceWord, device_given};
+use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -33,7 +35,16 @@ impl Device {
         seed: u64,
     ) -> PyResult<Device> {
         let spec = device_given(DeviceWord::Named(device), scheme, age, &settings).map_err(refuse)?;
-        Ok(Device { inner: Mutex::new(ssd::Device::new(&spec.config, seed).map_err(refuse)?) })
+        let inner = match checkpoint::given(device) {
+            Some(path) => Checkpoint::open(&path).and_then(|saved| saved.device(&spec.config)),
+            None => ssd::Device::new(&spec.config, seed),
+        };
+        Ok(Device { inner: Mutex::new(inner.map_err(refuse)?) })
+    }
+
+    /// Writes the whole state to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| checkpoint::write(&self.lock(), &path).map_err(raise))
     }
 
     /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns its number.
@@ -111,4 +122,13 @@ impl Device {
     fn outstanding(&self) -> u64 {
         self.lock().outstanding().0
     }
+}
+
+/// Checks that a checkpoint is whole and of this build.
+#[pyfunction]
+pub(crate) fn checkpoint_check(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    if !path.exists() {
+        return Err(PyFileNotFoundError::new_err(path.display().to_string()));
+    }
+    py.detach(|| checkpoint::verify(&path).map_err(refuse))
 }

@@ -29,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::Device>()?;
     module.add_class::<serve::Server>()?;
     module.add_class::<serve::Session>()?;
+    module.add_function(wrap_pyfunction!(device::checkpoint_check, module)?)?;
     module.add_function(wrap_pyfunction!(tables::devices, module)?)?;
     module.add_function(wrap_pyfunction!(tables::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(tables::schemes, module)?)?;

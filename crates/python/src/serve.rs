@@ -218,12 +218,12 @@ impl Session {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Err(SimulationError::new_err("the session has been finished already")) };
-        let outcome = py.detach(|| live.finish()).map_err(raise)?;
+        let mut outcome = py.detach(|| live.finish()).map_err(raise)?;
         let mut root = result(&self.prepared.manifest, &outcome.measured);
         if let Value::Object(root) = &mut root {
             root.insert("serve".into(), self.serve.clone());
         }
-        finished_run(py, outcome, &root)
+        finished_run(py, &mut outcome, &root)
     }
 
     /// The same requests at the same times as a run, where they were recorded.
@@ -233,6 +233,6 @@ impl Session {
         };
         let PreparedLive { config, options, manifest, .. } = self.prepared.clone();
         let source: Box<dyn Source> = Box::new(Recorded::new(record));
-        Ok(Simulation::ready(Prepared { config, source, options, manifest, notes: Vec::new() }, None))
+        Ok(Simulation::of(Prepared { config, source, options, manifest, notes: Vec::new() }))
     }
 }

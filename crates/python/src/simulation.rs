@@ -12,6 +12,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
+use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::{
     DeviceWord, DriveInputs, Given, Inputs, Outcome, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused,
     result,
@@ -77,6 +78,11 @@ pub struct Simulation {
     note: Option<String>,
     /// Why the run ended before its workload, with its result.
     ended: OnceLock<String>,
+    /// Where the device is saved at the end of the run; and the device, from then on.
+    save: Option<(PathBuf, SaveAt)>,
+    device: Mutex<Option<ssd::Device>>,
+    /// How long a run was that was over before it was to be saved.
+    unsaved: OnceLock<Span>,
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
@@ -90,6 +96,8 @@ enum RunState {
 struct Ready {
     prepared: Prepared,
     log: Option<Box<dyn RequestLog>>,
+    /// A checkpoint that is written during the run, and when.
+    save_after: Option<(PathBuf, Span)>,
 }
 
 impl RunState {
@@ -98,8 +106,12 @@ impl RunState {
         if let RunState::Ready(_) = self
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
-            let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
-            *self = RunState::Running(Box::new(Run::new(&config, source, options, log).map_err(refuse)?));
+            let Ready { prepared: Prepared { config, source, options, .. }, log, save_after } = *ready;
+            let mut run = Run::new(&config, source, options, log).map_err(raise)?;
+            if let Some((path, after)) = save_after {
+                run.save_after(after, path);
+            }
+            *self = RunState::Running(Box::new(run));
         }
         Ok(if let RunState::Running(run) = self { Some(run) } else { None })
     }
@@ -112,11 +124,22 @@ type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
 
 impl Simulation {
     /// A run that has not begun.
-    pub(crate) fn ready(prepared: Prepared, log: Option<Box<dyn RequestLog>>) -> Simulation {
-        let manifest = prepared.manifest.clone();
-        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
-        let ready = RunState::Ready(Box::new(Ready { prepared, log }));
-        Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() }
+    pub(crate) fn of(prepared: Prepared) -> Simulation {
+        Simulation::ready(Ready { prepared, log: None, save_after: None })
+    }
+
+    fn ready(ready: Ready) -> Simulation {
+        let manifest = ready.prepared.manifest.clone();
+        let note = (!ready.prepared.notes.is_empty()).then(|| ready.prepared.notes.join("\n"));
+        Simulation {
+            run: Mutex::new(RunState::Ready(Box::new(ready))),
+            manifest,
+            note,
+            ended: OnceLock::new(),
+            save: None,
+            device: Mutex::new(None),
+            unsaved: OnceLock::new(),
+        }
     }
 }
 
@@ -143,7 +166,7 @@ pub(crate) type FinishedRun<'py> = (
 );
 
 /// What Python keeps of a run's outcome.
-pub(crate) fn finished_run<'py>(py: Python<'py>, mut outcome: Outcome, result: &Value) -> PyResult<FinishedRun<'py>> {
+pub(crate) fn finished_run<'py>(py: Python<'py>, outcome: &mut Outcome, result: &Value) -> PyResult<FinishedRun<'py>> {
     let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
     let series = series_parquet(outcome.series.rows()).map_err(raise)?;
     let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
@@ -165,7 +188,7 @@ impl Simulation {
     const OPTIONS: &[&str] = RunOptions::NAMES;
 
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, **options))]
     fn new(
         device: &str,
         workload: &str,
@@ -180,6 +203,8 @@ impl Simulation {
         traces: Option<String>,
         requests_out: Option<&str>,
         keep_requests: bool,
+        save: Option<PathBuf>,
+        save_at: Option<&str>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
@@ -202,7 +227,12 @@ impl Simulation {
         };
         let prepared = prepare(&Inputs { drive, workload, traces }).map_err(raise)?;
         let log = request_log(requests_out, keep_requests, &prepared.config)?;
-        Ok(Simulation::ready(prepared, log))
+        let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
+        let (save, save_after) = match at {
+            SaveAt::After(after) => (None, save.map(|path| (path, after))),
+            at => (save.map(|path| (path, at)), None),
+        };
+        Ok(Simulation { save, ..Simulation::ready(Ready { prepared, log, save_after }) })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -213,9 +243,9 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let explainer = Explainer::new(slowest, wanted, options.warmup);
-        let mut run = Run::watched(&config, source, options, log, explainer).map_err(refuse)?;
+        let mut run = Run::watched(&config, source, options, log, explainer).map_err(raise)?;
         while !py.detach(|| run.step(100_000)).map_err(raise)? {
             py.check_signals()?;
         }
@@ -249,7 +279,7 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let unwritable = |error: io::Error| {
             SimulationError::new_err(format!(
                 "{}: cannot be written: {error}\n  help: make room, or choose a shorter --window",
@@ -258,7 +288,7 @@ impl Simulation {
         };
         let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
         let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
-        let mut run = Run::watched(&config, source, options, log, timeline).map_err(refuse)?;
+        let mut run = Run::watched(&config, source, options, log, timeline).map_err(raise)?;
         while !py.detach(|| run.step(1000)).map_err(raise)? && !run.device().probe().done() {
             py.check_signals()?;
         }
@@ -305,6 +335,21 @@ impl Simulation {
         }
     }
 
+    /// Completes the checkpoint of a run that has been finished.
+    fn save(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(end) = self.unsaved.get() {
+            let problem = format!("lies behind the end of the run, which is over after {:.6} s", end.as_s());
+            let remedy = "give an earlier time, or \"end\"";
+            return Err(refuse(refused("--save-at", &problem, remedy)));
+        }
+        let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(mut device), Some((path, at))) = (device, &self.save) else { return Ok(()) };
+        py.detach(|| {
+            let rests = if *at == SaveAt::Rest { device.flush() } else { Ok(()) };
+            rests.and_then(|()| checkpoint::write(&device, path)).map_err(raise)
+        })
+    }
+
     /// Ends the run.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
@@ -315,8 +360,16 @@ impl Simulation {
         if let Some(end) = run.end_of_life() {
             let _ = self.ended.set(end.to_string());
         }
-        let outcome = py.detach(|| run.finish().map_err(raise))?;
+        let unsaved = run.saves();
+        let mut outcome = py.detach(|| run.finish().map_err(raise))?;
+        if unsaved {
+            let _ = self.unsaved.set(outcome.measured.totals.usage.elapsed);
+        }
         let result = result(&self.manifest, &outcome.measured);
-        finished_run(py, outcome, &result)
+        let finished = finished_run(py, &mut outcome, &result)?;
+        if self.save.is_some() {
+            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
+        }
+        Ok(finished)
     }
 }

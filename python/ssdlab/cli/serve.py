@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _takes_drive(command: Callable[..., None]) -> Callable[..., None]:
     """The options of a run that concern the drive alone."""
-    for name in ("seed", "warmup", "settings", "precondition", "age", "scheme", "device"):
+    for name in ("checkpoint", "seed", "warmup", "settings", "precondition", "age", "scheme", "device"):
         command = run_option(name)(command)
     return command
 
@@ -117,7 +117,7 @@ def serve(
         raise click.UsageError("clients need one place to come to: give --socket PATH or --listen HOST:PORT")
     if timeline is None and (windows or slowest is not None):
         raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
-    outputs = Outputs(json_out, requests_out, series_out, timeline, windows, slowest)
+    outputs = Outputs(json_out, requests_out, series_out, None, None, timeline, windows, slowest)
     served = [drive.with_outputs(requests_out, series_out) for drive in _drives(drives, data, given)]
     _check(served, outputs, drives)
     pace = Pace("real" if clock == "real" else "virtual", think, grace, depth, lag_bound)
@@ -136,7 +136,7 @@ def serve(
 
 def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[Drive]:
     """The drives that are asked for: those of a file, or one."""
-    from ssdlab.runs.options import options_of
+    from ssdlab.runs.options import flag_of, options_of
     from ssdlab.runs.serving import Drive, drives_of
 
     if path is None:
@@ -144,7 +144,7 @@ def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[D
     context = click.get_current_context()
     for name in (*given, "data"):
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            flag = "--set" if name == "settings" else f"--{name}"
+            flag = "--data" if name == "data" else flag_of(name)
             raise click.UsageError(f"{flag} is given beside {path}: write it there, below the drive's name")
     return drives_of(path)
 
@@ -163,7 +163,8 @@ def _check(drives: list[Drive], outputs: Any, path: str | None) -> None:
         for drive in drives
         for option, file in outputs.paths().items()
     }
-    check_outputs(files, [file for file in (path, *(drive.data for drive in drives)) if file is not None])
+    read = [path, *(file for drive in drives for file in (drive.data, drive.options.checkpoint))]
+    check_outputs(files, [file for file in read if file is not None])
     if outputs.windows:
         from ssdlab.runs.timeline import check
 

@@ -13,7 +13,7 @@ from ssdlab.common.output import Output, write
 from ssdlab.runs.options import Options, options_of
 from ssdlab.runs.result import Result
 
-OPTIONS = ("device", "scheme", "age", "precondition", "warmup", "seed", "settings")
+OPTIONS = ("device", "scheme", "age", "precondition", "warmup", "seed", "checkpoint", "settings")
 """The options of a run that a served drive takes."""
 
 
@@ -159,6 +159,7 @@ class Serving:
                 requests_out=None if log is None else log.temporary,
                 seed=options.seed,
                 warmup=options.warmup,
+                checkpoint=options.checkpoint,
             )
             if note is not None:
                 self.notes.append(note)
