@@ -339,17 +339,19 @@ def test_a_session_played_again_is_the_same_run(tcp: bool, tmp_path: Path, monke
         assert found[section] == first[section], section
 
 
-def test_a_drive_of_a_checkpoint(serve: Callable[..., Server], cli: Cli) -> None:
-    words = ("--workload", "default", "--requests", "500", "--save", "warm.ckpt", "--quiet")
-    assert cli("run", *SETS, *AGED, *words).returncode == 0
-    server = serve("--from", "warm.ckpt", "--once")
-    client = Client(server.folder / "s")
-    client.ask(0, 0, 4096)
-    client.socket.close()
-    server.ended()
-    result = server.result()
-    assert result["manifest"]["device"]["config"]["age"]["pec"] == 2000
-    assert (result["manifest"]["checkpoint"], result["host"]["all"]["requests"]) != (None, 0)
+def test_a_drive_goes_on_in_a_run_and_in_another_session(serve: Callable[..., Server], cli: Cli) -> None:
+    found: list[dict[str, Any]] = []
+    for words in [(*SETS, *AGED), ("--from", "0.ckpt")]:
+        server = serve(*words, "--once", "--save", f"{len(found)}.ckpt")
+        client = Client(server.folder / "s")
+        for number in range(20):
+            client.ask(1, number << 16, 1 << 16, bytes(1 << 16))
+        client.socket.close()
+        assert f"wrote {len(found)}.ckpt (a checkpoint, for --from)" in server.ended()
+        found.append(server.result())
+    assert [result["manifest"]["device"]["config"]["age"]["pec"] for result in found] == [2000, 2000]
+    assert found[1]["manifest"]["checkpoint"] != found[0]["manifest"].get("checkpoint")
+    assert cli("run", "--from", "1.ckpt", "--requests", "100", "--quiet").returncode == 0
 
 
 @pytest.mark.slow

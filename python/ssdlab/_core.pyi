@@ -137,6 +137,9 @@ class Session:
     ]:
         """The result, as :meth:`Simulation.finish` gives it."""
 
+    def save(self, path: str) -> None:
+        """Writes a checkpoint of the drive at rest, once the session has been finished."""
+
     def replay(self) -> Simulation:
         """The same requests at the same times as a run, where they were recorded."""
 

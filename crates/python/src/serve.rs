@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use ssd::Unwatched;
-use ssd::run::{DeviceWord, DriveInputs, Live, Prepared, PreparedLive, parse, prepare_live, refused, result};
+use ssd::run::{
+    DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
+};
 use units::{Bytes, Span};
 use workload::Source;
 
@@ -186,7 +188,7 @@ impl Server {
             let serve = self.section(&finished);
             let Finished { live, failure, record, .. } = finished;
             let ended = failure.map(|error| error.to_string());
-            Session { name, prepared, record, serve, ended, live: Mutex::new(Some(live)) }
+            Session { name, prepared, record, serve, ended, live: Mutex::new(Some(live)), device: Mutex::default() }
         };
         drives.into_iter().zip(finished).map(session).collect()
     }
@@ -210,6 +212,8 @@ pub struct Session {
     #[pyo3(get)]
     ended: Option<String>,
     live: Mutex<Option<Live>>,
+    /// The drive, once the session has been finished.
+    device: Mutex<Option<ssd::Device>>,
 }
 
 #[pymethods]
@@ -223,7 +227,16 @@ impl Session {
         if let Value::Object(root) = &mut root {
             root.insert("serve".into(), self.serve.clone());
         }
-        finished_run(py, &mut outcome, &root)
+        let finished = finished_run(py, &mut outcome, &root)?;
+        *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
+        Ok(finished)
+    }
+
+    /// Writes a checkpoint of the drive at rest, once the session has been finished.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut device) = device else { return Err(SimulationError::new_err("there is no drive to be saved")) };
+        py.detach(|| device.flush().and_then(|()| checkpoint::write(&device, &path))).map_err(raise)
     }
 
     /// The same requests at the same times as a run, where they were recorded.

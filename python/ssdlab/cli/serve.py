@@ -69,6 +69,7 @@ def _takes_drive(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @run_option("requests_out")
 @run_option("series_out")
+@run_option("save")
 @click.option("--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI.")
 @click.option(
     "--window", "windows", multiple=True, metavar="FROM:TO", help="Of the timeline, such as 10ms:12ms; may be repeated."
@@ -94,6 +95,7 @@ def serve(
     json_out: str | None,
     requests_out: str | None,
     series_out: str | None,
+    save: str | None,
     timeline: str | None,
     windows: tuple[str, ...],
     slowest: int | None,
@@ -117,7 +119,7 @@ def serve(
         raise click.UsageError("clients need one place to come to: give --socket PATH or --listen HOST:PORT")
     if timeline is None and (windows or slowest is not None):
         raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
-    outputs = Outputs(json_out, requests_out, series_out, None, None, timeline, windows, slowest)
+    outputs = Outputs(json_out, requests_out, series_out, save, None, timeline, windows, slowest)
     served = [drive.with_outputs(requests_out, series_out) for drive in _drives(drives, data, given)]
     _check(served, outputs, drives)
     pace = Pace("real" if clock == "real" else "virtual", think, grace, depth, lag_bound)
@@ -182,7 +184,7 @@ def _attend(serving: Serving, uris: list[str], once: bool, err: bool) -> None:
 
 def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
     """Writes and shows what has come of a drive."""
-    from ssdlab.common.output import write
+    from ssdlab.common.output import replacing, write
     from ssdlab.common.tables import show
     from ssdlab.show.runs import of_result
 
@@ -192,6 +194,12 @@ def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
     if json_out is not None and not to_stdout:
         write(json_out, of.result.to_json().encode())
         wrote.insert(0, (json_out, "results"))
+    if outputs.save is not None:
+        path = of.drive.renamed(outputs.save)
+        assert path is not None, "Invariant: a path is renamed to a path"
+        with replacing(path) as temporary:
+            of.session.save(temporary)
+        wrote.append((path, "a checkpoint, for --from"))
     if outputs.timeline is not None:
         from ssdlab.runs.timeline import write_played
 
