@@ -58,16 +58,15 @@ class Simulation:
     ) -> tuple[
         str,
         list[tuple[str, str, str]],
-        int,
         bytes,
         tuple[int, bytes] | None,
         tuple[list[tuple[int, float]], list[tuple[int, float]]],
     ]:
         """Ends the run.
 
-        Returns the JSON of manifest and statistics; the statistics' (name, unit, description); events; the time series
-        as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a file; and the
-        latency distributions of reads and writes as (latency [ns], share of requests up to it).
+        Returns the JSON of the result, without what is said of the process; the statistics' (name, unit, description);
+        the time series as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a
+        file; and the latency distributions of reads and writes as (latency [ns], share of requests up to it).
         """
 
 class Device:

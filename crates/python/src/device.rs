@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use ssd::run::device_given;
+use ssd::run::{DeviceWord, device_given};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -32,7 +32,7 @@ impl Device {
         settings: Vec<String>,
         seed: u64,
     ) -> PyResult<Device> {
-        let spec = device_given(device, scheme, age, &settings).map_err(refuse)?;
+        let spec = device_given(DeviceWord::Named(device), scheme, age, &settings).map_err(refuse)?;
         Ok(Device { inner: Mutex::new(ssd::Device::new(&spec.config, seed).map_err(refuse)?) })
     }
 

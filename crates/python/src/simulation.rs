@@ -11,8 +11,10 @@ use logs::{Table, series_parquet};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use serde_json::{Map, Value};
-use ssd::run::{Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused};
+use serde_json::Value;
+use ssd::run::{
+    DeviceWord, DriveInputs, Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused, result,
+};
 use ssd::stats::die;
 use ssd::{Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
@@ -140,18 +142,16 @@ impl Simulation {
             folder: traces,
         };
         let options = options.map(given).transpose()?.unwrap_or_default();
-        let prepared = prepare(&Inputs {
+        let drive = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
-            device,
-            workload,
+            device: DeviceWord::Named(device),
             scheme,
             age,
             settings: &settings,
             options: &options,
-            traces,
             fingerprint: content_hash,
-        })
-        .map_err(raise)?;
+        };
+        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(raise)?;
         let queues = prepared.config.host.queues;
         let log = match requests_out {
             Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
@@ -265,8 +265,7 @@ impl Simulation {
         }
     }
 
-    /// Ends the run. Returns (JSON of manifest and statistics, statistics as (name, unit, description) lines, events,
-    /// time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
+    /// Ends the run. Returns (JSON of the result, statistics as (name, unit, description) lines, time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
     /// distributions of reads and writes).
     #[allow(clippy::type_complexity)] // One value for each thing that the Python side keeps.
     fn finish<'py>(
@@ -275,7 +274,6 @@ impl Simulation {
     ) -> PyResult<(
         String,
         Vec<(String, &'static str, String)>,
-        u64,
         Bound<'py, PyBytes>,
         Option<(u64, Bound<'py, PyBytes>)>,
         [Vec<(u64, f64)>; 2],
@@ -289,19 +287,15 @@ impl Simulation {
             let _ = self.ended.set(end.to_string());
         }
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
-        let report = outcome.report();
-        let mut root = Map::new();
-        root.insert("manifest".into(), self.manifest.clone());
-        root.extend(report.to_json());
-        let described = report.0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
+        let result = result(&self.manifest, &outcome.measured);
+        let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
         let series = series_parquet(outcome.series.rows()).map_err(raise)?;
         let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
         let [reads, writes, ..] = outcome.measured.latencies.total();
         let distributions = [reads.distribution(), writes.distribution()];
         Ok((
-            Value::Object(root).to_string(),
+            result.to_string(),
             described,
-            outcome.measured.totals.counters.events,
             PyBytes::new(py, &series),
             log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
             distributions,

@@ -54,6 +54,12 @@ pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
     load_at(word, Path::new(""), 0)
 }
 
+/// The device that a text describes as a device file would. It is called `device`; files that it builds on are looked for in the
+/// working directory.
+pub fn read(text: &str) -> Result<DeviceSpec, ConfigError> {
+    build(text, "device text", "device", Path::new(""), 0)
+}
+
 fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, ConfigError> {
     if let Some((name, text)) = ALL.iter().find(|(name, _)| *name == word) {
         return build(text, &format!("preset {name}"), name, Path::new(""), depth);

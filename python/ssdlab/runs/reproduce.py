@@ -111,6 +111,9 @@ class Reproducer:
         """Options of the workload, settings, files to be written, and why it cannot be played as it is."""
         if "trace" in workload or "traces" in workload:
             return self._traces(options, workload)
+        if "driver" in workload:
+            why = f"the requests came from {workload['driver']}: give a trace of them as --workload"
+            return options, [], {}, why
         wanted = flat(workload)
         best: tuple[int, str, list[str]] | None = None
         for name in self._presets["workload"]:

@@ -51,16 +51,12 @@ class Result:
         log: tuple[int, bytes] | None,
         log_path: str | None,
         note: str | None,
-        run: dict[str, int],
         process: dict[str, float | int],
         options: Options | None = None,
     ) -> Result:
         """Puts together what the core gives at the end of a run."""
         self = cls()
         data = json.loads(text)
-        # Without a request that counted there is no queue to report.
-        data["host"].setdefault("queue", {})
-        data["run"] = run
         data["process"] = process
         values = {
             "_data": data,

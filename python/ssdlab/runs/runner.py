@@ -78,7 +78,7 @@ def play(
             log.renamed(error)
         raise
     completed, finished = _played(simulation, log, progress, note, stop)
-    text, described, events, series, rows, distributions = finished
+    text, described, series, rows, distributions = finished
     kept = Kept(completed)
     try:
         if log is not None and rows is not None:
@@ -96,7 +96,6 @@ def play(
         rows,
         options.requests_out,
         simulation.note,
-        {"events": events},
         {"wall_s": time.perf_counter() - started, "peak_rss_bytes": peak_rss_bytes()},
         options,
     )
@@ -235,7 +234,7 @@ def _keep(simulation: Simulation, log: Output | None, completed: int) -> Kept:
     """Completes the request log of a run that is not going on. An earlier log keeps its name."""
     completed = max(completed, simulation.progress()[2])
     try:
-        rows = simulation.finish()[4]
+        rows = simulation.finish()[3]
         if log is not None and rows is not None:
             return Kept(completed, logs=((log.commit(aside=True), rows[0]),))
     except (InputError, SimulationError):

@@ -113,6 +113,8 @@ def _title(result: Result) -> str:
         what = " + ".join(of.trace for of in work.traces)
     elif "generator" in work:
         what = _access(work.generator, manifest.device.capacity_bytes)
+    elif "driver" in work:
+        what = f"requests from {work.driver}"
     else:
         jobs = work.jobs.items()
         what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)

@@ -103,6 +103,18 @@ impl<P: Probe> Device<P> {
         self.core.now
     }
 
+    /// The latest time for which a request can be submitted.
+    pub fn latest(&self) -> Time {
+        Time(self.core.agenda.horizon().0 / 2)
+    }
+
+    /// When something happens next, if nothing is submitted before. Visits for refresh count while requests are outstanding.
+    pub fn next_event(&self) -> Option<Time> {
+        let next = self.upcoming(Time::NEVER).map(|(time, _)| time);
+        let next = next.or_else(|| self.wears_out_now().then_some(self.core.now));
+        next.filter(|_| self.core.life.failure.is_none())
+    }
+
     /// Gives the probe back.
     pub fn into_probe(self) -> P {
         self.core.probe
@@ -134,7 +146,7 @@ impl<P: Probe> Device<P> {
         if request.time < earliest {
             return Err(RunError::BackInTime { time: request.time, earliest });
         }
-        let latest = Time(self.core.agenda.horizon().0 / 2);
+        let latest = self.latest();
         if request.time > latest {
             return Err(RunError::BeyondHorizon { time: request.time, latest });
         }
@@ -193,7 +205,7 @@ impl<P: Probe> Device<P> {
             return self.core.life.failure.clone().map_or(Ok(()), Err);
         }
         let horizon = self.core.agenda.horizon();
-        while let Some((time, resource)) = self.next_event(limit).or_else(|| self.event_after_wear_out(limit))
+        while let Some((time, resource)) = self.upcoming(limit).or_else(|| self.event_after_wear_out(limit))
             && time <= limit
         {
             if time == horizon {
@@ -231,22 +243,28 @@ impl<P: Probe> Device<P> {
         self.core.life.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Nothing is going to happen. Where commands, or buffered pages that shall go, wait because of blocks that have failed, the
-    /// drive's life has ended: the next event, if it goes on as a read-only one.
+    /// Nothing is going to happen. Whether commands, or buffered pages that shall go, wait because of blocks that have failed:
+    /// the drive's life ends now.
+    #[cold]
+    fn wears_out_now(&self) -> bool {
+        let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
+        waits
+            && crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_some()
+            && self.end_of_life().is_none()
+    }
+
+    /// Nothing is going to happen: the next event after the end of the drive's life, if that has come and the drive goes on as
+    /// a read-only one.
     #[cold]
     fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, Resource)> {
-        let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
-        if !waits
-            || crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_none()
-            || self.end_of_life().is_some()
-        {
+        if !self.wears_out_now() {
             return None;
         }
         self.core.wear_out();
         if std::mem::take(&mut self.core.life.becomes_read_only) {
             self.refuse_writes();
         }
-        self.next_event(limit)
+        self.upcoming(limit)
     }
 
     /// Whether commands have made progress since this was asked last, or there are none; otherwise the device has failed.
@@ -282,7 +300,7 @@ impl<P: Probe> Device<P> {
     /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
     /// time that was asked for, or while something happens to requests.
     #[inline(always)]
-    fn next_event(&self, limit: Time) -> Option<(Time, Resource)> {
+    fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
         if self.ftl.relocator.patrol == Time::NEVER {
             return next;

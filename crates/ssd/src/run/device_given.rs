@@ -7,14 +7,26 @@ use super::workload_given::is_workload_key;
 use crate::config::Config;
 use crate::presets::{self, DeviceSpec};
 
+/// How a user says which device.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceWord<'a> {
+    /// By a preset's name or a file.
+    Named(&'a str),
+    /// By the text of a file.
+    Text(&'a str),
+}
+
 /// A device with its scheme, age and settings applied, in this order.
 pub fn device_given(
-    device: &str,
+    device: DeviceWord,
     scheme: Option<&str>,
     age: Option<&str>,
     settings: &[String],
 ) -> Result<DeviceSpec, ConfigError> {
-    let mut spec = presets::load(device)?;
+    let mut spec = match device {
+        DeviceWord::Named(word) => presets::load(word)?,
+        DeviceWord::Text(text) => presets::read(text)?,
+    };
     for word in scheme.map(words).transpose()?.into_iter().flatten() {
         spec.config.set(&filled_in(&word, &spec.config))?;
     }

@@ -2,22 +2,27 @@
 
 mod device_given;
 mod fingerprint;
+mod live;
 mod manifest;
+mod measured;
 mod options;
 mod outcome;
 mod precondition;
 mod prepare;
 mod replay;
 mod request_log;
+mod result;
 mod steady;
 mod workload_given;
 
-pub use device_given::device_given;
+pub use device_given::{DeviceWord, device_given};
 pub use fingerprint::Fingerprint;
+pub use live::Live;
 pub use options::{Given, Replay, RunOptions, parse, refused};
 pub use outcome::Outcome;
-pub use prepare::{Inputs, Prepared, prepare};
+pub use prepare::{DriveInputs, Inputs, Prepared, PreparedLive, prepare, prepare_live};
 pub use replay::Run;
 pub use request_log::RequestLog;
+pub use result::{as_json, result};
 pub use steady::Round;
 pub use workload_given::TraceOptions;

@@ -1,10 +1,14 @@
 //! What a run has found out.
 
+use workload::ReadCounts;
+
+use super::measured::MeasuredDevice;
 use super::replay::Run;
 use super::request_log::RequestLog;
 use super::steady::totals;
 use crate::device::Device;
 use crate::error::RunError;
+use crate::observe::probe::Unwatched;
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
 use crate::observe::stats::{DriveState, Measured};
@@ -31,26 +35,39 @@ impl Outcome {
 impl Run {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
-    pub fn finish(mut self) -> Result<Outcome, RunError> {
+    pub fn finish(self) -> Result<Outcome, RunError> {
+        self.measured.finish(self.source.counts(), self.wrapped, self.missing)
+    }
+}
+
+impl MeasuredDevice<Unwatched> {
+    /// What was measured up to now, with what came of reading the workload: what was left out, the requests that were wrapped,
+    /// and those that it no longer had.
+    pub(super) fn so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
+        let before = self.baseline.clone().unwrap_or_default();
+        Measured {
+            latencies: self.latencies.clone(),
+            totals: totals(&self.device).since(&before),
+            wrapped: wrapped + read.wrapped,
+            missing,
+            read,
+            steady: None,
+            drive: state_of(&self.device),
+        }
+    }
+
+    /// Ends the run, and checks the conservation laws.
+    pub(super) fn finish(mut self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Result<Outcome, RunError> {
         self.close_interval();
         self.device.check().map_err(RunError::Broken)?;
-        let (mut before, mut after) = (self.baseline.take().unwrap_or_default(), totals(&self.device));
-        let steady = self.steady.take().map(|steady| {
+        let mut measured = self.so_far(read, wrapped, missing);
+        if let Some(steady) = self.steady {
             let (state, window) = steady.finish();
             if let Some((from, to, latencies)) = window {
-                (before, after, self.latencies) = (from, to, latencies);
+                (measured.totals, measured.latencies) = (to.since(&from), latencies);
             }
-            state
-        });
-        let measured = Measured {
-            latencies: self.latencies,
-            totals: after.since(&before),
-            wrapped: self.wrapped + self.source.counts().wrapped,
-            missing: self.missing,
-            read: self.source.counts(),
-            steady,
-            drive: state_of(&self.device),
-        };
+            measured.steady = Some(state);
+        }
         Ok(Outcome { measured, series: self.series, device: self.device, log: self.log })
     }
 }

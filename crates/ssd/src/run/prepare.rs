@@ -4,26 +4,25 @@ use serde_json::{Map, Value, json};
 use units::ConfigError;
 use workload::Source;
 
-use super::device_given::{device_given, undone};
+use super::device_given::{DeviceWord, device_given, undone};
 use super::fingerprint::Fingerprint;
 use super::manifest;
 use super::options::{Given, Replay, RunOptions, refused};
-use super::workload_given::{self, Opened, TraceOptions, Wanted, WorkloadGiven};
+use super::workload_given::{self, Opened, TraceOptions, Wanted, WorkloadGiven, is_workload_key};
 use crate::RESULTS_VERSION;
-use crate::config::Config;
+use crate::config::{Config, Plan};
 use crate::error::RunError;
+use crate::presets::DeviceSpec;
 
 /// The widest window in which a trace is sorted [requests]: 640 MB.
 const WIDEST_SORT_WINDOW: usize = 1 << 24;
 
-/// What decides a run, as its user gives it.
-pub struct Inputs<'a> {
+/// A drive and how it is played, as a user gives them.
+pub struct DriveInputs<'a> {
     /// The version of the program, for the manifest.
     pub version: &'a str,
-    /// A preset or a file.
-    pub device: &'a str,
-    /// A preset, a file that describes a generator, or a trace.
-    pub workload: &'a str,
+    /// The device.
+    pub device: DeviceWord<'a>,
     /// A named scheme or choices.
     pub scheme: Option<&'a str>,
     /// Keys of the section `age`, with commas between.
@@ -32,10 +31,18 @@ pub struct Inputs<'a> {
     pub settings: &'a [String],
     /// Options of the run by name.
     pub options: &'a [(String, Given)],
-    /// How traces are read.
-    pub traces: TraceOptions,
     /// How files are told apart.
     pub fingerprint: Fingerprint,
+}
+
+/// What decides a run, as its user gives it.
+pub struct Inputs<'a> {
+    /// The drive.
+    pub drive: DriveInputs<'a>,
+    /// A preset, a file that describes a generator, or a trace.
+    pub workload: &'a str,
+    /// How traces are read.
+    pub traces: TraceOptions,
 }
 
 /// A run whose input has been read and checked.
@@ -52,14 +59,21 @@ pub struct Prepared {
     pub notes: Vec<String>,
 }
 
+/// The same of a run whose requests come from outside.
+pub struct PreparedLive {
+    /// The device.
+    pub config: Config,
+    /// The options.
+    pub options: RunOptions,
+    /// What is run, but for the requests.
+    pub manifest: Value,
+    /// What the user should know about how the input was understood.
+    pub notes: Vec<String>,
+}
+
 /// Reads and checks what a run needs. Its device is not built: the manifest alone costs next to nothing.
 pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
-    let spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
-    let plan = spec.config.plan()?;
-    let mut options = RunOptions::default();
-    for (name, given) in inputs.options {
-        options.set(name, given)?;
-    }
+    let Drive { spec, plan, mut options } = drive(&inputs.drive)?;
     check_sort_window(inputs.traces.reading.sort_window)?;
     let wanted = match (options.until_steady, options.requests) {
         (Some(_), _) => Wanted::Endless,
@@ -68,33 +82,77 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
     };
     let Opened { source, manifest: workload, note, closed, requests } = workload_given::open(&WorkloadGiven {
         word: inputs.workload,
-        settings: inputs.settings,
+        settings: inputs.drive.settings,
         traces: &inputs.traces,
         beyond: options.beyond,
         wanted,
         seed: options.seed,
         capacity: plan.capacity(),
-        fingerprint: inputs.fingerprint,
+        fingerprint: inputs.drive.fingerprint,
     })?;
     check_warmup(&options, requests)?;
     if let Some(depth) = closed
-        && !inputs.options.iter().any(|(name, _)| name == "replay")
+        && !inputs.drive.options.iter().any(|(name, _)| name == "replay")
     {
         options.replay = Replay::Closed(depth);
     }
+    let manifest = manifest_of(&inputs.drive, &spec, &plan, workload, &options)?;
+    let notes = note.into_iter().chain(notes(&inputs.drive, &spec)?).collect();
+    Ok(Prepared { config: spec.config, source, options, manifest, notes })
+}
+
+/// Reads and checks what a run needs whose requests come from outside: from `driver`, as the manifest calls it.
+pub fn prepare_live(inputs: &DriveInputs, driver: &str) -> Result<PreparedLive, RunError> {
+    if let Some(word) = inputs.settings.iter().find(|word| is_workload_key(word)) {
+        let problem = "is a generator's key, and requests come from outside";
+        return Err(RunError::Config(refused(word, problem, "leave it out")));
+    }
+    let Drive { spec, plan, options } = drive(inputs)?;
+    let manifest = manifest_of(inputs, &spec, &plan, json!({ "driver": driver }), &options)?;
+    Ok(PreparedLive { notes: notes(inputs, &spec)?, config: spec.config, options, manifest })
+}
+
+/// A drive whose input has been checked.
+struct Drive {
+    spec: DeviceSpec,
+    plan: Plan,
+    options: RunOptions,
+}
+
+fn drive(inputs: &DriveInputs) -> Result<Drive, RunError> {
+    let spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
+    let plan = spec.config.plan()?;
+    let mut options = RunOptions::default();
+    for (name, given) in inputs.options {
+        options.set(name, given)?;
+    }
+    Ok(Drive { spec, plan, options })
+}
+
+fn manifest_of(
+    inputs: &DriveInputs,
+    spec: &DeviceSpec,
+    plan: &Plan,
+    workload: Value,
+    options: &RunOptions,
+) -> Result<Value, RunError> {
     let mut manifest = Map::new();
     manifest.insert("ssdlab".into(), json!(inputs.version));
     manifest.insert("results_version".into(), json!(RESULTS_VERSION));
-    manifest.insert("device".into(), manifest::device(&spec.name, &plan, inputs.fingerprint)?);
+    manifest.insert("device".into(), manifest::device(&spec.name, plan, inputs.fingerprint)?);
     manifest.insert("workload".into(), workload);
     manifest.insert("scheme".into(), json!(inputs.scheme));
     // What becomes of requests beyond the drive stands beside the trace that may hold some.
     let values = options.values().into_iter().filter(|(name, _)| *name != "beyond");
     manifest.extend(values.map(|(name, value)| (name.to_owned(), value)));
-    let mut notes: Vec<String> = note.into_iter().collect();
-    notes.extend(spec.config.idle_settings().iter().map(|idle| format!("no effect: {idle}")));
+    Ok(Value::Object(manifest))
+}
+
+fn notes(inputs: &DriveInputs, spec: &DeviceSpec) -> Result<Vec<String>, ConfigError> {
+    let idle = spec.config.idle_settings();
+    let mut notes: Vec<String> = idle.iter().map(|idle| format!("no effect: {idle}")).collect();
     notes.extend(undone(inputs.scheme, inputs.settings)?);
-    Ok(Prepared { config: spec.config, source, options, manifest: Value::Object(manifest), notes })
+    Ok(notes)
 }
 
 fn check_sort_window(requests: usize) -> Result<(), ConfigError> {

@@ -1,45 +1,29 @@
-//! The replay of a workload: its requests handed to the device as they fall due, and what completes booked.
+//! The replay of a workload: its requests handed to the device as they fall due.
 
 use units::{Bytes, ConfigError, Span, Time};
 use workload::{Beyond, Op, Request, Source};
 
+use super::measured::MeasuredDevice;
 use super::options::{Replay, RunOptions};
-use super::precondition::Overwriting;
 use super::request_log::RequestLog;
-use super::steady::{Steady, totals};
 use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
-use crate::observe::stats::Totals;
-use crate::observe::stats::latency::ByQueue;
-use crate::observe::stats::series::Series;
 
 /// Most arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
 const WINDOW: usize = 64;
 
 /// A run in progress.
 pub struct Run<P: Probe = Unwatched> {
-    pub(super) device: Device<P>,
+    pub(super) measured: MeasuredDevice<P>,
     pub(super) source: Box<dyn Source>,
     options: RunOptions,
     /// Requests read ahead, in reverse order.
     batch: Vec<Request>,
     ended: bool,
-    submitted: u64,
     first_time: Option<Time>,
-    pub(super) latencies: ByQueue,
-    pub(super) series: Series,
-    pub(super) log: Option<Box<dyn RequestLog>>,
-    pub(super) baseline: Option<Totals>,
-    preconditioning: Option<Overwriting>,
-    /// When the device began with the workload, and the number of its first request.
-    origin: Time,
-    first_id: u64,
-    pub(super) steady: Option<Steady>,
-    last_completion: Time,
     pub(super) wrapped: u64,
-    queues: u16,
     /// Requests of the source wait for completions.
     closed_loop: bool,
     /// The drive's life has ended, and the run with it.
@@ -79,33 +63,14 @@ impl<P: Probe> Run<P> {
                 remedy: "leave it out, or set workload.iodepth to \"none\"".into(),
             });
         }
-        let mut device = Device::watched(config, options.seed, probe)?;
-        let queues = config.host.queues;
-        let steady = options.until_steady.map(|round| Steady::new(round, usize::from(queues), &device));
-        let device_plan = device.plan().clone();
-        let preconditioning = Overwriting::new(&device_plan, options.seed);
-        if preconditioning.is_none() {
-            device.workload_begins();
-        }
         Ok(Run {
-            device,
+            measured: MeasuredDevice::new(config, &options, log, probe)?,
             source,
-            baseline: None,
-            preconditioning,
-            origin: Time::ZERO,
-            first_id: 0,
-            steady,
             options,
             batch: Vec::new(),
             ended: false,
-            submitted: 0,
             first_time: None,
-            latencies: ByQueue::new(usize::from(queues)),
-            series: Series::new(),
-            log,
-            last_completion: Time::ZERO,
             wrapped: 0,
-            queues,
             closed_loop,
             end_of_life: None,
             missing: None,
@@ -119,38 +84,38 @@ impl<P: Probe> Run<P> {
 
     /// The device as it stands.
     pub fn into_device(self) -> Device<P> {
-        self.device
+        self.measured.device
     }
 
     /// The device.
     pub fn device(&self) -> &Device<P> {
-        &self.device
+        &self.measured.device
     }
 
     /// Requests submitted and completed so far.
     pub fn counts(&self) -> (u64, u64) {
         // While the drive is overwritten before the workload, those writes are outstanding.
-        (self.submitted, self.submitted.saturating_sub(self.device.outstanding().0))
+        (self.measured.submitted, self.measured.submitted.saturating_sub(self.measured.device.outstanding().0))
     }
 
     /// How much of the workload has been submitted, from 0 to 1, where that can be known.
     pub fn progress(&self) -> Option<f64> {
-        let by_count = self.options.requests.map(|limit| self.submitted as f64 / limit.max(1) as f64);
-        if self.preconditioning.is_some() || self.steady.is_some() {
+        let by_count = self.options.requests.map(|limit| self.measured.submitted as f64 / limit.max(1) as f64);
+        if self.measured.preconditions() || self.measured.steady.is_some() {
             return None;
         }
-        let now = self.device.now().since(self.origin);
+        let now = self.measured.device.now().since(self.measured.origin);
         let by_time = self.options.duration.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
     }
 
     /// Plays on for some `requests` more; returns whether the workload has been played to its end.
     pub fn step(&mut self, requests: u64) -> Result<bool, RunError> {
-        if self.preconditioning.is_some() {
-            self.precondition(requests)?;
+        if self.measured.preconditions() {
+            self.measured.precondition(requests)?;
             return Ok(false);
         }
-        let target = self.submitted + requests;
+        let target = self.measured.submitted + requests;
         let played = match self.options.replay {
             _ if self.end_of_life.is_some() => return Ok(true),
             _ if self.closed_loop => self.step_by_completions(target),
@@ -158,7 +123,7 @@ impl<P: Probe> Run<P> {
             Replay::Closed(depth) => self.step_closed(u64::from(depth), target),
         };
         if let Err(end @ RunError::EndOfLife { .. }) = played {
-            self.collect()?;
+            self.measured.collect(reported(&mut *self.source))?;
             self.end_of_life = Some(end);
             return Ok(true);
         }
@@ -166,8 +131,8 @@ impl<P: Probe> Run<P> {
     }
 
     fn step_timed(&mut self, speed: f64, target: u64) -> Result<bool, RunError> {
-        while self.submitted < target {
-            while self.device.pending_arrivals() < WINDOW
+        while self.measured.submitted < target {
+            while self.measured.device.pending_arrivals() < WINDOW
                 && let Some(request) = self.next_request()?
             {
                 let first = *self.first_time.get_or_insert(request.time);
@@ -177,9 +142,9 @@ impl<P: Probe> Run<P> {
                     self.ended = true;
                     break;
                 }
-                self.submit(request, self.origin + since)?;
+                self.submit(request, self.measured.origin + since)?;
             }
-            if self.ended {
+            if self.has_ended() {
                 return self.finish_all();
             }
             // Some are always ahead: time never goes beyond a request that has not been handed over.
@@ -190,18 +155,18 @@ impl<P: Probe> Run<P> {
 
     /// A source that wants to know of completions before it says what comes next.
     fn step_by_completions(&mut self, target: u64) -> Result<bool, RunError> {
-        while self.submitted < target {
-            let now = self.device.now();
-            if self.options.duration.is_some_and(|limit| now.since(self.origin) > limit) {
+        while self.measured.submitted < target {
+            let now = self.measured.device.now();
+            if self.options.duration.is_some_and(|limit| now.since(self.measured.origin) > limit) {
                 return self.finish_all();
             }
             let next = self.source.closed_loop().and_then(|source| source.next_time());
-            match next.map(|time| self.origin + time.since(Time::ZERO)) {
+            match next.map(|time| self.measured.origin + time.since(Time::ZERO)) {
                 Some(time) if time <= now => {
                     let Some(request) = self.next_request()? else { return self.finish_all() };
                     self.submit(request, now)?;
                 }
-                None if self.device.outstanding().0 == 0 => return Ok(true),
+                None if self.measured.device.outstanding().0 == 0 => return Ok(true),
                 time => self.advance_to_completion(time.unwrap_or(Time::NEVER))?,
             }
         }
@@ -209,10 +174,10 @@ impl<P: Probe> Run<P> {
     }
 
     fn step_closed(&mut self, depth: u64, target: u64) -> Result<bool, RunError> {
-        while self.submitted < target {
-            while self.device.outstanding().0 < depth {
-                let now = self.device.now();
-                if self.options.duration.is_some_and(|limit| now.since(self.origin) > limit) {
+        while self.measured.submitted < target {
+            while self.measured.device.outstanding().0 < depth {
+                let now = self.measured.device.now();
+                if self.options.duration.is_some_and(|limit| now.since(self.measured.origin) > limit) {
                     self.ended = true;
                 }
                 let Some(request) = self.next_request()? else {
@@ -225,9 +190,14 @@ impl<P: Probe> Run<P> {
         Ok(false)
     }
 
+    /// Whether nothing more is submitted.
+    fn has_ended(&self) -> bool {
+        self.ended || self.measured.steady_ended
+    }
+
     /// The next request of the workload, brought within the device's capacity.
     fn next_request(&mut self) -> Result<Option<Request>, RunError> {
-        if self.ended || self.options.requests.is_some_and(|limit| self.submitted >= limit) {
+        if self.has_ended() || self.options.requests.is_some_and(|limit| self.measured.submitted >= limit) {
             self.ended = true;
             self.batch.clear();
             return Ok(None);
@@ -238,13 +208,13 @@ impl<P: Probe> Run<P> {
         }
         let Some(mut request) = self.batch.pop() else {
             self.ended = true;
-            self.missing = self.options.requests.map(|limit| limit - self.submitted);
+            self.missing = self.options.requests.map(|limit| limit - self.measured.submitted);
             return Ok(None);
         };
-        let capacity = self.device.capacity().0;
+        let capacity = self.measured.device.capacity().0;
         if request.offset.0 + request.bytes.0 > capacity && request.op != Op::Flush {
             if self.options.beyond == Beyond::Refuse {
-                let (offset, bytes, capacity) = (request.offset, request.bytes, self.device.capacity());
+                let (offset, bytes, capacity) = (request.offset, request.bytes, self.measured.device.capacity());
                 return Err(RunError::OutOfRange { offset, bytes, capacity });
             }
             self.wrapped += 1;
@@ -254,139 +224,40 @@ impl<P: Probe> Run<P> {
         Ok(Some(request))
     }
 
-    fn submit(&mut self, mut request: Request, time: Time) -> Result<(), RunError> {
-        request.time = time;
-        if self.submitted == self.options.warmup {
-            if self.options.warmup > 0 {
-                self.advance(time)?;
-            }
-            self.baseline = Some(totals(&self.device));
-        }
-        self.device.submit(request)?;
-        self.submitted += 1;
-        Ok(())
-    }
-
-    /// Overwrites the drive before the workload, some requests at a time.
-    fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
-        let Some(mut writes) = self.preconditioning.take() else { return Ok(()) };
-        if !writes.play(&mut self.device, requests)? {
-            self.preconditioning = Some(writes);
-            return Ok(());
-        }
-        self.origin = self.device.now();
-        self.first_id = writes.written();
-        self.device.workload_begins();
-        self.last_completion = self.origin;
-        self.series.start(self.origin, self.device.idle_time());
-        if let Some(steady) = &mut self.steady {
-            steady.start(&self.device);
-        }
-        Ok(())
-    }
-
-    /// When the time series or a round needs to look at the device next.
-    fn next_look(&self) -> Time {
-        let round = self.steady.as_ref().map_or(Time::NEVER, |steady| steady.round_end());
-        self.series.next_end().min(round)
-    }
-
-    /// The device has been played up to the time of the next look.
-    fn look(&mut self) {
-        let now = self.device.now();
-        if now >= self.series.next_end() {
-            self.close_interval();
-        }
-        if let Some(steady) = &mut self.steady
-            && now >= steady.round_end()
-            && (steady.close(&self.device) || self.device.end_of_life().is_some())
-        {
-            self.ended = true;
-        }
-    }
-
-    /// Plays up to `time`, closing the time series' intervals on the way.
-    fn advance(&mut self, time: Time) -> Result<(), RunError> {
-        while self.next_look() <= time {
-            self.device.advance(self.next_look())?;
-            self.collect()?;
-            self.look();
-        }
-        self.device.advance(time)?;
-        self.collect()
+    fn submit(&mut self, request: Request, time: Time) -> Result<(), RunError> {
+        self.measured.submit(request, time, reported(&mut *self.source)).map(|_| ())
     }
 
     /// Plays until something completes, or to `time`.
     fn advance_to_completion(&mut self, time: Time) -> Result<(), RunError> {
-        self.advance_by(time, |device, limit| device.advance_to_completion(limit))
+        if !self.advance_by(time, |device, limit| device.advance_to_completion(limit))? {
+            self.measured.look();
+        }
+        Ok(())
     }
 
-    /// Plays until `play` says that what it plays to has come, or to `time`, closing intervals on the way.
+    /// Plays until `play` says that what it plays to has come, or to `time`; returns whether it has come.
     fn advance_by(
         &mut self,
         time: Time,
         play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
-    ) -> Result<(), RunError> {
-        loop {
-            let limit = self.next_look().min(time);
-            if play(&mut self.device, limit)? {
-                return self.collect();
-            }
-            if time == Time::NEVER && self.device.outstanding().0 == 0 {
-                return Ok(());
-            }
-            if time == Time::NEVER && self.device.idle() {
-                return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
-            }
-            self.device.advance(limit)?;
-            self.collect()?;
-            self.look();
-            if limit == time {
-                return Ok(());
-            }
-        }
-    }
-
-    pub(super) fn close_interval(&mut self) {
-        let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
-        let idle = self.device.idle_time();
-        let free = self.device.free_blocks();
-        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), free, idle);
+    ) -> Result<bool, RunError> {
+        self.measured.advance_by(time, play, reported(&mut *self.source))
     }
 
     fn finish_all(&mut self) -> Result<bool, RunError> {
-        while self.device.outstanding().0 > 0 {
+        while self.measured.device.outstanding().0 > 0 {
             self.advance_to_completion(Time::NEVER)?;
         }
         Ok(true)
     }
+}
 
-    /// Books what has completed.
-    fn collect(&mut self) -> Result<(), RunError> {
-        for mut completion in self.device.take_completions() {
-            self.last_completion = completion.finish;
-            completion.id -= self.first_id;
-            completion.finish = Time(completion.finish.0 - self.origin.0);
-            completion.request.time = Time(completion.request.time.0 - self.origin.0);
-            let Completion { id, request, .. } = completion;
-            if let Some(source) = self.source.closed_loop() {
-                source.completed(request.queue, completion.finish);
-            }
-            let latency = completion.latency();
-            if !completion.refused {
-                self.series.completed(request.op, request.bytes.0);
-            }
-            if id >= self.options.warmup && !completion.refused {
-                let queue = usize::from(request.queue % self.queues);
-                self.latencies.record(queue, request.op, latency, request.bytes.0);
-                if let Some(steady) = &mut self.steady {
-                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
-                }
-            }
-            if let Some(log) = &mut self.log {
-                log.push(&completion)?;
-            }
+/// What a source is told of completions.
+fn reported(source: &mut dyn Source) -> impl FnMut(&Completion) {
+    |completion| {
+        if let Some(source) = source.closed_loop() {
+            source.completed(completion.request.queue, completion.finish);
         }
-        Ok(())
     }
 }

@@ -12,6 +12,7 @@ mod hints;
 mod knobs;
 mod large;
 mod lifetime;
+mod live;
 mod lone_requests;
 mod map_unit;
 mod memory;

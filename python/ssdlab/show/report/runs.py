@@ -176,6 +176,8 @@ def _title(result: Json) -> str:
 def _workload(work: Json) -> str:
     if "phases" in work:
         return f"{sum(name.startswith('phase.') for name in work['phases'])} phases"
+    if "driver" in work:
+        return f"requests from {work['driver']}"
     parts = {"": work["generator"]} if "generator" in work else work.get("jobs", {})
     jobs = [f"{f'{name}: ' if name else ''}{job['rw']} {job['bs']}" for name, job in parts.items()]
     traces = [str(part["trace"]) for part in work.get("traces", [work]) if "trace" in part]

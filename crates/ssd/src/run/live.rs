@@ -1,0 +1,161 @@
+//! A run whose requests come from outside: another simulator, a server, a program.
+
+use units::{Bytes, ConfigError, Time};
+use workload::{ReadCounts, Request};
+
+use super::measured::MeasuredDevice;
+use super::options::{RunOptions, refused};
+use super::outcome::Outcome;
+use super::request_log::RequestLog;
+use crate::config::Config;
+use crate::device::{Completion, Device};
+use crate::error::RunError;
+use crate::observe::probe::{Probe, Unwatched};
+use crate::observe::stats::Measured;
+
+/// A run without a workload. It books what a replayed run books: the same requests at the same times have the same result. A
+/// warm-up that ends while many requests wait for room in the drive's queues is the exception: a replay counts it as ended when
+/// it hands the next request over, which is later.
+///
+/// Its time starts at 0, after the overwriting that `age.precondition` asks for.
+pub struct Live<P: Probe = Unwatched> {
+    measured: MeasuredDevice<P>,
+    completions: Vec<Completion>,
+    /// The time of the last request: the next one is not earlier.
+    last: Time,
+}
+
+/// Writes before the workload that are played at once.
+const PRECONDITIONING: u64 = 1 << 16;
+
+impl<P: Probe> Live<P> {
+    /// Builds a device and brings it into the state in which it meets its first request. Of the options, `seed` and `warmup` are
+    /// taken.
+    pub fn open(
+        config: &Config,
+        options: &RunOptions,
+        log: Option<Box<dyn RequestLog>>,
+        probe: P,
+    ) -> Result<Live<P>, RunError> {
+        check(options)?;
+        let mut measured = MeasuredDevice::new(config, options, log, probe)?;
+        while measured.preconditions() {
+            measured.precondition(PRECONDITIONING)?;
+        }
+        if options.warmup == 0 {
+            measured.warmup_ends();
+        }
+        Ok(Live { measured, completions: Vec::new(), last: Time::ZERO })
+    }
+
+    /// Submits a request for `request.time`, which lies neither before [`Live::now`] nor before the last request; returns its
+    /// number, from 0. The first request after the warm-up plays the run up to its time.
+    pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
+        let (time, earliest) = (request.time, self.last.max(self.now()));
+        if time < earliest {
+            return Err(RunError::BackInTime { time, earliest });
+        }
+        let at = self.of_device(time)?;
+        let completions = &mut self.completions;
+        let submitted = self.measured.submit(request, at, |completion| completions.push(*completion));
+        let id = self.with_the_last(submitted)?;
+        self.last = time;
+        Ok(id)
+    }
+
+    /// The present.
+    pub fn now(&self) -> Time {
+        Time(self.measured.device.now().0 - self.measured.origin.0)
+    }
+
+    /// Logical capacity.
+    pub fn capacity(&self) -> Bytes {
+        self.measured.device.capacity()
+    }
+
+    /// Requests that were submitted and have not completed.
+    pub fn outstanding(&self) -> u64 {
+        self.measured.device.outstanding().0
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device<P> {
+        &self.measured.device
+    }
+
+    /// When something happens next, if nothing is submitted before: nothing completes earlier. None where nothing completes
+    /// until another request is submitted.
+    pub fn next_event(&self) -> Option<Time> {
+        self.measured.device.next_event().map(|time| Time(time.0 - self.measured.origin.0))
+    }
+
+    /// Plays everything that happens up to and including `to`. Where that lies in the past, nothing happens.
+    pub fn advance(&mut self, to: Time) -> Result<(), RunError> {
+        let to = self.of_device(to)?;
+        if to < self.measured.device.now() {
+            return Ok(());
+        }
+        let completions = &mut self.completions;
+        let played = self.measured.advance(to, |completion| completions.push(*completion));
+        self.with_the_last(played)
+    }
+
+    /// Plays until something has completed that was not taken, or up to `limit`, which may be [`Time::NEVER`]; returns whether
+    /// something has.
+    pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
+        let limit = if limit == Time::NEVER { limit } else { self.of_device(limit)? };
+        if self.completions.is_empty() && limit >= self.measured.device.now() {
+            let completions = &mut self.completions;
+            let each = |completion: &Completion| completions.push(*completion);
+            let played = self.measured.advance_by(limit, |device, limit| device.advance_to_completion(limit), each);
+            self.with_the_last(played)?;
+        }
+        Ok(!self.completions.is_empty())
+    }
+
+    /// Takes the requests that have completed, in order of completion.
+    pub fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
+        self.completions.drain(..)
+    }
+
+    /// A time of the run as the device counts it.
+    fn of_device(&self, time: Time) -> Result<Time, RunError> {
+        let latest = Time(self.measured.device.latest().0.saturating_sub(self.measured.origin.0));
+        if time > latest {
+            return Err(RunError::BeyondHorizon { time, latest });
+        }
+        Ok(Time(self.measured.origin.0 + time.0))
+    }
+
+    /// What was played; where the drive's life has ended in it, what completed until then is booked as well.
+    fn with_the_last<T>(&mut self, played: Result<T, RunError>) -> Result<T, RunError> {
+        if let Err(RunError::EndOfLife { .. }) = played {
+            let completions = &mut self.completions;
+            self.measured.collect(|completion| completions.push(*completion))?;
+        }
+        played
+    }
+}
+
+impl Live {
+    /// What was measured up to now.
+    pub fn measured(&self) -> Measured {
+        self.measured.so_far(ReadCounts::default(), 0, None)
+    }
+
+    /// Ends the run, checks the conservation laws and gives what was found out. What was submitted and has not completed is
+    /// left out.
+    pub fn finish(self) -> Result<Outcome, RunError> {
+        self.measured.finish(ReadCounts::default(), 0, None)
+    }
+}
+
+/// Refuses options that say how a workload is played.
+fn check(options: &RunOptions) -> Result<(), ConfigError> {
+    let taken = RunOptions { seed: options.seed, warmup: options.warmup, ..RunOptions::default() };
+    let given = options.values().into_iter().zip(taken.values()).find(|(given, taken)| given != taken);
+    given.map_or(Ok(()), |((name, _), _)| {
+        let option = format!("--{}", name.replace('_', "-"));
+        Err(refused(&option, "is given, and requests come from outside", "leave it out; seed and warmup are taken"))
+    })
+}

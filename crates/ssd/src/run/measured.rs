@@ -1,0 +1,206 @@
+//! A device with what every run keeps of it, whoever submits the requests: latencies, time series, request log, and the
+//! overwriting before the workload.
+
+use units::Time;
+use workload::Request;
+
+use super::options::RunOptions;
+use super::precondition::Overwriting;
+use super::request_log::RequestLog;
+use super::steady::{Steady, totals};
+use crate::config::Config;
+use crate::device::{Completion, Device};
+use crate::error::RunError;
+use crate::observe::probe::Probe;
+use crate::observe::stats::Totals;
+use crate::observe::stats::latency::ByQueue;
+use crate::observe::stats::series::Series;
+
+/// A device whose requests are measured. Its times are the device's own; what it reports of completions is counted from the
+/// beginning of the workload.
+pub(super) struct MeasuredDevice<P: Probe> {
+    pub device: Device<P>,
+    warmup: u64,
+    pub submitted: u64,
+    pub latencies: ByQueue,
+    pub series: Series,
+    pub log: Option<Box<dyn RequestLog>>,
+    /// What the device had counted when the warm-up ended.
+    pub baseline: Option<Totals>,
+    preconditioning: Option<Overwriting>,
+    /// When the device began with the workload, and the number of its first request.
+    pub origin: Time,
+    first_id: u64,
+    pub steady: Option<Steady>,
+    /// A steady state has been found, or none will be: nothing more is to be submitted.
+    pub steady_ended: bool,
+    queues: u16,
+}
+
+impl<P: Probe> MeasuredDevice<P> {
+    /// A device in its initial state.
+    pub fn new(
+        config: &Config,
+        options: &RunOptions,
+        log: Option<Box<dyn RequestLog>>,
+        probe: P,
+    ) -> Result<MeasuredDevice<P>, units::ConfigError> {
+        let mut device = Device::watched(config, options.seed, probe)?;
+        let queues = config.host.queues;
+        let preconditioning = Overwriting::new(device.plan(), options.seed);
+        if preconditioning.is_none() {
+            device.workload_begins();
+        }
+        Ok(MeasuredDevice {
+            steady: options.until_steady.map(|round| Steady::new(round, usize::from(queues), &device)),
+            device,
+            warmup: options.warmup,
+            submitted: 0,
+            latencies: ByQueue::new(usize::from(queues)),
+            series: Series::new(),
+            log,
+            baseline: None,
+            preconditioning,
+            origin: Time::ZERO,
+            first_id: 0,
+            steady_ended: false,
+            queues,
+        })
+    }
+
+    /// Whether the drive is still to be overwritten before the workload.
+    pub fn preconditions(&self) -> bool {
+        self.preconditioning.is_some()
+    }
+
+    /// Overwrites the drive before the workload, some requests at a time.
+    pub fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
+        let Some(mut writes) = self.preconditioning.take() else { return Ok(()) };
+        if !writes.play(&mut self.device, requests)? {
+            self.preconditioning = Some(writes);
+            return Ok(());
+        }
+        self.origin = self.device.now();
+        self.first_id = writes.written();
+        self.device.workload_begins();
+        self.series.start(self.origin, self.device.idle_time());
+        if let Some(steady) = &mut self.steady {
+            steady.start(&self.device);
+        }
+        Ok(())
+    }
+
+    /// Submits a request at `time`. The first one after the warm-up plays the device up to then.
+    pub fn submit(&mut self, mut request: Request, time: Time, each: impl FnMut(&Completion)) -> Result<u64, RunError> {
+        request.time = time;
+        if self.submitted == self.warmup && self.baseline.is_none() {
+            if self.warmup > 0 {
+                self.advance(time, each)?;
+                self.look();
+            }
+            self.warmup_ends();
+        }
+        let id = self.device.submit(request)? - self.first_id;
+        self.submitted += 1;
+        Ok(id)
+    }
+
+    /// What is measured is counted from now on.
+    pub fn warmup_ends(&mut self) {
+        self.baseline = Some(totals(&self.device));
+    }
+
+    /// Plays up to `time`, closing the time series' intervals that end before it.
+    pub fn advance(&mut self, time: Time, mut each: impl FnMut(&Completion)) -> Result<(), RunError> {
+        while self.next_look() < time {
+            self.device.advance(self.next_look())?;
+            self.collect(&mut each)?;
+            self.look();
+        }
+        self.device.advance(time)?;
+        self.collect(each)
+    }
+
+    /// Plays until `play` says that what it plays to has come, or to `time`, closing the intervals that end before; returns
+    /// whether it has come.
+    pub fn advance_by(
+        &mut self,
+        time: Time,
+        play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
+        mut each: impl FnMut(&Completion),
+    ) -> Result<bool, RunError> {
+        loop {
+            let limit = self.next_look().min(time);
+            if play(&mut self.device, limit)? {
+                self.collect(each)?;
+                return Ok(true);
+            }
+            if time == Time::NEVER && self.device.outstanding().0 == 0 {
+                return Ok(false);
+            }
+            if time == Time::NEVER && self.device.idle() {
+                return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
+            }
+            self.device.advance(limit)?;
+            self.collect(&mut each)?;
+            if limit == time {
+                return Ok(false);
+            }
+            self.look();
+        }
+    }
+
+    /// When the time series or a round needs to look at the device next.
+    fn next_look(&self) -> Time {
+        let round = self.steady.as_ref().map_or(Time::NEVER, |steady| steady.round_end());
+        self.series.next_end().min(round)
+    }
+
+    /// Looks at the device, if it has been played up to the time of the next look.
+    pub fn look(&mut self) {
+        let now = self.device.now();
+        if now >= self.series.next_end() {
+            self.close_interval();
+        }
+        if let Some(steady) = &mut self.steady
+            && now >= steady.round_end()
+            && (steady.close(&self.device) || self.device.end_of_life().is_some())
+        {
+            self.steady_ended = true;
+        }
+    }
+
+    /// Ends the time series' present interval.
+    pub fn close_interval(&mut self) {
+        let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
+        let idle = self.device.idle_time();
+        let free = self.device.free_blocks();
+        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), free, idle);
+    }
+
+    /// Books what has completed, and gives `each`.
+    pub fn collect(&mut self, mut each: impl FnMut(&Completion)) -> Result<(), RunError> {
+        for mut completion in self.device.take_completions() {
+            completion.id -= self.first_id;
+            completion.finish = Time(completion.finish.0 - self.origin.0);
+            completion.request.time = Time(completion.request.time.0 - self.origin.0);
+            let Completion { id, request, .. } = completion;
+            each(&completion);
+            let latency = completion.latency();
+            if !completion.refused {
+                self.series.completed(request.op, request.bytes.0);
+            }
+            if id >= self.warmup && !completion.refused {
+                let queue = usize::from(request.queue % self.queues);
+                self.latencies.record(queue, request.op, latency, request.bytes.0);
+                if let Some(steady) = &mut self.steady {
+                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
+                }
+            }
+            if let Some(log) = &mut self.log {
+                log.push(&completion)?;
+            }
+        }
+        Ok(())
+    }
+}
