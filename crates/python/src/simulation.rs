@@ -148,6 +148,7 @@ impl Simulation {
             scheme,
             age,
             settings: &settings,
+            policies: &policies,
             options: &options,
             fingerprint: content_hash,
         };

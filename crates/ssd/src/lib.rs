@@ -25,6 +25,7 @@ pub mod lifetime;
 mod meter;
 mod observe;
 mod phases;
+pub mod policies;
 pub mod presets;
 mod read_cache;
 pub mod run;

@@ -232,6 +232,9 @@ impl<P: Probe> Device<P> {
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
             }
+            if let Some(mistake) = self.core.plan.config.policies.mistake() {
+                self.core.life.failure = Some(RunError::Config(mistake.clone()));
+            }
             if P::EXPLAINS {
                 let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
                 self.core.probe.explain(time, Event::State { requests, buffered });

@@ -79,7 +79,7 @@ impl Flash {
             programs_waiting: 0,
             stirred: 1,
             write_queue_full,
-            ranks: Ranks::new(config, write_queue_full),
+            ranks: Ranks::new(plan, write_queue_full),
             outcomes,
             references: References::new(&config.read),
             steps: Steps::default(),

@@ -112,12 +112,12 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     pub(super) fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
-        let schedule = &self.core.plan.config.schedule;
-        if class == Class::Erase {
-            schedule.suspend_erase.suspend_point(at)
-        } else {
-            schedule.suspend_program.suspend_point(at)
-        }
+        let config = &self.core.plan.config;
+        let built_in = || match class {
+            Class::Erase => config.schedule.suspend_erase.suspend_point(at),
+            _ => config.schedule.suspend_program.suspend_point(at),
+        };
+        config.policies.suspend_point(class, at).unwrap_or_else(built_in)
     }
 
     /// The array is free for reads.

@@ -158,14 +158,16 @@ impl Ftl {
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
     /// In the background a block that gains nothing is left alone, whatever the policy says.
     pub fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
-        let gc = &plan.config.gc;
-        let (draws, drawn) = (self.draws, &mut self.drawn);
-        let draw = || {
-            *drawn += 1;
-            draws.bits(*drawn)
-        };
+        let (built_in, draws, drawn) = (plan.config.gc.victim, self.draws, &mut self.drawn);
         let candidates = self.blocks.candidates(plane, &self.aged);
-        let block = gc.victim.pick(candidates, draw)?;
+        let is_one = |block| candidates.contains(block);
+        let picked = plan.config.policies.pick(built_in, candidates, is_one, draws, drawn).unwrap_or_else(|| {
+            built_in.pick(candidates, || {
+                *drawn += 1;
+                draws.bits(*drawn)
+            })
+        });
+        let block = picked?;
         if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
             return None;
         }
