@@ -20,6 +20,7 @@ use ssd::{Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
+use crate::policies::{GivenPolicy, Raised, policies_of};
 
 /// A window of a timeline, `FROM:TO`.
 fn window(word: &str) -> Result<(Time, Time), ConfigError> {
@@ -76,6 +77,8 @@ pub struct Simulation {
     note: Option<String>,
     /// Why the run ended before its workload, with its result.
     ended: OnceLock<String>,
+    /// What a policy in Python has raised.
+    raised: Raised,
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
@@ -116,13 +119,14 @@ impl Simulation {
     const OPTIONS: &[&str] = RunOptions::NAMES;
 
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, **options))]
     fn new(
         device: &str,
         workload: &str,
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
+        policies: Vec<GivenPolicy>,
         format: Option<String>,
         skip_bad_lines: u64,
         sort_window: Option<usize>,
@@ -142,6 +146,7 @@ impl Simulation {
             folder: traces,
         };
         let options = options.map(given).transpose()?.unwrap_or_default();
+        let (policies, raised) = policies_of(policies)?;
         let drive = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
             device: DeviceWord::Named(device),
@@ -152,7 +157,7 @@ impl Simulation {
             options: &options,
             fingerprint: content_hash,
         };
-        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(raise)?;
+        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(|error| raised.raise(error))?;
         let queues = prepared.config.host.queues;
         let log = match requests_out {
             Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
@@ -163,7 +168,7 @@ impl Simulation {
         let manifest = prepared.manifest.clone();
         let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
         let ready = RunState::Ready(Box::new(Ready { prepared, log }));
-        Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() })
+        Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new(), raised })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -177,7 +182,7 @@ impl Simulation {
         let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
         let explainer = Explainer::new(slowest, wanted, options.warmup);
         let mut run = Run::watched(&config, source, options, log, explainer).map_err(refuse)?;
-        while !py.detach(|| run.step(100_000)).map_err(raise)? {
+        while !py.detach(|| run.step(100_000)).map_err(|error| self.raised.raise(error))? {
             py.check_signals()?;
         }
         let stage = |stage: &Stage| {
@@ -220,7 +225,7 @@ impl Simulation {
         let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
         let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
         let mut run = Run::watched(&config, source, options, log, timeline).map_err(refuse)?;
-        while !py.detach(|| run.step(1000)).map_err(raise)? && !run.device().probe().done() {
+        while !py.detach(|| run.step(1000)).map_err(|error| self.raised.raise(error))? && !run.device().probe().done() {
             py.check_signals()?;
         }
         let device = run.into_device();
@@ -250,7 +255,7 @@ impl Simulation {
     fn step(&self, py: Python<'_>, requests: u64) -> PyResult<bool> {
         py.detach(|| {
             let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-            state.run()?.map_or(Ok(true), |run| run.step(requests).map_err(raise))
+            state.run()?.map_or(Ok(true), |run| run.step(requests).map_err(|error| self.raised.raise(error)))
         })
     }
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
+from ssdlab.policy import source
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given
 
 
 class Completion(NamedTuple):
@@ -55,12 +59,18 @@ class Device:
         scheme: str | None = None,
         age: Age | None = None,
         settings: Settings | None = None,
+        policies: Given | None = None,
         seed: int = 1,
     ) -> None:
         """The options are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
         with _Refusing():
             self._core = _core.Device(
-                os.fspath(device), scheme=scheme, age=age_text(age), settings=setting_texts(settings), seed=seed
+                os.fspath(device),
+                scheme=scheme,
+                age=age_text(age),
+                settings=setting_texts(settings),
+                policies=source.load(source.pairs(policies)),
+                seed=seed,
             )
 
     def submit(

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ssdlab.policy import source
 from ssdlab.runs.options import Options
 from ssdlab.runs.simulation import open_simulation
 
@@ -20,6 +21,8 @@ def key_of(manifest: dict[str, Any]) -> str:
     files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
     input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
+    if "policies" in manifest:
+        input["policies"] = {axis: (of["function"], of["sha256"]) for axis, of in manifest["policies"].items()}
     input |= {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
     return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -41,8 +44,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin) and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are absolute. A device file's bases are not
-    among them."""
+    twin), ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are absolute. A device
+    file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
@@ -54,6 +57,7 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
     found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
+    found |= {f"policy:{axis}": path for axis, path in source.files(options.policies).items()}
     config = manifest["device"]["config"]
     for section, name, endings in FILE_KEYS:
         value = config[section][name]

@@ -7,9 +7,13 @@ from the annotations of :class:`Inputs` and :class:`RunOptions`, which type chec
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict
 
 from ssdlab._core import InputError
+from ssdlab.policy import source
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given
 
 PathLike = str | os.PathLike[str]
 Age = str | Mapping[str, object]
@@ -19,7 +23,7 @@ Settings = Mapping[str, Any] | Iterable[str]
 class Option(NamedTuple):
     """One option of a run."""
 
-    kind: Literal["text", "path", "workload", "number", "flag", "age", "settings", "precondition"]
+    kind: Literal["text", "path", "workload", "number", "flag", "age", "settings", "precondition", "policies"]
     """How a value is checked and turned into what the core takes."""
     about: str
     """What it means, for the documentation of :func:`ssdlab.run`."""
@@ -162,6 +166,18 @@ class RunOptions(TypedDict, total=False):
             "KEY=VALUE",
             (),
             flag="--set",
+        ),
+    ]
+    policies: Annotated[
+        "Given | None",
+        Option(
+            "policies",
+            'functions that stand in for built-in choices: ``{"victim": my_function}``, ``{"victim": '
+            '"my_policies.py:oldest"}`` or ``"victim=my_policies.py:oldest"``; see :mod:`ssdlab.policy`.',
+            "Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.",
+            "AXIS=FILE:FUNCTION,…",
+            (),
+            flag="--policy",
         ),
     ]
     format: Annotated[
@@ -320,7 +336,7 @@ class Options:
         for name in (*named, "seed"):
             value = self._values[name]
             if not OPTIONS[name].is_output and (value != OPTIONS[name].default or name == "seed"):
-                found += [flag_of(name), str(value)]
+                found += [flag_of(name), source.text(value) if name == "policies" else str(value)]
         return found
 
 
@@ -353,6 +369,8 @@ def _accepted(name: str, option: Option, value: Any) -> Any:
         return tuple(setting_texts(value))
     if option.kind == "precondition":
         return () if value is None else (f"age.precondition={value}",)
+    if option.kind == "policies":
+        return source.pairs(value)
     if value is None and option.default is None:
         return None
     if option.kind == "path":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ssdlab._core import InputError, Simulation
+from ssdlab.policy import source
 from ssdlab.runs.options import Options
 
 
@@ -10,9 +11,9 @@ def open_simulation(options: Options) -> Simulation:
     """Opens a run.
 
     Raises:
-        InputError: the core refuses it.
+        InputError: the core refuses it, or a policy cannot be read.
     """
-    given = options.for_core()
+    given = options.for_core() | {"policies": source.load(options.policies)}
     try:
         return Simulation(given.pop("device"), given.pop("workload"), **given)
     except UnicodeEncodeError as error:

@@ -166,6 +166,10 @@ def _options(values: dict[str, Value], origin: str) -> Options:
             given[name] = value
         else:
             what = f"a whole number, {option.least} or more" if option.kind == "number" else "text in quotes"
+            if option.kind == "policies":
+                what = (
+                    'AXIS=FILE:FUNCTION in quotes, or { AXIS = "FILE:FUNCTION" }: results are kept by files\' content'
+                )
             raise InputError(f"{origin}: {name}: {value!r} is not accepted\n  help: expected {what}")
     if given.get("scheme") == "none":
         del given["scheme"]
@@ -175,4 +179,6 @@ def _options(values: dict[str, Value], origin: str) -> Options:
 def _is_accepted(option: Option, value: Value) -> bool:
     if option.kind == "number":
         return isinstance(value, int) and not isinstance(value, bool) and option.least <= value < 1 << 63
+    if option.kind == "policies" and isinstance(value, Mapping):
+        return all(isinstance(policy, str) for policy in value.values())
     return isinstance(value, str) and "\0" not in value
