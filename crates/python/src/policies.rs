@@ -426,7 +426,7 @@ impl Asked {
     fn raised(&self, py: Python<'_>, error: PyErr) -> ConfigError {
         let traceback = error.traceback(py);
         let lines = traceback.as_ref().and_then(|traceback| traceback.format().ok()).unwrap_or_default();
-        let lines: String = lines.lines().map(|line| format!("\n  {line}")).collect();
+        let lines: String = lines.lines().skip(1).map(|line| format!("\n  {line}")).collect();
         let mut source = self.source.clone();
         if let Some(line) = traceback.and_then(|traceback| line_in(&source.place.0, traceback)) {
             source.place.1 = Some(line);

@@ -105,7 +105,7 @@ axes! {
 const MOST_SENSES: u16 = 1000;
 
 /// The most pages of a price.
-const DEAREST: u64 = 1_000_000;
+const DEAREST: u64 = 1_000_000_000;
 
 /// Why an answer makes no sense, and what would.
 type Nonsense = (String, String);
