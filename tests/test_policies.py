@@ -267,7 +267,7 @@ def test_a_device_asks_its_policies_and_fails_with_them() -> None:
     assert played({"victim": asked, "next": twins.table}) == played(None)
     assert asked.times > 20
     first = Counting(lambda blocks: blocks.contenders()[0])
-    with pytest.raises(ssdlab.InputError, match=r"policies\.next: answered 255"):
+    with pytest.raises(ssdlab.InputError, match=r"policies\.next: answered step 255"):
         played({"victim": first, "next": lambda failed: 255})
 
 

@@ -8,7 +8,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use schemes::{Candidates, Class, Collection, Failed, InPhase, Price, ReadReference, ResumeMode, SuspendPoint, Victim};
+use schemes::{
+    Candidates, Class, Collection, Failed, InPhase, Next, Order, Pacing, Predictor, Price, ReadReference, ResumeMode,
+    SuspendErase, SuspendPoint, SuspendProgram, Victim,
+};
 use units::{ConfigError, Stream};
 
 /// What a stand-in answers, or its mistake.
@@ -62,6 +65,12 @@ pub struct Blocks {
     /// Random bits.
     pub draw: Box<dyn Fn() -> u64 + Send + Sync>,
 }
+
+/// A function that picks a victim.
+type VictimPolicy = dyn Fn(Blocks) -> Answer<Option<u32>> + Send + Sync;
+
+/// A function that says how a read goes on.
+type NextPolicy = dyn Fn(Failed<'_>) -> Answer<Option<ReadReference>> + Send + Sync;
 
 /// Declares the axes that can be answered from outside.
 macro_rules! axes {
@@ -117,16 +126,17 @@ impl Policies {
         self.mistake.get()
     }
 
-    /// The answer of a stand-in. None where there is no such, or where one has made a mistake: the built-in choice answers.
-    #[inline]
-    fn answer<F: ?Sized, T>(
+    /// The answer of a stand-in; none where one has made a mistake: the built-in choice answers.
+    fn asked<F: ?Sized, T>(
         &self,
         axis: &'static str,
-        stand_in: &Option<StandIn<F>>,
+        stand_in: &StandIn<F>,
         ask: impl FnOnce(&F) -> Answer<T>,
         check: impl FnOnce(&T) -> Result<(), Nonsense>,
     ) -> Option<T> {
-        let stand_in = stand_in.as_ref().filter(|_| self.mistake.get().is_none())?;
+        if self.mistake.get().is_some() {
+            return None;
+        }
         let checked = ask(&stand_in.ask).and_then(|answer| match check(&answer) {
             Ok(()) => Ok(answer),
             Err((problem, remedy)) => Err(stand_in.source.mistake(axis, problem, remedy)),
@@ -141,7 +151,6 @@ impl Policies {
     }
 
     /// The block that collection reclaims. `draws` and `drawn` give random bits.
-    #[inline]
     pub(crate) fn pick<C: Candidates + Clone + Send + Sync + 'static>(
         &self,
         built_in: Victim,
@@ -149,11 +158,9 @@ impl Policies {
         is_one: impl Fn(u32) -> bool,
         draws: Stream,
         drawn: &mut u64,
-    ) -> Option<Option<u32>> {
-        self.answer(
-            "victim",
-            &self.victim,
-            |policy| {
+    ) -> Option<u32> {
+        let asked = self.victim.as_ref().and_then(|stand_in| {
+            let ask = |policy: &VictimPolicy| {
                 let counter = Arc::new(AtomicU64::new(*drawn));
                 let counts = Arc::clone(&counter);
                 let answer = policy(Blocks {
@@ -163,77 +170,83 @@ impl Policies {
                 });
                 *drawn = counter.load(Ordering::Relaxed);
                 answer
-            },
-            |picked| picked.map_or(Ok(()), |block| gains(built_in, blocks, block, is_one(block))),
-        )
+            };
+            let check = |picked: &Option<u32>| {
+                picked.map_or(Ok(()), |block| reclaims_something(built_in, blocks, block, is_one(block)))
+            };
+            self.asked("victim", stand_in, ask, check)
+        });
+        asked.unwrap_or_else(|| {
+            built_in.pick(blocks, || {
+                *drawn += 1;
+                draws.bits(*drawn)
+            })
+        })
     }
 
     /// The rank of each class.
-    pub(crate) fn ranks(&self) -> Option<Answer<[u8; Class::COUNT]>> {
-        let order = self.order.as_ref()?;
-        let ranks: Result<Vec<u8>, ConfigError> = Class::ALL.into_iter().map(|class| (order.ask)(class)).collect();
-        Some(ranks.map(|ranks| Class::ALL.map(|class| ranks[class as usize])))
+    pub(crate) fn ranks(&self, built_in: Order) -> Answer<[u8; Class::COUNT]> {
+        let Some(order) = &self.order else { return Ok(built_in.ranks()) };
+        let ranks = Class::ALL.into_iter().map(|class| (order.ask)(class)).collect::<Answer<Vec<u8>>>()?;
+        Ok(Class::ALL.map(|class| ranks[class as usize]))
     }
 
-    /// The references that a read senses with next, after so many senses. `sentinel`: the controller evaluates what is sensed
-    /// of the sentinel's boundary.
-    #[inline]
-    pub(crate) fn after(&self, failed: Failed<'_>, senses: u16, sentinel: bool) -> Option<Option<ReadReference>> {
-        self.answer(
-            "next",
-            &self.next,
-            |policy| policy(failed),
-            |answer| match *answer {
-                Some(_) if senses >= MOST_SENSES => Err((
-                    format!("has had a page sensed {MOST_SENSES} times"),
-                    "answer none when all has been tried that it would".into(),
-                )),
-                Some(ReadReference::Step(step)) if step > failed.last => {
-                    Err((format!("answered step {step}"), format!("answer a step of the table, 0 to {}", failed.last)))
-                }
-                Some(ReadReference::Sentinel) if !sentinel => Err((
-                    "answered the sentinel's boundary, and the die predicts failures by itself".into(),
-                    "answer other references, or set read.predictor to another choice".into(),
-                )),
-                Some(ReadReference::Soft(_)) => {
-                    Err(("answered references for soft decoding".into(), "leave those to ecc.soft".into()))
-                }
-                _ => Ok(()),
-            },
-        )
+    /// The references that a read senses with next, after so many senses.
+    #[inline(always)] // At every retry, most often without a stand-in.
+    pub(crate) fn after(
+        &self,
+        built_in: Next,
+        predictor: Predictor,
+        failed: Failed<'_>,
+        senses: u16,
+    ) -> Option<ReadReference> {
+        match &self.next {
+            None => built_in.after(failed),
+            Some(stand_in) => {
+                self.asked_after(stand_in, predictor, failed, senses).unwrap_or_else(|| built_in.after(failed))
+            }
+        }
     }
 
-    /// At which point a program or an erase is suspended.
-    #[inline]
-    pub(crate) fn suspend_point(&self, class: Class, at: InPhase) -> Option<SuspendPoint> {
-        let (axis, stand_in) = if class == Class::Erase {
-            ("suspend_erase", &self.suspend_erase)
-        } else {
-            ("suspend_program", &self.suspend_program)
-        };
-        self.answer(axis, stand_in, |policy| policy(at), |answer| suspends_sensibly(at, *answer))
+    #[inline(never)]
+    fn asked_after(
+        &self,
+        stand_in: &StandIn<NextPolicy>,
+        predictor: Predictor,
+        failed: Failed<'_>,
+        senses: u16,
+    ) -> Option<Option<ReadReference>> {
+        let check = |answer: &Option<ReadReference>| references_exist(*answer, predictor, failed.last, senses);
+        self.asked("next", stand_in, |policy| policy(failed), check)
+    }
+
+    /// At which point a program is suspended.
+    pub(crate) fn suspend_program(&self, built_in: SuspendProgram, at: InPhase) -> SuspendPoint {
+        let Some(stand_in) = &self.suspend_program else { return built_in.suspend_point(at) };
+        let check = |answer: &SuspendPoint| suspends_sensibly(at, *answer);
+        let asked = self.asked("suspend_program", stand_in, |policy| policy(at), check);
+        asked.unwrap_or_else(|| built_in.suspend_point(at))
+    }
+
+    /// At which point an erase is suspended.
+    pub(crate) fn suspend_erase(&self, built_in: SuspendErase, at: InPhase) -> SuspendPoint {
+        let Some(stand_in) = &self.suspend_erase else { return built_in.suspend_point(at) };
+        let check = |answer: &SuspendPoint| suspends_sensibly(at, *answer);
+        let asked = self.asked("suspend_erase", stand_in, |policy| policy(at), check);
+        asked.unwrap_or_else(|| built_in.suspend_point(at))
     }
 
     /// What a page of host data costs.
-    #[inline]
-    pub(crate) fn price(&self, collection: Collection) -> Option<Option<Price>> {
-        self.answer(
-            "pacing",
-            &self.pacing,
-            |policy| policy(collection),
-            |answer| match *answer {
-                Some(Price { relocated, host }) if host == 0 || host.max(relocated) > DEAREST => Err((
-                    format!("answered {relocated} relocated pages for {host} pages of host data"),
-                    format!("answer whole numbers up to {DEAREST}, and 1 page of host data or more"),
-                )),
-                _ => Ok(()),
-            },
-        )
+    pub(crate) fn price(&self, built_in: Pacing, collection: Collection) -> Option<Price> {
+        let Some(stand_in) = &self.pacing else { return built_in.price(collection) };
+        let check = |answer: &Option<Price>| answer.map_or(Ok(()), can_be_paid);
+        let asked = self.asked("pacing", stand_in, |policy| policy(collection), check);
+        asked.unwrap_or_else(|| built_in.price(collection))
     }
 }
 
 /// Refuses a victim that cannot be reclaimed, or whose reclaiming gains nothing, except in the order of filling.
-fn gains(built_in: Victim, blocks: &impl Candidates, block: u32, is_one: bool) -> Result<(), Nonsense> {
+fn reclaims_something(built_in: Victim, blocks: &impl Candidates, block: u32, is_one: bool) -> Result<(), Nonsense> {
     if !is_one {
         let problem = format!("answered block {block}, which cannot be reclaimed");
         return Err((problem, "answer a block that it was given, or none".into()));
@@ -244,6 +257,42 @@ fn gains(built_in: Victim, blocks: &impl Candidates, block: u32, is_one: bool) -
         return Err((problem, format!("answer a block with fewer than {limit} valid pages, or none")));
     }
     Ok(())
+}
+
+/// Refuses references that there are not, and a read without an end.
+fn references_exist(
+    answer: Option<ReadReference>,
+    predictor: Predictor,
+    last: u8,
+    senses: u16,
+) -> Result<(), Nonsense> {
+    let (problem, remedy) = match answer {
+        Some(_) if senses >= MOST_SENSES => (
+            format!("has had a page sensed {MOST_SENSES} times"),
+            "answer none when all has been tried that it would".into(),
+        ),
+        Some(ReadReference::Step(step)) if step > last => {
+            (format!("answered step {step}"), format!("answer a step of the table, 0 to {last}"))
+        }
+        Some(ReadReference::Sentinel) if predictor == Predictor::OnDie => (
+            "answered the sentinel's boundary, and the die predicts failures by itself".into(),
+            "answer other references, or set read.predictor to another choice".into(),
+        ),
+        Some(ReadReference::Soft(_)) => {
+            ("answered references for soft decoding".into(), "leave those to ecc.soft".into())
+        }
+        _ => return Ok(()),
+    };
+    Err((problem, remedy))
+}
+
+/// Refuses a price that nobody can pay.
+fn can_be_paid(Price { relocated, host }: Price) -> Result<(), Nonsense> {
+    if host > 0 && host.max(relocated) <= DEAREST {
+        return Ok(());
+    }
+    let problem = format!("answered {relocated} relocated pages for {host} pages of host data");
+    Err((problem, format!("answer whole numbers up to {DEAREST}, and 1 page of host data or more")))
 }
 
 /// Refuses a point at which no array can be suspended.

@@ -42,6 +42,8 @@ pub struct Plan {
     pub(crate) program_phases: Option<Phases>,
     pub(crate) erase_phases: Option<Phases>,
     pub(crate) suspends: bool,
+    /// Whether any policy is from outside: it may make a mistake.
+    pub(crate) asks: bool,
     /// The rank of each class of operations: the smaller goes first.
     pub(crate) ranks: [u8; Class::COUNT],
     /// Whether there is a chip model.
@@ -123,7 +125,7 @@ impl Config {
         let modelled = model.is_some();
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let [program_phases, erase_phases] = phases;
-        let ranks = self.policies.ranks().unwrap_or_else(|| Ok(self.schedule.order.ranks()))?;
+        let ranks = self.policies.ranks(self.schedule.order)?;
         Ok(Plan {
             layout,
             logical_pages,
@@ -139,6 +141,7 @@ impl Config {
             erase_phases,
             suspends: self.schedule.suspend_program != SuspendProgram::None
                 || self.schedule.suspend_erase != SuspendErase::None,
+            asks: !self.policies.sources().is_empty(),
             ranks,
             modelled,
             cells,

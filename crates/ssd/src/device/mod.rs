@@ -232,7 +232,9 @@ impl<P: Probe> Device<P> {
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
             }
-            if let Some(mistake) = self.core.plan.config.policies.mistake() {
+            if self.core.plan.asks
+                && let Some(mistake) = self.core.plan.config.policies.mistake()
+            {
                 self.core.life.failure = Some(RunError::Config(mistake.clone()));
             }
             if P::EXPLAINS {

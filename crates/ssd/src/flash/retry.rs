@@ -16,7 +16,7 @@
 
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Failed, Fine, Known, Next, Predictor, ReadReference, Sensing, Start, Weighed};
+use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
 use units::Span;
 
 use super::layer::{FlashAt, FlashView};
@@ -211,8 +211,7 @@ impl<P: Probe> FlashAt<'_, P> {
             let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
             let weighed = self.flash.references.weighed(op.seq);
             let failed = Failed { start: sense.start, v_ref, last, sentinel, weighed, table };
-            let in_controller = read.predictor != Predictor::OnDie;
-            policies.after(failed, sense.attempt, in_controller).unwrap_or_else(|| read.next.after(failed))
+            policies.after(read.next, read.predictor, failed, sense.attempt)
         };
         match next(sense.v_ref) {
             Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),

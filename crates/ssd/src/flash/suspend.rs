@@ -10,6 +10,7 @@ use units::{Ppn, Span, Time};
 use super::layer::{FlashAt, FlashView};
 use super::queues::{QueueSet, USER_READS};
 use super::state::{Active, Pick, Work};
+use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::phases::Phases;
@@ -112,12 +113,12 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     pub(super) fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
-        let config = &self.core.plan.config;
-        let built_in = || match class {
-            Class::Erase => config.schedule.suspend_erase.suspend_point(at),
-            _ => config.schedule.suspend_program.suspend_point(at),
-        };
-        config.policies.suspend_point(class, at).unwrap_or_else(built_in)
+        let Config { schedule, policies, .. } = &self.core.plan.config;
+        if class == Class::Erase {
+            policies.suspend_erase(schedule.suspend_erase, at)
+        } else {
+            policies.suspend_program(schedule.suspend_program, at)
+        }
     }
 
     /// The array is free for reads.

@@ -149,7 +149,7 @@ impl Ftl {
         let least = block * i64::from(streams.max(2) - 1);
         let start = least + block * (i64::from(plan.config.gc.start) - 1 - i64::from(plan.space.reserve)).max(1);
         let collection = Collection { room, least, start, pages, valid };
-        plan.config.policies.price(collection).unwrap_or_else(|| plan.config.gc.pacing.price(collection))
+        plan.config.policies.price(plan.config.gc.pacing, collection)
     }
 
     /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait for one
