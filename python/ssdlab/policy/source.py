@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ssdlab.policy import Given
 
 Pairs = tuple[tuple[str, "str | Callable[..., Any]"], ...]
-"""Policies by their axes: ``FILE:FUNCTION``, or functions."""
+"""Policies by their axes: ``FILE:FUNCTION``, or functions. Where there are none, a run has None."""
 
 
 class GivenPolicy(NamedTuple):
@@ -29,14 +29,14 @@ class GivenPolicy(NamedTuple):
     """File and line, for what is said of its mistakes."""
 
 
-def pairs(given: Given | None) -> Pairs:
+def pairs(given: Given | None) -> Pairs | None:
     """Policies as a run's options hold them.
 
     Raises:
         InputError: they are neither functions nor ``FILE:FUNCTION``.
     """
-    if given is None or given in ("", "none"):
-        return ()
+    if not given or given == "none":
+        return None
     if isinstance(given, str):
         given = dict(_split(word) for word in given.split(","))
     for axis, policy in given.items():
@@ -69,28 +69,30 @@ def text(policies: Pairs) -> str:
     return ",".join(f"{axis}={policy}" for (axis, _), policy in zip(policies, shown, strict=True))
 
 
-def files(policies: Pairs) -> Mapping[str, str]:
+def files(policies: Pairs | None) -> Mapping[str, str]:
     """The files of the policies that are in files, by axis."""
-    return {axis: policy.rpartition(":")[0] for axis, policy in policies if isinstance(policy, str)}
+    return {axis: policy.rpartition(":")[0] for axis, policy in policies or () if isinstance(policy, str)}
 
 
-def moved(policies: Pairs, paths: Mapping[str, str]) -> Pairs:
+def moved(policies: Pairs | None, paths: Mapping[str, str]) -> Pairs | None:
     """The same policies with their files elsewhere."""
     there = files(policies).keys() & paths.keys()
-    return tuple(
+    found = (
         (axis, f"{paths[axis]}:{policy.rpartition(':')[2]}" if isinstance(policy, str) and axis in there else policy)
-        for axis, policy in policies
+        for axis, policy in policies or ()
     )
+    return tuple(found) or None
 
 
-def load(policies: Pairs) -> list[GivenPolicy]:
+def load(policies: Pairs | None) -> list[GivenPolicy]:
     """Reads policies. A file is run anew each time, so that runs share nothing.
 
     Raises:
         InputError: there is no such file or function, it cannot be run, or a function has no text.
     """
     return [
-        _of_file(axis, policy) if isinstance(policy, str) else _of_function(axis, policy) for axis, policy in policies
+        _of_file(axis, policy) if isinstance(policy, str) else _of_function(axis, policy)
+        for axis, policy in policies or ()
     ]
 
 

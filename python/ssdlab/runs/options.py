@@ -176,7 +176,6 @@ class RunOptions(TypedDict, total=False):
             '"my_policies.py:oldest"}`` or ``"victim=my_policies.py:oldest"``; see :mod:`ssdlab.policy`.',
             "Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.",
             "AXIS=FILE:FUNCTION,…",
-            (),
             flag="--policy",
         ),
     ]

@@ -152,7 +152,7 @@ class Reproducer:
         why = f"give the path of {', '.join(missing)}: a trace that is not in this folder" if missing else ""
         return options, [], {}, why
 
-    def _policies(self, policies: dict[str, Any]) -> tuple[Pairs, str]:
+    def _policies(self, policies: dict[str, Any]) -> tuple[Pairs | None, str]:
         """The policies that are in files, and why they are not all."""
         found, why = [], ""
         for axis, of in policies.items():
@@ -163,7 +163,7 @@ class Reproducer:
                 why = f"give --policy {axis}: {of['file']} (sha256 {of['sha256'][:12]}…) is not in this folder"
             else:
                 why = f"policies.{axis} was a function of Python ({of['function']}): write it into a file"
-        return tuple(found), why
+        return tuple(found) or None, why
 
     def _path_of(self, name: str) -> str | None:
         for folder in self._folders:
