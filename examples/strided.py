@@ -19,9 +19,8 @@ def stride(failed: Failed, by: int) -> Reference | None:
     assert isinstance(failed.reference, int)
     steps = failed.last + 1
     tried = (failed.reference - failed.start) % steps
-    further = tried + by
-    if further >= steps:
-        further = tried % by + 1
-        if further == by or further >= steps:
-            return None
-    return (failed.start + further) % steps
+    ahead = tried + by
+    if ahead < steps:
+        return (failed.start + ahead) % steps
+    behind = tried % by + 1
+    return (failed.start + behind) % steps if behind < min(by, steps) else None

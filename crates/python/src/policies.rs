@@ -263,14 +263,6 @@ fn class_word(class: Class) -> &'static str {
     }
 }
 
-/// What becomes of a phase, by its word.
-const MODES: [(&str, ResumeMode); 4] = [
-    ("next-phase", ResumeMode::NextPhase),
-    ("repeat-phase", ResumeMode::RepeatPhase),
-    ("verify-then-repeat", ResumeMode::VerifyThenRepeat),
-    ("rest-of-phase", ResumeMode::RestOfPhase),
-];
-
 /// An answer that may be None.
 fn none_or<T>(answer: &Bound<'_, PyAny>, read: impl FnOnce(&Bound<'_, PyAny>) -> Option<T>) -> Option<Option<T>> {
     if answer.is_none() { Some(None) } else { read(answer).map(Some) }
@@ -294,7 +286,7 @@ fn reference_of(answer: &Bound<'_, PyAny>) -> Option<Option<ReadReference>> {
 fn suspend_point_of(answer: &Bound<'_, PyAny>) -> Option<schemes::SuspendPoint> {
     none_or(answer, |answer| {
         let (after, word): (u64, String) = answer.extract().ok()?;
-        let (_, mode) = MODES.into_iter().find(|(known, _)| *known == word)?;
+        let (mode, _) = ResumeMode::ALL.into_iter().find(|(_, known)| *known == word)?;
         Some((Span(after), mode))
     })
 }

@@ -306,7 +306,7 @@ fn suspends_sensibly(at: InPhase, answer: SuspendPoint) -> Result<(), Nonsense> 
         return Ok(());
     }
     let range = if least == most { format!("{} ns", least.0) } else { format!("{} to {} ns", least.0, most.0) };
-    Err((format!("answered {} ns and {goes:?}", after.0), format!("answer {range}: until {why}")))
+    Err((format!("answered {} ns and {}", after.0, goes.word()), format!("answer {range}: until {why}")))
 }
 
 impl PolicySource {

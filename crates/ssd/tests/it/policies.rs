@@ -187,11 +187,16 @@ fn answers_that_make_no_sense_end_the_run_with_their_reason() {
         (full, "victim", "with 34 valid pages: reclaiming it gains nothing", "fewer than"),
         (next(Some(ReadReference::Step(200))), "next", "answered step 200", "0 to "),
         (next(Some(ReadReference::Step(0))), "next", "has had a page sensed 1000 times", "answer none"),
-        (suspended(1, ResumeMode::NextPhase), "suspend_program", "answered 1 ns and NextPhase", "until the phase ends"),
+        (
+            suspended(1, ResumeMode::NextPhase),
+            "suspend_program",
+            "answered 1 ns and next-phase",
+            "until the phase ends",
+        ),
         (
             suspended(u64::MAX, ResumeMode::RestOfPhase),
             "suspend_program",
-            "RestOfPhase",
+            "rest-of-phase",
             "until the voltages are reset",
         ),
         (price(3, 0), "pacing", "answered 3 relocated pages for 0", "1 page of host data or more"),
