@@ -34,7 +34,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel programs tested claims-check soak bench bench-mqsim bench-parts calls clean
+.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested claims-check soak bench bench-mqsim bench-parts calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -86,14 +86,18 @@ $(PROFILE): $(CORE) crates/python/pgo.py $(TOOLS) | $(BIN)/maturin
 
 wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, without Rust
 
-programs: ## install the programs that some tests need, fio, valgrind and headless Chromium, where apt and root are
-	@if (for program in fio valgrind chromium chromedriver; do command -v $$program >/dev/null || exit 1; done); then :; \
+capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=/usr/local installs it there
+	$(CARGO) build --release --package ssdlab-capi
+	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
+
+programs: ## install the programs that some tests need, fio, valgrind, g++, pkg-config, headless Chromium, where apt and root are
+	@if (for program in fio valgrind g++ pkg-config chromium chromedriver; do command -v $$program >/dev/null || exit 1; done); then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo 'installing fio, valgrind, chromium and chromium-driver'; \
+		echo 'installing fio, valgrind, g++, pkg-config, chromium and chromium-driver'; \
 		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -qq -y --no-install-recommends fio valgrind chromium chromium-driver) >/dev/null 2>&1 \
-		|| echo 'note: apt-get could not install fio, valgrind and chromium: tests that need them are skipped'; \
-	else echo 'note: fio, valgrind or chromium is not here, nor root with apt: tests that need them are skipped'; fi
+		apt-get install -qq -y --no-install-recommends fio valgrind g++ pkg-config chromium chromium-driver) >/dev/null 2>&1 \
+		|| echo 'note: apt-get could not install fio, valgrind, g++, pkg-config and chromium: tests that need them are skipped'; \
+	else echo 'note: fio, valgrind, g++, pkg-config or chromium is not here, nor root with apt: tests that need them are skipped'; fi
 
 soak: ## play N random devices of every axis against every invariant; prints each failure's seed and shortest command
 	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)

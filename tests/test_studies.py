@@ -182,10 +182,21 @@ def test_a_study_runs_to_the_same_tables(tmp_path: Path) -> None:
 
 
 def test_the_table_of_a_real_trace_that_is_not_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSDLAB_TRACES", str(tmp_path))
-    found = study.study("fast12")
-    table = found.computed["real"](None)
-    assert table.write_csv() == (found.folder / "results" / "real.csv").read_text()
+    monkeypatch.chdir(tmp_path)
+    lone = tmp_path / "lone"
+    lone.mkdir()
+    (lone / "claims.toml").write_text("claims = []\n")
+    (lone / "study.py").write_text('NEEDS = {"real": "traces/a.trace"}\n')
+    (lone / "real.toml").write_text('[run]\nworkload = "traces/a.trace"\nrequests = 1\n')
+    (lone / "results").mkdir()
+    (lone / "results" / "real.csv").write_text("kept\n")
+    assert Study(lone).run(cache=tmp_path / "cache") == []
+    assert (lone / "results" / "real.csv").read_text() == "kept\n"
+    assert Study(lone).check(cache=tmp_path / "cache") == (0, [])
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "a.trace").write_text("0 0 0 32 0\n")
+    assert Study(lone).run(cache=tmp_path / "cache") == []
+    assert "host.read.requests" in (lone / "results" / "real.csv").read_text()
 
 
 def test_an_unknown_study_is_answered_with_its_neighbour() -> None:

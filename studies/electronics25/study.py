@@ -89,6 +89,9 @@ TABLES: dict[str, Callable[[Any], pl.DataFrame]] = {
     "twins": lambda progress: trace.twins([f"electronics25/{name}" for name in TWINS]),
 }
 
+NEEDS = {"real": "traces/msr_rsrch_1.csv.gz"}
+"""A volume of the MSR Cambridge collection (SNIA IOTTA)."""
+
 QUICK = {
     "endurance": lambda progress: _endurance([]),
     "twins": lambda progress: trace.twins(["electronics25/ali_32", "electronics25/proj_2"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +9,6 @@ from matplotlib.figure import Figure
 
 import ssdlab
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.common.frames import read_csv
 from ssdlab.show import plot
 from ssdlab.study.claims import Lever, Measured, Tables, by_construction, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
@@ -58,8 +56,8 @@ FILL = RELOCATIONS = PARTS = GAP = ""
 """The point of ``space`` that is measured (open.toml); none: ``runs``, the chosen point at full length."""
 
 TABLES = {"meetings": lambda progress: _meetings(), "real": lambda progress: _real()}
-QUICK = {"meetings": TABLES["meetings"], "real": lambda progress: _kept("real").clear()}
-"""``real`` is not played again: the trace is seldom there."""
+NEEDS = {"real": "traces/msn_fs.ascii.gz"}
+"""A part of the trace of MSN's file server, the volume family of the paper's MSN (SNIA IOTTA)."""
 
 
 def _meetings() -> pl.DataFrame:
@@ -105,24 +103,15 @@ def _play(device: str, chip: str, settings: dict[str, str], at: int | None) -> t
     return (0 if read is None or at is None else done[read] - at), done[write]
 
 
-MSN = "msn_fs.ascii.gz"
-"""A part of the trace of MSN's file server, the volume family of the paper's MSN (SNIA IOTTA)."""
 COMPRESSED = {"slc": "timed:x6.3", "mlc": "timed:x3.2"}
 """So much faster the drive is idle for 70 % of the time under FIFO (section 3.1)."""
 
 
-def _kept(name: str) -> pl.DataFrame:
-    return read_csv(Path(__file__).parent / "results" / f"{name}.csv")
-
-
 def _real() -> pl.DataFrame:
-    """The real trace under the schemes, in the setting of ``runs``; where it is not there, what was measured where it
-    was: chip, scheme, read_us, write_us, idle, suspended and overhead (in %), erases."""
+    """The real trace under the schemes, in the setting of ``runs``: chip, scheme, read_us, write_us, idle, suspended
+    and overhead (in %), erases."""
     import tomllib
 
-    folder = Path(os.environ.get("SSDLAB_TRACES") or Path(__file__).parents[3] / "shared" / "traces")
-    if not (folder / MSN).exists():
-        return _kept("real")
     run = tomllib.loads((Path(__file__).parent / "runs.toml").read_text(encoding="utf-8"))["run"]
     settings = {key: value for key, value in run.items() if "." in key}
     rows = []
@@ -130,7 +119,7 @@ def _real() -> pl.DataFrame:
         for scheme in ("fifo", "rps", "pe0", "pes-ips", "pes-ipc"):
             result = ssdlab.run(
                 device,
-                folder / MSN,
+                NEEDS["real"],
                 scheme=scheme,
                 replay=COMPRESSED[chip],
                 precondition=run["precondition"],

@@ -250,9 +250,9 @@ pub const ALL: &[Scheme] = &[
     },
     Scheme {
         name: "ssr",
-        about: "erases suspended at safe points, at most twice (Kim et al., J. KICS 2025; the bound is assumed)",
+        about: "erases suspended at safe points, once at each (Kim et al., J. KICS 2025)",
         choices: &[("order", "read-first"), ("suspend-erase", "safe-points")],
-        overrides: &["schedule.suspensions=2"],
+        overrides: &[],
     },
     Scheme {
         name: "reo-minus",

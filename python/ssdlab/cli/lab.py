@@ -245,7 +245,10 @@ def run_study(
             echo_error("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
             raise click.exceptions.Exit(1)
         return
-    echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps)}")
+    absent = {name: trace for name, trace in found.needs.items() if not Path(trace).exists()}
+    echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps if name not in absent)}")
+    for name, trace in absent.items():
+        echo(f"kept {folder / f'{name}.csv'}: {trace} is not there")
     if figures is not None:
         from ssdlab.show import plot
 

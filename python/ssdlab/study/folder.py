@@ -72,6 +72,12 @@ class Study:
         done."""
         return dict(getattr(self._module(), "TABLES", {}))
 
+    @property
+    def needs(self) -> dict[str, str]:
+        """The tables that need a real trace (``NEEDS`` of ``study.py``), with its file where the study is run. Where
+        that is not there the kept table stays as it is; a quick check leaves them out."""
+        return dict(getattr(self._module(), "NEEDS", {}))
+
     def run(
         self,
         results: Path | None = None,
@@ -84,18 +90,23 @@ class Study:
         retry_failed: bool = False,
         progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
     ) -> list[str]:
-        """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given); returns what
-        failed, a line each. ``dask`` and ``worker_timeout``: where the cases of sweeps are played, as for
-        :func:`ssdlab.sweep`. ``progress`` gives a listener for the sweep that begins."""
+        """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given), but for those
+        whose real trace is not there (:attr:`needs`); returns what failed, a line each. ``dask`` and
+        ``worker_timeout``: where the cases of sweeps are played, as for :func:`ssdlab.sweep`. ``progress`` gives a
+        listener for the sweep that begins."""
         from ssdlab.common.frames import write_table
         from ssdlab.sweeps.campaign import sweep
 
         folder = results or self.folder / "results"
         folder.mkdir(parents=True, exist_ok=True)
         failures = []
+        absent = [name for name, trace in self.needs.items() if not Path(trace).exists()]
         for name, compute in self.computed.items():
-            write_table(compute(None), str(folder / f"{name}.csv"))
+            if name not in absent:
+                write_table(compute(None), str(folder / f"{name}.csv"))
         for name, path in self.sweeps.items():
+            if name in absent:
+                continue
             outcome = sweep(
                 path,
                 cache=cache,
@@ -128,6 +139,8 @@ class Study:
         compared, differences = 0, []
         quick = getattr(self._module(), "QUICK", {})
         for name, compute in self.computed.items():
+            if name in self.needs:
+                continue
             kept = read_csv(self.folder / "results" / f"{name}.csv")
             now = quick.get(name, compute)(None)
             if name in quick:
@@ -137,6 +150,8 @@ class Study:
             compared += found
             differences += differing
         for name, path in self.sweeps.items():
+            if name in self.needs:
+                continue
             kept = Tables(self.folder / "results", [name])[name]
             outcome = sweep(
                 path,

@@ -49,6 +49,11 @@ impl SuspendProgram {
 }
 
 impl SuspendErase {
+    /// Whether what goes on gets on before it is suspended again.
+    pub fn gets_on(self) -> bool {
+        self == SuspendErase::SafePoints
+    }
+
     /// What an erase does when a user read comes.
     pub fn suspend_point(self, at: InPhase) -> SuspendPoint {
         match self {
@@ -95,8 +100,8 @@ mod tests {
             InPhase { pulse: true, done: Span(done), left: Span(70 - done), reset: Span(4), safe }
         };
         let goes = |done| SuspendErase::SafePoints.suspend_point(at(done)).unwrap();
-        assert_eq!(goes(0), (Span(4), ResumeMode::RestOfPhase));
-        assert_eq!(goes(10), (Span(4), ResumeMode::RestOfPhase));
+        assert_eq!(goes(0), (Span(14), ResumeMode::RestOfPhase));
+        assert_eq!(goes(10), (Span(14), ResumeMode::RestOfPhase));
         assert_eq!(goes(11), (Span(9 + 4), ResumeMode::RestOfPhase));
         assert_eq!(goes(59), (Span(1 + 4), ResumeMode::RestOfPhase));
         // The next one is the end.

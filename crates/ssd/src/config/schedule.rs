@@ -14,7 +14,7 @@ units::section! {
         suspend_program: SuspendProgram = SuspendProgram::None,
         /// Whether and where erases are suspended for user reads: none, reset-and-resume, pulse-boundary or safe-points.
         suspend_erase: SuspendErase = SuspendErase::None,
-        /// Safe points of an erase pulse, evenly spaced, the first at its beginning (suspend_erase = safe-points; assumed: every 0.5 ms of 3.5).
+        /// Safe points of an erase pulse, evenly spaced, the last at its end (suspend_erase = safe-points; assumed: every 0.5 ms of 3.5).
         safe_points: u32 = 7,
         /// How often one operation may be suspended at most, so that none starves; "none" has no bound.
         suspensions: Option<u32> = None,

@@ -82,26 +82,29 @@ impl<P: Probe> FlashAt<'_, P> {
             return;
         }
         let reset = self.core.plan.config.chip.t_voltage_reset;
-        let (after, position, before) = if self.core.now < work.runs_from {
-            if work.suspensions == 0 {
-                // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
-                self.flash.dies[die].pulses_begin = Some(work.runs_from);
-                return;
-            }
+        if self.core.now < work.runs_from && work.suspensions == 0 {
+            // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
+            self.flash.dies[die].pulses_begin = Some(work.runs_from);
+            return;
+        }
+        let gets_on = class == Class::Erase && self.core.plan.config.schedule.suspend_erase.gets_on();
+        let (after, position, before) = if self.core.now < work.runs_from && !gets_on {
             // Suspended again before it has got on.
             (reset, work.position, work.before)
         } else {
-            let position = work.position + self.core.now.since(work.runs_from).0;
+            let from = self.core.now.max(work.runs_from);
+            let position = work.position + from.since(work.runs_from).0;
             let (pulse, began, ends, _) = phases.phase(position);
             let points = self.core.plan.config.schedule.safe_points;
             let safe = Some(Span((ends - began) / u64::from(points))).filter(|_| class == Class::Erase);
             let at = InPhase { pulse, done: Span(position - began), left: Span(ends - position), reset, safe };
             let Some((after, goes)) = self.suspend_point(class, at) else { return };
+            let ahead = from.since(self.core.now);
             match goes {
-                ResumeMode::NextPhase => (after, ends, Span::ZERO),
-                ResumeMode::RepeatPhase => (after, began, Span::ZERO),
-                ResumeMode::VerifyThenRepeat => (after, began, verify),
-                ResumeMode::RestOfPhase => (after, position + after.0 - reset.0, reset),
+                ResumeMode::NextPhase => (ahead + after, ends, Span::ZERO),
+                ResumeMode::RepeatPhase => (ahead + after, began, Span::ZERO),
+                ResumeMode::VerifyThenRepeat => (ahead + after, began, verify),
+                ResumeMode::RestOfPhase => (ahead + after, position + after.0 - reset.0, reset),
             }
         };
         if self.core.now + after >= end || position >= total {

@@ -13,9 +13,9 @@ use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
 use crate::observe::stats::Measured;
 
-/// A run without a workload. It books what a replayed run books: the same requests at the same times have the same result. A
-/// warm-up that ends while many requests wait for room in the drive's queues is the exception: a replay counts it as ended when
-/// it hands the next request over, which is later.
+/// A run without a workload. It books what a replayed run books: with the last completion, where a replay ends, the same requests
+/// at the same times have the same result. A warm-up that ends while many requests wait for room in the drive's queues is the
+/// exception: a replay counts it as ended when it hands the next request over, which is later.
 ///
 /// Its time starts at 0, after the overwriting that `age.precondition` asks for.
 pub struct Live<P: Probe = Unwatched> {
@@ -116,6 +116,11 @@ impl<P: Probe> Live<P> {
     /// Takes the requests that have completed, in order of completion.
     pub fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
         self.completions.drain(..)
+    }
+
+    /// Takes the first `most` of them.
+    pub fn take_first(&mut self, most: usize) -> std::vec::Drain<'_, Completion> {
+        self.completions.drain(..most.min(self.completions.len()))
     }
 
     /// A time of the run as the device counts it.

@@ -5,7 +5,7 @@ use ssd::{Config, Device, RunError};
 use units::{Bytes, Time};
 use workload::{Op, Request};
 
-fn config(settings: &[&str]) -> Config {
+pub fn config(settings: &[&str]) -> Config {
     let mut config = Config::default();
     let small = [
         "geometry.channels=1",

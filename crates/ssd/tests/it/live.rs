@@ -9,6 +9,7 @@ use units::{Bytes, Stream, Time};
 use workload::{Op, Request, Source, TraceError};
 
 use crate::common::soak::{Case, configuration, draw, source};
+use crate::end_of_life::config as worn_out_soon;
 
 /// A log that the test keeps.
 #[derive(Clone, Default)]
@@ -106,6 +107,28 @@ fn to_next_event(live: &mut Live, limit: Time, taken: &mut Vec<Completion>) -> R
     live.advance(next.min(limit))
 }
 
+/// As another simulator does it: it plays up to what happens next, be it in the drive or a request. Gives what has completed.
+fn driven_by_events(config: &Config, options: &RunOptions, requests: &[Request]) -> Result<Vec<Completion>, RunError> {
+    let mut live = Live::open(config, options, None, Unwatched)?;
+    let mut taken = Vec::new();
+    let mut requests = requests.iter().peekable();
+    while requests.peek().is_some() || live.outstanding() > 0 {
+        let arrival = requests.peek().map_or(Time::NEVER, |request| request.time);
+        let next = live.next_event().unwrap_or(Time::NEVER).min(arrival);
+        assert_ne!(next, Time::NEVER, "requests are outstanding and nothing happens");
+        let played = live.advance(next);
+        taken.extend(live.take_completions());
+        match played {
+            Err(RunError::EndOfLife { .. }) => break,
+            played => played?,
+        }
+        if next == arrival {
+            live.submit(*requests.next().unwrap())?;
+        }
+    }
+    Ok(taken)
+}
+
 /// Requests of a case at random times, many of them at once.
 fn requests(case: &Case, capacity: Bytes) -> Vec<Request> {
     let gaps = Stream::new(case.seed, "gaps");
@@ -144,6 +167,7 @@ fn requests_from_outside_have_the_result_of_their_replay() {
         assert_eq!(replayed.1, driven.1, "time series of seed {seed}");
         assert_eq!(replayed.2, driven.2, "requests of seed {seed}");
         assert_eq!(replayed.3, driven.3, "end of seed {seed}");
+        assert_eq!(Ok(&replayed.2), driven_by_events(&config, &options, &requests).as_ref(), "events of seed {seed}");
         accepted += 1;
         ended += u32::from(replayed.3.is_some());
     }
@@ -175,4 +199,22 @@ fn what_does_not_come_in_time_is_refused_and_the_run_goes_on() {
     assert_eq!(completions.iter().map(|c| (c.id, c.finish)).collect::<Vec<_>>(), [(0, finish)]);
     assert!(!live.advance_to_completion(Time::NEVER).unwrap());
     assert_eq!((live.now(), live.outstanding()), (finish, 0));
+}
+
+#[test]
+fn what_happens_next_is_known_where_a_drive_becomes_read_only() {
+    for mode in ["write-back", "write-through"] {
+        let settings = ["wear.end_of_life=read-only", &format!("buffer.mode={mode}"), "gc.preemptible=false"];
+        let config = worn_out_soon(&settings);
+        let pages = Stream::new(1, "pages");
+        let write = |number| {
+            let page = pages.below(number, config.plan().unwrap().logical_pages);
+            Request::new(Time(number / 16 * 20_000_000), Op::Write, Bytes(page * 16_384), Bytes(16_384))
+        };
+        let requests: Vec<Request> = (0..12_000).map(write).collect();
+        let options = RunOptions::default();
+        let replayed = replayed(&config, &options, &requests).unwrap();
+        assert!(replayed.2.iter().any(|completion| completion.refused), "it becomes read-only");
+        assert_eq!(Ok(replayed.2), driven_by_events(&config, &options, &requests));
+    }
 }

@@ -184,9 +184,15 @@ fn an_erase_pulse_keeps_its_progress_and_a_verify_is_done_again() {
 fn an_erase_goes_on_to_its_next_safe_point() {
     // Every 300 us of a pulse of 1.5 ms, where the voltages are reset in 4 us and set again.
     let safe = config(SLC, &["schedule.suspend_erase=safe-points", "schedule.safe_points=5"]);
-    for (offset, wait) in [(0, 4_000), (300_000, 4_000), (300_001, 303_999), (700_000, 204_000), (1_199_999, 4_001)] {
+    for (offset, wait) in [(0, 304_000), (299_999, 4_001), (300_001, 303_999), (700_000, 204_000), (1_199_999, 4_001)] {
         assert_eq!(meets(&safe, "erase", offset), (wait, 8_000), "{offset}");
     }
+    // What goes on comes to the next one, however soon a read is there.
+    let (start, _) = alone(&safe, "erase");
+    let all = play(&safe, 1, &[start, start + 336_000]);
+    let times =
+        |kind: &str| all.iter().filter(|(found, ..)| *found == kind).map(|entry| entry.1 - start).collect::<Vec<_>>();
+    assert_eq!(times("suspend"), [304_000, 638_000 + 4_000]);
     // The last one is the end of the pulse; a verify is brought to its end, and with it the erase.
     assert_eq!(meets(&safe, "erase", 1_200_001), (299_999, 0));
     assert_eq!(meets(&safe, "erase", 1_502_000), (6_000, 0));

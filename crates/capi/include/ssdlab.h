@@ -1,0 +1,323 @@
+/* libssdlab: a simulated SSD in another program. docs/embedding.md is the guide. Written by cbindgen: do not edit. */
+
+#ifndef SSDLAB_H
+#define SSDLAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * A time that does not come: there is no next event, or no limit.
+ */
+#define SSDLAB_NEVER UINT64_MAX
+
+/**
+ * Reads bytes.
+ */
+#define SSDLAB_READ 0
+
+/**
+ * Writes bytes.
+ */
+#define SSDLAB_WRITE 1
+
+/**
+ * Deallocates bytes (NVMe Dataset Management, ATA TRIM).
+ */
+#define SSDLAB_TRIM 2
+
+/**
+ * Puts all data that was acknowledged on flash (NVMe Flush); offset and bytes have no meaning.
+ */
+#define SSDLAB_FLUSH 3
+
+/**
+ * What became of a call.
+ */
+typedef enum {
+  /**
+   * It was done.
+   */
+  SSDLAB_STATUS_OK,
+  /**
+   * A pointer that may not be null is null.
+   */
+  SSDLAB_STATUS_NULL_POINTER,
+  /**
+   * What was given cannot be used; nothing has changed.
+   */
+  SSDLAB_STATUS_INVALID_INPUT,
+  /**
+   * The drive's life has ended: too few good blocks are left. What completed before is valid.
+   */
+  SSDLAB_STATUS_END_OF_LIFE,
+  /**
+   * The run cannot go on, or a file cannot be written.
+   */
+  SSDLAB_STATUS_FAILED,
+  /**
+   * The run has been finished.
+   */
+  SSDLAB_STATUS_FINISHED,
+  /**
+   * A defect of ssdlab: the drive can only be freed.
+   */
+  SSDLAB_STATUS_PANIC,
+} ssdlab_status;
+
+/**
+ * A simulated SSD. One call at a time is played: others wait.
+ */
+typedef struct ssdlab_drive ssdlab_drive;
+
+/**
+ * A drive and its run. Begin with `ssdlab_defaults`; every pointer may be null.
+ */
+typedef struct {
+  /**
+   * A preset's name or the path of a device file; "tlc" if it is null.
+   */
+  const char *device;
+  /**
+   * The text of a device file (TOML), in place of `device`.
+   */
+  const char *toml;
+  /**
+   * A named scheme, or choices: "axis=choice,...".
+   */
+  const char *scheme;
+  /**
+   * The state that the run starts from: "pec=2000,retention=6mo".
+   */
+  const char *age;
+  /**
+   * Configuration keys, "section.key=value" each.
+   */
+  const char *const *settings;
+  /**
+   * How many settings there are.
+   */
+  size_t setting_count;
+  /**
+   * Of all random streams: same inputs, requests and seed, same result.
+   */
+  uint64_t seed;
+  /**
+   * Requests at the start that are left out of the statistics.
+   */
+  uint64_t warmup;
+  /**
+   * Where a row for each request is written (Parquet).
+   */
+  const char *requests_out;
+  /**
+   * Where the time series is written when the run is finished (Parquet).
+   */
+  const char *series_out;
+} ssdlab_options;
+
+/**
+ * A request.
+ */
+typedef struct {
+  /**
+   * When it arrives [ns]: not before the present, nor before the request before it.
+   */
+  uint64_t time;
+  /**
+   * First byte.
+   */
+  uint64_t offset;
+  /**
+   * Length [B], more than 0 but for a flush.
+   */
+  uint64_t bytes;
+  /**
+   * The submission queue, modulo `host.queues`.
+   */
+  uint16_t queue;
+  /**
+   * Placement hint (NVMe Flexible Data Placement, Streams); 0 for none.
+   */
+  uint16_t hint;
+  /**
+   * SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM or SSDLAB_FLUSH.
+   */
+  uint8_t op;
+} ssdlab_request;
+
+/**
+ * A request that has completed.
+ */
+typedef struct {
+  /**
+   * Its number.
+   */
+  uint64_t id;
+  /**
+   * When it arrived [ns].
+   */
+  uint64_t time;
+  /**
+   * When the host saw it complete [ns].
+   */
+  uint64_t finish;
+  /**
+   * Some of the data that it asked for could not be corrected.
+   */
+  bool uncorrectable;
+  /**
+   * The drive has become read-only at the end of its life and has not done it, or not wholly.
+   */
+  bool refused;
+} ssdlab_completion;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The version of the library; not to be freed.
+ */
+const char *ssdlab_version(void);
+
+/**
+ * The options of a run with nothing given: the preset tlc, seed 1.
+ */
+ssdlab_options ssdlab_defaults(void);
+
+/**
+ * Builds a drive and brings it into the state that it starts from; free it with `ssdlab_free`. Where that fails `*drive` is
+ * null and `*error`, unless `error` is null, says why: free it with `ssdlab_string_free`.
+ *
+ * # Safety
+ * Pointers are null or valid, strings end with a null byte, and `settings` points to `setting_count` of them.
+ */
+ssdlab_status ssdlab_open(const ssdlab_options *options,
+                          ssdlab_drive **drive,
+                          char **error);
+
+/**
+ * Submits a request; its number, from 0, is written to `*id` unless `id` is null. The first request after the warm-up plays
+ * the drive up to its time.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_submit(ssdlab_drive *drive,
+                            const ssdlab_request *request,
+                            uint64_t *id);
+
+/**
+ * Plays everything that happens up to and including a time [ns]. Where that lies in the past, nothing happens.
+ *
+ * # Safety
+ * The pointer is null or valid.
+ */
+ssdlab_status ssdlab_advance(ssdlab_drive *drive,
+                             uint64_t to);
+
+/**
+ * Plays until a request has completed that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is
+ * written to `*completed` unless that is null.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_advance_to_completion(ssdlab_drive *drive,
+                                           uint64_t limit,
+                                           bool *completed);
+
+/**
+ * Takes completed requests, in order of completion, into an array of `room`; how many were taken is written to `*taken`.
+ * Others wait.
+ *
+ * # Safety
+ * Pointers are null or valid; `into` has room for `room` completions.
+ */
+ssdlab_status ssdlab_take_completions(ssdlab_drive *drive,
+                                      ssdlab_completion *into,
+                                      size_t room,
+                                      size_t *taken);
+
+/**
+ * When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing completes earlier.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_next_event(const ssdlab_drive *drive,
+                                uint64_t *time);
+
+/**
+ * The present [ns]: 0 when the drive was opened.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_now(const ssdlab_drive *drive, uint64_t *time);
+
+/**
+ * Logical capacity [B].
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_capacity(const ssdlab_drive *drive, uint64_t *bytes);
+
+/**
+ * Requests that were submitted and have not completed.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_outstanding(const ssdlab_drive *drive, uint64_t *requests);
+
+/**
+ * The result up to now as JSON, to the letter as `ssdlab run --json` writes it but for its section `process`. Free it with
+ * `ssdlab_string_free`.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_result(const ssdlab_drive *drive,
+                            char **json);
+
+/**
+ * Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may follow.
+ *
+ * # Safety
+ * The pointer is null or valid.
+ */
+ssdlab_status ssdlab_finish(ssdlab_drive *drive);
+
+/**
+ * What the drive's last failure was and how to mend it; null if there was none. Free it with `ssdlab_string_free`.
+ *
+ * # Safety
+ * The pointer is null or valid.
+ */
+char *ssdlab_last_error(const ssdlab_drive *drive);
+
+/**
+ * Frees a string that the library gave; null is passed over.
+ *
+ * # Safety
+ * The string is null, or was given by this library and has not been freed.
+ */
+void ssdlab_string_free(char *string);
+
+/**
+ * Frees a drive, finished or not; null is passed over.
+ *
+ * # Safety
+ * The drive is null, or was opened, has not been freed, and no other thread uses it.
+ */
+void ssdlab_free(ssdlab_drive *drive);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* SSDLAB_H */

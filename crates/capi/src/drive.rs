@@ -1,0 +1,185 @@
+//! A drive that other programs drive, without anything of C: what is done, and what went wrong.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use logs::{Table, series_parquet};
+use serde_json::Value;
+use ssd::run::{DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
+use ssd::{RequestLog, RunError, Unwatched};
+
+/// What the manifest calls the programs behind this interface.
+const DRIVER: &str = "libssdlab";
+
+/// What became of a call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It was done.
+    Ok,
+    /// A pointer that may not be null is null.
+    NullPointer,
+    /// What was given cannot be used; nothing has changed.
+    InvalidInput,
+    /// The drive's life has ended: too few good blocks are left. What completed before is valid.
+    EndOfLife,
+    /// The run cannot go on, or a file cannot be written.
+    Failed,
+    /// The run has been finished.
+    Finished,
+    /// A defect of ssdlab: the drive can only be freed.
+    Panic,
+}
+
+/// What went wrong, and how to mend it.
+#[derive(Debug)]
+pub struct Failure {
+    pub status: Status,
+    pub text: String,
+}
+
+impl Failure {
+    pub fn input(text: impl Into<String>) -> Failure {
+        Failure { status: Status::InvalidInput, text: text.into() }
+    }
+
+    fn panic(payload: &(dyn Any + Send)) -> Failure {
+        let said = payload.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+        let help = "this is a defect of ssdlab: please report it; the drive can only be freed";
+        Failure { status: Status::Panic, text: format!("Invariant: {said}\n  help: {help}") }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        let status = match error {
+            RunError::Config(_) | RunError::Trace(_) | RunError::OutOfRange { .. } => Status::InvalidInput,
+            RunError::BackInTime { .. } | RunError::BeyondHorizon { .. } => Status::InvalidInput,
+            RunError::EndOfLife { .. } => Status::EndOfLife,
+            _ => Status::Failed,
+        };
+        Failure { status, text: error.to_string() }
+    }
+}
+
+/// A run under way.
+pub struct Playing {
+    pub live: Live,
+    manifest: Value,
+    series_out: Option<PathBuf>,
+}
+
+impl Playing {
+    /// Builds a drive, and brings it into its initial state.
+    pub fn open(
+        inputs: &DriveInputs,
+        requests_out: Option<&Path>,
+        series_out: Option<&Path>,
+    ) -> Result<Playing, Failure> {
+        let PreparedLive { config, options, manifest, .. } = prepare_live(inputs, DRIVER)?;
+        let log = requests_out.map(|path| Table::of_requests(Some(path), config.host.queues)).transpose()?;
+        let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
+        let live = Live::open(&config, &options, log, Unwatched)?;
+        Ok(Playing { live, manifest, series_out: series_out.map(Path::to_owned) })
+    }
+
+    /// The result up to now, as JSON.
+    pub fn result(&self) -> String {
+        as_json(&result(&self.manifest, &self.live.measured()))
+    }
+
+    /// Ends the run: checks it, completes the request log and writes the time series.
+    fn finish(self) -> Result<(), Failure> {
+        let outcome = self.live.finish()?;
+        if let Some(log) = outcome.log {
+            log.close()?;
+        }
+        if let Some(path) = self.series_out {
+            let bytes = series_parquet(outcome.series.rows())?;
+            std::fs::write(&path, bytes)
+                .map_err(|error| RunError::Output { path: path.display().to_string(), problem: error.to_string() })?;
+        }
+        Ok(())
+    }
+}
+
+enum Stage {
+    Open(Box<Playing>),
+    Finished,
+    /// After a panic nothing is known of the drive's state.
+    Broken,
+}
+
+struct State {
+    stage: Stage,
+    error: Option<String>,
+}
+
+/// A simulated SSD. One call at a time is played: others wait.
+pub struct Drive(Mutex<State>);
+
+impl Drive {
+    /// A drive with a run under way.
+    pub(crate) fn new(playing: Playing) -> Drive {
+        Drive(Mutex::new(State { stage: Stage::Open(Box::new(playing)), error: None }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the last failure was.
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.lock().error.clone()
+    }
+
+    /// Does something with a run under way.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Playing) -> Result<T, Failure>) -> Result<T, Status> {
+        let mut state = self.lock();
+        let done = match &mut state.stage {
+            Stage::Open(playing) => guarded(|| act(playing)),
+            Stage::Finished => Err(finished()),
+            Stage::Broken => Err(broken()),
+        };
+        done.map_err(|failure| state.fail(failure))
+    }
+
+    /// Ends the run.
+    pub(crate) fn finish(&self) -> Result<(), Status> {
+        let mut state = self.lock();
+        let done = match std::mem::replace(&mut state.stage, Stage::Finished) {
+            Stage::Open(playing) => guarded(|| playing.finish()),
+            Stage::Finished => Err(finished()),
+            Stage::Broken => Err(broken()),
+        };
+        done.map_err(|failure| state.fail(failure))
+    }
+}
+
+impl State {
+    fn fail(&mut self, failure: Failure) -> Status {
+        if failure.status == Status::Panic {
+            self.stage = Stage::Broken;
+        }
+        self.error = Some(failure.text);
+        failure.status
+    }
+}
+
+/// Does something; a panic is a failure.
+pub fn guarded<T>(act: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|payload| Err(Failure::panic(&*payload)))
+}
+
+fn finished() -> Failure {
+    let text = "the run has been finished\n  help: open another drive";
+    Failure { status: Status::Finished, text: text.into() }
+}
+
+fn broken() -> Failure {
+    let text = "the drive broke in an earlier call\n  help: free it, and open another one";
+    Failure { status: Status::Panic, text: text.into() }
+}

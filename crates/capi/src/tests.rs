@@ -1,0 +1,190 @@
+//! The interface as a C program calls it. tests/test_embedding.py compiles one.
+
+use std::ffi::{CStr, CString, c_char};
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+use crate::*;
+
+fn string(text: *mut c_char) -> String {
+    assert!(!text.is_null());
+    // SAFETY: the library gave it.
+    unsafe {
+        let copy = CStr::from_ptr(text).to_str().unwrap().to_owned();
+        ssdlab_string_free(text);
+        copy
+    }
+}
+
+fn opened(options: &Options) -> Result<*mut Drive, (Status, String)> {
+    let (mut drive, mut error) = (null_mut(), null_mut());
+    // SAFETY: all of them are valid.
+    match unsafe { ssdlab_open(options, &mut drive, &mut error) } {
+        Status::Ok => {
+            assert!(error.is_null());
+            Ok(drive)
+        }
+        status => {
+            assert!(drive.is_null());
+            Err((status, string(error)))
+        }
+    }
+}
+
+fn read(time: u64, page: u64) -> Request {
+    Request { time, offset: page * 4096, bytes: 4096, queue: 0, hint: 0, op: SSDLAB_READ }
+}
+
+fn played(drive: *mut Drive, requests: u64) -> String {
+    let (mut completed, mut json) = (true, null_mut());
+    // SAFETY: the drive is open.
+    unsafe {
+        for number in 0..requests {
+            assert_eq!(ssdlab_submit(drive, &read(number * 3000, number * 7919 % 100_000), null_mut()), Status::Ok);
+        }
+        while completed {
+            let mut done = [Completion { id: 0, time: 0, finish: 0, uncorrectable: false, refused: false }; 4];
+            let mut taken = 0;
+            assert_eq!(ssdlab_advance_to_completion(drive, SSDLAB_NEVER, &mut completed), Status::Ok);
+            assert_eq!(ssdlab_take_completions(drive, done.as_mut_ptr(), done.len(), &mut taken), Status::Ok);
+            assert_eq!(taken > 0, completed);
+        }
+        assert_eq!(ssdlab_result(drive, &mut json), Status::Ok);
+        assert_eq!(ssdlab_finish(drive), Status::Ok);
+        ssdlab_free(drive);
+    }
+    string(json)
+}
+
+#[test]
+fn the_header_is_what_cbindgen_makes_of_the_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    let files = ["src/drive.rs", "src/lib.rs"].map(|file| folder.join(file));
+    let source = files.into_iter().fold(cbindgen::Builder::new().with_config(config), cbindgen::Builder::with_src);
+    let mut made = Vec::new();
+    source.generate().unwrap().write(&mut made);
+    let (header, made) = (folder.join("include/ssdlab.h"), String::from_utf8(made).unwrap());
+    if std::env::var_os("SSDLAB_UPDATE_HEADER").is_some() {
+        std::fs::write(&header, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&header).unwrap_or_default();
+    assert!(kept == made, "write include/ssdlab.h anew: SSDLAB_UPDATE_HEADER=1 cargo test -p ssdlab-capi header");
+}
+
+#[test]
+fn null_pointers_are_refused() {
+    let drive = opened(&ssdlab_defaults()).unwrap();
+    let (mut number, mut taken, mut none) = (0, 0, null_mut());
+    let request = read(0, 0);
+    let refused = Status::NullPointer;
+    // SAFETY: pointers are null or valid.
+    unsafe {
+        assert_eq!(ssdlab_open(null(), &mut none, null_mut()), refused);
+        assert_eq!(ssdlab_open(&ssdlab_defaults(), null_mut(), null_mut()), refused);
+        assert_eq!(ssdlab_open(&Options { setting_count: 1, ..ssdlab_defaults() }, &mut none, null_mut()), refused);
+        let settings = [null()];
+        let options = Options { settings: settings.as_ptr(), setting_count: 1, ..ssdlab_defaults() };
+        assert_eq!(ssdlab_open(&options, &mut none, null_mut()), refused);
+        assert_eq!(ssdlab_submit(null_mut(), &request, &mut number), refused);
+        assert_eq!(ssdlab_submit(drive, null(), &mut number), refused);
+        assert_eq!(ssdlab_advance(null_mut(), 0), refused);
+        assert_eq!(ssdlab_advance_to_completion(null_mut(), 0, null_mut()), refused);
+        assert_eq!(ssdlab_take_completions(null_mut(), null_mut(), 0, &mut taken), refused);
+        assert_eq!(ssdlab_take_completions(drive, null_mut(), 1, &mut taken), refused);
+        assert_eq!(ssdlab_take_completions(drive, null_mut(), 0, null_mut()), refused);
+        assert_eq!(ssdlab_take_completions(drive, null_mut(), 0, &mut taken), Status::Ok);
+        for of in [ssdlab_next_event, ssdlab_now, ssdlab_capacity, ssdlab_outstanding] {
+            assert_eq!((of(null(), &mut number), of(drive, null_mut())), (refused, refused));
+            assert_eq!(of(drive, &mut number), Status::Ok);
+        }
+        assert_eq!((ssdlab_result(null(), &mut none.cast()), ssdlab_result(drive, null_mut())), (refused, refused));
+        assert_eq!(ssdlab_finish(null_mut()), refused);
+        assert!(ssdlab_last_error(null()).is_null() && ssdlab_last_error(drive).is_null());
+        ssdlab_string_free(null_mut());
+        ssdlab_free(null_mut());
+        assert_eq!(ssdlab_submit(drive, &request, null_mut()), Status::Ok, "a null id is not asked for");
+        ssdlab_free(drive);
+    }
+}
+
+#[test]
+fn errors_name_what_is_wrong_and_the_drive_goes_on() {
+    let toml = CString::new("[geometry]\nchanels = 3\n").unwrap();
+    let latin = CString::new(b"\xe9".to_vec()).unwrap();
+    let workload = CString::new("workload.bs=4KiB").unwrap();
+    let settings = [workload.as_ptr()];
+    let base = ssdlab_defaults();
+    for (options, parts) in [
+        (Options { toml: toml.as_ptr(), ..base }, ["device text:2", "channels"]),
+        (Options { toml: toml.as_ptr(), device: toml.as_ptr(), ..base }, ["both given", "give one of them"]),
+        (Options { age: latin.as_ptr(), ..base }, ["age is not valid UTF-8", "help:"]),
+        (Options { settings: settings.as_ptr(), setting_count: 1, ..base }, ["workload.bs=4KiB", "leave it out"]),
+    ] {
+        let (status, text) = opened(&options).unwrap_err();
+        assert_eq!(status, Status::InvalidInput);
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    let drive = opened(&base).unwrap();
+    // SAFETY: the drive is open until it is freed.
+    unsafe {
+        for (request, part) in [
+            (Request { bytes: 0, ..read(0, 0) }, "a request of 0 B"),
+            (Request { op: 7, ..read(0, 0) }, "op is 7"),
+            (read(SSDLAB_NEVER, 0), "lies beyond the longest run"),
+        ] {
+            assert_eq!(ssdlab_submit(drive, &request, null_mut()), Status::InvalidInput);
+            let text = string(ssdlab_last_error(drive));
+            assert!(text.contains(part) && text.contains("help:"), "{text}");
+        }
+        assert_eq!(ssdlab_submit(drive, &read(5, 0), null_mut()), Status::Ok);
+        assert_eq!(ssdlab_submit(drive, &read(4, 0), null_mut()), Status::InvalidInput);
+        assert_eq!(ssdlab_finish(drive), Status::Ok);
+        assert_eq!((ssdlab_advance(drive, 9), ssdlab_finish(drive)), (Status::Finished, Status::Finished));
+        ssdlab_free(drive);
+    }
+}
+
+#[test]
+fn a_panic_is_a_status_and_the_drive_stays_broken() {
+    let drive = opened(&ssdlab_defaults()).unwrap();
+    // SAFETY: the drive is open until it is freed.
+    unsafe {
+        assert_eq!((*drive).with(|_| -> Result<(), Failure> { panic!("of the {}", "test") }), Err(Status::Panic));
+        assert!(string(ssdlab_last_error(drive)).starts_with("Invariant: of the test\n  help: "));
+        assert_eq!((ssdlab_advance(drive, 9), ssdlab_finish(drive)), (Status::Panic, Status::Panic));
+        ssdlab_free(drive);
+    }
+}
+
+/// A drive that another thread may use.
+#[derive(Clone, Copy)]
+struct Shared(*mut Drive);
+// SAFETY: the drive locks itself.
+unsafe impl Send for Shared {}
+
+#[test]
+fn threads_have_their_own_drives_or_share_one() {
+    let alone = played(opened(&ssdlab_defaults()).unwrap(), 500);
+    let both = [(), ()].map(|()| std::thread::spawn(|| played(opened(&ssdlab_defaults()).unwrap(), 500)));
+    assert!(both.map(|thread| thread.join().unwrap()).iter().all(|json| *json == alone));
+    let drive = Shared(opened(&ssdlab_defaults()).unwrap());
+    let threads = [(), ()].map(|()| {
+        std::thread::spawn(move || {
+            let Shared(drive) = { drive };
+            // SAFETY: it is freed when both have ended.
+            let submit = |page| unsafe {
+                let mut id = SSDLAB_NEVER;
+                assert_eq!(ssdlab_submit(drive, &read(0, page), &mut id), Status::Ok);
+                assert_eq!(ssdlab_advance(drive, 0), Status::Ok);
+                id
+            };
+            (0..1000).map(submit).collect::<Vec<u64>>()
+        })
+    });
+    let mut ids: Vec<u64> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq(0..2000));
+    // SAFETY: both threads have ended.
+    unsafe { ssdlab_free(drive.0) };
+}

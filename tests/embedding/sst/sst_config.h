@@ -1,0 +1,1 @@
+// SST has this file: what it was built with.
