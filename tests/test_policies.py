@@ -15,6 +15,7 @@ import pytest
 import ssdlab
 import twins
 from conftest import Cli
+from pages import ROOT, blocks
 from ssdlab import policy
 from ssdlab.runs.manifest import files_of, inputs_of, key_of
 from ssdlab.runs.options import options_of
@@ -119,7 +120,8 @@ def statistics(result: Any) -> str:
         ("order", twins.user_first, "schedule.order", "user-first", "fifo"),
         ("suspend_program", twins.inter_phase, "schedule.suspend_program", "inter-phase", "intra-phase"),
         ("suspend_program", twins.intra_phase, "schedule.suspend_program", "intra-phase", "inter-phase"),
-        ("suspend_erase", twins.safe_points, "schedule.suspend_erase", "safe-points", "reset-and-resume"),
+        ("suspend_erase", twins.reset_and_resume, "schedule.suspend_erase", "reset-and-resume", "pulse-boundary"),
+        ("suspend_erase", twins.safe_points, "schedule.suspend_erase", "safe-points", "safe-points"),
         ("pacing", twins.token, "gc.pacing", "token", "proportional"),
     ],
 )
@@ -409,6 +411,11 @@ def test_a_case_fails_with_its_policy_and_functions_are_not_swept(tmp_path: Path
     assert f"{mine}:" in result.failed[0].error
     with pytest.raises(ssdlab.InputError, match="results are kept by files' content"):
         ssdlab.sweep({"run": {"policies": {"victim": twins.greedy}}}, cache=tmp_path / "cache")
+
+
+def test_the_example_is_the_one_of_the_page() -> None:
+    (block,) = (block for block in blocks(ROOT / "docs" / "prototypes.md") if block.caption == "strided.py")
+    assert (ROOT / "examples" / "strided.py").read_text() == block.text
 
 
 def test_policies_can_be_tried_without_a_drive() -> None:

@@ -69,10 +69,16 @@ def intra_phase(at: InPhase) -> Point:
     return at.reset_ns, "verify-then-repeat" if at.pulse else "repeat-phase"
 
 
+def reset_and_resume(at: InPhase) -> Point:
+    if at.left_ns <= at.reset_ns:
+        return at.left_ns, "next-phase"
+    return at.reset_ns, "rest-of-phase" if at.pulse else "repeat-phase"
+
+
 def safe_points(at: InPhase) -> Point:
     if not at.pulse or not at.safe_ns:
         return at.left_ns, "next-phase"
-    to = -at.done_ns % at.safe_ns
+    to = at.safe_ns - at.done_ns % at.safe_ns
     return (at.left_ns, "next-phase") if to + at.reset_ns >= at.left_ns else (to + at.reset_ns, "rest-of-phase")
 
 

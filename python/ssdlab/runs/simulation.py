@@ -13,7 +13,8 @@ def open_simulation(options: Options) -> Simulation:
     Raises:
         InputError: the core refuses it, or a policy cannot be read.
     """
-    given = options.for_core() | {"policies": source.load(options.policies)}
+    given = options.for_core()
+    given["policies"] = source.load(options.policies)
     try:
         return Simulation(given.pop("device"), given.pop("workload"), **given)
     except UnicodeEncodeError as error:
