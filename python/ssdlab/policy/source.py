@@ -69,30 +69,28 @@ def text(policies: Pairs) -> str:
     return ",".join(f"{axis}={policy}" for (axis, _), policy in zip(policies, shown, strict=True))
 
 
-def files(policies: Pairs | None) -> Mapping[str, str]:
+def files(policies: Pairs) -> Mapping[str, str]:
     """The files of the policies that are in files, by axis."""
-    return {axis: policy.rpartition(":")[0] for axis, policy in policies or () if isinstance(policy, str)}
+    return {axis: policy.rpartition(":")[0] for axis, policy in policies if isinstance(policy, str)}
 
 
-def moved(policies: Pairs | None, paths: Mapping[str, str]) -> Pairs | None:
+def moved(policies: Pairs, paths: Mapping[str, str]) -> Pairs:
     """The same policies with their files elsewhere."""
     there = files(policies).keys() & paths.keys()
-    found = (
+    return tuple(
         (axis, f"{paths[axis]}:{policy.rpartition(':')[2]}" if isinstance(policy, str) and axis in there else policy)
-        for axis, policy in policies or ()
+        for axis, policy in policies
     )
-    return tuple(found) or None
 
 
-def load(policies: Pairs | None) -> list[GivenPolicy]:
+def load(policies: Pairs) -> list[GivenPolicy]:
     """Reads policies. A file is run anew each time, so that runs share nothing.
 
     Raises:
         InputError: there is no such file or function, it cannot be run, or a function has no text.
     """
     return [
-        _of_file(axis, policy) if isinstance(policy, str) else _of_function(axis, policy)
-        for axis, policy in policies or ()
+        _of_file(axis, policy) if isinstance(policy, str) else _of_function(axis, policy) for axis, policy in policies
     ]
 
 

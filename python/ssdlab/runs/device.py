@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
-from ssdlab.policy import source
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
 
 if TYPE_CHECKING:
     from ssdlab.policy import Given
+    from ssdlab.policy.source import GivenPolicy
 
 
 class Completion(NamedTuple):
@@ -69,7 +69,7 @@ class Device:
                 scheme=scheme,
                 age=age_text(age),
                 settings=setting_texts(settings),
-                policies=source.load(source.pairs(policies)),
+                policies=_loaded(policies),
                 seed=seed,
             )
 
@@ -138,6 +138,12 @@ class Device:
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
         return self._core.outstanding
+
+
+def _loaded(policies: Given | None) -> list[GivenPolicy]:
+    from ssdlab.policy.source import load, pairs
+
+    return load(pairs(policies) or ())
 
 
 class _Refusing:

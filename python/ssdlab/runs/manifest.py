@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ssdlab.policy import source
 from ssdlab.runs.options import Options
 from ssdlab.runs.simulation import open_simulation
 
@@ -57,7 +56,10 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
     found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
-    found |= {f"policy:{axis}": path for axis, path in source.files(options.policies).items()}
+    if options.policies is not None:
+        from ssdlab.policy.source import files
+
+        found |= {f"policy:{axis}": path for axis, path in files(options.policies).items()}
     config = manifest["device"]["config"]
     for section, name, endings in FILE_KEYS:
         value = config[section][name]

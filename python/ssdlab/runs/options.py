@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict
 
 from ssdlab._core import InputError
-from ssdlab.policy import source
 
 if TYPE_CHECKING:
     from ssdlab.policy import Given
@@ -335,8 +334,14 @@ class Options:
         for name in (*named, "seed"):
             value = self._values[name]
             if not OPTIONS[name].is_output and (value != OPTIONS[name].default or name == "seed"):
-                found += [flag_of(name), source.text(value) if name == "policies" else str(value)]
+                found += [flag_of(name), _policies_text(value) if name == "policies" else str(value)]
         return found
+
+
+def _policies_text(policies: Any) -> str:
+    from ssdlab.policy.source import text
+
+    return text(policies)
 
 
 def _with_values(values: dict[str, Any]) -> Options:
@@ -368,10 +373,12 @@ def _accepted(name: str, option: Option, value: Any) -> Any:
         return tuple(setting_texts(value))
     if option.kind == "precondition":
         return () if value is None else (f"age.precondition={value}",)
-    if option.kind == "policies":
-        return source.pairs(value)
     if value is None and option.default is None:
         return None
+    if option.kind == "policies":
+        from ssdlab.policy.source import pairs
+
+        return pairs(value)
     if option.kind == "path":
         return os.fspath(value)
     if option.kind == "number":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ssdlab._core import InputError, Simulation
-from ssdlab.policy import source
 from ssdlab.runs.options import Options
 
 
@@ -14,7 +13,11 @@ def open_simulation(options: Options) -> Simulation:
         InputError: the core refuses it, or a policy cannot be read.
     """
     given = options.for_core()
-    given["policies"] = source.load(options.policies)
+    given["policies"] = []
+    if options.policies is not None:
+        from ssdlab.policy.source import load
+
+        given["policies"] = load(options.policies)
     try:
         return Simulation(given.pop("device"), given.pop("workload"), **given)
     except UnicodeEncodeError as error:

@@ -134,7 +134,8 @@ def with_files(options: Options, paths: Mapping[str, str]) -> Options:
     """The run with other paths of its files. ``paths`` has all that :func:`files_of` names."""
     merge, settings = list(options.merge), list(options.settings)
     policies = {role.removeprefix("policy:"): path for role, path in paths.items() if role.startswith("policy:")}
-    options = options.replace(policies=source.moved(options.policies, policies))
+    if policies:
+        options = options.replace(policies=source.moved(options.policies, policies))
     options = options.replace(traces=os.path.dirname(paths["traces"]) if "traces" in paths else None)
     for role, path in paths.items():
         if role == "device":
