@@ -206,20 +206,18 @@ impl<P: Probe> FlashAt<'_, P> {
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) =
             (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
-        let next = |v_ref: ReadReference| {
-            let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
-            let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
-            let weighed = self.flash.references.weighed(op.seq);
-            let failed = Failed { start: sense.start, v_ref, last, sentinel, weighed, table };
-            policies.after(read.next, read.predictor, failed, sense.attempt)
-        };
-        match next(sense.v_ref) {
-            Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),
+        let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
+        let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
+        let weighed = self.flash.references.weighed(op.seq);
+        let mut failed = Failed { start: sense.start, v_ref: sense.v_ref, last, sentinel, weighed, table };
+        let mut t_pre_fallback = sense.t_pre_fallback;
+        loop {
+            let next = policies.after(read.next, read.predictor, failed, sense.attempt);
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
-            None if self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) => {
-                next(ReadReference::Step(sense.start)).map(|v_ref| (v_ref, true))
+            if next.is_some() || !read.sensing.reduces(sense.is_repeat(), t_pre_fallback) {
+                return next.map(|v_ref| (v_ref, t_pre_fallback));
             }
-            None => None,
+            (failed.v_ref, t_pre_fallback) = (ReadReference::Step(sense.start), true);
         }
     }
 
