@@ -401,3 +401,21 @@ def test_who_does_not_answer_and_what_is_not_installed(
     done = cli("study", "run", "theory", "--dask", "tcp://127.0.0.1:1", "--threads", "2")
     assert done.returncode == 2
     assert "leave it out with --dask" in done.stderr
+
+
+def test_the_state_of_a_drive_that_was_warmed_up_here_is_shipped(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    machines.worker("a")
+    machines.wait_for(1)
+    sweep = {
+        "run": {"device": "tlc-page", "geometry.blocks": 200, "workload.rw": "randread", "requests": 200},
+        "warm": {"workload.rw": "randwrite", "requests": 500},
+        "axes": {"workload.bs": ["4KiB", "16KiB"]},
+    }
+    away = ssdlab.sweep(sweep, cache=f"{MINE}/away", dask=machines.address)
+    here = ssdlab.sweep(sweep, cache=tmp_path / "here")
+    assert bytes_of(away, tmp_path / "away.csv") == bytes_of(here, tmp_path / "here.csv")
+    (state,) = tmp_path.glob("away/*/*.checkpoint")
+    assert machines.shipped("a") == {state.name}

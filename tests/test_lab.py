@@ -67,6 +67,9 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     copy.write_text(trace.read_text())
     other = tmp_path / "c.csv"
     other.write_text(trace.read_text().replace("8192", "12288"))
+    saved = [tmp_path / name for name in ("one.ckpt", "two.ckpt", "three.ckpt")]
+    for path, seed in zip(saved, (1, 1, 2), strict=True):
+        ssdlab.run("tlc", requests=10, seed=seed, save=path)
     base, traced = key(), key(workload=str(trace))
     assert base == key()
     changed = [
@@ -91,14 +94,18 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         key(workload=str(trace), sort_window=7),
         key(workload=str(trace), volumes="namespaces"),
         key(workload=str(trace), beyond="refuse"),
+        key(checkpoint=str(saved[0])),
+        key(checkpoint=str(saved[2])),
     ]
     assert len({base, *changed}) == 1 + len(changed)
     # Every option of a run is above, but for where results go, what is found by its content, and what is kept.
     tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
-    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond"}
-    assert set(OPTIONS) - tested == {"precondition", "requests_out", "keep_requests", "series_out", "traces"}
+    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond", "checkpoint"}
+    outputs = {"requests_out", "keep_requests", "series_out", "save", "save_at"}
+    assert set(OPTIONS) - tested == {"precondition", "traces"} | outputs
     # The same content under another name, the same choices in other words.
     assert key(workload=str(copy)) == traced
+    assert key(checkpoint=str(saved[0])) == key(checkpoint=str(saved[1]))
     assert key(scheme="fifo") == key(settings=("schedule.order=fifo",))
     assert key(age="pec=1") == key(settings=("age.pec=1",))
     device = tmp_path / "mine.toml"

@@ -51,6 +51,9 @@ class Simulation:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
         Perfetto trace of them; returns its size [B]."""
 
+    def save(self) -> None:
+        """Completes the checkpoint of a run that has been finished, where one was asked for; without the GIL."""
+
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
 
@@ -196,6 +199,9 @@ class Collection:
     def valid(self) -> int:
         """Valid pages of the block that is collected."""
 
+def checkpoint_check(path: str) -> None:
+    """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
+
 class Device:
     """A simulated SSD that is driven request by request."""
 
@@ -220,6 +226,9 @@ class Device:
 
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""
+
+    def save(self, path: str) -> None:
+        """Writes the whole state to a file."""
 
     def conditions(self, offset: int) -> tuple[int, float, float, int] | None:
         """P/E cycles, retention age [s], temperature [C] and reads of a page; None where none was written."""

@@ -1,11 +1,13 @@
 //! The device as a library: submit requests, advance the time, take completions.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
 use ssd::RunError;
-use ssd::run::{DeviceWord, device_given};
+use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -63,8 +65,16 @@ impl Device {
         let mut spec = device_given(DeviceWord::Named(device), scheme, age, &settings).map_err(refuse)?;
         let (policies, raised) = policies_of(policies)?;
         spec.config.policies = policies;
-        let device = ssd::Device::new(&spec.config, seed).map_err(|error| raised.raise(error.into()))?;
-        Ok(Device { inner: Mutex::new(device), raised })
+        let inner = match checkpoint::given(device) {
+            Some(path) => Checkpoint::open(&path).and_then(|saved| saved.device(&spec.config)),
+            None => ssd::Device::new(&spec.config, seed),
+        };
+        Ok(Device { inner: Mutex::new(inner.map_err(|error| raised.raise(error.into()))?), raised })
+    }
+
+    /// Writes the whole state to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.play(py, |device| checkpoint::write(device, &path))
     }
 
     /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns its number.
@@ -149,4 +159,13 @@ impl Device {
     fn outstanding(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.outstanding().0)
     }
+}
+
+/// Checks that a checkpoint is whole and of this build.
+#[pyfunction]
+pub(crate) fn checkpoint_check(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    if !path.exists() {
+        return Err(PyFileNotFoundError::new_err(path.display().to_string()));
+    }
+    py.detach(|| checkpoint::verify(&path).map_err(refuse))
 }

@@ -33,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policies::InPhase>()?;
     module.add_class::<policies::Collection>()?;
     module.add_class::<device::Device>()?;
+    module.add_function(wrap_pyfunction!(device::checkpoint_check, module)?)?;
     module.add_function(wrap_pyfunction!(tables::devices, module)?)?;
     module.add_function(wrap_pyfunction!(tables::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(tables::schemes, module)?)?;

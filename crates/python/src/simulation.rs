@@ -12,6 +12,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
+use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::{
     DeviceWord, DriveInputs, Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused, result,
 };
@@ -79,6 +80,11 @@ pub struct Simulation {
     ended: OnceLock<String>,
     /// What a policy in Python has raised.
     raised: Raised,
+    /// Where the device is saved at the end of the run; and the device, from then on.
+    save: Option<(PathBuf, SaveAt)>,
+    device: Mutex<Option<ssd::Device>>,
+    /// How long a run was that was over before it was to be saved.
+    unsaved: OnceLock<Span>,
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
@@ -92,16 +98,22 @@ enum RunState {
 struct Ready {
     prepared: Prepared,
     log: Option<Box<dyn RequestLog>>,
+    /// A checkpoint that is written during the run, and when.
+    save_after: Option<(PathBuf, Span)>,
 }
 
 impl RunState {
     /// The run, begun if it had not been; none once it has been finished.
-    fn run(&mut self) -> PyResult<Option<&mut Run>> {
+    fn run(&mut self, raised: &Raised) -> PyResult<Option<&mut Run>> {
         if let RunState::Ready(_) = self
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
-            let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
-            *self = RunState::Running(Box::new(Run::new(&config, source, options, log).map_err(refuse)?));
+            let Ready { prepared: Prepared { config, source, options, .. }, log, save_after } = *ready;
+            let mut run = Run::new(&config, source, options, log).map_err(|error| raised.raise(error))?;
+            if let Some((path, after)) = save_after {
+                run.save_after(after, path);
+            }
+            *self = RunState::Running(Box::new(run));
         }
         Ok(if let RunState::Running(run) = self { Some(run) } else { None })
     }
@@ -119,7 +131,7 @@ impl Simulation {
     const OPTIONS: &[&str] = RunOptions::NAMES;
 
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, **options))]
     fn new(
         device: &str,
         workload: &str,
@@ -135,6 +147,8 @@ impl Simulation {
         traces: Option<String>,
         requests_out: Option<&str>,
         keep_requests: bool,
+        save: Option<PathBuf>,
+        save_at: Option<&str>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
@@ -167,8 +181,22 @@ impl Simulation {
         let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
         let manifest = prepared.manifest.clone();
         let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
-        let ready = RunState::Ready(Box::new(Ready { prepared, log }));
-        Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new(), raised })
+        let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
+        let (save, save_after) = match at {
+            SaveAt::After(after) => (None, save.map(|path| (path, after))),
+            at => (save.map(|path| (path, at)), None),
+        };
+        let ready = RunState::Ready(Box::new(Ready { prepared, log, save_after }));
+        Ok(Simulation {
+            run: Mutex::new(ready),
+            manifest,
+            note,
+            ended: OnceLock::new(),
+            save,
+            device: Mutex::new(None),
+            unsaved: OnceLock::new(),
+            raised,
+        })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -179,9 +207,10 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let explainer = Explainer::new(slowest, wanted, options.warmup);
-        let mut run = Run::watched(&config, source, options, log, explainer).map_err(refuse)?;
+        let mut run =
+            Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
         while !py.detach(|| run.step(100_000)).map_err(|error| self.raised.raise(error))? {
             py.check_signals()?;
         }
@@ -215,7 +244,7 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let unwritable = |error: io::Error| {
             SimulationError::new_err(format!(
                 "{}: cannot be written: {error}\n  help: make room, or choose a shorter --window",
@@ -224,7 +253,8 @@ impl Simulation {
         };
         let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
         let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
-        let mut run = Run::watched(&config, source, options, log, timeline).map_err(refuse)?;
+        let mut run =
+            Run::watched(&config, source, options, log, timeline).map_err(|error| self.raised.raise(error))?;
         while !py.detach(|| run.step(1000)).map_err(|error| self.raised.raise(error))? && !run.device().probe().done() {
             py.check_signals()?;
         }
@@ -255,7 +285,9 @@ impl Simulation {
     fn step(&self, py: Python<'_>, requests: u64) -> PyResult<bool> {
         py.detach(|| {
             let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-            state.run()?.map_or(Ok(true), |run| run.step(requests).map_err(|error| self.raised.raise(error)))
+            state
+                .run(&self.raised)?
+                .map_or(Ok(true), |run| run.step(requests).map_err(|error| self.raised.raise(error)))
         })
     }
 
@@ -269,6 +301,21 @@ impl Simulation {
             }
             RunState::Finished => (Some(1.0), 0, 0),
         }
+    }
+
+    /// Completes the checkpoint of a run that has been finished.
+    fn save(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(end) = self.unsaved.get() {
+            let problem = format!("lies behind the end of the run, which is over after {:.6} s", end.as_s());
+            let remedy = "give an earlier time, or \"end\"";
+            return Err(refuse(refused("--save-at", &problem, remedy)));
+        }
+        let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(mut device), Some((path, at))) = (device, &self.save) else { return Ok(()) };
+        py.detach(|| {
+            let rests = if *at == SaveAt::Rest { device.flush() } else { Ok(()) };
+            rests.and_then(|()| checkpoint::write(&device, path)).map_err(|error| self.raised.raise(error))
+        })
     }
 
     /// Ends the run. Returns (JSON of the result, statistics as (name, unit, description) lines, time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
@@ -285,18 +332,25 @@ impl Simulation {
         [Vec<(u64, f64)>; 2],
     )> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        state.run()?;
+        state.run(&self.raised)?;
         let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been finished already"));
         };
         if let Some(end) = run.end_of_life() {
             let _ = self.ended.set(end.to_string());
         }
+        let unsaved = run.saves();
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
+        if unsaved {
+            let _ = self.unsaved.set(outcome.measured.totals.usage.elapsed);
+        }
         let result = result(&self.manifest, &outcome.measured);
         let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
         let series = series_parquet(outcome.series.rows()).map_err(raise)?;
         let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
+        if self.save.is_some() {
+            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
+        }
         let [reads, writes, ..] = outcome.measured.latencies.total();
         let distributions = [reads.distribution(), writes.distribution()];
         Ok((

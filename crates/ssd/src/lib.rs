@@ -24,6 +24,7 @@ mod host;
 pub mod lifetime;
 mod meter;
 mod observe;
+mod persist;
 mod phases;
 pub mod policies;
 pub mod presets;

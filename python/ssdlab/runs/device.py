@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
+from ssdlab.common.output import replacing
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
 
 if TYPE_CHECKING:
@@ -72,6 +73,25 @@ class Device:
                 policies=_loaded(policies),
                 seed=seed,
             )
+
+    @classmethod
+    def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> Device:
+        """The device that :meth:`save` has written, or a run (``ssdlab run --save``): it goes on as if it had never
+        stopped. ``scheme`` and ``settings`` may change policies where nothing was under way.
+
+        Raises:
+            InputError: the file is damaged, of another build of ssdlab, or another drive's.
+        """
+        return cls(path, scheme=scheme, settings=settings)
+
+    def save(self, path: PathLike) -> None:
+        """Writes the whole state to a file, whatever is under way, for :meth:`load`.
+
+        Raises:
+            SimulationError: the file cannot be written.
+        """
+        with replacing(path) as temporary:
+            self._core.save(temporary)
 
     def submit(
         self,

@@ -43,8 +43,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are absolute. A device
-    file's bases are not among them."""
+    twin), ``checkpoint``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are
+    absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
@@ -55,6 +55,8 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         found["workload"] = options.workload
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
+    if options.checkpoint is not None:
+        found["checkpoint"] = options.checkpoint
     found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
     if options.policies is not None:
         from ssdlab.policy.source import files

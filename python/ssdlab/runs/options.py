@@ -48,7 +48,7 @@ class Inputs(TypedDict, total=False):
         PathLike,
         Option(
             "path",
-            "a preset's name (see :func:`presets`) or the path of a device file (TOML).",
+            "a preset's name (see :func:`presets`) or the path of a device file (TOML); ``tlc`` if not given.",
             "Preset, or device file (TOML).",
             "NAME|FILE",
             "tlc",
@@ -235,6 +235,18 @@ class RunOptions(TypedDict, total=False):
             "wrap|refuse",
         ),
     ]
+    checkpoint: Annotated[
+        PathLike | None,
+        Option(
+            "path",
+            "a file that ``save`` or :meth:`Device.save` has written: its drive goes on, and the run's times and "
+            "statistics begin there. Without ``device`` it is the drive of the file; one that is given must be the "
+            "same, but for policies where nothing was under way.",
+            "Go on with the drive of a checkpoint (--save).",
+            "FILE",
+            flag="--from",
+        ),
+    ]
     requests_out: Annotated[
         PathLike | None,
         Option(
@@ -257,6 +269,28 @@ class RunOptions(TypedDict, total=False):
             "FILE",
             is_output=True,
             in_core=False,
+        ),
+    ]
+    save: Annotated[
+        PathLike | None,
+        Option(
+            "path",
+            "write the state of the drive here: a checkpoint. With ``repeat``, ``x.ckpt`` gives ``x.seedN.ckpt``.",
+            "Write the drive's state at the end: a checkpoint, for --from.",
+            "FILE",
+            is_output=True,
+        ),
+    ]
+    save_at: Annotated[
+        str | None,
+        Option(
+            "text",
+            'when it is written: ``"rest"`` (the default: the run is over, everything buffered is on flash, and the '
+            'drive has nothing more to do by itself), ``"end"`` (as it stands when the last request has completed) or '
+            'a simulated time of the run (``"2s"``, as it stands).',
+            "When: nothing is under way, the last request has completed, or a simulated time  [default: rest]",
+            "rest|end|TIME",
+            is_output=True,
         ),
     ]
 
@@ -355,11 +389,15 @@ def options_of(given: Mapping[str, Any]) -> Options:
         InputError: a value is not accepted.
         TypeError: there is no such option.
     """
+    given = {name: value for name, value in given.items() if name != "device" or value is not None}
     values: dict[str, Any] = {name: _accepted(name, OPTIONS[name], value) for name, value in given.items()}
     preconditions = values.pop("precondition", ())
     first, *merge = values.pop("workload", None) or (_DEFAULTS["workload"],)
     values["settings"] = (*preconditions, *values.get("settings", ()))
-    return Options(values.pop("device", _DEFAULTS["device"]), first, merge=tuple(merge), **values)
+    if values.get("save_at") is not None and values.get("save") is None:
+        raise InputError("save_at is given without save\n  help: give the file to write too (--save FILE)")
+    device = values.pop("device", values.get("checkpoint") or _DEFAULTS["device"])
+    return Options(device, first, merge=tuple(merge), **values)
 
 
 def _accepted(name: str, option: Option, value: Any) -> Any:

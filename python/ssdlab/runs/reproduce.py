@@ -51,7 +51,7 @@ class Reproducer:
 
     def command_of(self, manifest: Manifest, repeat: int = 1) -> Command:
         """The command that gives the result of ``manifest``, or of ``repeat`` runs of which it is the first."""
-        resolved = ("device", "workload", "scheme")
+        resolved = ("device", "workload", "scheme", "checkpoint")
         plan = {name: manifest[name] for name in OPTIONS if name in manifest and name not in resolved}
         plan["policies"], unknown = self._policies(manifest.get("policies", {}))
         options = Options("tlc", "default", **plan)
@@ -63,6 +63,9 @@ class Reproducer:
         shown = options.replace(replay=None) if options.replay == "timed" else options
         arguments = ["ssdlab", "run", *shown.command(), *(("--repeat", str(repeat)) if repeat > 1 else ())]
         arguments += [argument for setting in settings for argument in ("--set", setting)]
+        if "checkpoint" in manifest:
+            arguments += ["--from", "CHECKPOINT"]
+            why = f"give the file of {manifest['checkpoint'][:19]}… in place of CHECKPOINT (ssdlab run --save)"
         if not why:
             asked = options.replace(settings=tuple(settings))
             why = _check(asked, files, manifest)

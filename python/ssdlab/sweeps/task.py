@@ -140,8 +140,8 @@ def with_files(options: Options, paths: Mapping[str, str]) -> Options:
     for role, path in paths.items():
         if role == "device":
             options = options.replace(device=path)
-        elif role == "workload":
-            options = options.replace(workload=path)
+        elif role in ("workload", "checkpoint"):
+            options = options.replace(**{role: path})
         elif role.startswith("merge:"):
             merge[int(role.removeprefix("merge:"))] = path
         elif "." in role and not role.startswith("policy:"):

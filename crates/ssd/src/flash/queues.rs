@@ -4,6 +4,7 @@ use nand::geometry::MAX_PLANES;
 use schemes::Class;
 
 use crate::config::Plan;
+use crate::persist::{Reader, Stored, Writer};
 use crate::write_class::WriteClass;
 
 /// Planes of a die, at most.
@@ -219,4 +220,22 @@ pub fn planes(set: u8) -> impl Iterator<Item = usize> {
             plane
         })
     })
+}
+
+impl Stored for QueueId {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+    fn read(from: &mut Reader) -> std::io::Result<QueueId> {
+        u8::read(from).map(QueueId)
+    }
+}
+
+impl Stored for QueueSet {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+    fn read(from: &mut Reader) -> std::io::Result<QueueSet> {
+        Word::read(from).map(QueueSet)
+    }
 }

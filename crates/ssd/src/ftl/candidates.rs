@@ -6,6 +6,8 @@
 
 use nand::Layout;
 
+use crate::persist::stored;
+
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -153,6 +155,11 @@ impl schemes::Candidates for FullBlocks {
         let found = (start..self.members.len()).chain(0..start).find(|block| self.members[*block].valid != NONE);
         found.map(|block| block as u32)
     }
+}
+
+stored! {
+    FullBlocks { members, lists, by_valid, pages, victim_valid_limit, least, now, count }
+    Member { prev, next, valid, changed }
 }
 
 #[cfg(test)]

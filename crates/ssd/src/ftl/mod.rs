@@ -26,6 +26,7 @@ use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
 
 use crate::arena::SlotId;
 use crate::config::Plan;
+use crate::persist::state;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
@@ -328,4 +329,8 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
         });
     }
     Ok(usable)
+}
+
+state! {
+    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, cmt, relocator } rebuilt { aged, draws } }
 }

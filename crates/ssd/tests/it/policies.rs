@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use schemes::{Candidates, Class, Price, ReadReference, ResumeMode};
 use ssd::policies::{Answer, Blocks, Policies, PolicySource, StandIn};
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, RunError};
-use units::Span;
+use ssd::{Config, Device, RunError};
+use units::{Span, Time};
+use workload::Request;
 
 use crate::common::soak::{Case, configuration, draw, source};
 
@@ -247,5 +248,41 @@ fn a_policy_needs_a_choice_to_stand_in_for_and_ranks_are_asked_for_at_once() {
         let error = config.plan().unwrap_err();
         assert_eq!(error.key.as_deref(), Some(key));
         assert!(error.problem.contains("a policy is given for it"), "{error}");
+    }
+}
+
+#[test]
+fn a_checkpoint_goes_on_with_its_policies_and_at_rest_with_any() {
+    let (mut config, case) = busy();
+    config.policies = twins(&config, &Asked::default());
+    let mut device = Device::new(&config, 1).unwrap();
+    let mut requests = Vec::new();
+    source(&case, device.capacity()).unwrap().fill(&mut requests, 200).unwrap();
+    for request in requests {
+        device.submit(Request { time: Time::ZERO, ..request }).unwrap();
+    }
+    device.advance(Time(2_000_000)).unwrap();
+    let saved = |device: &Device| {
+        let mut bytes = Vec::new();
+        device.save(&mut bytes).unwrap();
+        bytes
+    };
+    let (without, mut other) = (busy().0, config.clone());
+    other.policies.next.as_mut().unwrap().source.sha256 = "other".into();
+    let bytes = saved(&device);
+    let mut again = Device::load(&config, &mut &bytes[..]).unwrap();
+    again.advance(Time(900_000_000)).unwrap();
+    device.advance(Time(900_000_000)).unwrap();
+    assert_eq!(saved(&again), saved(&device));
+    let refused = |config: &Config| Device::load(config, &mut &bytes[..]).err().unwrap().to_string();
+    assert!(refused(&without).contains("policies.victim was mine and is none; policies.order was"));
+    assert!(
+        refused(&other)
+            .contains("is of another drive: policies.next = mine has another text\n  help: give it the policies")
+    );
+    device.flush().unwrap();
+    let rests = saved(&device);
+    for config in [&without, &other] {
+        Device::load(config, &mut &rests[..]).unwrap();
     }
 }
