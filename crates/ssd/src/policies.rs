@@ -69,9 +69,6 @@ pub struct Blocks {
 /// A function that picks a victim.
 type VictimPolicy = dyn Fn(Blocks) -> Answer<Option<u32>> + Send + Sync;
 
-/// A function that says how a read goes on.
-type NextPolicy = dyn Fn(Failed<'_>) -> Answer<Option<ReadReference>> + Send + Sync;
-
 /// Declares the axes that can be answered from outside.
 macro_rules! axes {
     ($($(#[doc = $doc:literal])+ $axis:ident: fn($question:ty) -> $answer:ty,)+) => {
@@ -192,7 +189,6 @@ impl Policies {
     }
 
     /// The references that a read senses with next, after so many senses.
-    #[inline(always)] // At every retry, most often without a stand-in.
     pub(crate) fn after(
         &self,
         built_in: Next,
@@ -200,24 +196,9 @@ impl Policies {
         failed: Failed<'_>,
         senses: u16,
     ) -> Option<ReadReference> {
-        match &self.next {
-            None => built_in.after(failed),
-            Some(stand_in) => {
-                self.asked_after(stand_in, predictor, failed, senses).unwrap_or_else(|| built_in.after(failed))
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn asked_after(
-        &self,
-        stand_in: &StandIn<NextPolicy>,
-        predictor: Predictor,
-        failed: Failed<'_>,
-        senses: u16,
-    ) -> Option<Option<ReadReference>> {
+        let Some(stand_in) = &self.next else { return built_in.after(failed) };
         let check = |answer: &Option<ReadReference>| references_exist(*answer, predictor, failed.last, senses);
-        self.asked("next", stand_in, |policy| policy(failed), check)
+        self.asked("next", stand_in, |policy| policy(failed), check).unwrap_or_else(|| built_in.after(failed))
     }
 
     /// At which point a program is suspended.
