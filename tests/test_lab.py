@@ -119,6 +119,7 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         ("asplos21", "ar2", "chip.model", ".toml", chip, chip.replace("capability = 72", "capability = 71")),
         ("asplos21", "ar2", "read.rpt", ".csv", "pec,months,cut\n0,12,0.4\n", "pec,months,cut\n0,12,0.3\n"),
         ("hpca24", "rif", "ecc.code", ".csv", code, code.replace("0.0005,", "0.0006,", 1)),
+        ("hpca24", "rif", "ecc.code_3bit", ".csv", code, code.replace("0.0005,", "0.0006,", 1)),
     ):
         files = [tmp_path / f"{name}{ending}" for name in ("one", "two", "new")]
         for path, content in zip(files, (text, text, other_text), strict=True):

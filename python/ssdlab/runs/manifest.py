@@ -26,25 +26,29 @@ def key_of(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-FILE_KEYS = (("chip", "model", (".toml", ".csv")), ("read", "rpt", ("",)), ("ecc", "code", (".csv",)))
+FILE_KEYS = (
+    ("chip", "model", (".toml", ".csv")),
+    ("read", "rpt", ("",)),
+    *(("ecc", code, (".csv",)) for code in ("code", "code_2bit", "code_3bit")),
+)
 """Section and key of the keys that may name a file, and the endings that distinguish files from presets."""
 
 
 def _nameless(device: dict[str, Any]) -> dict[str, Any]:
     """The configuration without names of files: what ``chip.model`` and ``read.rpt`` hold stands under ``cells`` and
-    ``rpt``, and the hash of ``ecc.code`` takes its place."""
+    ``rpt``, and hashes take the place of the codes of ``ecc``."""
     config = {section: dict(keys) for section, keys in device["config"].items()}
     for section, key, endings in FILE_KEYS:
         value = config[section][key]
         if value != "none" and value.endswith(endings):
-            config[section][key] = device["code"] if section == "ecc" else "file"
+            config[section][key] = device[key] if section == "ecc" else "file"
     return config
 
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``checkpoint``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are
-    absolute. A device file's bases are not among them."""
+    twin), ``checkpoint``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those of soft
+    words. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}

@@ -49,16 +49,16 @@ pub(super) fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Resul
         OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
     });
     let rpt = plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect::<Value>());
-    let code = match &plan.config.ecc.code {
-        Some(file) if file.ends_with(".csv") => Some(fingerprint_of(file.as_ref(), fingerprint)?),
-        _ => None,
-    };
+    let ecc = &plan.config.ecc;
+    let code = |file: &str| file.ends_with(".csv").then(|| fingerprint_of(file.as_ref(), fingerprint)).transpose();
     Ok(json!({
         "name": name,
         "capacity_bytes": plan.capacity().0,
         "config": sections(config.iter().map(|section| (section.name(), *section))),
         "cells": cells,
         "rpt": rpt,
-        "code": code,
+        "code": code(ecc.code.as_deref().unwrap_or_default())?,
+        "code_2bit": code(&ecc.code_2bit)?,
+        "code_3bit": code(&ecc.code_3bit)?,
     }))
 }
