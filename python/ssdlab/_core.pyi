@@ -202,6 +202,74 @@ class Collection:
 def checkpoint_check(path: str) -> None:
     """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
 
+class Server:
+    """A server of simulated drives for clients of the NBD protocol."""
+
+    def __new__(
+        cls,
+        *,
+        socket: str | None,
+        address: str | None,
+        clock: str,
+        think: str,
+        grace: str,
+        depth: int,
+        lag_bound: str,
+    ) -> Server:
+        """Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound
+        is of the real one, the others are of the virtual one."""
+
+    def export(
+        self,
+        name: str,
+        device: str,
+        *,
+        memory: str,
+        data: str | None = None,
+        records: bool = False,
+        **options: Any,
+    ) -> str | None:
+        """Opens a drive, to be served under a name; ``options`` are those of a run that concern the drive. With
+        ``records`` its requests can be played again. Returns what the user should know of how the input was
+        understood."""
+
+    def start(self) -> list[str]:
+        """Begins to serve; returns the URI of each drive."""
+
+    def attend(self) -> bool:
+        """Looks after clients for a moment; whether some have asked for something and all have left."""
+
+    def stop(self) -> list[Session]:
+        """Ends: what clients have asked for is done. Gives each drive's session."""
+
+class Session:
+    """What has come of a drive that was served."""
+
+    @property
+    def name(self) -> str:
+        """The export's name."""
+
+    @property
+    def ended(self) -> str | None:
+        """Why the drive could not go on, if it could not."""
+
+    def finish(
+        self,
+    ) -> tuple[
+        str,
+        list[tuple[str, str, str]],
+        bytes,
+        tuple[int, bytes] | None,
+        tuple[list[tuple[int, float]], list[tuple[int, float]]],
+    ]:
+        """The result, as :meth:`Simulation.finish` gives it."""
+
+    def save(self, path: str) -> None:
+        """Writes a checkpoint of the drive at rest, once the session has been finished."""
+
+    def replay(self) -> Simulation:
+        """The same requests at the same times as a run, where they were recorded."""
+
 class Device:
     """A simulated SSD that is driven request by request."""
 

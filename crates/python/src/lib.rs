@@ -5,6 +5,7 @@ mod device;
 mod ecc;
 mod error;
 mod policies;
+mod serve;
 mod simulation;
 mod tables;
 mod trace;
@@ -33,6 +34,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policies::InPhase>()?;
     module.add_class::<policies::Collection>()?;
     module.add_class::<device::Device>()?;
+    module.add_class::<serve::Server>()?;
+    module.add_class::<serve::Session>()?;
     module.add_function(wrap_pyfunction!(device::checkpoint_check, module)?)?;
     module.add_function(wrap_pyfunction!(tables::devices, module)?)?;
     module.add_function(wrap_pyfunction!(tables::workloads, module)?)?;

@@ -14,10 +14,11 @@ use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused, result,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused,
+    result,
 };
 use ssd::stats::die;
-use ssd::{Explainer, RequestLog, Stage, Timeline};
+use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
@@ -37,7 +38,7 @@ fn window(word: &str) -> Result<(Time, Time), ConfigError> {
 }
 
 /// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
-fn content_hash(path: &Path) -> io::Result<String> {
+pub(crate) fn content_hash(path: &Path) -> io::Result<String> {
     type Known = HashMap<(PathBuf, u64, SystemTime), String>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     let about = path.metadata()?;
@@ -52,7 +53,7 @@ fn content_hash(path: &Path) -> io::Result<String> {
 }
 
 /// Options of a run as they are given by name; what is None is left at its default.
-fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
+pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
     let mut all = Vec::new();
     for (name, value) in options.iter().filter(|(_, value)| !value.is_none()) {
         let name: String = name.extract()?;
@@ -124,6 +125,66 @@ type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
 /// Number, op, bytes, arrival, finish, stages, and those of each part.
 type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
 
+impl Simulation {
+    /// A run that has not begun.
+    pub(crate) fn of(prepared: Prepared) -> Simulation {
+        Simulation::ready(Ready { prepared, log: None, save_after: None })
+    }
+
+    fn ready(ready: Ready) -> Simulation {
+        let manifest = ready.prepared.manifest.clone();
+        let note = (!ready.prepared.notes.is_empty()).then(|| ready.prepared.notes.join("\n"));
+        Simulation {
+            run: Mutex::new(RunState::Ready(Box::new(ready))),
+            manifest,
+            note,
+            ended: OnceLock::new(),
+            save: None,
+            device: Mutex::new(None),
+            unsaved: OnceLock::new(),
+            raised: Raised::default(),
+        }
+    }
+}
+
+/// Where requests are logged: in a file, in memory or nowhere.
+pub(crate) fn request_log(path: Option<&str>, keep: bool, config: &Config) -> PyResult<Option<Box<dyn RequestLog>>> {
+    let queues = config.host.queues;
+    let log = match path {
+        Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
+        None if keep => Some(Table::of_requests(None, queues).map_err(raise)?),
+        None => None,
+    };
+    Ok(log.map(|table| Box::new(table) as Box<dyn RequestLog>))
+}
+
+/// What is known at the end of a run: its result as JSON; statistics as (name, unit, description) lines; the time series as Parquet
+/// bytes; the request log as (rows, Parquet bytes; empty where it went to a file) or None; latency distributions of reads and
+/// writes.
+pub(crate) type FinishedRun<'py> = (
+    String,
+    Vec<(String, &'static str, String)>,
+    Bound<'py, PyBytes>,
+    Option<(u64, Bound<'py, PyBytes>)>,
+    [Vec<(u64, f64)>; 2],
+);
+
+/// What Python keeps of a run's outcome.
+pub(crate) fn finished_run<'py>(py: Python<'py>, outcome: &mut Outcome, result: &Value) -> PyResult<FinishedRun<'py>> {
+    let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
+    let series = series_parquet(outcome.series.rows()).map_err(raise)?;
+    let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
+    let [reads, writes, ..] = outcome.measured.latencies.total();
+    let distributions = [reads.distribution(), writes.distribution()];
+    Ok((
+        result.to_string(),
+        described,
+        PyBytes::new(py, &series),
+        log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
+        distributions,
+    ))
+}
+
 #[pymethods]
 impl Simulation {
     /// The options that are given to the core by their names.
@@ -172,31 +233,13 @@ impl Simulation {
             fingerprint: content_hash,
         };
         let prepared = prepare(&Inputs { drive, workload, traces }).map_err(|error| raised.raise(error))?;
-        let queues = prepared.config.host.queues;
-        let log = match requests_out {
-            Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
-            None if keep_requests => Some(Table::of_requests(None, queues).map_err(raise)?),
-            None => None,
-        };
-        let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
-        let manifest = prepared.manifest.clone();
-        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
+        let log = request_log(requests_out, keep_requests, &prepared.config)?;
         let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
         let (save, save_after) = match at {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
             at => (save.map(|path| (path, at)), None),
         };
-        let ready = RunState::Ready(Box::new(Ready { prepared, log, save_after }));
-        Ok(Simulation {
-            run: Mutex::new(ready),
-            manifest,
-            note,
-            ended: OnceLock::new(),
-            save,
-            device: Mutex::new(None),
-            unsaved: OnceLock::new(),
-            raised,
-        })
+        Ok(Simulation { save, raised, ..Simulation::ready(Ready { prepared, log, save_after }) })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -318,19 +361,8 @@ impl Simulation {
         })
     }
 
-    /// Ends the run. Returns (JSON of the result, statistics as (name, unit, description) lines, time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
-    /// distributions of reads and writes).
-    #[allow(clippy::type_complexity)] // One value for each thing that the Python side keeps.
-    fn finish<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(
-        String,
-        Vec<(String, &'static str, String)>,
-        Bound<'py, PyBytes>,
-        Option<(u64, Bound<'py, PyBytes>)>,
-        [Vec<(u64, f64)>; 2],
-    )> {
+    /// Ends the run.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         state.run(&self.raised)?;
         let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
@@ -345,20 +377,10 @@ impl Simulation {
             let _ = self.unsaved.set(outcome.measured.totals.usage.elapsed);
         }
         let result = result(&self.manifest, &outcome.measured);
-        let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
-        let series = series_parquet(outcome.series.rows()).map_err(raise)?;
-        let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
+        let finished = finished_run(py, &mut outcome, &result)?;
         if self.save.is_some() {
             *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
         }
-        let [reads, writes, ..] = outcome.measured.latencies.total();
-        let distributions = [reads.distribution(), writes.distribution()];
-        Ok((
-            result.to_string(),
-            described,
-            PyBytes::new(py, &series),
-            log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
-            distributions,
-        ))
+        Ok(finished)
     }
 }

@@ -64,6 +64,7 @@ pub struct Prepared {
 }
 
 /// The same of a run whose requests come from outside.
+#[derive(Clone)]
 pub struct PreparedLive {
     /// The device.
     pub config: Config,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use source::Modules;
 
 /// Each crate and the crates of the workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("nand", &["units"]),
@@ -17,7 +17,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("ssd", &["units", "workload", "nand", "ecc", "schemes"]),
     ("logs", &["workload", "ssd"]),
     ("capi", &["units", "workload", "ssd", "logs"]),
-    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "logs"]),
+    ("nbd", &["units", "workload", "ssd"]),
+    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "logs", "nbd"]),
 ];
 
 #[test]
