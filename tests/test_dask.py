@@ -309,7 +309,9 @@ def test_files_in_pieces_and_copies_that_are_damaged(
     monkeypatch.chdir(tmp_path)
     near = trace(tmp_path / "near.csv", 1000)
     (tmp_path / "empty.toml").write_text("")
-    sweep = {"run": {"workload": f"{MINE}/near.csv", "device": f"{MINE}/empty.toml"}, "axes": {"seed": [1, 2]}}
+    (tmp_path / "mine.py").write_text("def all_alike(operation):\n    return 0\n")
+    shipped = {"workload": f"{MINE}/near.csv", "device": f"{MINE}/empty.toml"}
+    sweep = {"run": {**shipped, "policies": f"order={MINE}/mine.py:all_alike"}, "axes": {"seed": [1, 2]}}
     machines.worker("a")
     machines.wait_for(1)
     for seeds in ([1, 2], [3, 4]):
@@ -320,7 +322,7 @@ def test_files_in_pieces_and_copies_that_are_damaged(
         (copy,) = tmp_path.glob("a/local/**/near.csv")
         assert copy.read_bytes() == near.read_bytes()
         copy.write_bytes(near.read_bytes().replace(b"Read", b"Rest"))
-    assert machines.shipped("a") == {"near.csv", "empty.toml"}
+    assert machines.shipped("a") == {"near.csv", "empty.toml", "mine.py"}
 
 
 def test_a_cluster_that_loses_its_workers_ends_the_sweep_with_what_is_kept(machines: Machines, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 __version__: str
 RESULTS_VERSION: int
@@ -9,6 +9,7 @@ EPT_RANGES: int
 EPT_FIRST: int
 ECC_ITERATIONS: int
 ECC_BITS: int
+POLICIES: Sequence[str]
 
 _Stretch = tuple[str, int, int, int, list[tuple[str, int]]]
 
@@ -71,6 +72,132 @@ class Simulation:
         the time series as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a
         file; and the latency distributions of reads and writes as (latency [ns], share of requests up to it).
         """
+
+class Candidate:
+    """A full block."""
+
+    @property
+    def number(self) -> int:
+        """Its number in its plane."""
+
+    @property
+    def valid(self) -> int:
+        """Its valid pages."""
+
+    @property
+    def age(self) -> int:
+        """Pages programmed on the plane since it last lost one."""
+
+class Blocks:
+    """The full blocks of a plane, as they were when the policy was asked."""
+
+    @property
+    def pages(self) -> int:
+        """Pages of a block."""
+
+    @property
+    def limit(self) -> int:
+        """A block with so many valid pages or more gains nothing."""
+
+    @property
+    def least_valid(self) -> int | None:
+        """The fewest valid pages that any block has; None where there is no block."""
+
+    def oldest(self, valid: int) -> Candidate | None:
+        """Of the blocks with so many valid pages, the one that has lost none for longest."""
+
+    def contenders(self) -> list[Candidate]:
+        """Of each number of valid pages below the limit, from the fewest up, the block that lost none for longest."""
+
+    def first_filled(self) -> Candidate | None:
+        """The block that was filled first; kept with ``gc.victim = "fifo"`` only."""
+
+    def random(self) -> Candidate | None:
+        """A block chosen at random, by the drive's seed."""
+
+class Failed:
+    """A read whose last sense could not be corrected."""
+
+    def __new__(
+        cls,
+        start: int,
+        reference: int | str,
+        last: int,
+        sentinel: bool = False,
+        weighed: Sequence[tuple[int, int]] = (),
+        table: Sequence[int] = (),
+    ) -> Failed: ...
+    @property
+    def start(self) -> int:
+        """The step at which the read began."""
+
+    @property
+    def reference(self) -> int | Literal["near-optimal", "sentinel"]:
+        """The references that have just failed."""
+
+    @property
+    def last(self) -> int:
+        """The last step of the table."""
+
+    @property
+    def sentinel(self) -> bool:
+        """The page's boundaries include the sentinel's."""
+
+    @property
+    def weighed(self) -> list[tuple[int, int]]:
+        """The steps sensed so far and their syndromes' weights, with ``read.next = "syndrome"``."""
+
+    @property
+    def table(self) -> list[int]:
+        """The steps of the table made for the chip, with ``read.next = "tailored"``."""
+
+class InPhase:
+    """Where an operation is that a user read waits for."""
+
+    def __new__(cls, pulse: bool, done_ns: int, left_ns: int, reset_ns: int, safe_ns: int | None = None) -> InPhase: ...
+    @property
+    def pulse(self) -> bool:
+        """In a pulse rather than in a verify."""
+
+    @property
+    def done_ns(self) -> int:
+        """How far the phase has come [ns]."""
+
+    @property
+    def left_ns(self) -> int:
+        """What is left of it, the voltage reset at its end included [ns]."""
+
+    @property
+    def reset_ns(self) -> int:
+        """What resetting the voltages takes [ns]."""
+
+    @property
+    def safe_ns(self) -> int | None:
+        """How far apart the safe points of a pulse are, where it has any [ns]."""
+
+class Collection:
+    """A plane whose blocks are collected."""
+
+    def __new__(cls, room: int, least: int, start: int, pages: int, valid: int) -> Collection: ...
+    @property
+    def room(self) -> int:
+        """Pages that host data and relocated data may still fill."""
+
+    @property
+    def least(self) -> int:
+        """Below so many the host's open block may be full while all the room is for relocated data."""
+
+    @property
+    def start(self) -> int:
+        """Collection starts at about so many."""
+
+    @property
+    def pages(self) -> int:
+        """Pages of a block."""
+
+    @property
+    def valid(self) -> int:
+        """Valid pages of the block that is collected."""
 
 def checkpoint_check(path: str) -> None:
     """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
@@ -153,6 +280,7 @@ class Device:
         scheme: str | None = None,
         age: str | None = None,
         settings: list[str] = ...,
+        policies: Sequence[Any] = ...,
         seed: int = 1,
     ) -> Device: ...
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:

@@ -125,6 +125,7 @@ impl Server {
             scheme,
             age,
             settings: &settings,
+            policies: &ssd::policies::Policies::default(),
             options: &options,
             fingerprint: content_hash,
         };

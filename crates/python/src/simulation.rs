@@ -22,6 +22,7 @@ use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
+use crate::policies::{GivenPolicy, Raised, policies_of};
 
 /// A window of a timeline, `FROM:TO`.
 fn window(word: &str) -> Result<(Time, Time), ConfigError> {
@@ -78,6 +79,8 @@ pub struct Simulation {
     note: Option<String>,
     /// Why the run ended before its workload, with its result.
     ended: OnceLock<String>,
+    /// What a policy in Python has raised.
+    raised: Raised,
     /// Where the device is saved at the end of the run; and the device, from then on.
     save: Option<(PathBuf, SaveAt)>,
     device: Mutex<Option<ssd::Device>>,
@@ -102,12 +105,12 @@ struct Ready {
 
 impl RunState {
     /// The run, begun if it had not been; none once it has been finished.
-    fn run(&mut self) -> PyResult<Option<&mut Run>> {
+    fn run(&mut self, raised: &Raised) -> PyResult<Option<&mut Run>> {
         if let RunState::Ready(_) = self
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
             let Ready { prepared: Prepared { config, source, options, .. }, log, save_after } = *ready;
-            let mut run = Run::new(&config, source, options, log).map_err(raise)?;
+            let mut run = Run::new(&config, source, options, log).map_err(|error| raised.raise(error))?;
             if let Some((path, after)) = save_after {
                 run.save_after(after, path);
             }
@@ -139,6 +142,7 @@ impl Simulation {
             save: None,
             device: Mutex::new(None),
             unsaved: OnceLock::new(),
+            raised: Raised::default(),
         }
     }
 }
@@ -188,13 +192,14 @@ impl Simulation {
     const OPTIONS: &[&str] = RunOptions::NAMES;
 
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, **options))]
     fn new(
         device: &str,
         workload: &str,
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
+        policies: Vec<GivenPolicy>,
         format: Option<String>,
         skip_bad_lines: u64,
         sort_window: Option<usize>,
@@ -216,23 +221,25 @@ impl Simulation {
             folder: traces,
         };
         let options = options.map(given).transpose()?.unwrap_or_default();
+        let (policies, raised) = policies_of(policies)?;
         let drive = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
             device: DeviceWord::Named(device),
             scheme,
             age,
             settings: &settings,
+            policies: &policies,
             options: &options,
             fingerprint: content_hash,
         };
-        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(raise)?;
+        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(|error| raised.raise(error))?;
         let log = request_log(requests_out, keep_requests, &prepared.config)?;
         let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
         let (save, save_after) = match at {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
             at => (save.map(|path| (path, at)), None),
         };
-        Ok(Simulation { save, ..Simulation::ready(Ready { prepared, log, save_after }) })
+        Ok(Simulation { save, raised, ..Simulation::ready(Ready { prepared, log, save_after }) })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -245,8 +252,9 @@ impl Simulation {
         };
         let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let explainer = Explainer::new(slowest, wanted, options.warmup);
-        let mut run = Run::watched(&config, source, options, log, explainer).map_err(raise)?;
-        while !py.detach(|| run.step(100_000)).map_err(raise)? {
+        let mut run =
+            Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
+        while !py.detach(|| run.step(100_000)).map_err(|error| self.raised.raise(error))? {
             py.check_signals()?;
         }
         let stage = |stage: &Stage| {
@@ -288,8 +296,9 @@ impl Simulation {
         };
         let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
         let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
-        let mut run = Run::watched(&config, source, options, log, timeline).map_err(raise)?;
-        while !py.detach(|| run.step(1000)).map_err(raise)? && !run.device().probe().done() {
+        let mut run =
+            Run::watched(&config, source, options, log, timeline).map_err(|error| self.raised.raise(error))?;
+        while !py.detach(|| run.step(1000)).map_err(|error| self.raised.raise(error))? && !run.device().probe().done() {
             py.check_signals()?;
         }
         let device = run.into_device();
@@ -319,7 +328,9 @@ impl Simulation {
     fn step(&self, py: Python<'_>, requests: u64) -> PyResult<bool> {
         py.detach(|| {
             let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-            state.run()?.map_or(Ok(true), |run| run.step(requests).map_err(raise))
+            state
+                .run(&self.raised)?
+                .map_or(Ok(true), |run| run.step(requests).map_err(|error| self.raised.raise(error)))
         })
     }
 
@@ -346,14 +357,14 @@ impl Simulation {
         let (Some(mut device), Some((path, at))) = (device, &self.save) else { return Ok(()) };
         py.detach(|| {
             let rests = if *at == SaveAt::Rest { device.flush() } else { Ok(()) };
-            rests.and_then(|()| checkpoint::write(&device, path)).map_err(raise)
+            rests.and_then(|()| checkpoint::write(&device, path)).map_err(|error| self.raised.raise(error))
         })
     }
 
     /// Ends the run.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        state.run()?;
+        state.run(&self.raised)?;
         let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been finished already"));
         };

@@ -26,6 +26,7 @@ mod meter;
 mod observe;
 mod persist;
 mod phases;
+pub mod policies;
 pub mod presets;
 mod read_cache;
 pub mod run;

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.common.output import replacing
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given
+    from ssdlab.policy.source import GivenPolicy
 
 
 class Completion(NamedTuple):
@@ -56,12 +60,18 @@ class Device:
         scheme: str | None = None,
         age: Age | None = None,
         settings: Settings | None = None,
+        policies: Given | None = None,
         seed: int = 1,
     ) -> None:
         """The options are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
         with _Refusing():
             self._core = _core.Device(
-                os.fspath(device), scheme=scheme, age=age_text(age), settings=setting_texts(settings), seed=seed
+                os.fspath(device),
+                scheme=scheme,
+                age=age_text(age),
+                settings=setting_texts(settings),
+                policies=_loaded(policies),
+                seed=seed,
             )
 
     @classmethod
@@ -148,6 +158,12 @@ class Device:
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
         return self._core.outstanding
+
+
+def _loaded(policies: Given | None) -> list[GivenPolicy]:
+    from ssdlab.policy.source import load, pairs
+
+    return load(pairs(policies) or ())
 
 
 class _Refusing:

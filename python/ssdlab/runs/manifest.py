@@ -20,6 +20,8 @@ def key_of(manifest: dict[str, Any]) -> str:
     files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
     input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
+    if "policies" in manifest:
+        input["policies"] = {axis: (of["function"], of["sha256"]) for axis, of in manifest["policies"].items()}
     input |= {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
     return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -45,8 +47,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``checkpoint`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those of soft words. Paths are
-    absolute. A device file's bases are not among them."""
+    twin), ``checkpoint``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those of soft
+    words. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
@@ -60,6 +62,10 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     if options.checkpoint is not None:
         found["checkpoint"] = options.checkpoint
     found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
+    if options.policies is not None:
+        from ssdlab.policy.source import files
+
+        found |= {f"policy:{axis}": path for axis, path in files(options.policies).items()}
     config = manifest["device"]["config"]
     for section, name, endings in FILE_KEYS:
         value = config[section][name]

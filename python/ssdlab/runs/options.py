@@ -7,9 +7,12 @@ from the annotations of :class:`Inputs` and :class:`RunOptions`, which type chec
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict
 
 from ssdlab._core import InputError
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given
 
 PathLike = str | os.PathLike[str]
 Age = str | Mapping[str, object]
@@ -19,7 +22,7 @@ Settings = Mapping[str, Any] | Iterable[str]
 class Option(NamedTuple):
     """One option of a run."""
 
-    kind: Literal["text", "path", "workload", "number", "flag", "age", "settings", "precondition"]
+    kind: Literal["text", "path", "workload", "number", "flag", "age", "settings", "precondition", "policies"]
     """How a value is checked and turned into what the core takes."""
     about: str
     """What it means, for the documentation of :func:`ssdlab.run`."""
@@ -162,6 +165,17 @@ class RunOptions(TypedDict, total=False):
             "KEY=VALUE",
             (),
             flag="--set",
+        ),
+    ]
+    policies: Annotated[
+        "Given | None",
+        Option(
+            "policies",
+            'functions that stand in for built-in choices: ``{"victim": my_function}``, ``{"victim": '
+            '"my_policies.py:oldest"}`` or ``"victim=my_policies.py:oldest"``; see :mod:`ssdlab.policy`.',
+            "Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.",
+            "AXIS=FILE:FUNCTION,…",
+            flag="--policy",
         ),
     ]
     format: Annotated[
@@ -354,8 +368,14 @@ class Options:
         for name in (*named, "seed"):
             value = self._values[name]
             if not OPTIONS[name].is_output and (value != OPTIONS[name].default or name == "seed"):
-                found += [flag_of(name), str(value)]
+                found += [flag_of(name), _policies_text(value) if name == "policies" else str(value)]
         return found
+
+
+def _policies_text(policies: Any) -> str:
+    from ssdlab.policy.source import text
+
+    return text(policies)
 
 
 def _with_values(values: dict[str, Any]) -> Options:
@@ -393,6 +413,10 @@ def _accepted(name: str, option: Option, value: Any) -> Any:
         return () if value is None else (f"age.precondition={value}",)
     if value is None and option.default is None:
         return None
+    if option.kind == "policies":
+        from ssdlab.policy.source import pairs
+
+        return pairs(value)
     if option.kind == "path":
         return os.fspath(value)
     if option.kind == "number":

@@ -134,6 +134,8 @@ def _title(result: Result) -> str:
         jobs = work.jobs.items()
         what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
     scheme = f", {manifest.scheme}" if manifest.scheme else ""
+    policies = manifest.get("policies", {})
+    scheme += "".join(f", {axis} by {of['function']}" for axis, of in policies.items())
     seconds = f"{result.host.elapsed_s:,.3f} s simulated"
     return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
 

@@ -29,7 +29,7 @@ class Case(NamedTuple):
     """The run that its drive is warmed up by, if it is."""
 
 
-DRIVE = ("device", "scheme", "age", "precondition", "seed", "traces", "checkpoint")
+DRIVE = ("device", "scheme", "age", "precondition", "seed", "policies", "traces", "checkpoint")
 """The options of a case that hold for what warms its drive up too, with the drive's keys; all other ones say what is
 played."""
 
@@ -197,6 +197,10 @@ def _options(values: dict[str, Value], origin: str) -> Options:
             given[name] = value
         else:
             what = f"a whole number, {option.least} or more" if option.kind == "number" else "text in quotes"
+            if option.kind == "policies":
+                what = (
+                    'AXIS=FILE:FUNCTION in quotes, or { AXIS = "FILE:FUNCTION" }: results are kept by files\' content'
+                )
             raise InputError(f"{origin}: {name}: {value!r} is not accepted\n  help: expected {what}")
     if given.get("scheme") == "none":
         del given["scheme"]
@@ -206,4 +210,6 @@ def _options(values: dict[str, Value], origin: str) -> Options:
 def _is_accepted(option: Option, value: Value) -> bool:
     if option.kind == "number":
         return isinstance(value, int) and not isinstance(value, bool) and option.least <= value < 1 << 63
+    if option.kind == "policies" and isinstance(value, Mapping):
+        return all(isinstance(policy, str) for policy in value.values())
     return isinstance(value, str) and "\0" not in value

@@ -127,7 +127,7 @@ impl<P: Probe> Device<P> {
     /// Takes a state that was saved.
     pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
         self.load(state)?;
-        self.flash.rank(&self.core.plan.config);
+        self.flash.rank(&self.core.plan);
         Ok(())
     }
 
@@ -274,6 +274,11 @@ impl<P: Probe> Device<P> {
             }
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
+            }
+            if self.core.plan.asks
+                && let Some(mistake) = self.core.plan.config.policies.mistake()
+            {
+                self.core.life.failure = Some(RunError::Config(mistake.clone()));
             }
             if P::EXPLAINS {
                 let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());

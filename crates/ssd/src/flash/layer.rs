@@ -10,7 +10,7 @@ use super::queues::{Ranks, planes};
 use super::references::References;
 use super::state::DieState;
 use crate::arena::Arena;
-use crate::config::{BufferMode, Config, Plan};
+use crate::config::{BufferMode, Plan};
 use crate::core::Core;
 use crate::ftl::Ftl;
 use crate::observe::probe::Probe;
@@ -80,7 +80,7 @@ impl Flash {
             programs_waiting: 0,
             stirred: 1,
             write_queue_full,
-            ranks: Ranks::new(config, write_queue_full),
+            ranks: Ranks::new(plan, write_queue_full),
             outcomes,
             references: References::new(&config.read),
             steps: Steps::default(),
@@ -93,8 +93,8 @@ impl Flash {
     }
 
     /// Ranks the queues anew, by what has been loaded.
-    pub fn rank(&mut self, config: &Config) {
-        self.ranks = Ranks::new(config, self.write_queue_full);
+    pub fn rank(&mut self, plan: &Plan) {
+        self.ranks = Ranks::new(plan, self.write_queue_full);
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn on a die.

@@ -3,7 +3,7 @@
 use nand::geometry::MAX_PLANES;
 use schemes::Class;
 
-use crate::config::Config;
+use crate::config::Plan;
 use crate::persist::{Reader, Stored, Writer};
 use crate::write_class::WriteClass;
 
@@ -187,9 +187,9 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    pub fn new(config: &Config, write_queue_full: bool) -> Ranks {
-        let order = config.schedule.order;
-        let of = if write_queue_full { order.ranks_behind_full_queue() } else { order.ranks() };
+    pub fn new(plan: &Plan, write_queue_full: bool) -> Ranks {
+        let behind_full_queue = || plan.config.schedule.order.ranks_behind_full_queue();
+        let of = if write_queue_full { behind_full_queue() } else { plan.ranks };
         let levels = usize::from(*of.iter().max().expect("Invariant: there are classes")) + 1;
         let mut queues = vec![QueueSet::NONE; levels];
         for class in Class::ALL {

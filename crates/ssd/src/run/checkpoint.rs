@@ -5,7 +5,7 @@
 //! saved and loaded goes on as if it had never stopped, byte for byte.
 //!
 //! What may differ between the device that was saved and the one that goes on: nothing, but where nothing was under way
-//! [`POLICIES`], which decide what is done next and keep no state.
+//! [`POLICIES`] and policies from outside, which decide what is done next and keep no state.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -25,6 +25,7 @@ use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::persist::{Reader, State, Writer};
+use crate::policies::Policies;
 use crate::presets::{self, DeviceSpec};
 
 /// The first line of a checkpoint.
@@ -259,6 +260,7 @@ fn header_of<P: Probe>(device: &Device<P>) -> Value {
         "outstanding": device.outstanding().0,
         "rests": device.rests(),
         "config": plan.config.to_toml(),
+        "policies": manifest::policies(&plan.config.policies),
         "files": files_of(plan),
     })
 }
@@ -345,6 +347,11 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
             }
         }
     }
+    let stand_ins = stand_ins_that_differ(&header["policies"], &plan.config.policies);
+    if !rests {
+        policies |= !stand_ins.is_empty();
+        differ.extend(stand_ins);
+    }
     if differ.is_empty() {
         return Ok(());
     }
@@ -356,6 +363,22 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
         "leave the device out, and it is that of the checkpoint; or make a checkpoint of this one"
     };
     Err(refused(origin, &problem, remedy))
+}
+
+/// Policies from outside that are not those of a header. Names of files do not count.
+fn stand_ins_that_differ(was: &Value, is: &Policies) -> Vec<String> {
+    let is = manifest::policies(is).unwrap_or_default();
+    let function = |all: &Value, axis: &str| all[axis]["function"].as_str().unwrap_or("none").to_owned();
+    let differ = Policies::AXES.iter().filter_map(|axis| {
+        let (theirs, ours) = (function(was, axis), function(&is, axis));
+        if theirs != ours {
+            Some(format!("policies.{axis} was {theirs} and is {ours}"))
+        } else {
+            let other_text = was[axis]["sha256"] != is[axis]["sha256"];
+            other_text.then(|| format!("policies.{axis} = {ours} has another text"))
+        }
+    });
+    differ.collect()
 }
 
 /// A value as a device file has it.

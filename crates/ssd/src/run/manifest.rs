@@ -8,6 +8,7 @@ use units::value::Scalar;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use crate::config::Plan;
 use crate::error::RunError;
+use crate::policies::{Policies, PolicySource};
 
 /// A value of the configuration.
 pub(super) fn to_json(scalar: &Scalar) -> Value {
@@ -29,6 +30,14 @@ pub(super) fn values(section: &dyn Section) -> Value {
 /// Sections by their names.
 pub(super) fn sections<'a, N: Into<String>>(all: impl IntoIterator<Item = (N, &'a dyn Section)>) -> Value {
     Value::Object(all.into_iter().map(|(name, section)| (name.into(), values(section))).collect::<Map<_, _>>())
+}
+
+/// The policies from outside, if there are any: where each comes from, and the fingerprint of what it is written in.
+pub(super) fn policies(policies: &Policies) -> Option<Value> {
+    let sources = policies.sources();
+    let of =
+        |source: &PolicySource| json!({ "file": source.file, "function": source.function, "sha256": source.sha256 });
+    (!sources.is_empty()).then(|| sources.into_iter().map(|(axis, source)| (axis.to_owned(), of(source))).collect())
 }
 
 /// A device: its configuration, and the content of the files that this names.

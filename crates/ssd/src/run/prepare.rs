@@ -13,6 +13,7 @@ use super::workload_given::{self, Opened, TraceOptions, Wanted, WorkloadGiven, i
 use crate::RESULTS_VERSION;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
+use crate::policies::Policies;
 use crate::presets::DeviceSpec;
 
 /// The widest window in which a trace is sorted [requests]: 640 MB.
@@ -30,6 +31,8 @@ pub struct DriveInputs<'a> {
     pub age: Option<&'a str>,
     /// `section.key=value` each, of the device and of generators.
     pub settings: &'a [String],
+    /// What stands in for policies of the device.
+    pub policies: &'a Policies,
     /// Options of the run by name.
     pub options: &'a [(String, Given)],
     /// How files are told apart.
@@ -128,7 +131,8 @@ fn drive(inputs: &DriveInputs) -> Result<Drive, RunError> {
     }
     options.checkpoint = options.checkpoint.or_else(|| inputs.device.checkpoint());
     let checkpoint = options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
-    let spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
+    let mut spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
+    spec.config.policies = inputs.policies.clone();
     let plan = spec.config.plan()?;
     if let Some(checkpoint) = &checkpoint {
         checkpoint.check(&plan)?;
@@ -149,6 +153,7 @@ fn manifest_of(
     manifest.insert("device".into(), manifest::device(&spec.name, plan, inputs.fingerprint)?);
     manifest.insert("workload".into(), workload);
     manifest.insert("scheme".into(), json!(inputs.scheme));
+    manifest.extend(manifest::policies(inputs.policies).map(|policies| ("policies".into(), policies)));
     // What becomes of requests beyond the drive stands beside the trace that may hold some.
     let values = options.values().into_iter().filter(|(name, _)| !["beyond", "checkpoint"].contains(name));
     manifest.extend(values.map(|(name, value)| (name.to_owned(), value)));

@@ -18,6 +18,7 @@ mod lone_requests;
 mod map_unit;
 mod memory;
 mod oracle;
+mod policies;
 mod queueing_theory;
 mod random_devices;
 mod read_disturb;
