@@ -70,6 +70,8 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     saved = [tmp_path / name for name in ("one.ckpt", "two.ckpt", "three.ckpt")]
     for path, seed in zip(saved, (1, 1, 2), strict=True):
         ssdlab.run("tlc", requests=10, seed=seed, save=path)
+    policy = tmp_path / "mine.py"
+    policy.write_text("def one(view):\n    return None\n\n\ndef two(view):\n    return None\n")
     base, traced = key(), key(workload=str(trace))
     assert base == key()
     changed = [
@@ -96,11 +98,13 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         key(workload=str(trace), beyond="refuse"),
         key(checkpoint=str(saved[0])),
         key(checkpoint=str(saved[2])),
+        key(policies=(("victim", f"{policy}:one"),)),
+        key(policies=(("victim", f"{policy}:two"),)),
     ]
     assert len({base, *changed}) == 1 + len(changed)
     # Every option of a run is above, but for where results go, what is found by its content, and what is kept.
     tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
-    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond", "checkpoint"}
+    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond", "checkpoint", "policies"}
     outputs = {"requests_out", "keep_requests", "series_out", "save", "save_at"}
     assert set(OPTIONS) - tested == {"precondition", "traces"} | outputs
     # The same content under another name, the same choices in other words.
