@@ -90,14 +90,18 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 	$(CARGO) build --release --package ssdlab-capi
 	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
 
-programs: ## install the programs that some tests need, fio, valgrind, g++, pkg-config, headless Chromium, where apt and root are
-	@if (for program in fio valgrind g++ pkg-config chromium chromedriver; do command -v $$program >/dev/null || exit 1; done); then :; \
+# Programs and the packages of Debian that have them.
+PROGRAMS := fio valgrind g++ pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
+PACKAGES := fio valgrind g++ pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs fuse3
+
+programs: ## install what some tests need (fio, valgrind, g++, Chromium, NBD clients …), where apt and root are
+	@if (for program in $(PROGRAMS); do command -v $$program >/dev/null || exit 1; done); then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo 'installing fio, valgrind, g++, pkg-config, chromium and chromium-driver'; \
+		echo 'installing $(PACKAGES)'; \
 		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -qq -y --no-install-recommends fio valgrind g++ pkg-config chromium chromium-driver) >/dev/null 2>&1 \
-		|| echo 'note: apt-get could not install fio, valgrind, g++, pkg-config and chromium: tests that need them are skipped'; \
-	else echo 'note: fio, valgrind, g++, pkg-config or chromium is not here, nor root with apt: tests that need them are skipped'; fi
+		apt-get install -qq -y --no-install-recommends $(PACKAGES)) >/dev/null 2>&1 \
+		|| echo 'note: apt-get could not install $(PACKAGES): tests that need them are skipped'; \
+	else echo 'note: not all of $(PROGRAMS) is here, nor root with apt: tests that need them are skipped'; fi
 
 soak: ## play N random devices of every axis against every invariant; prints each failure's seed and shortest command
 	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)

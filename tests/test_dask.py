@@ -309,7 +309,9 @@ def test_files_in_pieces_and_copies_that_are_damaged(
     monkeypatch.chdir(tmp_path)
     near = trace(tmp_path / "near.csv", 1000)
     (tmp_path / "empty.toml").write_text("")
-    sweep = {"run": {"workload": f"{MINE}/near.csv", "device": f"{MINE}/empty.toml"}, "axes": {"seed": [1, 2]}}
+    (tmp_path / "mine.py").write_text("def all_alike(operation):\n    return 0\n")
+    shipped = {"workload": f"{MINE}/near.csv", "device": f"{MINE}/empty.toml"}
+    sweep = {"run": {**shipped, "policies": f"order={MINE}/mine.py:all_alike"}, "axes": {"seed": [1, 2]}}
     machines.worker("a")
     machines.wait_for(1)
     for seeds in ([1, 2], [3, 4]):
@@ -320,7 +322,7 @@ def test_files_in_pieces_and_copies_that_are_damaged(
         (copy,) = tmp_path.glob("a/local/**/near.csv")
         assert copy.read_bytes() == near.read_bytes()
         copy.write_bytes(near.read_bytes().replace(b"Read", b"Rest"))
-    assert machines.shipped("a") == {"near.csv", "empty.toml"}
+    assert machines.shipped("a") == {"near.csv", "empty.toml", "mine.py"}
 
 
 def test_a_cluster_that_loses_its_workers_ends_the_sweep_with_what_is_kept(machines: Machines, tmp_path: Path) -> None:
@@ -399,3 +401,21 @@ def test_who_does_not_answer_and_what_is_not_installed(
     done = cli("study", "run", "theory", "--dask", "tcp://127.0.0.1:1", "--threads", "2")
     assert done.returncode == 2
     assert "leave it out with --dask" in done.stderr
+
+
+def test_the_state_of_a_drive_that_was_warmed_up_here_is_shipped(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    machines.worker("a")
+    machines.wait_for(1)
+    sweep = {
+        "run": {"device": "tlc-page", "geometry.blocks": 200, "workload.rw": "randread", "requests": 200},
+        "warm": {"workload.rw": "randwrite", "requests": 500},
+        "axes": {"workload.bs": ["4KiB", "16KiB"]},
+    }
+    away = ssdlab.sweep(sweep, cache=f"{MINE}/away", dask=machines.address)
+    here = ssdlab.sweep(sweep, cache=tmp_path / "here")
+    assert bytes_of(away, tmp_path / "away.csv") == bytes_of(here, tmp_path / "here.csv")
+    (state,) = tmp_path.glob("away/*/*.checkpoint")
+    assert machines.shipped("a") == {state.name}

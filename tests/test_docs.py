@@ -52,7 +52,7 @@ def test_commands_have_valid_options() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25)])
+@pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6)])
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -88,7 +88,11 @@ def test_the_tutorials_policies_compile_and_keep_their_promises() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for test in ("order::host_reads_first::tests::only_host_reads_pass_others", "each_policy_takes_its_block"):
+    for test in (
+        "order::host_reads_first::tests::only_host_reads_pass_others",
+        "each_policy_takes_its_block",
+        "next::strided::tests::each_step_comes_once_in_strides_from_the_start_on",
+    ):
         assert re.search(rf"{test} \.\.\. ok", done.stdout), done.stdout
     done = subprocess.run(
         ["rustfmt", "--check", "--edition", "2024", *(name for name in changed if name.endswith(".rs"))],

@@ -67,6 +67,11 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     copy.write_text(trace.read_text())
     other = tmp_path / "c.csv"
     other.write_text(trace.read_text().replace("8192", "12288"))
+    saved = [tmp_path / name for name in ("one.ckpt", "two.ckpt", "three.ckpt")]
+    for path, seed in zip(saved, (1, 1, 2), strict=True):
+        ssdlab.run("tlc", requests=10, seed=seed, save=path)
+    policy = tmp_path / "mine.py"
+    policy.write_text("def one(view):\n    return None\n\n\ndef two(view):\n    return None\n")
     base, traced = key(), key(workload=str(trace))
     assert base == key()
     changed = [
@@ -91,14 +96,20 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         key(workload=str(trace), sort_window=7),
         key(workload=str(trace), volumes="namespaces"),
         key(workload=str(trace), beyond="refuse"),
+        key(checkpoint=str(saved[0])),
+        key(checkpoint=str(saved[2])),
+        key(policies=(("victim", f"{policy}:one"),)),
+        key(policies=(("victim", f"{policy}:two"),)),
     ]
     assert len({base, *changed}) == 1 + len(changed)
     # Every option of a run is above, but for where results go, what is found by its content, and what is kept.
     tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
-    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond"}
-    assert set(OPTIONS) - tested == {"precondition", "requests_out", "keep_requests", "series_out", "traces"}
+    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond", "checkpoint", "policies"}
+    outputs = {"requests_out", "keep_requests", "series_out", "save", "save_at"}
+    assert set(OPTIONS) - tested == {"precondition", "traces"} | outputs
     # The same content under another name, the same choices in other words.
     assert key(workload=str(copy)) == traced
+    assert key(checkpoint=str(saved[0])) == key(checkpoint=str(saved[1]))
     assert key(scheme="fifo") == key(settings=("schedule.order=fifo",))
     assert key(age="pec=1") == key(settings=("age.pec=1",))
     device = tmp_path / "mine.toml"
@@ -112,6 +123,7 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         ("asplos21", "ar2", "chip.model", ".toml", chip, chip.replace("capability = 72", "capability = 71")),
         ("asplos21", "ar2", "read.rpt", ".csv", "pec,months,cut\n0,12,0.4\n", "pec,months,cut\n0,12,0.3\n"),
         ("hpca24", "rif", "ecc.code", ".csv", code, code.replace("0.0005,", "0.0006,", 1)),
+        ("hpca24", "rif", "ecc.code_3bit", ".csv", code, code.replace("0.0005,", "0.0006,", 1)),
     ):
         files = [tmp_path / f"{name}{ending}" for name in ("one", "two", "new")]
         for path, content in zip(files, (text, text, other_text), strict=True):

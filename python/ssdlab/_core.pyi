@@ -1,7 +1,7 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 __version__: str
 RESULTS_VERSION: int
@@ -9,6 +9,7 @@ EPT_RANGES: int
 EPT_FIRST: int
 ECC_ITERATIONS: int
 ECC_BITS: int
+POLICIES: Sequence[str]
 
 _Stretch = tuple[str, int, int, int, list[tuple[str, int]]]
 
@@ -50,6 +51,9 @@ class Simulation:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
         Perfetto trace of them; returns its size [B]."""
 
+    def save(self) -> None:
+        """Completes the checkpoint of a run that has been finished, where one was asked for; without the GIL."""
+
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
 
@@ -69,6 +73,203 @@ class Simulation:
         file; and the latency distributions of reads and writes as (latency [ns], share of requests up to it).
         """
 
+class Candidate:
+    """A full block."""
+
+    @property
+    def number(self) -> int:
+        """Its number in its plane."""
+
+    @property
+    def valid(self) -> int:
+        """Its valid pages."""
+
+    @property
+    def age(self) -> int:
+        """Pages programmed on the plane since it last lost one."""
+
+class Blocks:
+    """The full blocks of a plane, as they were when the policy was asked."""
+
+    @property
+    def pages(self) -> int:
+        """Pages of a block."""
+
+    @property
+    def limit(self) -> int:
+        """A block with so many valid pages or more gains nothing."""
+
+    @property
+    def least_valid(self) -> int | None:
+        """The fewest valid pages that any block has; None where there is no block."""
+
+    def oldest(self, valid: int) -> Candidate | None:
+        """Of the blocks with so many valid pages, the one that has lost none for longest."""
+
+    def contenders(self) -> list[Candidate]:
+        """Of each number of valid pages below the limit, from the fewest up, the block that lost none for longest."""
+
+    def first_filled(self) -> Candidate | None:
+        """The block that was filled first; kept with ``gc.victim = "fifo"`` only."""
+
+    def random(self) -> Candidate | None:
+        """A block chosen at random, by the drive's seed."""
+
+class Failed:
+    """A read whose last sense could not be corrected."""
+
+    def __new__(
+        cls,
+        start: int,
+        reference: int | str,
+        last: int,
+        sentinel: bool = False,
+        weighed: Sequence[tuple[int, int]] = (),
+        table: Sequence[int] = (),
+    ) -> Failed: ...
+    @property
+    def start(self) -> int:
+        """The step at which the read began."""
+
+    @property
+    def reference(self) -> int | Literal["near-optimal", "sentinel"]:
+        """The references that have just failed."""
+
+    @property
+    def last(self) -> int:
+        """The last step of the table."""
+
+    @property
+    def sentinel(self) -> bool:
+        """The page's boundaries include the sentinel's."""
+
+    @property
+    def weighed(self) -> list[tuple[int, int]]:
+        """The steps sensed so far and their syndromes' weights, with ``read.next = "syndrome"``."""
+
+    @property
+    def table(self) -> list[int]:
+        """The steps of the table made for the chip, with ``read.next = "tailored"``."""
+
+class InPhase:
+    """Where an operation is that a user read waits for."""
+
+    def __new__(cls, pulse: bool, done_ns: int, left_ns: int, reset_ns: int, safe_ns: int | None = None) -> InPhase: ...
+    @property
+    def pulse(self) -> bool:
+        """In a pulse rather than in a verify."""
+
+    @property
+    def done_ns(self) -> int:
+        """How far the phase has come [ns]."""
+
+    @property
+    def left_ns(self) -> int:
+        """What is left of it, the voltage reset at its end included [ns]."""
+
+    @property
+    def reset_ns(self) -> int:
+        """What resetting the voltages takes [ns]."""
+
+    @property
+    def safe_ns(self) -> int | None:
+        """How far apart the safe points of a pulse are, where it has any [ns]."""
+
+class Collection:
+    """A plane whose blocks are collected."""
+
+    def __new__(cls, room: int, least: int, start: int, pages: int, valid: int) -> Collection: ...
+    @property
+    def room(self) -> int:
+        """Pages that host data and relocated data may still fill."""
+
+    @property
+    def least(self) -> int:
+        """Below so many the host's open block may be full while all the room is for relocated data."""
+
+    @property
+    def start(self) -> int:
+        """Collection starts at about so many."""
+
+    @property
+    def pages(self) -> int:
+        """Pages of a block."""
+
+    @property
+    def valid(self) -> int:
+        """Valid pages of the block that is collected."""
+
+def checkpoint_check(path: str) -> None:
+    """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
+
+class Server:
+    """A server of simulated drives for clients of the NBD protocol."""
+
+    def __new__(
+        cls,
+        *,
+        socket: str | None,
+        address: str | None,
+        clock: str,
+        think: str,
+        grace: str,
+        depth: int,
+        lag_bound: str,
+    ) -> Server:
+        """Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound
+        is of the real one, the others are of the virtual one."""
+
+    def export(
+        self,
+        name: str,
+        device: str,
+        *,
+        memory: str,
+        data: str | None = None,
+        records: bool = False,
+        **options: Any,
+    ) -> str | None:
+        """Opens a drive, to be served under a name; ``options`` are those of a run that concern the drive. With
+        ``records`` its requests can be played again. Returns what the user should know of how the input was
+        understood."""
+
+    def start(self) -> list[str]:
+        """Begins to serve; returns the URI of each drive."""
+
+    def attend(self) -> bool:
+        """Looks after clients for a moment; whether some have asked for something and all have left."""
+
+    def stop(self) -> list[Session]:
+        """Ends: what clients have asked for is done. Gives each drive's session."""
+
+class Session:
+    """What has come of a drive that was served."""
+
+    @property
+    def name(self) -> str:
+        """The export's name."""
+
+    @property
+    def ended(self) -> str | None:
+        """Why the drive could not go on, if it could not."""
+
+    def finish(
+        self,
+    ) -> tuple[
+        str,
+        list[tuple[str, str, str]],
+        bytes,
+        tuple[int, bytes] | None,
+        tuple[list[tuple[int, float]], list[tuple[int, float]]],
+    ]:
+        """The result, as :meth:`Simulation.finish` gives it."""
+
+    def save(self, path: str) -> None:
+        """Writes a checkpoint of the drive at rest, once the session has been finished."""
+
+    def replay(self) -> Simulation:
+        """The same requests at the same times as a run, where they were recorded."""
+
 class Device:
     """A simulated SSD that is driven request by request."""
 
@@ -79,6 +280,7 @@ class Device:
         scheme: str | None = None,
         age: str | None = None,
         settings: list[str] = ...,
+        policies: Sequence[Any] = ...,
         seed: int = 1,
     ) -> Device: ...
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
@@ -92,6 +294,9 @@ class Device:
 
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""
+
+    def save(self, path: str) -> None:
+        """Writes the whole state to a file."""
 
     def conditions(self, offset: int) -> tuple[int, float, float, int] | None:
         """P/E cycles, retention age [s], temperature [C] and reads of a page; None where none was written."""

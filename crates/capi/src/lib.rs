@@ -174,6 +174,7 @@ unsafe fn open(options: &Options) -> Result<Playing, Failure> {
         age: text("age", options.age)?,
         settings: &settings,
         options: &[("seed", options.seed), ("warmup", options.warmup)].map(|(name, n)| (name.into(), Given::Number(n))),
+        policies: &ssd::policies::Policies::default(),
         fingerprint: workload::content_hash,
     };
     let requests_out = text("requests_out", options.requests_out)?.map(Path::new);

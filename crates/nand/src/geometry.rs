@@ -91,7 +91,7 @@ pub struct FlashPlaneId(pub u32);
 
 /// A block, counted over the whole device: what the numbers of its pages begin with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BlockId(u32);
+pub struct BlockId(pub u32);
 
 /// The place of one logical page, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,44 +1,94 @@
 //! The device as a library: submit requests, advance the time, take completions.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
-use ssd::run::{DeviceWord, device_given};
+use pyo3::sync::MutexExt as _;
+use ssd::RunError;
+use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
 use crate::error::{InputError, raise, refuse};
+use crate::policies::{GivenPolicy, Raised, asking, policies_of};
 
 /// A simulated SSD that is driven request by request.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Device {
     inner: Mutex<ssd::Device>,
+    /// What a policy in Python has raised.
+    raised: Raised,
 }
 
 impl Device {
-    fn lock(&self) -> MutexGuard<'_, ssd::Device> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The device, when whoever plays it has done so.
+    fn lock<'a>(&'a self, py: Python<'_>) -> PyResult<MutexGuard<'a, ssd::Device>> {
+        refuse_policies()?;
+        Ok(self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Plays the device without the GIL.
+    fn play<T: Send>(
+        &self,
+        py: Python<'_>,
+        play: impl FnOnce(&mut ssd::Device) -> Result<T, RunError> + Send,
+    ) -> PyResult<T> {
+        refuse_policies()?;
+        py.detach(|| play(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+            .map_err(|error| self.raised.raise(error))
+    }
+}
+
+/// Refuses what a policy asks of a device: its own thread would wait for it for ever.
+fn refuse_policies() -> PyResult<()> {
+    if asking() {
+        let help = "a policy answers from what it is given, and nothing else";
+        return Err(InputError::new_err(format!("a policy asks a device\n  help: {help}")));
+    }
+    Ok(())
 }
 
 #[pymethods]
 impl Device {
     #[new]
-    #[pyo3(signature = (device = "tlc", *, scheme = None, age = None, settings = Vec::new(), seed = 1))]
+    #[pyo3(signature = (device = "tlc", *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), seed = 1))]
     fn new(
         device: &str,
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
+        policies: Vec<GivenPolicy>,
         seed: u64,
     ) -> PyResult<Device> {
-        let spec = device_given(DeviceWord::Named(device), scheme, age, &settings).map_err(refuse)?;
-        Ok(Device { inner: Mutex::new(ssd::Device::new(&spec.config, seed).map_err(refuse)?) })
+        let mut spec = device_given(DeviceWord::Named(device), scheme, age, &settings).map_err(refuse)?;
+        let (policies, raised) = policies_of(policies)?;
+        spec.config.policies = policies;
+        let inner = match checkpoint::given(device) {
+            Some(path) => Checkpoint::open(&path).and_then(|saved| saved.device(&spec.config)),
+            None => ssd::Device::new(&spec.config, seed),
+        };
+        Ok(Device { inner: Mutex::new(inner.map_err(|error| raised.raise(error.into()))?), raised })
+    }
+
+    /// Writes the whole state to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.play(py, |device| checkpoint::write(device, &path))
     }
 
     /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns its number.
     #[pyo3(signature = (time, op, offset, bytes, queue = 0, hint = 0))]
-    fn submit(&self, time: u64, op: &str, offset: u64, bytes: u64, queue: u16, hint: u16) -> PyResult<u64> {
+    fn submit(
+        &self,
+        py: Python<'_>,
+        time: u64,
+        op: &str,
+        offset: u64,
+        bytes: u64,
+        queue: u16,
+        hint: u16,
+    ) -> PyResult<u64> {
         let op = match op {
             "read" => Op::Read,
             "write" => Op::Write,
@@ -50,36 +100,34 @@ impl Device {
             }
         };
         let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue).hinted(hint);
-        self.lock().submit(request).map_err(raise)
+        self.lock(py)?.submit(request).map_err(raise)
     }
 
     /// Plays up to `time` [ns]; returns (request, finish [ns], uncorrectable) of all that completed, in order.
     fn advance(&self, py: Python<'_>, time: u64) -> PyResult<Vec<(u64, u64, bool)>> {
-        py.detach(|| {
-            let mut device = self.lock();
-            device.advance(Time(time)).map_err(raise)?;
+        self.play(py, |device| {
+            device.advance(Time(time))?;
             Ok(device.take_completions().map(|c| (c.id, c.finish.0, c.uncorrectable)).collect())
         })
     }
 
     /// Plays until something completes, or until nothing is left to do; returns what completed.
     fn advance_to_completion(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, bool)>> {
-        py.detach(|| {
-            let mut device = self.lock();
-            device.advance_to_completion(Time::NEVER).map_err(raise)?;
+        self.play(py, |device| {
+            device.advance_to_completion(Time::NEVER)?;
             Ok(device.take_completions().map(|c| (c.id, c.finish.0, c.uncorrectable)).collect())
         })
     }
 
     /// Writes everything buffered to flash and plays until all is idle.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.lock().flush().map_err(raise))
+        self.play(py, |device| device.flush())
     }
 
     /// The conditions of the flash page behind a byte address: P/E cycles, retention age [s], temperature [C], reads;
     /// None where it was never written.
-    fn conditions(&self, offset: u64) -> PyResult<Option<(u32, f64, f64, u32)>> {
-        let device = self.lock();
+    fn conditions(&self, py: Python<'_>, offset: u64) -> PyResult<Option<(u32, f64, f64, u32)>> {
+        let device = self.lock(py)?;
         let capacity = device.capacity().0;
         if offset >= capacity {
             return Err(InputError::new_err(format!("byte {offset} lies beyond the device's {capacity} B")));
@@ -90,25 +138,34 @@ impl Device {
 
     /// The present simulated time [ns].
     #[getter]
-    fn now(&self) -> u64 {
-        self.lock().now().0
+    fn now(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.now().0)
     }
 
     /// Logical capacity [B].
     #[getter]
-    fn capacity(&self) -> u64 {
-        self.lock().capacity().0
+    fn capacity(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.capacity().0)
     }
 
     /// Capacity of the flash, spare blocks included [B].
     #[getter]
-    fn raw_capacity(&self) -> u64 {
-        self.lock().plan().layout.raw_bytes().0
+    fn raw_capacity(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.plan().layout.raw_bytes().0)
     }
 
     /// Requests that were submitted and have not completed.
     #[getter]
-    fn outstanding(&self) -> u64 {
-        self.lock().outstanding().0
+    fn outstanding(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.outstanding().0)
     }
+}
+
+/// Checks that a checkpoint is whole and of this build.
+#[pyfunction]
+pub(crate) fn checkpoint_check(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    if !path.exists() {
+        return Err(PyFileNotFoundError::new_err(path.display().to_string()));
+    }
+    py.detach(|| checkpoint::verify(&path).map_err(refuse))
 }

@@ -12,14 +12,17 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
+use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused, result,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused,
+    result,
 };
 use ssd::stats::die;
-use ssd::{Explainer, RequestLog, Stage, Timeline};
+use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
+use crate::policies::{GivenPolicy, Raised, policies_of};
 
 /// A window of a timeline, `FROM:TO`.
 fn window(word: &str) -> Result<(Time, Time), ConfigError> {
@@ -35,7 +38,7 @@ fn window(word: &str) -> Result<(Time, Time), ConfigError> {
 }
 
 /// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
-fn content_hash(path: &Path) -> io::Result<String> {
+pub(crate) fn content_hash(path: &Path) -> io::Result<String> {
     type Known = HashMap<(PathBuf, u64, SystemTime), String>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     let about = path.metadata()?;
@@ -50,7 +53,7 @@ fn content_hash(path: &Path) -> io::Result<String> {
 }
 
 /// Options of a run as they are given by name; what is None is left at its default.
-fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
+pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
     let mut all = Vec::new();
     for (name, value) in options.iter().filter(|(_, value)| !value.is_none()) {
         let name: String = name.extract()?;
@@ -76,6 +79,13 @@ pub struct Simulation {
     note: Option<String>,
     /// Why the run ended before its workload, with its result.
     ended: OnceLock<String>,
+    /// What a policy in Python has raised.
+    raised: Raised,
+    /// Where the device is saved at the end of the run; and the device, from then on.
+    save: Option<(PathBuf, SaveAt)>,
+    device: Mutex<Option<ssd::Device>>,
+    /// How long a run was that was over before it was to be saved.
+    unsaved: OnceLock<Span>,
 }
 
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
@@ -89,16 +99,22 @@ enum RunState {
 struct Ready {
     prepared: Prepared,
     log: Option<Box<dyn RequestLog>>,
+    /// A checkpoint that is written during the run, and when.
+    save_after: Option<(PathBuf, Span)>,
 }
 
 impl RunState {
     /// The run, begun if it had not been; none once it has been finished.
-    fn run(&mut self) -> PyResult<Option<&mut Run>> {
+    fn run(&mut self, raised: &Raised) -> PyResult<Option<&mut Run>> {
         if let RunState::Ready(_) = self
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
-            let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
-            *self = RunState::Running(Box::new(Run::new(&config, source, options, log).map_err(refuse)?));
+            let Ready { prepared: Prepared { config, source, options, .. }, log, save_after } = *ready;
+            let mut run = Run::new(&config, source, options, log).map_err(|error| raised.raise(error))?;
+            if let Some((path, after)) = save_after {
+                run.save_after(after, path);
+            }
+            *self = RunState::Running(Box::new(run));
         }
         Ok(if let RunState::Running(run) = self { Some(run) } else { None })
     }
@@ -109,6 +125,66 @@ type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
 /// Number, op, bytes, arrival, finish, stages, and those of each part.
 type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
 
+impl Simulation {
+    /// A run that has not begun.
+    pub(crate) fn of(prepared: Prepared) -> Simulation {
+        Simulation::ready(Ready { prepared, log: None, save_after: None })
+    }
+
+    fn ready(ready: Ready) -> Simulation {
+        let manifest = ready.prepared.manifest.clone();
+        let note = (!ready.prepared.notes.is_empty()).then(|| ready.prepared.notes.join("\n"));
+        Simulation {
+            run: Mutex::new(RunState::Ready(Box::new(ready))),
+            manifest,
+            note,
+            ended: OnceLock::new(),
+            save: None,
+            device: Mutex::new(None),
+            unsaved: OnceLock::new(),
+            raised: Raised::default(),
+        }
+    }
+}
+
+/// Where requests are logged: in a file, in memory or nowhere.
+pub(crate) fn request_log(path: Option<&str>, keep: bool, config: &Config) -> PyResult<Option<Box<dyn RequestLog>>> {
+    let queues = config.host.queues;
+    let log = match path {
+        Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
+        None if keep => Some(Table::of_requests(None, queues).map_err(raise)?),
+        None => None,
+    };
+    Ok(log.map(|table| Box::new(table) as Box<dyn RequestLog>))
+}
+
+/// What is known at the end of a run: its result as JSON; statistics as (name, unit, description) lines; the time series as Parquet
+/// bytes; the request log as (rows, Parquet bytes; empty where it went to a file) or None; latency distributions of reads and
+/// writes.
+pub(crate) type FinishedRun<'py> = (
+    String,
+    Vec<(String, &'static str, String)>,
+    Bound<'py, PyBytes>,
+    Option<(u64, Bound<'py, PyBytes>)>,
+    [Vec<(u64, f64)>; 2],
+);
+
+/// What Python keeps of a run's outcome.
+pub(crate) fn finished_run<'py>(py: Python<'py>, outcome: &mut Outcome, result: &Value) -> PyResult<FinishedRun<'py>> {
+    let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
+    let series = series_parquet(outcome.series.rows()).map_err(raise)?;
+    let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
+    let [reads, writes, ..] = outcome.measured.latencies.total();
+    let distributions = [reads.distribution(), writes.distribution()];
+    Ok((
+        result.to_string(),
+        described,
+        PyBytes::new(py, &series),
+        log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
+        distributions,
+    ))
+}
+
 #[pymethods]
 impl Simulation {
     /// The options that are given to the core by their names.
@@ -116,13 +192,14 @@ impl Simulation {
     const OPTIONS: &[&str] = RunOptions::NAMES;
 
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, **options))]
     fn new(
         device: &str,
         workload: &str,
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
+        policies: Vec<GivenPolicy>,
         format: Option<String>,
         skip_bad_lines: u64,
         sort_window: Option<usize>,
@@ -131,6 +208,8 @@ impl Simulation {
         traces: Option<String>,
         requests_out: Option<&str>,
         keep_requests: bool,
+        save: Option<PathBuf>,
+        save_at: Option<&str>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
@@ -142,27 +221,25 @@ impl Simulation {
             folder: traces,
         };
         let options = options.map(given).transpose()?.unwrap_or_default();
+        let (policies, raised) = policies_of(policies)?;
         let drive = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
             device: DeviceWord::Named(device),
             scheme,
             age,
             settings: &settings,
+            policies: &policies,
             options: &options,
             fingerprint: content_hash,
         };
-        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(raise)?;
-        let queues = prepared.config.host.queues;
-        let log = match requests_out {
-            Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
-            None if keep_requests => Some(Table::of_requests(None, queues).map_err(raise)?),
-            None => None,
+        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(|error| raised.raise(error))?;
+        let log = request_log(requests_out, keep_requests, &prepared.config)?;
+        let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
+        let (save, save_after) = match at {
+            SaveAt::After(after) => (None, save.map(|path| (path, after))),
+            at => (save.map(|path| (path, at)), None),
         };
-        let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
-        let manifest = prepared.manifest.clone();
-        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
-        let ready = RunState::Ready(Box::new(Ready { prepared, log }));
-        Ok(Simulation { run: Mutex::new(ready), manifest, note, ended: OnceLock::new() })
+        Ok(Simulation { save, raised, ..Simulation::ready(Ready { prepared, log, save_after }) })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
@@ -173,10 +250,11 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let explainer = Explainer::new(slowest, wanted, options.warmup);
-        let mut run = Run::watched(&config, source, options, log, explainer).map_err(refuse)?;
-        while !py.detach(|| run.step(100_000)).map_err(raise)? {
+        let mut run =
+            Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
+        while !py.detach(|| run.step(100_000)).map_err(|error| self.raised.raise(error))? {
             py.check_signals()?;
         }
         let stage = |stage: &Stage| {
@@ -209,7 +287,7 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log } = *ready;
+        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
         let unwritable = |error: io::Error| {
             SimulationError::new_err(format!(
                 "{}: cannot be written: {error}\n  help: make room, or choose a shorter --window",
@@ -218,8 +296,9 @@ impl Simulation {
         };
         let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
         let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
-        let mut run = Run::watched(&config, source, options, log, timeline).map_err(refuse)?;
-        while !py.detach(|| run.step(1000)).map_err(raise)? && !run.device().probe().done() {
+        let mut run =
+            Run::watched(&config, source, options, log, timeline).map_err(|error| self.raised.raise(error))?;
+        while !py.detach(|| run.step(1000)).map_err(|error| self.raised.raise(error))? && !run.device().probe().done() {
             py.check_signals()?;
         }
         let device = run.into_device();
@@ -249,7 +328,9 @@ impl Simulation {
     fn step(&self, py: Python<'_>, requests: u64) -> PyResult<bool> {
         py.detach(|| {
             let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-            state.run()?.map_or(Ok(true), |run| run.step(requests).map_err(raise))
+            state
+                .run(&self.raised)?
+                .map_or(Ok(true), |run| run.step(requests).map_err(|error| self.raised.raise(error)))
         })
     }
 
@@ -265,40 +346,41 @@ impl Simulation {
         }
     }
 
-    /// Ends the run. Returns (JSON of the result, statistics as (name, unit, description) lines, time series as Parquet bytes, request log as (rows, Parquet bytes; empty where it went to a file) or None, latency
-    /// distributions of reads and writes).
-    #[allow(clippy::type_complexity)] // One value for each thing that the Python side keeps.
-    fn finish<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(
-        String,
-        Vec<(String, &'static str, String)>,
-        Bound<'py, PyBytes>,
-        Option<(u64, Bound<'py, PyBytes>)>,
-        [Vec<(u64, f64)>; 2],
-    )> {
+    /// Completes the checkpoint of a run that has been finished.
+    fn save(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(end) = self.unsaved.get() {
+            let problem = format!("lies behind the end of the run, which is over after {:.6} s", end.as_s());
+            let remedy = "give an earlier time, or \"end\"";
+            return Err(refuse(refused("--save-at", &problem, remedy)));
+        }
+        let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(mut device), Some((path, at))) = (device, &self.save) else { return Ok(()) };
+        py.detach(|| {
+            let rests = if *at == SaveAt::Rest { device.flush() } else { Ok(()) };
+            rests.and_then(|()| checkpoint::write(&device, path)).map_err(|error| self.raised.raise(error))
+        })
+    }
+
+    /// Ends the run.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        state.run()?;
+        state.run(&self.raised)?;
         let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been finished already"));
         };
         if let Some(end) = run.end_of_life() {
             let _ = self.ended.set(end.to_string());
         }
+        let unsaved = run.saves();
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
+        if unsaved {
+            let _ = self.unsaved.set(outcome.measured.totals.usage.elapsed);
+        }
         let result = result(&self.manifest, &outcome.measured);
-        let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
-        let series = series_parquet(outcome.series.rows()).map_err(raise)?;
-        let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
-        let [reads, writes, ..] = outcome.measured.latencies.total();
-        let distributions = [reads.distribution(), writes.distribution()];
-        Ok((
-            result.to_string(),
-            described,
-            PyBytes::new(py, &series),
-            log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
-            distributions,
-        ))
+        let finished = finished_run(py, &mut outcome, &result)?;
+        if self.save.is_some() {
+            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
+        }
+        Ok(finished)
     }
 }

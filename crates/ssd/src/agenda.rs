@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use crate::persist::{state, stored};
+
 /// Slots that change with nearly every event are kept beside the tree: a store is cheaper than a replay.
 const DIRECT: usize = 4;
 
@@ -138,6 +140,14 @@ impl FifoServer {
         let idle: u64 = self.gaps.iter().map(|(from, to)| to.0.max(now.0) - from.0.max(now.0)).sum();
         Span(self.busy.0 - (ahead - idle))
     }
+}
+
+state! {
+    Agenda { stored { groups, direct } rebuilt { first_leaf, in_tree, slot_bits, horizon } }
+}
+
+stored! {
+    FifoServer { free_at, busy, gaps }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! every queue belongs to the first class.
 
 use crate::config::{Arbitration, HostConfig, QueuePriority};
+use crate::persist::{state, stored};
 
 /// A bit for each queue.
 type Queues = [u64; 4];
@@ -100,6 +101,14 @@ impl Arbiter {
         }
         None
     }
+}
+
+state! {
+    Arbiter { stored { waiting, classes, served, credits } rebuilt { queues, burst, weights } }
+}
+
+stored! {
+    QueueClass { members, turn, burst }
 }
 
 #[cfg(test)]

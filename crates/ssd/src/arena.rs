@@ -1,10 +1,12 @@
 //! Stores of entries that are named by ids of their own kind, and first-in-first-out lists through them.
 
+use std::io;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-use slab::Slab;
 use units::Id;
+
+use crate::persist::{Reader, Stored, Writer};
 
 units::ids! {
     /// A page operation.
@@ -21,35 +23,62 @@ units::ids! {
     AwaitedId,
 }
 
-/// A store of `T` whose places are used again after release: a slab that is asked by ids of its own kind only.
+/// A place of an arena.
+enum Place<T> {
+    Used(T),
+    /// The place that was released before, as a number: that of a new place where there is none.
+    Free(usize),
+}
+
+/// A store of `T` whose places are used again after release, the one that was released last first: a checkpoint keeps this
+/// order, since places of the write buffer go to flash in the order of their numbers.
 pub(crate) struct Arena<I, T> {
-    entries: Slab<T>,
+    places: Vec<Place<T>>,
+    /// The place that is used next.
+    free: usize,
+    used: usize,
     kind: PhantomData<I>,
 }
 
 impl<I: Id, T> Arena<I, T> {
     pub fn new() -> Arena<I, T> {
-        Arena { entries: Slab::new(), kind: PhantomData }
+        Arena { places: Vec::new(), free: 0, used: 0, kind: PhantomData }
     }
 
     #[inline]
     pub fn insert(&mut self, entry: T) -> I {
-        I::new(self.entries.insert(entry))
+        let place = self.free;
+        self.used += 1;
+        match self.places.get_mut(place) {
+            None => {
+                self.places.push(Place::Used(entry));
+                self.free = place + 1;
+            }
+            Some(free) => match std::mem::replace(free, Place::Used(entry)) {
+                Place::Free(next) => self.free = next,
+                Place::Used(_) => unreachable!("Invariant: a place that is free holds nothing"),
+            },
+        }
+        I::new(place)
     }
 
     #[inline]
     pub fn release(&mut self, id: I) {
-        assert!(self.entries.try_remove(id.index()).is_some(), "Invariant: an entry is released once");
+        let released = self.places.get_mut(id.index()).filter(|place| matches!(place, Place::Used(_)));
+        *released.expect("Invariant: an entry is released once") = Place::Free(self.free);
+        self.free = id.index();
+        self.used -= 1;
     }
 
     /// Entries in use.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.used
     }
 
     /// The entries in use, by place.
     pub fn ids(&self) -> impl Iterator<Item = I> {
-        self.entries.iter().map(|(place, _)| I::new(place))
+        let used = self.places.iter().enumerate().filter(|(_, place)| matches!(place, Place::Used(_)));
+        used.map(|(place, _)| I::new(place))
     }
 }
 
@@ -57,14 +86,20 @@ impl<I: Id, T> Index<I> for Arena<I, T> {
     type Output = T;
     #[inline]
     fn index(&self, id: I) -> &T {
-        self.entries.get(id.index()).expect("Invariant: a released entry is not read")
+        let Some(Place::Used(entry)) = self.places.get(id.index()) else {
+            panic!("Invariant: a released entry is not read");
+        };
+        entry
     }
 }
 
 impl<I: Id, T> IndexMut<I> for Arena<I, T> {
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
-        self.entries.get_mut(id.index()).expect("Invariant: a released entry is not changed")
+        let Some(Place::Used(entry)) = self.places.get_mut(id.index()) else {
+            panic!("Invariant: a released entry is not changed");
+        };
+        entry
     }
 }
 
@@ -114,3 +149,61 @@ pub(crate) fn prefetch<T>(entries: &[T], index: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (entries, index);
 }
+
+impl<T: Stored> Stored for Place<T> {
+    fn write(&self, to: &mut Writer) {
+        match self {
+            Place::Used(entry) => {
+                true.write(to);
+                entry.write(to);
+            }
+            Place::Free(next) => {
+                false.write(to);
+                next.write(to);
+            }
+        }
+    }
+    fn read(from: &mut Reader) -> io::Result<Place<T>> {
+        Ok(if bool::read(from)? { Place::Used(T::read(from)?) } else { Place::Free(usize::read(from)?) })
+    }
+}
+
+impl<I, T: Stored> Stored for Arena<I, T> {
+    fn write(&self, to: &mut Writer) {
+        let Arena { places, free, used, kind: PhantomData } = self;
+        places.write(to);
+        free.write(to);
+        used.write(to);
+    }
+    fn read(from: &mut Reader) -> io::Result<Arena<I, T>> {
+        let (places, free, used) = Stored::read(from)?;
+        Ok(Arena { places, free, used, kind: PhantomData })
+    }
+}
+
+impl<I: Stored> Stored for List<I> {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+    fn read(from: &mut Reader) -> io::Result<List<I>> {
+        Stored::read(from).map(List)
+    }
+}
+
+/// Ids by their places.
+macro_rules! ids {
+    ($($type:ident),+) => {$(
+        impl Stored for $type {
+            #[inline]
+            fn write(&self, to: &mut Writer) {
+                (self.index() as u32).write(to);
+            }
+            #[inline]
+            fn read(from: &mut Reader) -> io::Result<$type> {
+                let place = u32::read(from)?;
+                (place < u32::MAX).then(|| $type::new(place as usize)).ok_or(io::ErrorKind::InvalidData.into())
+            }
+        }
+    )+};
+}
+ids!(OpId, CommandId, SlotId, WaiterId, FetchId, AwaitedId);

@@ -3,6 +3,7 @@
 use units::{Lpn, Ppn};
 
 use crate::arena::{Arena, CommandId, SlotId, WaiterId};
+use crate::persist::{state, stored, stored_enum};
 
 /// What is happening to a slot's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,6 +247,24 @@ impl std::ops::IndexMut<SlotId> for Buffer {
     fn index_mut(&mut self, id: SlotId) -> &mut Slot {
         &mut self.slots[id]
     }
+}
+
+state! {
+    Buffer {
+        stored { slots, waiters, reserved, oldest, newest, dirty_pages }
+        rebuilt { capacity, unit_of_map, dirty_limit, full, sector_bits }
+    }
+}
+
+stored! {
+    Slot {
+        lpn, state, host_bytes, dirty, valid, flash_copy, prev_version, next_version, hint, outdated, waiters, prev, next,
+    }
+    Waiter { command, next }
+}
+
+stored_enum! {
+    SlotState { 0 = Dirty, 1 = ReadModifyWrite, 2 = Flushing, }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::config::{EndOfLife, Plan};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
+use crate::persist::state;
 
 /// What every component of the device may use.
 pub(crate) struct Core<P: Probe> {
@@ -32,6 +33,12 @@ impl<P: Probe> Core<P> {
             probe,
             plan,
         }
+    }
+
+    /// The same, watched by a probe from now on.
+    pub fn watched_by<Q: Probe>(self, probe: Q) -> Core<Q> {
+        let Core { plan, now, agenda, slots, life, counters, probe: _ } = self;
+        Core { plan, now, agenda, slots, life, counters, probe }
     }
 
     /// The drive has too few good blocks to go on.
@@ -170,4 +177,10 @@ impl DriveLife {
         let failed = retired > 0 || counters.pages_failed > 0;
         failed.then_some(RunError::EndOfLife { time: now, written, retired })
     }
+}
+
+state! {
+    [P: Probe] Core<P> { stored { now, counters } parts { agenda, life } rebuilt { plan, slots, probe } }
+    // A device that has failed is not saved.
+    DriveLife { stored { progress_due, progress_seen, read_only, becomes_read_only } rebuilt { failure } }
 }

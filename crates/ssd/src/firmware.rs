@@ -8,6 +8,7 @@ use crate::arena::CommandId;
 use crate::config::Plan;
 use crate::core::Core;
 use crate::observe::probe::Probe;
+use crate::persist::state;
 
 /// Commands that wait for a core or have one, in order of their fetch. All take equally long, so they also end in this order.
 #[derive(Default)]
@@ -47,4 +48,8 @@ impl Firmware {
         let begun = self.commands.iter().map(|(end, _)| now.0.saturating_sub(end.0 - each.0)).sum::<u64>();
         Span((each.0 * self.processed + begun) / u64::from(plan.config.host.cores))
     }
+}
+
+state! {
+    Firmware { stored { commands, processed } }
 }

@@ -13,6 +13,7 @@ use crate::core::Core;
 use crate::firmware::Firmware;
 use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe, Server};
+use crate::persist::{state, stored};
 
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,4 +291,20 @@ pub(crate) fn part(request: &Request, page_size: u64, index: u32) -> (Lpn, u32, 
 pub(crate) fn parts(request: &Request, page_size: u64) -> u32 {
     let shift = page_size.trailing_zeros();
     (((request.offset.0 + request.bytes.0 - 1) >> shift) - (request.offset.0 >> shift) + 1) as u32
+}
+
+state! {
+    HostSide {
+        stored {
+            arrivals, last_arrival, commands, queues, in_flight, meter, stalled, link_in, link_out, dram, read_completions,
+            write_completions, completions, parts_sent,
+        }
+        parts { arbiter, firmware }
+    }
+}
+
+stored! {
+    Completion { id, request, finish, uncorrectable, refused }
+    Command { id, request, remaining, queue, next_part, uncorrectable, refused, next }
+    HostQueue { outstanding, ends }
 }

@@ -5,6 +5,8 @@ use nand::model::erasing::{BlockErase, Erasing};
 use schemes::{Margin, Pulse, Pulses, Verified, Voltage};
 use units::{Span, Stream};
 
+use crate::persist::stored;
+
 /// How blocks are erased.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EraseScheme {
@@ -187,4 +189,8 @@ pub fn cycle(eraser: &Eraser, blocks: &[BlockErase], (step, last): (u32, u32), s
         found.push(after);
     }
     found
+}
+
+stored! {
+    WearState { wear, before }
 }

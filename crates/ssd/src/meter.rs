@@ -3,6 +3,8 @@
 
 use units::{Span, Time};
 
+use crate::persist::stored;
+
 /// Time by cause, for a resource that is in one of `N` states at a time.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // What a look at one state needs stands together.
@@ -30,6 +32,15 @@ impl<const N: usize> Meter<N> {
         self.settle(now);
         let (until, next) = until.unwrap_or((Time::NEVER, state));
         (self.state, self.until, self.next) = (state as u32, until, next as u32);
+    }
+
+    /// The state at `now`, and what it will by itself give way to.
+    pub fn standing(&self, now: Time) -> (usize, Option<(Time, usize)>) {
+        let ends = self.until != Time::NEVER;
+        if ends && now >= self.until {
+            return (self.next as usize, None);
+        }
+        (self.state(), ends.then_some((self.until, self.next as usize)))
     }
 
     /// The state that was entered last.
@@ -68,6 +79,10 @@ impl<const N: usize> Meter<N> {
         copy.settle(now);
         copy.totals.map(Span)
     }
+}
+
+stored! {
+    [const N: usize] Meter<N> { since, until, state, next, totals }
 }
 
 #[cfg(test)]

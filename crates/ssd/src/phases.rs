@@ -2,6 +2,8 @@
 
 use units::Span;
 
+use crate::persist::stored;
+
 /// The phases of an operation: pulses, each followed by a verify.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Phases {
@@ -67,4 +69,8 @@ impl Phases {
 /// A time that is `factor` as long.
 pub(crate) fn slower(span: Span, factor: f64) -> Span {
     Span((span.0 as f64 * factor).round() as u64)
+}
+
+stored! {
+    Phases { pulses, verify }
 }

@@ -4,6 +4,7 @@ use lru::LruCache;
 use units::Lpn;
 
 use crate::config::Plan;
+use crate::persist::state;
 
 /// The read cache. What it holds is what the map's flash page holds: written and trimmed pages leave it.
 pub(crate) struct ReadCache {
@@ -36,4 +37,8 @@ impl ReadCache {
     pub fn invalidate(&mut self, lpn: Lpn) {
         self.pages.pop(&lpn);
     }
+}
+
+state! {
+    ReadCache { stored { pages } rebuilt { room } }
 }

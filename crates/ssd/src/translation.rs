@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use units::Lpn;
 
 use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
+use crate::persist::{state, stored, stored_enum};
 
 /// What the device keeps beside the cache.
 pub(crate) struct TranslationPages {
@@ -92,4 +93,22 @@ impl TranslationPages {
     pub fn quiet(&self) -> bool {
         self.fetches.len() == 0 && self.waiting.len() == 0 && self.rewrites == 0 && self.unawaited == 0
     }
+}
+
+state! {
+    TranslationPages {
+        stored {
+            fetches, reading, waiting, stalled, rewriting, rewrites, dirty, is_touched, earned, spent, unawaited, plane, filled,
+            held,
+        }
+    }
+}
+
+stored! {
+    Fetch { group, dirty, owner, waiting, next, last }
+    Awaited { what, next }
+}
+
+stored_enum! {
+    Waiting { 0 = Part { command, lpn, from, to }, 1 = Program(op), }
 }

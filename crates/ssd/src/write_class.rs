@@ -1,5 +1,7 @@
 //! Where an operation's data goes, by what it is: a plane has a queue of programs for each write class.
 
+use crate::persist::stored_enum;
+
 /// What written data is, and so which stream of a plane takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -30,4 +32,8 @@ impl WriteClass {
     pub fn is_relocated(self) -> bool {
         matches!(self, WriteClass::Relocated | WriteClass::RelocatedAgain)
     }
+}
+
+stored_enum! {
+    WriteClass { 0 = Host, 1 = HostCold, 2 = Relocated, 3 = RelocatedAgain, 4 = Map, }
 }

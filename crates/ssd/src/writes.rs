@@ -9,6 +9,7 @@ use crate::arena::CommandId;
 use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
+use crate::persist::{state, stored};
 use crate::write_class::WriteClass;
 
 /// Parts of a write that are crossing the link.
@@ -69,4 +70,16 @@ impl Writes {
             progress: 0,
         }
     }
+}
+
+state! {
+    Writes {
+        stored { arrivals, queue, pages_wanted, pools, pool_cursor, no_die, draining, flushing, progress }
+        parts { buffer }
+        rebuilt { die_order }
+    }
+}
+
+stored! {
+    WriteArrival { time, command, first_part, count, more }
 }

@@ -93,7 +93,15 @@ def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]
         show_default=option.shows_default,
         metavar=option.metavar,
         help=option.help,
+        callback=_if_given if name == "device" else None,
     )
+
+
+def _if_given(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """The value of an option, and None for its default: another option may stand for it then."""
+    from click.core import ParameterSource
+
+    return value if context.get_parameter_source(option.name or "") != ParameterSource.DEFAULT else None
 
 
 def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:

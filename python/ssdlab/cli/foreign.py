@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ssdlab.cli.base import echo, echo_error
-from ssdlab.runs.options import options_of
+from ssdlab.runs.options import OPTIONS, options_of
 
 if TYPE_CHECKING:
     from ssdlab.cli.playing import Outputs
@@ -44,6 +44,7 @@ def run(
     source = click.core.ParameterSource.COMMANDLINE
     given = {name for name in context.params if context.get_parameter_source(name) is source}
     _check(asked, given, repeat, outputs)
+    values = {**values, "device": values["device"] or values["checkpoint"] or OPTIONS["device"].default}
     parts, imported = _load(asked, values)
     several = len(parts) > 1
     own = [
@@ -77,7 +78,7 @@ def run(
 
 def _options(part: Part | None, values: Mapping[str, Any], given: set[str], outputs: Outputs) -> Options:
     """The run of a part; what is given on the command line takes precedence over its files."""
-    own = {**values, "requests_out": outputs.requests, "series_out": outputs.series}
+    own = {**values, **outputs.options()}
     if part is not None:
         extra, written = dict(part.options), part.write_temporarily()
         own["settings"] = tuple(extra.pop("settings", values["settings"]))

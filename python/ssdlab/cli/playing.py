@@ -24,9 +24,20 @@ class Outputs(NamedTuple):
     json: str | None
     requests: str | None
     series: str | None
+    save: str | None
+    save_at: str | None
     timeline: str | None
     windows: tuple[str, ...]
     slowest: int | None
+
+    def options(self) -> dict[str, str | None]:
+        """Those that are options of the run."""
+        return {
+            "requests_out": self.requests,
+            "series_out": self.series,
+            "save": self.save,
+            "save_at": self.save_at,
+        }
 
     def paths(self) -> dict[str, str | None]:
         """The files by the options that name them."""
@@ -34,6 +45,7 @@ class Outputs(NamedTuple):
             "--json": self.json,
             "--requests-out": self.requests,
             "--series-out": self.series,
+            "--save": self.save,
             "--timeline": self.timeline,
         }
 
@@ -41,7 +53,7 @@ class Outputs(NamedTuple):
         """The files that the runs of ``repeat`` seeds write."""
         from ssdlab.runs.runner import for_seed
 
-        logs = [path for path in (self.requests, self.series) if path is not None]
+        logs = [path for path in (self.requests, self.series, self.save) if path is not None]
         if repeat > 1:
             logs = [for_seed(path, number) or "" for path in logs for number in range(seed, seed + repeat)]
         results = [path for path in (self.json, self.timeline) if path not in (None, "-")]
@@ -111,7 +123,11 @@ def _show_outputs(
             _show(result)
         if json_out == "-":
             _write_json(json_out, result)
-        logs = [(outputs.requests, "a row a request"), (outputs.series, "time series")]
+        logs = [
+            (outputs.requests, "a row a request"),
+            (outputs.series, "time series"),
+            (outputs.save, "checkpoint, for --from"),
+        ]
         for path, what in [(json_out if json_out != "-" and wrote_json else None, "results"), *logs]:
             if path is not None and not quiet:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"

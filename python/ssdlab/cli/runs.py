@@ -29,6 +29,8 @@ from ssdlab.runs.options import options_of
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @run_option("requests_out")
 @run_option("series_out")
+@run_option("save")
+@run_option("save_at")
 @click.option(
     "--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI (ui.perfetto.dev)."
 )
@@ -62,6 +64,8 @@ def run(
     json_out: str | None,
     requests_out: str | None,
     series_out: str | None,
+    save: str | None,
+    save_at: str | None,
     timeline: str | None,
     windows: tuple[str, ...],
     slowest: int | None,
@@ -83,7 +87,7 @@ def run(
     ssdlab run --mqsim ssdconfig.xml workload.xml
     ssdlab run --fio jobs.fio --output-format fio-json
     """
-    outputs = Outputs(json_out, requests_out, series_out, timeline, windows, slowest)
+    outputs = Outputs(json_out, requests_out, series_out, save, save_at, timeline, windows, slowest)
     others = {"--fio": (fio,), "--mqsim": mqsim or (), "--write-toml": (write_toml,)}
     for option, paths in ({option: (path,) for option, path in outputs.paths().items()} | others).items():
         if "" in paths:
@@ -104,9 +108,7 @@ def run(
         asked = foreign.ForeignInputs(mqsim, scenarios, fio, sections, write_toml, output_format)
         foreign.run(context, asked, given, outputs, repeat, threads, quiet)
         return
-    carry_out(
-        options_of({**given, "requests_out": requests_out, "series_out": series_out}), outputs, repeat, threads, quiet
-    )
+    carry_out(options_of({**given, **outputs.options()}), outputs, repeat, threads, quiet)
 
 
 @commands.command()

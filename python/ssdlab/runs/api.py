@@ -15,7 +15,7 @@ from ssdlab.runs.runner import ProgressListener, for_seed, play, play_repeats
 
 @overload
 def run(
-    device: PathLike = ...,
+    device: PathLike | None = ...,
     workload: PathLike | Sequence[PathLike] = ...,
     *,
     repeat: Literal[1] = ...,
@@ -26,7 +26,7 @@ def run(
 ) -> Result: ...
 @overload
 def run(
-    device: PathLike = ...,
+    device: PathLike | None = ...,
     workload: PathLike | Sequence[PathLike] = ...,
     *,
     repeat: int,
@@ -36,7 +36,7 @@ def run(
     **options: Unpack[RunOptions],
 ) -> Result | Runs: ...
 def run(
-    device: PathLike = "tlc",
+    device: PathLike | None = None,
     workload: PathLike | Sequence[PathLike] = "default",
     *,
     repeat: int = 1,
@@ -90,7 +90,8 @@ def play_checked(
     seeds = range(options.seed, options.seed + repeat)
     whole_number("seed + repeat", seeds[-1], 0)
     outputs: dict[str, str | None] = {"--json": json_out}
-    for option, path in (("--requests-out", options.requests_out), ("--series-out", options.series_out)):
+    per_seed = {"--requests-out": options.requests_out, "--series-out": options.series_out, "--save": options.save}
+    for option, path in per_seed.items():
         if repeat == 1 or path is None:
             outputs[option] = path
         else:

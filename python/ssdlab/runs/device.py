@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
+from ssdlab.common.output import replacing
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given
+    from ssdlab.policy.source import GivenPolicy
 
 
 class Completion(NamedTuple):
@@ -55,13 +60,38 @@ class Device:
         scheme: str | None = None,
         age: Age | None = None,
         settings: Settings | None = None,
+        policies: Given | None = None,
         seed: int = 1,
     ) -> None:
         """The options are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
         with _Refusing():
             self._core = _core.Device(
-                os.fspath(device), scheme=scheme, age=age_text(age), settings=setting_texts(settings), seed=seed
+                os.fspath(device),
+                scheme=scheme,
+                age=age_text(age),
+                settings=setting_texts(settings),
+                policies=_loaded(policies),
+                seed=seed,
             )
+
+    @classmethod
+    def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> Device:
+        """The device that :meth:`save` has written, or a run (``ssdlab run --save``): it goes on as if it had never
+        stopped. ``scheme`` and ``settings`` may change policies where nothing was under way.
+
+        Raises:
+            InputError: the file is damaged, of another build of ssdlab, or another drive's.
+        """
+        return cls(path, scheme=scheme, settings=settings)
+
+    def save(self, path: PathLike) -> None:
+        """Writes the whole state to a file, whatever is under way, for :meth:`load`.
+
+        Raises:
+            SimulationError: the file cannot be written.
+        """
+        with replacing(path) as temporary:
+            self._core.save(temporary)
 
     def submit(
         self,
@@ -128,6 +158,12 @@ class Device:
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
         return self._core.outstanding
+
+
+def _loaded(policies: Given | None) -> list[GivenPolicy]:
+    from ssdlab.policy.source import load, pairs
+
+    return load(pairs(policies) or ())
 
 
 class _Refusing:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import polars
 
+    from ssdlab._core import Simulation
     from ssdlab.common.tables import Table
     from ssdlab.runs.options import Options
 
@@ -80,7 +81,12 @@ def explain(options: Options, slowest: int, requests: Sequence[int]) -> list[Exp
     """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others."""
     from ssdlab.runs.simulation import open_simulation
 
-    found = open_simulation(options.without_outputs()).explain(slowest, list(requests))
+    return explain_played(open_simulation(options.without_outputs()), slowest, requests)
+
+
+def explain_played(simulation: Simulation, slowest: int, requests: Sequence[int]) -> list[Explanation]:
+    """The same of a run that has been opened."""
+    found = simulation.explain(slowest, list(requests))
 
     def of(stages: Iterable[tuple[str, int, int, int, list[tuple[str, int]]]]) -> tuple[Stage, ...]:
         return tuple(Stage(what, step, begin, end, dict(die)) for what, step, begin, end, die in stages)

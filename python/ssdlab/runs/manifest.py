@@ -20,29 +20,35 @@ def key_of(manifest: dict[str, Any]) -> str:
     files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
     input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
+    if "policies" in manifest:
+        input["policies"] = {axis: (of["function"], of["sha256"]) for axis, of in manifest["policies"].items()}
     input |= {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
     return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-FILE_KEYS = (("chip", "model", (".toml", ".csv")), ("read", "rpt", ("",)), ("ecc", "code", (".csv",)))
+FILE_KEYS = (
+    ("chip", "model", (".toml", ".csv")),
+    ("read", "rpt", ("",)),
+    *(("ecc", code, (".csv",)) for code in ("code", "code_2bit", "code_3bit")),
+)
 """Section and key of the keys that may name a file, and the endings that distinguish files from presets."""
 
 
 def _nameless(device: dict[str, Any]) -> dict[str, Any]:
     """The configuration without names of files: what ``chip.model`` and ``read.rpt`` hold stands under ``cells`` and
-    ``rpt``, and the hash of ``ecc.code`` takes its place."""
+    ``rpt``, and hashes take the place of the codes of ``ecc``."""
     config = {section: dict(keys) for section, keys in device["config"].items()}
     for section, key, endings in FILE_KEYS:
         value = config[section][key]
         if value != "none" and value.endswith(endings):
-            config[section][key] = device["code"] if section == "ecc" else "file"
+            config[section][key] = device[key] if section == "ecc" else "file"
     return config
 
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin) and the keys ``chip.model``, ``read.rpt`` and ``ecc.code``. Paths are absolute. A device file's bases are not
-    among them."""
+    twin), ``checkpoint``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those of soft
+    words. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
@@ -53,7 +59,13 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         found["workload"] = options.workload
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
+    if options.checkpoint is not None:
+        found["checkpoint"] = options.checkpoint
     found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
+    if options.policies is not None:
+        from ssdlab.policy.source import files
+
+        found |= {f"policy:{axis}": path for axis, path in files(options.policies).items()}
     config = manifest["device"]["config"]
     for section, name, endings in FILE_KEYS:
         value = config[section][name]

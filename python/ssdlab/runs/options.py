@@ -7,9 +7,12 @@ from the annotations of :class:`Inputs` and :class:`RunOptions`, which type chec
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict
 
 from ssdlab._core import InputError
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given
 
 PathLike = str | os.PathLike[str]
 Age = str | Mapping[str, object]
@@ -19,7 +22,7 @@ Settings = Mapping[str, Any] | Iterable[str]
 class Option(NamedTuple):
     """One option of a run."""
 
-    kind: Literal["text", "path", "workload", "number", "flag", "age", "settings", "precondition"]
+    kind: Literal["text", "path", "workload", "number", "flag", "age", "settings", "precondition", "policies"]
     """How a value is checked and turned into what the core takes."""
     about: str
     """What it means, for the documentation of :func:`ssdlab.run`."""
@@ -45,7 +48,7 @@ class Inputs(TypedDict, total=False):
         PathLike,
         Option(
             "path",
-            "a preset's name (see :func:`presets`) or the path of a device file (TOML).",
+            "a preset's name (see :func:`presets`) or the path of a device file (TOML); ``tlc`` if not given.",
             "Preset, or device file (TOML).",
             "NAME|FILE",
             "tlc",
@@ -164,6 +167,17 @@ class RunOptions(TypedDict, total=False):
             flag="--set",
         ),
     ]
+    policies: Annotated[
+        "Given | None",
+        Option(
+            "policies",
+            'functions that stand in for built-in choices: ``{"victim": my_function}``, ``{"victim": '
+            '"my_policies.py:oldest"}`` or ``"victim=my_policies.py:oldest"``; see :mod:`ssdlab.policy`.',
+            "Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.",
+            "AXIS=FILE:FUNCTION,…",
+            flag="--policy",
+        ),
+    ]
     format: Annotated[
         str | None,
         Option(
@@ -221,6 +235,18 @@ class RunOptions(TypedDict, total=False):
             "wrap|refuse",
         ),
     ]
+    checkpoint: Annotated[
+        PathLike | None,
+        Option(
+            "path",
+            "a file that ``save`` or :meth:`Device.save` has written: its drive goes on, and the run's times and "
+            "statistics begin there. Without ``device`` it is the drive of the file; one that is given must be the "
+            "same, but for policies where nothing was under way.",
+            "Go on with the drive of a checkpoint (--save).",
+            "FILE",
+            flag="--from",
+        ),
+    ]
     requests_out: Annotated[
         PathLike | None,
         Option(
@@ -243,6 +269,28 @@ class RunOptions(TypedDict, total=False):
             "FILE",
             is_output=True,
             in_core=False,
+        ),
+    ]
+    save: Annotated[
+        PathLike | None,
+        Option(
+            "path",
+            "write the state of the drive here: a checkpoint. With ``repeat``, ``x.ckpt`` gives ``x.seedN.ckpt``.",
+            "Write the drive's state at the end: a checkpoint, for --from.",
+            "FILE",
+            is_output=True,
+        ),
+    ]
+    save_at: Annotated[
+        str | None,
+        Option(
+            "text",
+            'when it is written: ``"rest"`` (the default: the run is over, everything buffered is on flash, and the '
+            'drive has nothing more to do by itself), ``"end"`` (as it stands when the last request has completed) or '
+            'a simulated time of the run (``"2s"``, as it stands).',
+            "When: nothing is under way, the last request has completed, or a simulated time  [default: rest]",
+            "rest|end|TIME",
+            is_output=True,
         ),
     ]
 
@@ -320,8 +368,14 @@ class Options:
         for name in (*named, "seed"):
             value = self._values[name]
             if not OPTIONS[name].is_output and (value != OPTIONS[name].default or name == "seed"):
-                found += [flag_of(name), str(value)]
+                found += [flag_of(name), _policies_text(value) if name == "policies" else str(value)]
         return found
+
+
+def _policies_text(policies: Any) -> str:
+    from ssdlab.policy.source import text
+
+    return text(policies)
 
 
 def _with_values(values: dict[str, Any]) -> Options:
@@ -335,11 +389,15 @@ def options_of(given: Mapping[str, Any]) -> Options:
         InputError: a value is not accepted.
         TypeError: there is no such option.
     """
+    given = {name: value for name, value in given.items() if name != "device" or value is not None}
     values: dict[str, Any] = {name: _accepted(name, OPTIONS[name], value) for name, value in given.items()}
     preconditions = values.pop("precondition", ())
     first, *merge = values.pop("workload", None) or (_DEFAULTS["workload"],)
     values["settings"] = (*preconditions, *values.get("settings", ()))
-    return Options(values.pop("device", _DEFAULTS["device"]), first, merge=tuple(merge), **values)
+    if values.get("save_at") is not None and values.get("save") is None:
+        raise InputError("save_at is given without save\n  help: give the file to write too (--save FILE)")
+    device = values.pop("device", values.get("checkpoint") or _DEFAULTS["device"])
+    return Options(device, first, merge=tuple(merge), **values)
 
 
 def _accepted(name: str, option: Option, value: Any) -> Any:
@@ -355,6 +413,10 @@ def _accepted(name: str, option: Option, value: Any) -> Any:
         return () if value is None else (f"age.precondition={value}",)
     if value is None and option.default is None:
         return None
+    if option.kind == "policies":
+        from ssdlab.policy.source import pairs
+
+        return pairs(value)
     if option.kind == "path":
         return os.fspath(value)
     if option.kind == "number":

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
+from ssdlab.policy.source import Pairs
 from ssdlab.runs.catalogue import presets
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import OPTIONS, Options, value_text
@@ -50,16 +51,21 @@ class Reproducer:
 
     def command_of(self, manifest: Manifest, repeat: int = 1) -> Command:
         """The command that gives the result of ``manifest``, or of ``repeat`` runs of which it is the first."""
-        resolved = ("device", "workload", "scheme")
+        resolved = ("device", "workload", "scheme", "checkpoint")
         plan = {name: manifest[name] for name in OPTIONS if name in manifest and name not in resolved}
+        plan["policies"], unknown = self._policies(manifest.get("policies", {}))
         options = Options("tlc", "default", **plan)
         options, age, settings = self._device(options, manifest)
         options, more, files, why = self._workload(options, manifest["workload"])
         settings += more
+        why = why or unknown
         options = options.replace(age=",".join(age) or None)
         shown = options.replace(replay=None) if options.replay == "timed" else options
         arguments = ["ssdlab", "run", *shown.command(), *(("--repeat", str(repeat)) if repeat > 1 else ())]
         arguments += [argument for setting in settings for argument in ("--set", setting)]
+        if "checkpoint" in manifest:
+            arguments += ["--from", "CHECKPOINT"]
+            why = f"give the file of {manifest['checkpoint'][:19]}… in place of CHECKPOINT (ssdlab run --save)"
         if not why:
             asked = options.replace(settings=tuple(settings))
             why = _check(asked, files, manifest)
@@ -148,6 +154,19 @@ class Reproducer:
         missing = [f"{part['trace']} ({part['hash']})" for part, path in zip(parts, paths, strict=True) if not path]
         why = f"give the path of {', '.join(missing)}: a trace that is not in this folder" if missing else ""
         return options, [], {}, why
+
+    def _policies(self, policies: dict[str, Any]) -> tuple[Pairs | None, str]:
+        """The policies that are in files, and why they are not all."""
+        found, why = [], ""
+        for axis, of in policies.items():
+            path = of["file"] and self._path_of(of["file"])
+            if path:
+                found.append((axis, f"{path}:{of['function']}"))
+            elif of["file"]:
+                why = f"give --policy {axis}: {of['file']} (sha256 {of['sha256'][:12]}…) is not in this folder"
+            else:
+                why = f"policies.{axis} was a function of Python ({of['function']}): write it into a file"
+        return tuple(found) or None, why
 
     def _path_of(self, name: str) -> str | None:
         for folder in self._folders:

@@ -154,6 +154,11 @@ class Result:
         return self._part("run", Run)
 
     @property
+    def serve(self) -> Section | None:
+        """How the drive was served to programs (docs/serve.md), where it was."""
+        return self._part("serve", Section) if "serve" in self._data else None
+
+    @property
     def process(self) -> Process:
         """Wall time [s] and peak resident set [B] of the process that played the run."""
         return self._part("process", Process)

@@ -68,16 +68,16 @@ def play(
     what ``options`` open, where that has been done."""
     started = time.perf_counter()
     log = None if options.requests_out is None else Output(options.requests_out)
+    saved = None if options.save is None else Output(options.save)
     try:
-        simulation = simulation or open_simulation(
-            options if log is None else options.replace(requests_out=log.temporary)
-        )
+        simulation = simulation or open_simulation(_to_temporary(options, log, saved))
+        completed, finished = _played(simulation, log, progress, note, stop)
     except BaseException as error:
-        if log is not None:
-            log.discard()
-            log.renamed(error)
+        for output in (log, saved):
+            if output is not None:
+                output.discard()
+                output.renamed(error)
         raise
-    completed, finished = _played(simulation, log, progress, note, stop)
     text, described, series, rows, distributions = finished
     kept = Kept(completed)
     try:
@@ -85,7 +85,13 @@ def play(
             kept = Kept(completed, ((log.commit(), rows[0]),))
         if options.series_out is not None:
             write(options.series_out, series)
-    except SimulationError as error:
+        if saved is not None:
+            simulation.save()
+            saved.commit()
+    except (InputError, SimulationError) as error:
+        if saved is not None:
+            saved.discard()
+            saved.renamed(error)
         _attach(error, kept)
         raise
     result = Result.from_core(
@@ -104,6 +110,12 @@ def play(
             if line is not None:
                 note(line)
     return result
+
+
+def _to_temporary(options: Options, log: Output | None, saved: Output | None) -> Options:
+    """The same run, which writes its files to where they are not read yet."""
+    options = options if log is None else options.replace(requests_out=log.temporary)
+    return options if saved is None else options.replace(save=saved.temporary)
 
 
 def _played(
@@ -185,6 +197,7 @@ def play_repeats(
             seed=seed,
             requests_out=for_seed(options.requests_out, seed),
             series_out=for_seed(options.series_out, seed),
+            save=for_seed(options.save, seed),
         )
         try:
             return play(mine, progress=report, note=note if index == 0 else None, stop=stop)

@@ -10,9 +10,14 @@ def open_simulation(options: Options) -> Simulation:
     """Opens a run.
 
     Raises:
-        InputError: the core refuses it.
+        InputError: the core refuses it, or a policy cannot be read.
     """
     given = options.for_core()
+    given["policies"] = []
+    if options.policies is not None:
+        from ssdlab.policy.source import load
+
+        given["policies"] = load(options.policies)
     try:
         return Simulation(given.pop("device"), given.pop("workload"), **given)
     except UnicodeEncodeError as error:

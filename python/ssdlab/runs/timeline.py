@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ssdlab._core import Simulation
     from ssdlab.runs.explain import Explanation
     from ssdlab.runs.options import Options
 
@@ -23,18 +24,23 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
         InputError: a window that is none.
         SimulationError: the file cannot be written.
     """
-    from ssdlab.common.output import replacing
     from ssdlab.runs.simulation import open_simulation
 
     quiet = options.without_outputs()
+    return write_played(lambda: open_simulation(quiet), path, windows, slowest)
+
+
+def write_played(begin: Callable[[], Simulation], path: str, windows: Sequence[str], slowest: int | None) -> int:
+    """The same of the run that ``begin`` opens, each time anew."""
+    from ssdlab.common.output import replacing
+
     shown = list(windows)
     if slowest is not None:
-        from ssdlab.runs.explain import explain
+        from ssdlab.runs.explain import explain_played
 
-        shown += [surroundings(of) for of in explain(quiet, slowest, ())]
-    simulation = open_simulation(quiet)
+        shown += [surroundings(of) for of in explain_played(begin(), slowest, ())]
     with replacing(path) as temporary:
-        return simulation.timeline(temporary, shown)
+        return begin().timeline(temporary, shown)
 
 
 def check(windows: Sequence[str]) -> None:

@@ -71,7 +71,22 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         none = f"no steady state in {host.steady.rounds} rounds of {host.steady.round_s:g} s: all of them are shown"
         footnotes.append(found if host.steady.reached else none)
     footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
-    return [latency, rates, *_usage(result), pages], footnotes
+    return [latency, rates, *_usage(result), pages, *_serve(result)], footnotes
+
+
+def _serve(result: Result) -> list[Table]:
+    """How the drive was served to programs, where it was."""
+    serve = result.serve
+    if serve is None:
+        return []
+    cells = {"clients": f"{serve.connections:,}", "errors": f"{serve.errors:,}", "clock": serve.clock}
+    if serve.clock == "virtual":
+        cells |= {"think": serve.think, "grace": serve.grace, "grace ran out": f"{serve.grace_expired:,} times"}
+    else:
+        lag = serve.lag_ns or dict.fromkeys(("p50", "p99", "p99_9", "max"))
+        names = {"p50": "lag p50", "p99": "lag p99", "p99_9": "lag p99.9", "max": "lag max"}
+        cells |= {name: time_text(lag[key]) for key, name in names.items()}
+    return [Table("Served", tuple(cells), [tuple(cells.values())], left=0)]
 
 
 def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
@@ -119,6 +134,8 @@ def _title(result: Result) -> str:
         jobs = work.jobs.items()
         what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
     scheme = f", {manifest.scheme}" if manifest.scheme else ""
+    policies = manifest.get("policies", {})
+    scheme += "".join(f", {axis} by {of['function']}" for axis, of in policies.items())
     seconds = f"{result.host.elapsed_s:,.3f} s simulated"
     return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
 

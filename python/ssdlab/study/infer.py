@@ -241,6 +241,7 @@ def brief_sweep(study: Study, name: str, brief: Mapping[str, Any], values: Mappi
         "about": sweep.about,
         "statistics": list(sweep.statistics),
         "run": {**sweep.run, **brief, **values},
+        **({} if sweep.warm is None else {"warm": sweep.warm}),
         "axes": {
             axis: {
                 label: {key: value for key, value in set_by_label.items() if key not in values}

@@ -185,10 +185,19 @@ class Bench:
         rows = []
         for case in sweep._replace(quick=chosen).cases(quick=True):
             options = case.options.replace(**changed, settings=(*case.options.settings, *settings))
-            rows.append({**case.labels, **self._play(pull.options(options))})
+            warm = None if case.warm is None else case.warm.replace(settings=(*case.warm.settings, *settings))
+            rows.append({**case.labels, **self._play(pull.options(options), warm and pull.options(warm))})
         return rows
 
-    def _play(self, options: Options) -> dict[str, Any]:
+    def _play(self, options: Options, warm: Options | None) -> dict[str, Any]:
+        if warm is not None:
+            from ssdlab.sweeps.cache import Cache
+            from ssdlab.sweeps.warm import state_of
+
+            state = state_of(warm, Cache(Path(self._folder.name) / "warm"))
+            if state.error:
+                raise InputError(state.error)
+            options = options.replace(checkpoint=state.path)
         simulation = open_simulation(options)
         key = key_of(json.loads(simulation.manifest))
         if key not in self._rows:

@@ -19,7 +19,7 @@ from ssdlab.runs.result import Result
 
 Payload = dict[str, Any]
 
-RESULT, FAILURE, CLAIM, TEMPORARY = ".json.gz", ".failed.gz", ".claim", ".tmp"
+RESULT, FAILURE, CHECKPOINT, CLAIM, TEMPORARY = ".json.gz", ".failed.gz", ".checkpoint", ".claim", ".tmp"
 """What files of a cache end in, behind the key."""
 
 
@@ -49,6 +49,12 @@ class Cache:
         """Keeps the result of a case."""
         self._write(self._path(key, RESULT), payload)
         self.forgive(key)
+
+    def checkpoint(self, key: str) -> str:
+        """Where the state is kept in which a run leaves its drive."""
+        path = self._path(key, CHECKPOINT)
+        self._clear(path)
+        return path
 
     def failure(self, key: str) -> str | None:
         """Why a case failed when it was run last, if it did."""

@@ -14,6 +14,9 @@ A sweep is a TOML file (or the same as a mapping)::
     old = "pec=2000,retention=6mo"
     [axes.workload]                # a label may set several options
     stg_0 = { workload = "electronics25/stg_0", replay = "timed:x10" }
+    [warm]                         # what every drive goes through before, once: the cases go on from there
+    "workload.rw" = "randwrite"
+    requests = 1_000_000
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, CaseExecutor, ExternalExec
 from ssdlab.sweeps.spec import Case, Sweep, Value
 from ssdlab.sweeps.table import ROWS, statistics_frame, sweep_frame
 from ssdlab.sweeps.task import Answer
+from ssdlab.sweeps.warm import warm_up
 
 if TYPE_CHECKING:
     import polars
@@ -132,7 +136,7 @@ def sweep(
     found = Sweep.read(source)
     cases = found.cases(quick)
     if traces is not None:
-        cases = [case._replace(options=case.options.replace(traces=os.fspath(traces))) for case in cases]
+        cases = [_with_traces(case, os.fspath(traces)) for case in cases]
     check_outputs({"--out": out}, () if isinstance(source, Mapping) else (os.fspath(source),))
     if not os.path.isdir(cache):
         check_folder("--cache", cache)
@@ -140,6 +144,7 @@ def sweep(
         check_folder("--files", files)
     campaign = _Campaign(cases, Cache(cache), progress)
     try:
+        campaign.warm_up(threads or cpus(), retry_failed)
         campaign.look_up(retry_failed)
         if out is not None:
             check_outputs({"--out": out}, campaign.inputs(out))
@@ -153,6 +158,12 @@ def sweep(
     except KeyboardInterrupt:
         raise Interrupted(Kept(campaign.done)) from None
     return outcome
+
+
+def _with_traces(case: Case, folder: str) -> Case:
+    """A case with a folder of real traces."""
+    warm = None if case.warm is None else case.warm.replace(traces=folder)
+    return case._replace(options=case.options.replace(traces=folder), warm=warm)
 
 
 def _case_executor(
@@ -181,6 +192,8 @@ class _Campaign:
         self.waits = False
         """Whether the user knows that another sweep is waited for."""
         self.missing: dict[str, int] = {}
+        self.unwarmed: dict[int, str] = {}
+        """The cases whose drives could not be warmed up, and why."""
         self.errors: dict[int, str] = {}
         self.changed: dict[str, str] = {}
         self.kept = 0
@@ -188,13 +201,30 @@ class _Campaign:
         self.done = 0
         self.played = 0
 
+    def warm_up(self, threads: int, retry_failed: bool) -> None:
+        """Warms up the drives of cases that go on from there."""
+        self.cache.clean()
+        runs = [case.warm for case in self.cases if case.warm is not None]
+        if not runs:
+            return
+        check_folder("--cache", self.cache.folder)
+        self.report()
+        states = warm_up(runs, self.cache, threads, retry_failed)
+        for index, case in enumerate(self.cases):
+            if case.warm is not None:
+                state = states[case.warm]
+                if state.error:
+                    self.unwarmed[index] = state.error
+                self.cases[index] = case._replace(options=case.options.replace(checkpoint=state.path))
+
     def look_up(self, retry_failed: bool) -> None:
         """Finds out which cases are missing."""
-        self.cache.clean()
         noted: Counter[str] = Counter()
         for index, case in enumerate(self.cases):
             self.report()
             try:
+                if index in self.unwarmed:
+                    raise InputError(self.unwarmed[index])
                 simulation = open_simulation(case.options)
             except (InputError, SimulationError) as error:
                 self.keys.append(None)

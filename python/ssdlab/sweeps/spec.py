@@ -25,6 +25,13 @@ class Case(NamedTuple):
     labels: dict[str, Value]
     """Its label on each axis."""
     options: Options
+    warm: Options | None = None
+    """The run that its drive is warmed up by, if it is."""
+
+
+DRIVE = ("device", "scheme", "age", "precondition", "seed", "policies", "traces", "checkpoint")
+"""The options of a case that hold for what warms its drive up too, with the drive's keys; all other ones say what is
+played."""
 
 
 class Sweep(NamedTuple):
@@ -41,6 +48,9 @@ class Sweep(NamedTuple):
     """The statistics that the table keeps: names, ``*`` standing for anything."""
     origin: str = "sweep"
     """Where it was read."""
+    warm: dict[str, Value] | None = None
+    """What every drive goes through before its cases, if anything: options of a run, above the drive's own, and when
+    it is saved."""
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
@@ -78,8 +88,21 @@ class Sweep(NamedTuple):
             values = dict(self.run)
             for _, _, set_by_label in point:
                 values |= set_by_label
-            cases.append(Case({axis: label for axis, label, _ in point}, _options(values, self.origin)))
+            labels = {axis: label for axis, label, _ in point}
+            cases.append(Case(labels, _options(values, self.origin), self._warm(values)))
         return cases
+
+    def _warm(self, values: Mapping[str, Value]) -> Options | None:
+        """The run that warms up the drive of a case."""
+        if self.warm is None:
+            return None
+        of_drive = {
+            name: value
+            for name, value in values.items()
+            if name in DRIVE or (name not in SWEPT and not _is_of_workload(name))
+        }
+        played = {name: value for name, value in self.warm.items() if name != "save_at"}
+        return _options({**of_drive, **played}, self.origin).replace(save_at=self.warm.get("save_at"))
 
 
 def read_source(source: str | os.PathLike[str] | Mapping[str, Any], what: str) -> tuple[Mapping[str, Any], str]:
@@ -103,9 +126,9 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
         return InputError(f"{origin}: {key}: {problem}\n  help: {remedy}")
 
     for name, value in data.items():
-        if name not in ("about", "statistics", "run", "axes", "quick"):
-            raise fail(name, "unknown", "a sweep has about, statistics, [run], [axes] and [quick]")
-        if name in ("run", "axes", "quick") and not isinstance(value, Mapping):
+        if name not in ("about", "statistics", "run", "warm", "axes", "quick"):
+            raise fail(name, "unknown", "a sweep has about, statistics, [run], [warm], [axes] and [quick]")
+        if name in ("run", "warm", "axes", "quick") and not isinstance(value, Mapping):
             raise fail(name, "must be a section", f"write [{name}] on a line of its own")
     statistics = data.get("statistics", ["*"])
     if not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
@@ -139,9 +162,17 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
             raise fail(
                 f"quick.{axis}", f"{', '.join(unknown)}: not on the axis", f"it has {', '.join(map(str, known))}"
             )
-    names = set(run) | {name for labels in axes.values() for values in labels.values() for name in values}
-    _check_names(names, fail)
-    return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin)
+    warm = None if "warm" not in data else dict(data["warm"])
+    if warm is not None and not isinstance(warm.get("save_at", ""), str):
+        raise fail("warm.save_at", "is no text", 'write "rest", "end" or a time with its unit')
+    names = {name for labels in axes.values() for values in labels.values() for name in values}
+    _check_names(names | set(run) | set(warm or ()) - {"save_at"}, fail)
+    return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm)
+
+
+def _is_of_workload(name: str) -> bool:
+    """Whether a name is a key of a generator."""
+    return name.startswith(("job.", "workload."))
 
 
 def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -> None:
@@ -149,7 +180,7 @@ def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -
 
     known = {f"{key.section}.{key.key}" for key in schema()}
     for name in sorted(names):
-        if name in SWEPT or name in known or name.startswith("job.") or name.startswith("workload."):
+        if name in SWEPT or name in known or _is_of_workload(name):
             continue
         from difflib import get_close_matches
 
@@ -174,6 +205,10 @@ def _options(values: dict[str, Value], origin: str) -> Options:
             given[name] = value
         else:
             what = f"a whole number, {option.least} or more" if option.kind == "number" else "text in quotes"
+            if option.kind == "policies":
+                what = (
+                    'AXIS=FILE:FUNCTION in quotes, or { AXIS = "FILE:FUNCTION" }: results are kept by files\' content'
+                )
             raise InputError(f"{origin}: {name}: {value!r} is not accepted\n  help: expected {what}")
     if given.get("scheme") == "none":
         del given["scheme"]
@@ -183,4 +218,6 @@ def _options(values: dict[str, Value], origin: str) -> Options:
 def _is_accepted(option: Option, value: Value) -> bool:
     if option.kind == "number":
         return isinstance(value, int) and not isinstance(value, bool) and option.least <= value < 1 << 63
+    if option.kind == "policies" and isinstance(value, Mapping):
+        return all(isinstance(policy, str) for policy in value.values())
     return isinstance(value, str) and "\0" not in value

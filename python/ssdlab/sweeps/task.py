@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
 from ssdlab._core import __version__ as core_version
+from ssdlab.policy import source
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import Options
 from ssdlab.runs.runner import Stop, play
@@ -132,15 +133,18 @@ def _here() -> str:
 def with_files(options: Options, paths: Mapping[str, str]) -> Options:
     """The run with other paths of its files. ``paths`` has all that :func:`files_of` names."""
     merge, settings = list(options.merge), list(options.settings)
+    policies = {role.removeprefix("policy:"): path for role, path in paths.items() if role.startswith("policy:")}
+    if policies:
+        options = options.replace(policies=source.moved(options.policies, policies))
     options = options.replace(traces=os.path.dirname(paths["traces"]) if "traces" in paths else None)
     for role, path in paths.items():
         if role == "device":
             options = options.replace(device=path)
-        elif role == "workload":
-            options = options.replace(workload=path)
+        elif role in ("workload", "checkpoint"):
+            options = options.replace(**{role: path})
         elif role.startswith("merge:"):
             merge[int(role.removeprefix("merge:"))] = path
-        elif "." in role:
+        elif "." in role and not role.startswith("policy:"):
             settings.append(f"{role}={path}")
     return options.replace(merge=tuple(merge), settings=tuple(settings))
 

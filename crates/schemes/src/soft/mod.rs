@@ -25,7 +25,7 @@ units::choices! {
 /// A page sensed finely around its best references: bits a cell that the controller then has, and those that it had before,
 /// in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fine(u8);
+pub struct Fine(pub u8);
 
 impl Soft {
     /// How the page is sensed next, where the controller has `known` bits a cell with the best references, of which

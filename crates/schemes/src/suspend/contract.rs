@@ -30,5 +30,20 @@ pub enum ResumeMode {
     RestOfPhase,
 }
 
+impl ResumeMode {
+    /// Every mode, and its word.
+    pub const ALL: [(ResumeMode, &'static str); 4] = [
+        (ResumeMode::NextPhase, "next-phase"),
+        (ResumeMode::RepeatPhase, "repeat-phase"),
+        (ResumeMode::VerifyThenRepeat, "verify-then-repeat"),
+        (ResumeMode::RestOfPhase, "rest-of-phase"),
+    ];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        ResumeMode::ALL[self as usize].1
+    }
+}
+
 /// For how long the array is still busy, and what becomes of the phase.
 pub type SuspendPoint = Option<(Span, ResumeMode)>;

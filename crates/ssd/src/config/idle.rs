@@ -22,6 +22,7 @@ impl Config {
             keys.extend(changed(&self.chip, &default.chip, &["read_disturb"]));
             let ages = self.refresh.period.is_some();
             keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
+            keys.extend(self.policies.next.is_some().then(|| "policies.next".to_owned()));
             if !keys.is_empty() {
                 idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));
             }

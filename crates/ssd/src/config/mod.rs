@@ -47,6 +47,7 @@ pub use schedule::ScheduleConfig;
 pub(crate) use space::{Space, WRITTEN_PAGES};
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 
+use crate::policies::Policies;
 use refusal::Check;
 
 /// Declares the sections once, in the order in which they are documented.
@@ -54,7 +55,11 @@ macro_rules! sections {
     ($($(#[doc = $doc:literal])+ $name:ident: $type:ty,)+) => {
         /// Everything that describes a device and the state it starts in.
         #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct Config { $($(#[doc = $doc])+ pub $name: $type,)+ }
+        pub struct Config {
+            $($(#[doc = $doc])+ pub $name: $type,)+
+            /// What stands in for the choices of policies above.
+            pub policies: Policies,
+        }
 
         /// How many sections there are.
         const COUNT: usize = [$(stringify!($name)),+].len();

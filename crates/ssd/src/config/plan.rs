@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
-use schemes::{SuspendErase, SuspendProgram};
+use schemes::{Class, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Rate, Span};
 
 use super::Config;
@@ -42,6 +42,10 @@ pub struct Plan {
     pub(crate) program_phases: Option<Phases>,
     pub(crate) erase_phases: Option<Phases>,
     pub(crate) suspends: bool,
+    /// Whether any policy is from outside: it may make a mistake.
+    pub(crate) asks: bool,
+    /// The rank of each class of operations: the smaller goes first.
+    pub(crate) ranks: [u8; Class::COUNT],
     /// Whether there is a chip model.
     pub(crate) modelled: bool,
     /// What decides which errors reads meet; none also where none of them can.
@@ -121,6 +125,7 @@ impl Config {
         let modelled = model.is_some();
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let [program_phases, erase_phases] = phases;
+        let ranks = self.policies.ranks(self.schedule.order)?;
         Ok(Plan {
             layout,
             logical_pages,
@@ -136,6 +141,8 @@ impl Config {
             erase_phases,
             suspends: self.schedule.suspend_program != SuspendProgram::None
                 || self.schedule.suspend_erase != SuspendErase::None,
+            asks: !self.policies.sources().is_empty(),
+            ranks,
             modelled,
             cells,
             eraser,

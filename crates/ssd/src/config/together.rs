@@ -1,7 +1,7 @@
 //! What sections must not say together.
 
 use nand::{Layout, PlanePrograms, ProgramUnit, Timings};
-use schemes::{SuspendErase, SuspendProgram};
+use schemes::{Pacing, SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
 use super::Config;
@@ -25,6 +25,7 @@ pub(super) fn check(
     whole_pages_are_copied_back(config, layout)?;
     passes_have_their_data(config, timings)?;
     suspended_phases_are_known(config, phases)?;
+    policies_have_something_to_stand_in_for(config)?;
     reclaim_comes_after_the_start(config)?;
     cycles_before_the_run_are_played(config)
 }
@@ -161,6 +162,23 @@ fn suspended_phases_are_known(config: &Config, [programs, erases]: &[Option<Phas
         if suspends && !known {
             let remedy = format!("give {parts} and its pulse and verify, or set it to \"none\"");
             return refuse(key, "is set, and the chip's phases are not known", remedy);
+        }
+    }
+    Ok(())
+}
+
+fn policies_have_something_to_stand_in_for(config: &Config) -> Result<(), Refusal> {
+    let (policies, schedule) = (&config.policies, &config.schedule);
+    let programs = policies.suspend_program.is_some() && schedule.suspend_program == SuspendProgram::None;
+    let erases = policies.suspend_erase.is_some() && schedule.suspend_erase == SuspendErase::None;
+    for (given, key, choice) in [
+        (programs, "schedule.suspend_program", "inter-phase"),
+        (erases, "schedule.suspend_erase", "pulse-boundary"),
+        (policies.pacing.is_some() && config.gc.pacing == Pacing::None, "gc.pacing", "token"),
+    ] {
+        if given {
+            let remedy = format!("set it to the choice that the policy stands in for, such as \"{choice}\"");
+            return refuse(key, "is \"none\", and a policy is given for it", remedy);
         }
     }
     Ok(())

@@ -37,6 +37,7 @@ use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::{Counters, Steps, Usage, Victims, channel, die, relocation_causes};
+use crate::persist::{Reader, State as _, state};
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
@@ -46,6 +47,7 @@ pub struct Device<P: Probe = Unwatched> {
     core: Core<P>,
     /// Number of the next request.
     next_id: u64,
+    seed: u64,
     host: HostSide,
     writes: Writes,
     read_cache: Option<ReadCache>,
@@ -78,6 +80,7 @@ impl<P: Probe> Device<P> {
         let ftl = Ftl::new(&plan, seed)?;
         Ok(Device {
             next_id: 0,
+            seed,
             host: HostSide::new(&config.host),
             writes: Writes::new(&plan),
             read_cache: ReadCache::new(&plan),
@@ -101,6 +104,46 @@ impl<P: Probe> Device<P> {
     /// The present simulated time.
     pub fn now(&self) -> Time {
         self.core.now
+    }
+
+    /// The same device, watched by a probe from now on, which is told what dies and buses do.
+    pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
+        let Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash } = self;
+        let mut core = core.watched_by(probe);
+        if Q::EXPLAINS {
+            let now = core.now;
+            for (die, state) in flash.dies.ids().zip(flash.dies.iter()) {
+                let (cause, until) = state.meter.standing(now);
+                core.probe.explain(now, Event::Die { die, cause, until });
+            }
+            for (channel, state) in flash.channels.ids().zip(flash.channels.iter()) {
+                let (cause, until) = state.meter.standing(now);
+                core.probe.explain(now, Event::Bus { channel, cause, until });
+            }
+        }
+        Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash }
+    }
+
+    /// Takes a state that was saved.
+    pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
+        self.load(state)?;
+        self.flash.rank(&self.core.plan);
+        Ok(())
+    }
+
+    /// The seed of its random streams.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Why it cannot go on, if it has failed.
+    pub fn failure(&self) -> Option<&RunError> {
+        self.core.life.failure.as_ref()
+    }
+
+    /// Requests that have been submitted.
+    pub(crate) fn submitted(&self) -> u64 {
+        self.next_id
     }
 
     /// The latest time for which a request can be submitted.
@@ -231,6 +274,11 @@ impl<P: Probe> Device<P> {
             }
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
+            }
+            if self.core.plan.asks
+                && let Some(mistake) = self.core.plan.config.policies.mistake()
+            {
+                self.core.life.failure = Some(RunError::Config(mistake.clone()));
             }
             if P::EXPLAINS {
                 let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
@@ -510,6 +558,11 @@ impl<P: Probe> Device<P> {
         Ok(())
     }
 
+    /// Whether nothing is under way: no request, no page, nothing in an array, a bus or a decoder.
+    pub fn rests(&self) -> bool {
+        self.quiet() && self.flash.dies.iter().all(|die| !die.works())
+    }
+
     /// Whether no page is on its way anywhere but from the write buffer, where units may wait for company.
     fn quiet(&self) -> bool {
         self.outstanding().0 == 0
@@ -542,6 +595,10 @@ impl<P: Probe> Device<P> {
     fn lpn_of(&self, offset: u64) -> Lpn {
         Lpn(offset >> self.core.plan.layout.page_size.0.trailing_zeros())
     }
+}
+
+state! {
+    [P: Probe] Device<P> { stored { next_id } parts { core, host, writes, read_cache, ftl, map, flash } rebuilt { seed } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

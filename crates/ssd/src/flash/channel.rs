@@ -8,6 +8,7 @@ use super::op::{Fate, Ops, Queue};
 use crate::arena::OpId;
 use crate::meter::Meter;
 use crate::observe::stats::channel;
+use crate::persist::stored;
 
 pub struct Channel {
     pub free_at: Time,
@@ -90,4 +91,11 @@ impl EccState {
         let ahead: u64 = self.decoding.iter().map(|(end, _)| end.0.saturating_sub(now.0)).sum();
         Span(self.busy.0 - ahead)
     }
+}
+
+stored! {
+    Channel {
+        free_at, transfer_out, wants_command, wants_data, first_die, last_die, out, ecc, event, meter,
+    }
+    EccState { reserved, decoding, waiting, busy }
 }

@@ -56,7 +56,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let full = self.core.plan.config.schedule.write_queue.is_some_and(|most| programs >= most);
         if full != self.flash.write_queue_full {
             self.flash.write_queue_full = full;
-            self.flash.ranks = Ranks::new(&self.core.plan.config, full);
+            self.flash.ranks = Ranks::new(&self.core.plan, full);
             self.flash.dies.ids().for_each(|die| self.mark_dirty(die));
         }
     }

@@ -15,6 +15,7 @@ use crate::core::Core;
 use crate::ftl::Ftl;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Steps;
+use crate::persist::state;
 
 /// Everything below the FTL: dies, buses, decoders, and the operations in them.
 pub(crate) struct Flash {
@@ -79,7 +80,7 @@ impl Flash {
             programs_waiting: 0,
             stirred: 1,
             write_queue_full,
-            ranks: Ranks::new(config, write_queue_full),
+            ranks: Ranks::new(plan, write_queue_full),
             outcomes,
             references: References::new(&config.read),
             steps: Steps::default(),
@@ -89,6 +90,11 @@ impl Flash {
             flush_units: config.buffer.mode == BufferMode::WriteThrough,
             host_units: 0,
         }
+    }
+
+    /// Ranks the queues anew, by what has been loaded.
+    pub fn rank(&mut self, plan: &Plan) {
+        self.ranks = Ranks::new(plan, self.write_queue_full);
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn on a die.
@@ -226,4 +232,17 @@ impl Failures {
         let (programs, erases) = (Stream::new(seed, "program-failures"), Stream::new(seed, "erase-failures"));
         Failures { programs, erases, programs_drawn: 0, erases_drawn: 0 }
     }
+}
+
+state! {
+    Flash {
+        stored {
+            ops, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
+            flush_units, host_units, stirred,
+        }
+        parts { references, failures }
+        // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
+        rebuilt { dies_per_chip, ranks, outcomes, draws }
+    }
+    Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

@@ -7,6 +7,7 @@ use units::{Lpn, Ppn};
 
 use super::queues::QueueId;
 use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
+use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
 
@@ -290,3 +291,31 @@ impl Queue {
         self.head.is_none()
     }
 }
+
+stored! {
+    PageOp { next, owner, lpn, ppn, bus_bytes, host_bytes, die, queue, seq, sense }
+    Sense { read, v_ref, start, attempt, on_die_retry, speculated, t_pre_fallback, fate, took, decoding }
+    Queue { head, tail, len, head_seq }
+}
+
+stored_enum! {
+    Owner {
+        0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
+    }
+    Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, }
+}
+
+/// What is packed, as it was before.
+macro_rules! packed {
+    ($($type:ident as $whole:ident),+) => {$(
+        impl Stored for $type {
+            fn write(&self, to: &mut Writer) {
+                self.get().write(to);
+            }
+            fn read(from: &mut Reader) -> std::io::Result<$type> {
+                $whole::read(from).map($type::from)
+            }
+        }
+    )+};
+}
+packed!(PackedLpn as Lpn, PackedPpn as Ppn);

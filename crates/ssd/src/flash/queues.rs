@@ -3,7 +3,8 @@
 use nand::geometry::MAX_PLANES;
 use schemes::Class;
 
-use crate::config::Config;
+use crate::config::Plan;
+use crate::persist::{Reader, Stored, Writer};
 use crate::write_class::WriteClass;
 
 /// Planes of a die, at most.
@@ -186,9 +187,9 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    pub fn new(config: &Config, write_queue_full: bool) -> Ranks {
-        let order = config.schedule.order;
-        let of = if write_queue_full { order.ranks_behind_full_queue() } else { order.ranks() };
+    pub fn new(plan: &Plan, write_queue_full: bool) -> Ranks {
+        let behind_full_queue = || plan.config.schedule.order.ranks_behind_full_queue();
+        let of = if write_queue_full { behind_full_queue() } else { plan.ranks };
         let levels = usize::from(*of.iter().max().expect("Invariant: there are classes")) + 1;
         let mut queues = vec![QueueSet::NONE; levels];
         for class in Class::ALL {
@@ -219,4 +220,22 @@ pub fn planes(set: u8) -> impl Iterator<Item = usize> {
             plane
         })
     })
+}
+
+impl Stored for QueueId {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+    fn read(from: &mut Reader) -> std::io::Result<QueueId> {
+        u8::read(from).map(QueueId)
+    }
+}
+
+impl Stored for QueueSet {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+    fn read(from: &mut Reader) -> std::io::Result<QueueSet> {
+        Word::read(from).map(QueueSet)
+    }
 }

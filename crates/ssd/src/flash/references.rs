@@ -7,6 +7,7 @@ use lru::LruCache;
 use schemes::{Start, Weighed};
 
 use crate::config::ReadConfig;
+use crate::persist::state;
 
 /// Memory of a record: the block, its layers and kind, the step, and its place among the others [B]. `assumed`.
 const RECORD: u64 = 8;
@@ -61,4 +62,8 @@ impl References {
     pub fn bytes(&self) -> usize {
         self.steps.len() * if self.room.is_some() { RECORD as usize } else { 1 }
     }
+}
+
+state! {
+    References { stored { steps, weighed } rebuilt { room } }
 }

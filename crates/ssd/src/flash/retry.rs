@@ -24,7 +24,7 @@ use super::op::{Fate, Ops, PageOp, Queue, Sense};
 use super::queues::{INTERNAL, QueueSet, READS};
 use super::references::Similar;
 use crate::arena::OpId;
-use crate::config::Tracking;
+use crate::config::{Config, Plan, Tracking};
 use crate::observe::probe::{Event, Probe};
 
 /// How many syndromes of a page are not 0: of so many codewords with an RBER, each with the checks of hpca24's code, which
@@ -191,8 +191,11 @@ impl<P: Probe> FlashAt<'_, P> {
             let fine = ecc.soft.after(v_ref.known_bits(), v_ref.fine().is_some());
             fine.map(|fine| (ReadReference::Soft(fine), op.sense.t_pre_fallback))
         };
-        if v_ref.fine().is_some() || ecc.soft_after.is_some_and(|after| u32::from(op.sense.attempt) >= after) {
-            return soft().or_else(|| self.next_hard_step(op).filter(|_| v_ref.fine().is_none()));
+        if v_ref.fine().is_some() {
+            return soft();
+        }
+        if ecc.soft_after.is_some_and(|after| u32::from(op.sense.attempt) >= after) {
+            return soft().or_else(|| self.next_hard_step(op));
         }
         self.next_hard_step(op).or_else(soft)
     }
@@ -203,18 +206,18 @@ impl<P: Probe> FlashAt<'_, P> {
         let outcomes = self.flash.outcomes.as_ref()?;
         let (last, sentinel) =
             (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
-        let next = |v_ref: ReadReference| {
-            let table = self.core.plan.tailored.as_ref().map_or(&[][..], |table| table.steps());
-            let weighed = self.flash.references.weighed(op.seq);
-            self.core.plan.config.read.next.after(Failed { start: sense.start, v_ref, last, sentinel, weighed, table })
-        };
-        match next(sense.v_ref) {
-            Some(v_ref) => Some((v_ref, sense.t_pre_fallback)),
+        let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
+        let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
+        let weighed = self.flash.references.weighed(op.seq);
+        let mut failed = Failed { start: sense.start, v_ref: sense.v_ref, last, sentinel, weighed, table };
+        let mut t_pre_fallback = sense.t_pre_fallback;
+        loop {
+            let next = policies.after(read.next, read.predictor, failed, sense.attempt);
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
-            None if self.core.plan.config.read.sensing.reduces(sense.is_repeat(), sense.t_pre_fallback) => {
-                next(ReadReference::Step(sense.start)).map(|v_ref| (v_ref, true))
+            if next.is_some() || !read.sensing.reduces(sense.is_repeat(), t_pre_fallback) {
+                return next.map(|v_ref| (v_ref, t_pre_fallback));
             }
-            None => None,
+            (failed.v_ref, t_pre_fallback) = (ReadReference::Step(sense.start), true);
         }
     }
 

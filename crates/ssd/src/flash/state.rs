@@ -11,6 +11,7 @@ use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USE
 use crate::arena::OpId;
 use crate::meter::Meter;
 use crate::observe::stats::die;
+use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 use crate::phases::Phases;
 use crate::write_class::WriteClass;
 
@@ -323,5 +324,30 @@ impl DieState {
         let head = self.queues[queue].head;
         self.ready.set(queue, head.is_some());
         self.retries.set(queue, head.is_some_and(|op| ops[op].sense.is_retry()));
+    }
+}
+
+stored! {
+    DieState {
+        meter, ready, event, retries, bit, sensing, page_full, cache_full, dirty, picked, channel, exclusive, reserved, active,
+        next_pass, suspended, idle_until, page_op, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
+        phases, reads_in_progress, loaded, chip, queues, waits,
+    }
+    Reservation { planes, user, shorter, by }
+    Work { began, runs_from, position, before, suspensions, within_pulses }
+    Program { ops, planes, ready, sensing, pass }
+}
+
+stored_enum! {
+    Active { 0 = Program(program), 1 = Erase(first), 2 = EraseOpened(writes, planes), }
+    Pick { 0 = Nothing, 1 = Read(queue), 2 = Program(queue), 3 = Erase(queue), 4 = Resume, 5 = Pass, }
+}
+
+impl Stored for Queues {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+    fn read(from: &mut Reader) -> std::io::Result<Queues> {
+        Stored::read(from).map(Queues)
     }
 }

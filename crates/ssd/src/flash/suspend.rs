@@ -10,6 +10,7 @@ use units::{Ppn, Span, Time};
 use super::layer::{FlashAt, FlashView};
 use super::queues::{QueueSet, USER_READS};
 use super::state::{Active, Pick, Work};
+use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::phases::Phases;
@@ -115,11 +116,11 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     pub(super) fn suspend_point(&self, class: Class, at: InPhase) -> SuspendPoint {
-        let schedule = &self.core.plan.config.schedule;
+        let Config { schedule, policies, .. } = &self.core.plan.config;
         if class == Class::Erase {
-            schedule.suspend_erase.suspend_point(at)
+            policies.suspend_erase(schedule.suspend_erase, at)
         } else {
-            schedule.suspend_program.suspend_point(at)
+            policies.suspend_program(schedule.suspend_program, at)
         }
     }
 

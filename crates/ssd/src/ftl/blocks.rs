@@ -10,6 +10,7 @@ use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 use super::aged::Aged;
 use super::candidates::FullBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan, Space};
+use crate::persist::{state, stored};
 use crate::write_class::WriteClass;
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
@@ -684,6 +685,22 @@ impl Blocks {
         let address = self.layout.unpack(ppn);
         crate::arena::prefetch(&self.blocks, self.index(address.plane, address.block));
     }
+}
+
+state! {
+    Blocks {
+        stored { planes, free, blocks, written, spare, releases, pages_programmed }
+        rebuilt {
+            layout, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages, acceleration,
+        }
+    }
+}
+
+stored! {
+    Written { held, programmed, live, pending, block, stream, closed }
+    Open { block, next_page, erased, barrier }
+    Block { written, stale, erases, reads }
+    Plane { open, taken, fresh, usable, released, retired, live, candidates }
 }
 
 #[cfg(test)]

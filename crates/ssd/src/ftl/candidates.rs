@@ -6,6 +6,8 @@
 
 use nand::Layout;
 
+use crate::persist::stored;
+
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -21,6 +23,7 @@ struct Member {
 const _: () = assert!(size_of::<Member>() == 16, "the stated memory of a candidate");
 
 /// Memory: 16 bytes a block and 8 bytes for each count of valid pages, on planes that have been collected.
+#[derive(Clone)]
 pub(crate) struct FullBlocks {
     members: Vec<Member>,
     /// First and last block with each count; all in one list where the order of filling is asked for.
@@ -68,7 +71,7 @@ impl FullBlocks {
     }
 
     pub fn contains(&self, block: u32) -> bool {
-        self.members[block as usize].valid != NONE
+        self.members.get(block as usize).is_some_and(|member| member.valid != NONE)
     }
 
     /// A page of the block is stale. Blocks that are no candidates are left alone.
@@ -152,6 +155,11 @@ impl schemes::Candidates for FullBlocks {
         let found = (start..self.members.len()).chain(0..start).find(|block| self.members[*block].valid != NONE);
         found.map(|block| block as u32)
     }
+}
+
+stored! {
+    FullBlocks { members, lists, by_valid, pages, victim_valid_limit, least, now, count }
+    Member { prev, next, valid, changed }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use units::{Id, Lpn};
 use super::places::Places;
 use crate::arena::FetchId;
 use crate::config::{MapTable, Plan, Sharing};
+use crate::persist::{state, stored};
 
 const NONE: u32 = u32::MAX;
 
@@ -212,6 +213,18 @@ impl CachedMap {
             self.groups[next as usize].prev = prev;
         }
     }
+}
+
+state! {
+    CachedMap {
+        stored { places, written, groups, free, parts }
+        rebuilt { quota, shared, group_bits, groups_per_page }
+    }
+}
+
+stored! {
+    EntryGroup { number, owner, prev, next, changed }
+    Part { first, last, groups }
 }
 
 #[cfg(test)]

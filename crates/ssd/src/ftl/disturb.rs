@@ -8,6 +8,7 @@ use nand::Layout;
 use units::Ppn;
 
 use crate::config::Plan;
+use crate::persist::{state, stored};
 
 /// What reads have done to one wordline of a block of the flash.
 #[derive(Clone, Copy, Default)]
@@ -81,4 +82,12 @@ impl Disturb {
         let more = (f64::from(beside) * self.more).round();
         (f64::from(reads.saturating_sub(before)) + more).min(f64::from(u32::MAX)) as u32
     }
+}
+
+state! {
+    Disturb { stored { blocks } rebuilt { layout, more } }
+}
+
+stored! {
+    Wordline { before, beside }
 }

@@ -10,6 +10,7 @@ use units::{Id, Lpn};
 use super::blocks::WrittenPage;
 use crate::arena::SlotId;
 use crate::config::WRITTEN_PAGES;
+use crate::persist::state;
 
 /// What the map says of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +141,10 @@ fn places(lpn: Lpn) -> (usize, usize, usize) {
 fn chunk_of(line: u32) -> (usize, usize) {
     let line = line as usize - 1;
     (line >> CHUNK_BITS, line & ((1 << CHUNK_BITS) - 1))
+}
+
+state! {
+    Map { stored { directory, leaves, chunks, lines } }
 }
 
 #[cfg(test)]

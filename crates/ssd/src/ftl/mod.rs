@@ -26,6 +26,7 @@ use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
 
 use crate::arena::SlotId;
 use crate::config::Plan;
+use crate::persist::state;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
@@ -158,14 +159,10 @@ impl Ftl {
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
     /// In the background a block that gains nothing is left alone, whatever the policy says.
     pub fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
-        let gc = &plan.config.gc;
-        let (draws, drawn) = (self.draws, &mut self.drawn);
-        let draw = || {
-            *drawn += 1;
-            draws.bits(*drawn)
-        };
+        let (policies, victim) = (&plan.config.policies, plan.config.gc.victim);
         let candidates = self.blocks.candidates(plane, &self.aged);
-        let block = gc.victim.pick(candidates, draw)?;
+        let is_one = |block| candidates.contains(block);
+        let block = policies.pick(victim, candidates, is_one, self.draws, &mut self.drawn)?;
         if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
             return None;
         }
@@ -332,4 +329,8 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
         });
     }
     Ok(usable)
+}
+
+state! {
+    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, cmt, relocator } rebuilt { aged, draws } }
 }

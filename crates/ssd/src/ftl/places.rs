@@ -1,6 +1,8 @@
 //! A table from group numbers to places: open addressing with linear probing, so that a look-up touches one cache line, which
 //! can be fetched ahead.
 
+use crate::persist::stored;
+
 /// The number of no group.
 const NONE: u32 = u32::MAX;
 
@@ -96,6 +98,11 @@ impl Places {
     pub fn prefetch(&self, group: u32) {
         crate::arena::prefetch(&self.slots, self.home(group));
     }
+}
+
+stored! {
+    Places { slots, len }
+    Slot { group, place }
 }
 
 #[cfg(test)]

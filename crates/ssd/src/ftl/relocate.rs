@@ -148,7 +148,8 @@ impl Ftl {
         // One open block may be relocated data's, and another the other host data's.
         let least = block * i64::from(streams.max(2) - 1);
         let start = least + block * (i64::from(plan.config.gc.start) - 1 - i64::from(plan.space.reserve)).max(1);
-        plan.config.gc.pacing.price(Collection { room, least, start, pages, valid })
+        let collection = Collection { room, least, start, pages, valid };
+        plan.config.policies.price(plan.config.gc.pacing, collection)
     }
 
     /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait for one

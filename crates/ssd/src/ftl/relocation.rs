@@ -9,6 +9,7 @@ use units::{PerId, Time};
 
 use crate::config::Plan;
 use crate::observe::stats::{Victims, relocation_causes};
+use crate::persist::{state, stored};
 
 /// Data that is to move, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,5 +169,17 @@ impl IndexMut<PlaneId> for Relocator {
     #[inline]
     fn index_mut(&mut self, plane: PlaneId) -> &mut PlaneRelocation {
         &mut self.planes[plane.0 as usize]
+    }
+}
+
+state! {
+    Relocator { stored { planes, victims, patrol, visited, host_is_next } }
+}
+
+stored! {
+    Relocation { block, cause, wordline }
+    PlaneRelocation {
+        victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
+        failed, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

@@ -6,6 +6,7 @@ use nand::Layout;
 use units::Ppn;
 
 use crate::config::Plan;
+use crate::persist::state;
 
 /// Suspensions by page. Memory: a byte for each page of the blocks that hold such data.
 pub(crate) struct Suspended {
@@ -51,4 +52,8 @@ impl Suspended {
         let (block, page) = self.place(ppn);
         self.blocks.get(&block).map_or(0.0, |of_block| self.errors * f64::from(of_block[page]))
     }
+}
+
+state! {
+    Suspended { stored { blocks } rebuilt { layout, errors } }
 }

@@ -8,6 +8,7 @@ use units::Stream;
 
 use crate::config::{Plan, WornUnder};
 use crate::lifetime::{Erase, Eraser, WearState};
+use crate::persist::{state, stored};
 
 /// Cycles in which lives before the run are stepped.
 const STEP: u32 = 50;
@@ -168,6 +169,17 @@ fn cycles(wear: &[f64], reached: f64) -> f64 {
     let after = wear.partition_point(|wear| *wear <= reached).clamp(1, wear.len() - 1);
     let (low, high) = (wear[after - 1], wear[after]);
     f64::from(STEP) * ((after - 1) as f64 + (reached - low) / (high - low).max(1e-12))
+}
+
+state! {
+    WearTable {
+        stored { blocks_wear }
+        rebuilt { layout, eraser, archetypes, blocks, conventional, shares, draws }
+    }
+}
+
+stored! {
+    BlockWear { state, cycles, added, exhausted }
 }
 
 #[cfg(test)]

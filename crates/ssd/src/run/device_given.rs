@@ -1,8 +1,11 @@
 //! The device that a user asks for: a preset or file, with a scheme, an age and settings.
 
+use std::path::PathBuf;
+
 use schemes::presets::words;
 use units::ConfigError;
 
+use super::checkpoint::{self, Checkpoint};
 use super::workload_given::is_workload_key;
 use crate::config::Config;
 use crate::presets::{self, DeviceSpec};
@@ -16,16 +19,28 @@ pub enum DeviceWord<'a> {
     Text(&'a str),
 }
 
-/// A device with its scheme, age and settings applied, in this order.
+impl DeviceWord<'_> {
+    /// The checkpoint that is named in place of a device, if one is.
+    pub(super) fn checkpoint(self) -> Option<PathBuf> {
+        match self {
+            DeviceWord::Named(word) => checkpoint::given(word),
+            DeviceWord::Text(_) => None,
+        }
+    }
+}
+
+/// A device with its scheme, age and settings applied, in this order. A checkpoint
+/// stands for the device that it is of.
 pub fn device_given(
     device: DeviceWord,
     scheme: Option<&str>,
     age: Option<&str>,
     settings: &[String],
 ) -> Result<DeviceSpec, ConfigError> {
-    let mut spec = match device {
-        DeviceWord::Named(word) => presets::load(word)?,
-        DeviceWord::Text(text) => presets::read(text)?,
+    let mut spec = match (device, device.checkpoint()) {
+        (_, Some(path)) => Checkpoint::open(&path)?.spec()?,
+        (DeviceWord::Named(word), None) => presets::load(word)?,
+        (DeviceWord::Text(text), None) => presets::read(text)?,
     };
     for word in scheme.map(words).transpose()?.into_iter().flatten() {
         spec.config.set(&filled_in(&word, &spec.config))?;

@@ -29,8 +29,8 @@ pub struct Live<P: Probe = Unwatched> {
 const PRECONDITIONING: u64 = 1 << 16;
 
 impl<P: Probe> Live<P> {
-    /// Builds a device and brings it into the state in which it meets its first request. Of the options, `seed` and `warmup` are
-    /// taken.
+    /// Builds a device and brings it into the state in which it meets its first request. Of the options, `seed`, `warmup` and
+    /// `checkpoint` are taken.
     pub fn open(
         config: &Config,
         options: &RunOptions,
@@ -157,10 +157,15 @@ impl Live {
 
 /// Refuses options that say how a workload is played.
 fn check(options: &RunOptions) -> Result<(), ConfigError> {
-    let taken = RunOptions { seed: options.seed, warmup: options.warmup, ..RunOptions::default() };
+    let RunOptions { seed, warmup, checkpoint, .. } = options.clone();
+    let taken = RunOptions { seed, warmup, checkpoint, ..RunOptions::default() };
     let given = options.values().into_iter().zip(taken.values()).find(|(given, taken)| given != taken);
     given.map_or(Ok(()), |((name, _), _)| {
         let option = format!("--{}", name.replace('_', "-"));
-        Err(refused(&option, "is given, and requests come from outside", "leave it out; seed and warmup are taken"))
+        Err(refused(
+            &option,
+            "is given, and requests come from outside",
+            "leave it out; seed, warmup and checkpoint are taken",
+        ))
     })
 }

@@ -8,6 +8,7 @@ use units::value::Scalar;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use crate::config::Plan;
 use crate::error::RunError;
+use crate::policies::{Policies, PolicySource};
 
 /// A value of the configuration.
 pub(super) fn to_json(scalar: &Scalar) -> Value {
@@ -31,6 +32,14 @@ pub(super) fn sections<'a, N: Into<String>>(all: impl IntoIterator<Item = (N, &'
     Value::Object(all.into_iter().map(|(name, section)| (name.into(), values(section))).collect::<Map<_, _>>())
 }
 
+/// The policies from outside, if there are any: where each comes from, and the fingerprint of what it is written in.
+pub(super) fn policies(policies: &Policies) -> Option<Value> {
+    let sources = policies.sources();
+    let of =
+        |source: &PolicySource| json!({ "file": source.file, "function": source.function, "sha256": source.sha256 });
+    (!sources.is_empty()).then(|| sources.into_iter().map(|(axis, source)| (axis.to_owned(), of(source))).collect())
+}
+
 /// A device: its configuration, and the content of the files that this names.
 pub(super) fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Result<Value, RunError> {
     let config = plan.config.sections();
@@ -40,16 +49,16 @@ pub(super) fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Resul
         OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
     });
     let rpt = plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect::<Value>());
-    let code = match &plan.config.ecc.code {
-        Some(file) if file.ends_with(".csv") => Some(fingerprint_of(file.as_ref(), fingerprint)?),
-        _ => None,
-    };
+    let ecc = &plan.config.ecc;
+    let code = |file: &str| file.ends_with(".csv").then(|| fingerprint_of(file.as_ref(), fingerprint)).transpose();
     Ok(json!({
         "name": name,
         "capacity_bytes": plan.capacity().0,
         "config": sections(config.iter().map(|section| (section.name(), *section))),
         "cells": cells,
         "rpt": rpt,
-        "code": code,
+        "code": code(ecc.code.as_deref().unwrap_or_default())?,
+        "code_2bit": code(&ecc.code_2bit)?,
+        "code_3bit": code(&ecc.code_3bit)?,
     }))
 }

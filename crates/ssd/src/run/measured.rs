@@ -1,9 +1,12 @@
 //! A device with what every run keeps of it, whoever submits the requests: latencies, time series, request log, and the
 //! overwriting before the workload.
 
-use units::Time;
+use std::path::PathBuf;
+
+use units::{Span, Time};
 use workload::Request;
 
+use super::checkpoint::{self, Checkpoint};
 use super::options::RunOptions;
 use super::precondition::Overwriting;
 use super::request_log::RequestLog;
@@ -34,24 +37,35 @@ pub(super) struct MeasuredDevice<P: Probe> {
     pub steady: Option<Steady>,
     /// A steady state has been found, or none will be: nothing more is to be submitted.
     pub steady_ended: bool,
+    /// A checkpoint that is to be written.
+    pub saving: Option<Saving>,
     queues: u16,
 }
 
+/// A checkpoint that is to be written when the workload has gone on for so long.
+pub(super) struct Saving {
+    pub after: Span,
+    pub path: PathBuf,
+}
+
 impl<P: Probe> MeasuredDevice<P> {
-    /// A device in its initial state.
+    /// A device in its initial state, or in that of the checkpoint that the options name.
     pub fn new(
         config: &Config,
         options: &RunOptions,
         log: Option<Box<dyn RequestLog>>,
         probe: P,
-    ) -> Result<MeasuredDevice<P>, units::ConfigError> {
-        let mut device = Device::watched(config, options.seed, probe)?;
+    ) -> Result<MeasuredDevice<P>, RunError> {
+        let (device, preconditioning) = match &options.checkpoint {
+            None => {
+                let device = Device::watched(config, options.seed, probe)?;
+                let preconditioning = Overwriting::new(device.plan(), options.seed);
+                (device, preconditioning)
+            }
+            Some(path) => (Checkpoint::open(path)?.settled(config)?.watched_by(probe), None),
+        };
         let queues = config.host.queues;
-        let preconditioning = Overwriting::new(device.plan(), options.seed);
-        if preconditioning.is_none() {
-            device.workload_begins();
-        }
-        Ok(MeasuredDevice {
+        let mut measured = MeasuredDevice {
             steady: options.until_steady.map(|round| Steady::new(round, usize::from(queues), &device)),
             device,
             warmup: options.warmup,
@@ -64,8 +78,24 @@ impl<P: Probe> MeasuredDevice<P> {
             origin: Time::ZERO,
             first_id: 0,
             steady_ended: false,
+            saving: None,
             queues,
-        })
+        };
+        if !measured.preconditions() {
+            measured.begin();
+        }
+        Ok(measured)
+    }
+
+    /// The workload begins now.
+    fn begin(&mut self) {
+        self.origin = self.device.now();
+        self.first_id = self.device.submitted();
+        self.device.workload_begins();
+        self.series.start(self.origin, self.device.idle_time());
+        if let Some(steady) = &mut self.steady {
+            steady.start(&self.device);
+        }
     }
 
     /// Whether the drive is still to be overwritten before the workload.
@@ -80,13 +110,7 @@ impl<P: Probe> MeasuredDevice<P> {
             self.preconditioning = Some(writes);
             return Ok(());
         }
-        self.origin = self.device.now();
-        self.first_id = writes.written();
-        self.device.workload_begins();
-        self.series.start(self.origin, self.device.idle_time());
-        if let Some(steady) = &mut self.steady {
-            steady.start(&self.device);
-        }
+        self.begin();
         Ok(())
     }
 
@@ -96,7 +120,7 @@ impl<P: Probe> MeasuredDevice<P> {
         if self.submitted == self.warmup && self.baseline.is_none() {
             if self.warmup > 0 {
                 self.advance(time, each)?;
-                self.look();
+                self.look()?;
             }
             self.warmup_ends();
         }
@@ -115,7 +139,7 @@ impl<P: Probe> MeasuredDevice<P> {
         while self.next_look() < time {
             self.device.advance(self.next_look())?;
             self.collect(&mut each)?;
-            self.look();
+            self.look()?;
         }
         self.device.advance(time)?;
         self.collect(each)
@@ -146,19 +170,23 @@ impl<P: Probe> MeasuredDevice<P> {
             if limit == time {
                 return Ok(false);
             }
-            self.look();
+            self.look()?;
         }
     }
 
     /// When the time series or a round needs to look at the device next.
     fn next_look(&self) -> Time {
         let round = self.steady.as_ref().map_or(Time::NEVER, |steady| steady.round_end());
-        self.series.next_end().min(round)
+        let saving = self.saving.as_ref().map_or(Time::NEVER, |saving| self.origin + saving.after);
+        self.series.next_end().min(round).min(saving)
     }
 
     /// Looks at the device, if it has been played up to the time of the next look.
-    pub fn look(&mut self) {
+    pub fn look(&mut self) -> Result<(), RunError> {
         let now = self.device.now();
+        if let Some(saving) = self.saving.take_if(|saving| now >= self.origin + saving.after) {
+            checkpoint::write(&self.device, &saving.path)?;
+        }
         if now >= self.series.next_end() {
             self.close_interval();
         }
@@ -168,6 +196,7 @@ impl<P: Probe> MeasuredDevice<P> {
         {
             self.steady_ended = true;
         }
+        Ok(())
     }
 
     /// Ends the time series' present interval.

@@ -1,5 +1,6 @@
 //! A run: a loop over the device that replays a workload and collects statistics.
 
+pub mod checkpoint;
 mod device_given;
 mod fingerprint;
 mod live;
@@ -15,6 +16,7 @@ mod result;
 mod steady;
 mod workload_given;
 
+pub use checkpoint::Checkpoint;
 pub use device_given::{DeviceWord, device_given};
 pub use fingerprint::Fingerprint;
 pub use live::Live;

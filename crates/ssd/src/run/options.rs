@@ -1,5 +1,7 @@
 //! What a run is asked for, beside device and workload.
 
+use std::path::PathBuf;
+
 use serde_json::{Value as Json, json};
 use units::value::{Scalar, Value};
 use units::{ConfigError, Span};
@@ -69,6 +71,18 @@ impl OptionValue for u64 {
     }
     fn json(&self) -> Json {
         json!(self)
+    }
+}
+
+impl OptionValue for PathBuf {
+    fn read(_: &str, given: &Given) -> Result<PathBuf, ConfigError> {
+        Ok(match given {
+            Given::Number(number) => number.to_string().into(),
+            Given::Text(path) => path.into(),
+        })
+    }
+    fn json(&self) -> Json {
+        json!(self.display().to_string())
     }
 }
 
@@ -151,6 +165,8 @@ options! {
         seed: u64 = 1,
         /// What becomes of requests beyond the drive.
         beyond: Beyond = Beyond::Wrap,
+        /// The checkpoint whose device goes on.
+        checkpoint: Option<PathBuf> = None,
     }
 }
 

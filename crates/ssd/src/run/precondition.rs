@@ -40,11 +40,6 @@ impl Overwriting {
         Request::new(time, Op::Write, offset, self.unit)
     }
 
-    /// Writes that have been submitted.
-    pub fn written(&self) -> u64 {
-        self.next
-    }
-
     /// Writes some requests more; returns whether all have been written, and lie on flash.
     pub fn play<P: Probe>(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
         let target = self.next + requests;

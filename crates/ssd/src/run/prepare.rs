@@ -4,14 +4,16 @@ use serde_json::{Map, Value, json};
 use units::ConfigError;
 use workload::Source;
 
+use super::checkpoint::Checkpoint;
 use super::device_given::{DeviceWord, device_given, undone};
-use super::fingerprint::Fingerprint;
+use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::manifest;
 use super::options::{Given, Replay, RunOptions, refused};
 use super::workload_given::{self, Opened, TraceOptions, Wanted, WorkloadGiven, is_workload_key};
 use crate::RESULTS_VERSION;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
+use crate::policies::Policies;
 use crate::presets::DeviceSpec;
 
 /// The widest window in which a trace is sorted [requests]: 640 MB.
@@ -29,6 +31,8 @@ pub struct DriveInputs<'a> {
     pub age: Option<&'a str>,
     /// `section.key=value` each, of the device and of generators.
     pub settings: &'a [String],
+    /// What stands in for policies of the device.
+    pub policies: &'a Policies,
     /// Options of the run by name.
     pub options: &'a [(String, Given)],
     /// How files are told apart.
@@ -60,6 +64,7 @@ pub struct Prepared {
 }
 
 /// The same of a run whose requests come from outside.
+#[derive(Clone)]
 pub struct PreparedLive {
     /// The device.
     pub config: Config,
@@ -120,11 +125,17 @@ struct Drive {
 }
 
 fn drive(inputs: &DriveInputs) -> Result<Drive, RunError> {
-    let spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
-    let plan = spec.config.plan()?;
     let mut options = RunOptions::default();
     for (name, given) in inputs.options {
         options.set(name, given)?;
+    }
+    options.checkpoint = options.checkpoint.or_else(|| inputs.device.checkpoint());
+    let checkpoint = options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
+    let mut spec = device_given(inputs.device, inputs.scheme, inputs.age, inputs.settings)?;
+    spec.config.policies = inputs.policies.clone();
+    let plan = spec.config.plan()?;
+    if let Some(checkpoint) = &checkpoint {
+        checkpoint.check(&plan)?;
     }
     Ok(Drive { spec, plan, options })
 }
@@ -142,9 +153,13 @@ fn manifest_of(
     manifest.insert("device".into(), manifest::device(&spec.name, plan, inputs.fingerprint)?);
     manifest.insert("workload".into(), workload);
     manifest.insert("scheme".into(), json!(inputs.scheme));
+    manifest.extend(manifest::policies(inputs.policies).map(|policies| ("policies".into(), policies)));
     // What becomes of requests beyond the drive stands beside the trace that may hold some.
-    let values = options.values().into_iter().filter(|(name, _)| *name != "beyond");
+    let values = options.values().into_iter().filter(|(name, _)| !["beyond", "checkpoint"].contains(name));
     manifest.extend(values.map(|(name, value)| (name.to_owned(), value)));
+    if let Some(path) = &options.checkpoint {
+        manifest.insert("checkpoint".into(), json!(fingerprint_of(path, inputs.fingerprint)?));
+    }
     Ok(Value::Object(manifest))
 }
 

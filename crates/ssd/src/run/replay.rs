@@ -1,10 +1,12 @@
 //! The replay of a workload: its requests handed to the device as they fall due.
 
-use units::{Bytes, ConfigError, Span, Time};
+use std::path::PathBuf;
+
+use units::{Bytes, Span, Time};
 use workload::{Beyond, Op, Request, Source};
 
-use super::measured::MeasuredDevice;
-use super::options::{Replay, RunOptions};
+use super::measured::{MeasuredDevice, Saving};
+use super::options::{Replay, RunOptions, refused};
 use super::request_log::RequestLog;
 use crate::config::Config;
 use crate::device::{Completion, Device};
@@ -39,7 +41,7 @@ impl Run {
         source: Box<dyn Source>,
         options: RunOptions,
         log: Option<Box<dyn RequestLog>>,
-    ) -> Result<Run, ConfigError> {
+    ) -> Result<Run, RunError> {
         Run::watched(config, source, options, log, Unwatched)
     }
 }
@@ -52,16 +54,12 @@ impl<P: Probe> Run<P> {
         options: RunOptions,
         log: Option<Box<dyn RequestLog>>,
         probe: P,
-    ) -> Result<Run<P>, ConfigError> {
+    ) -> Result<Run<P>, RunError> {
         let closed_loop = source.closed_loop().is_some();
         if closed_loop && options.replay != Replay::Timed(1.0) {
-            return Err(ConfigError {
-                origin: "--replay".into(),
-                line: None,
-                key: None,
-                problem: "is given, and the workload paces itself by its iodepth".into(),
-                remedy: "leave it out, or set workload.iodepth to \"none\"".into(),
-            });
+            let problem = "is given, and the workload paces itself by its iodepth";
+            let remedy = "leave it out, or set workload.iodepth to \"none\"";
+            return Err(refused("--replay", problem, remedy).into());
         }
         Ok(Run {
             measured: MeasuredDevice::new(config, &options, log, probe)?,
@@ -75,6 +73,16 @@ impl<P: Probe> Run<P> {
             end_of_life: None,
             missing: None,
         })
+    }
+
+    /// Writes a checkpoint when the workload has gone on for so long, as the device stands then.
+    pub fn save_after(&mut self, after: Span, path: PathBuf) {
+        self.measured.saving = Some(Saving { after, path });
+    }
+
+    /// Whether a checkpoint is still to be written.
+    pub fn saves(&self) -> bool {
+        self.measured.saving.is_some()
     }
 
     /// Why the run ended before its workload, where the drive's life has ended: what was found out until then is its result.
@@ -231,7 +239,7 @@ impl<P: Probe> Run<P> {
     /// Plays until something completes, or to `time`.
     fn advance_to_completion(&mut self, time: Time) -> Result<(), RunError> {
         if !self.advance_by(time, |device, limit| device.advance_to_completion(limit))? {
-            self.measured.look();
+            self.measured.look()?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Every integration test of this crate, as one program: it is linked once.
 
 mod arbitration;
+mod checkpoint;
 mod common;
 mod contention;
 mod data;
@@ -17,6 +18,7 @@ mod lone_requests;
 mod map_unit;
 mod memory;
 mod oracle;
+mod policies;
 mod queueing_theory;
 mod random_devices;
 mod read_disturb;

@@ -2,6 +2,7 @@
 //! the group beside which the report shows it.
 
 use super::relocation_causes;
+use crate::persist::{Reader, Stored, Writer};
 
 /// Counts of one kind: one number, or one for each cause.
 trait Count: Copy {
@@ -49,6 +50,16 @@ macro_rules! counters {
                     $($($counter: self.$counter.since(before.$counter),)+)+
                     $($inner: self.$inner.since(before.$inner),)+
                 }
+            }
+        }
+
+        impl Stored for Counters {
+            fn write(&self, to: &mut Writer) {
+                $($(self.$counter.write(to);)+)+
+                $(self.$inner.write(to);)+
+            }
+            fn read(from: &mut Reader) -> std::io::Result<Counters> {
+                Ok(Counters { $($($counter: Stored::read(from)?,)+)+ $($inner: Stored::read(from)?,)+ })
             }
         }
 

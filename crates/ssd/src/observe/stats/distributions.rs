@@ -1,5 +1,7 @@
 //! Distributions that a device keeps: retry steps of the pages read, valid pages of the blocks collected.
 
+use crate::persist::stored;
+
 /// How many pages needed how many retry steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steps {
@@ -60,4 +62,9 @@ impl Victims {
             pages: self.pages - before.pages,
         }
     }
+}
+
+stored! {
+    Steps { pages }
+    Victims { blocks, valid, pages }
 }

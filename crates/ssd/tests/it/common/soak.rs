@@ -8,10 +8,12 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ssd::run::checkpoint::POLICIES;
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, DataFrom, RunError, SlotId, presets};
-use units::{Bytes, Lpn, Ppn, Stream, Time};
-use workload::{Request, Source, TraceError};
+use ssd::stats::Counters;
+use ssd::{Completion, Config, DataFrom, Device, RunError, SlotId, presets};
+use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
+use workload::{Op, Request, Source, TraceError};
 
 use super::watcher::{Watcher, probe};
 
@@ -601,8 +603,148 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
         }
         totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
     }
+    // One in four is saved and loaded, and another one goes on under other policies.
+    match case.seed % 4 {
+        1 => drop(resumed(case, config)?),
+        3 => drop(resumed_otherwise(case, config)?),
+        _ => {}
+    }
     totals.dedup();
     if totals.len() == 1 { Ok(()) } else { Err(broken("two runs of the same differ".into())) }
+}
+
+/// Requests of a case, so many at once, each handed over when another completes.
+struct Player {
+    requests: Vec<Request>,
+    next: usize,
+    depth: u64,
+}
+
+impl Player {
+    fn new(case: &Case, capacity: Bytes) -> Result<Player, RunError> {
+        let mut requests = Vec::new();
+        let mut source = source(case, capacity)?;
+        while requests.len() < case.requests as usize {
+            let before = requests.len();
+            source.fill(&mut requests, case.requests as usize - before)?;
+            if requests.len() == before {
+                break;
+            }
+        }
+        // Trims and flushes among them.
+        let d = &mut Dice { stream: Stream::new(case.seed, "soak trims and flushes"), drawn: 0 };
+        for request in &mut requests {
+            match d.below(40) {
+                0 => *request = Request { op: Op::Flush, offset: Bytes(0), bytes: Bytes(0), ..*request },
+                1 | 2 => request.op = Op::Trim,
+                _ => {}
+            }
+        }
+        Ok(Player { requests, next: 0, depth: case.depth.into() })
+    }
+
+    /// Plays up to `until`, or until so many requests have been handed over and all of them are done; returns what completed.
+    fn play(&mut self, device: &mut Device, requests: usize, until: Time) -> Result<Vec<Completion>, RunError> {
+        let mut completed = Vec::new();
+        loop {
+            while self.next < requests.min(self.requests.len()) && device.outstanding().0 < self.depth {
+                let request = Request { time: device.now(), ..self.requests[self.next] };
+                device.submit(request)?;
+                self.next += 1;
+            }
+            let waits = device.outstanding().0 > 0 && device.advance_to_completion(until)?;
+            completed.extend(device.take_completions());
+            if !waits {
+                return Ok(completed);
+            }
+        }
+    }
+}
+
+/// Everything that can be seen of a device, and all of its state.
+fn seen(device: &Device) -> Result<(String, Vec<u8>), RunError> {
+    let mut state = Vec::new();
+    device.save(&mut state)?;
+    let text = format!("{:?}{:?}{:?}", device.counters(), device.usage(), (device.steps(), device.victims()));
+    Ok((text, state))
+}
+
+/// Saves a device of a case at a random time, whatever is under way, and plays it on; and another one that is loaded: both are the
+/// same in all that they do. Returns what was counted from then on, and whether nothing was under way; none where the drive cannot be built
+/// or its life ends before.
+pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>, RunError> {
+    let d = &mut Dice { stream: Stream::new(case.seed, "soak checkpoints"), drawn: 0 };
+    let Ok(mut device) = Device::new(config, case.seed) else { return Ok(None) };
+    let mut player = Player::new(case, device.capacity())?;
+    let half = d.below(case.requests) as usize;
+    let before = player.play(&mut device, half, LONG_ENOUGH);
+    // What is under way when the last request has completed, or when others have been worked on for a while.
+    let for_ns = d.one(&[0, 1, 20_000, 300_000, 4_000_000]);
+    let until = device.now() + Span(d.below(for_ns + 1));
+    // What completes in the end is not taken yet.
+    let later = until + Span(d.below(for_ns + 1));
+    let more = before.and_then(|_| player.play(&mut device, usize::MAX, until)).and_then(|_| device.advance(later));
+    if device.failure().is_some() {
+        return Ok(None);
+    }
+    more?;
+    let (start, rested) = (device.counters(), device.rests());
+    let saved = seen(&device)?;
+    let mut loaded = Device::load(config, &mut &saved.1[..])?;
+    let differ =
+        |what: &str| RunError::Broken(format!("{what} of a device that was saved at {} ns", device_time(&saved)));
+    if seen(&loaded)? != saved {
+        return Err(differ("another state"));
+    }
+    let mut other = Player { requests: player.requests.clone(), ..player };
+    let (ours, theirs) =
+        (player.play(&mut device, usize::MAX, LONG_ENOUGH), other.play(&mut loaded, usize::MAX, LONG_ENOUGH));
+    if ours != theirs {
+        return Err(differ("other completions"));
+    }
+    if ours.is_ok() && device.failure().is_none() && seen(&device)? != seen(&loaded)? {
+        return Err(differ("another end"));
+    }
+    Ok(Some((device.counters().since(&start), rested)))
+}
+
+/// Brings a device of a case to rest, saves it, and plays a loaded one on that has the policies of another case; whether these
+/// are accepted, and enough life was left.
+pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError> {
+    let mut changed = config.clone();
+    let is_policy = |word: &&String| word.split_once('=').is_some_and(|(key, _)| POLICIES.contains(&key));
+    draw(case.seed + 1_000_000).device.iter().filter(is_policy).try_for_each(|word| changed.set(word))?;
+    if changed.plan().is_err() {
+        return Ok(false);
+    }
+    let Ok(mut device) = Device::new(config, case.seed) else { return Ok(false) };
+    let mut player = Player::new(case, device.capacity())?;
+    let before = player.play(&mut device, case.requests as usize / 2, LONG_ENOUGH);
+    // Where requests do not end, and in a drive that takes no more data, there is no rest.
+    if before.and_then(|_| device.flush()).is_err() || device.outstanding().0 > 0 || device.end_of_life().is_some() {
+        return Ok(false);
+    }
+    device.take_completions();
+    let broken = |text: String| RunError::Broken(text);
+    if !device.rests() {
+        return Err(broken("after a flush something is under way".into()));
+    }
+    let mut state = Vec::new();
+    device.save(&mut state)?;
+    let mut loaded = Device::load(&changed, &mut &state[..])?;
+    let played = player.play(&mut loaded, usize::MAX, LONG_ENOUGH).and_then(|_| loaded.flush());
+    loaded.check().map_err(broken)?;
+    loaded.check_mapping().map_err(broken)?;
+    match played {
+        Err(RunError::EndOfLife { .. }) => Ok(true),
+        played => played.map(|()| true),
+    }
+}
+
+/// When a device was saved, for a message.
+fn device_time((_, state): &(String, Vec<u8>)) -> String {
+    let text = String::from_utf8_lossy(&state[..state.len().min(400)]);
+    text.split("time_ns\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?").to_owned()
 }
 
 /// The kind of a failure: its text without numbers.

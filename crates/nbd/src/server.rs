@@ -1,0 +1,187 @@
+//! The server: exports, each with the thread that owns its drive, and clients as they come and go.
+
+use std::io;
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use ssd::RunError;
+use ssd::run::Live;
+use workload::Request;
+
+use crate::connection::{Export, Message, Served, serve};
+use crate::drive::Drive;
+use crate::handshake::Offer;
+use crate::lag::Lag;
+use crate::store::Store;
+use crate::stream::{Listener, Stream};
+use crate::virtual_clock::Pace;
+use crate::{real_clock, virtual_clock};
+
+/// Most clients at a time: others are turned away.
+const MOST_CLIENTS: usize = 64;
+/// How long clients have to take their last replies.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How simulated time goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// As the machine's.
+    Real,
+    /// As the drive needs.
+    Virtual(Pace),
+}
+
+/// A drive that is served.
+pub struct Exported {
+    /// What clients see of it.
+    pub offer: Offer,
+    /// The drive.
+    pub live: Live,
+    /// Its data.
+    pub store: Store,
+    /// Its requests are wanted at the end.
+    pub records: bool,
+}
+
+/// What an export has come to.
+pub struct Finished {
+    /// The run.
+    pub live: Live,
+    /// Why the drive could not go on, if it could not.
+    pub failure: Option<RunError>,
+    /// Its requests, where they were wanted.
+    pub record: Option<Vec<Request>>,
+    /// Clients that chose it.
+    pub connections: u64,
+    /// Requests that were answered with an error.
+    pub errors: u64,
+    /// How much later than the drive replies left, where the clock was real.
+    pub lag: Lag,
+    /// How often a client was silent for longer than the virtual clock waits.
+    pub silences: u64,
+}
+
+/// A server at work.
+pub struct Server {
+    offers: Arc<[Offer]>,
+    exports: Arc<[Export]>,
+    engines: Vec<JoinHandle<(Drive, u64)>>,
+    clients: Vec<(Arc<Stream>, JoinHandle<Option<Served>>)>,
+    /// Clients so far.
+    accepted: u64,
+    tallies: Vec<Tally>,
+}
+
+/// What clients of an export that have left add up to.
+#[derive(Default)]
+struct Tally {
+    connections: u64,
+    requested: u64,
+    errors: u64,
+    lag: Lag,
+}
+
+impl Server {
+    /// Begins to serve drives to the clients that [`Server::attend`] and [`Server::admit`] bring.
+    pub fn start(drives: Vec<Exported>, clock: Clock) -> Server {
+        let tallies = drives.iter().map(|_| Tally::default()).collect();
+        let offers = drives.iter().map(|drive| drive.offer.clone()).collect();
+        let mut exports = Vec::new();
+        let mut engines = Vec::new();
+        for Exported { live, store, records, .. } in drives {
+            let (engine, inbox) = channel();
+            let drive = Drive::new(live, records);
+            engines.push(thread::spawn(move || match clock {
+                Clock::Real => (real_clock::play(drive, &inbox), 0),
+                Clock::Virtual(pace) => virtual_clock::play(drive, pace, &inbox),
+            }));
+            exports.push(Export { store: Arc::new(store), engine });
+        }
+        Server { offers, exports: exports.into(), engines, clients: Vec::new(), accepted: 0, tallies }
+    }
+
+    /// Waits for a client for so long, and looks after those that have left.
+    pub fn attend(&mut self, listener: &Listener, within: Duration) -> io::Result<()> {
+        if let Some(stream) = listener.accept(within)? {
+            self.admit(stream);
+        }
+        self.dismiss();
+        Ok(())
+    }
+
+    /// Looks after clients that have left.
+    fn dismiss(&mut self) {
+        for (_, client) in self.clients.extract_if(.., |(_, client)| client.is_finished()) {
+            tally(&mut self.tallies, client);
+        }
+    }
+
+    /// Serves a client.
+    pub fn admit(&mut self, stream: Stream) {
+        self.dismiss();
+        if self.clients.len() >= MOST_CLIENTS {
+            stream.shut(Shutdown::Both);
+            return;
+        }
+        let stream = Arc::new(stream);
+        let connection = self.accepted;
+        self.accepted += 1;
+        let (offers, exports) = (self.offers.clone(), self.exports.clone());
+        let client = thread::spawn({
+            let stream = stream.clone();
+            move || serve(&stream, connection, &offers, &exports)
+        });
+        self.clients.push((stream, client));
+    }
+
+    /// Whether some client has asked for something, and all have left.
+    pub fn abandoned(&self) -> bool {
+        self.clients.is_empty() && self.tallies.iter().any(|tally| tally.requested > 0)
+    }
+
+    /// Ends: what clients have asked for is done and answered.
+    pub fn stop(mut self) -> Vec<Finished> {
+        for export in self.exports.iter() {
+            // An engine ends only here.
+            let _ = export.engine.send(Message::Stop);
+        }
+        let engines = std::mem::take(&mut self.engines);
+        let drives: Vec<(Drive, u64)> = engines.into_iter().map(joined).collect();
+        for (stream, _) in &self.clients {
+            stream.shut(Shutdown::Read);
+        }
+        let end = Instant::now() + FAREWELL;
+        while Instant::now() < end && self.clients.iter().any(|(_, client)| !client.is_finished()) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        for (stream, client) in self.clients.drain(..) {
+            stream.shut(Shutdown::Both);
+            tally(&mut self.tallies, client);
+        }
+        let tallies = std::mem::take(&mut self.tallies);
+        let finished = drives.into_iter().zip(tallies).map(|((drive, silences), tally)| {
+            let (live, failure, record) = drive.end();
+            let Tally { connections, errors, lag, .. } = tally;
+            Finished { live, failure, record, connections, errors, lag, silences }
+        });
+        finished.collect()
+    }
+}
+
+fn tally(tallies: &mut [Tally], client: JoinHandle<Option<Served>>) {
+    if let Some(Served { export, requested, lag, errors }) = joined(client) {
+        let tally = &mut tallies[export];
+        tally.connections += 1;
+        tally.requested += u64::from(requested);
+        tally.errors += errors;
+        tally.lag.add(&lag);
+    }
+}
+
+/// What a thread has come to; where it has panicked, so does this one.
+fn joined<T>(thread: JoinHandle<T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

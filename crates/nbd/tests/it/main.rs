@@ -1,0 +1,6 @@
+//! A server with clients in the same process.
+
+mod client;
+mod clocks;
+mod data;
+mod protocol;

@@ -1,0 +1,252 @@
+//! Drives served to real programs.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use nbd::{Clock, Exported, Finished, Listener, Offer, Pace, Recorded, Store, Think};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Map, Value, json};
+use ssd::Unwatched;
+use ssd::run::{
+    DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
+};
+use units::{Bytes, Span};
+use workload::Source;
+
+use crate::error::{SimulationError, raise, refuse};
+use crate::simulation::{FinishedRun, Simulation, content_hash, finished_run, given, request_log};
+
+/// How long a look for clients takes at most: signals wait for it.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A server of simulated drives for clients of the NBD protocol.
+#[pyclass(module = "ssdlab._core", frozen)]
+pub struct Server {
+    clock: Clock,
+    lag_bound: Span,
+    state: Mutex<State>,
+}
+
+enum State {
+    Preparing { listener: Listener, drives: Vec<(Exported, Drive)> },
+    Serving { server: nbd::Server, listener: Listener, drives: Vec<Drive> },
+    Stopped,
+}
+
+/// What is known of a drive before it is served.
+struct Drive {
+    name: String,
+    prepared: PreparedLive,
+}
+
+impl Server {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The section `serve` of a result.
+    fn section(&self, finished: &Finished) -> Value {
+        let of_clients = json!({ "connections": finished.connections, "errors": finished.errors });
+        let of_clock = match self.clock {
+            Clock::Real => json!({ "clock": "real", "lag_bound_ns": self.lag_bound.0, "lag_ns": finished.lag.json() }),
+            Clock::Virtual(Pace { think, grace, depth }) => json!({
+                "clock": "virtual",
+                "think": text(&think),
+                "grace": text(&grace),
+                "depth": depth,
+                "grace_expired": finished.silences,
+            }),
+        };
+        let parts = [of_clock, of_clients].into_iter().filter_map(|part| part.as_object().cloned());
+        Value::Object(parts.flatten().collect::<Map<_, _>>())
+    }
+}
+
+#[pymethods]
+impl Server {
+    /// Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound is of the real
+    /// one, the others are of the virtual one.
+    #[new]
+    #[pyo3(signature = (*, socket, address, clock, think, grace, depth, lag_bound))]
+    fn new(
+        socket: Option<&str>,
+        address: Option<&str>,
+        clock: &str,
+        think: &str,
+        grace: &str,
+        depth: u64,
+        lag_bound: &str,
+    ) -> PyResult<Server> {
+        let clock = match clock {
+            "real" => Clock::Real,
+            _ => Clock::Virtual(Pace {
+                think: parse::<Think>("--think", think).map_err(refuse)?,
+                grace: parse::<Option<Span>>("--grace", grace).map_err(refuse)?,
+                depth: u32::try_from(depth).ok().filter(|depth| *depth <= nbd::MOST_REQUESTS).ok_or_else(|| {
+                    let remedy = format!("write {} at most, as many as are worked on of a client", nbd::MOST_REQUESTS);
+                    refuse(refused(&format!("--depth {depth}"), "is too many", &remedy))
+                })?,
+            }),
+        };
+        let lag_bound = parse("--lag-bound", lag_bound).map_err(refuse)?;
+        let listener = match (socket, address) {
+            (Some(path), _) => Listener::unix(Path::new(path)),
+            (None, Some(address)) => Listener::tcp(address),
+            (None, None) => Err(refused("--socket", "is missing", "give --socket PATH or --listen HOST:PORT")),
+        };
+        let listener = listener.map_err(refuse)?;
+        Ok(Server { clock, lag_bound, state: Mutex::new(State::Preparing { listener, drives: Vec::new() }) })
+    }
+
+    /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
+    /// `records` its requests can be played again. Returns what the user should know of how the input was understood.
+    #[pyo3(signature = (name, device, *, memory, data = None, records = false, scheme = None, age = None, settings = Vec::new(), requests_out = None, keep_requests = false, **options))]
+    fn export(
+        &self,
+        py: Python<'_>,
+        name: String,
+        device: &str,
+        memory: &str,
+        data: Option<PathBuf>,
+        records: bool,
+        scheme: Option<&str>,
+        age: Option<&str>,
+        settings: Vec<String>,
+        requests_out: Option<&str>,
+        keep_requests: bool,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Option<String>> {
+        let options = options.map(given).transpose()?.unwrap_or_default();
+        let inputs = DriveInputs {
+            version: env!("CARGO_PKG_VERSION"),
+            device: DeviceWord::Named(device),
+            scheme,
+            age,
+            settings: &settings,
+            policies: &ssd::policies::Policies::default(),
+            options: &options,
+            fingerprint: content_hash,
+        };
+        let prepared = prepare_live(&inputs, "NBD clients").map_err(raise)?;
+        let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
+        let log = request_log(requests_out, keep_requests, &prepared.config)?;
+        let live = py.detach(|| Live::open(&prepared.config, &prepared.options, log, Unwatched)).map_err(raise)?;
+        let size = live.capacity();
+        let store = match data {
+            Some(path) => Store::in_file(&path, size).map_err(refuse)?,
+            None => Store::in_memory(memory),
+        };
+        let about = match scheme {
+            Some(scheme) => format!("simulated drive {device}, {scheme}"),
+            None => format!("simulated drive {device}"),
+        };
+        let preferred = live.device().plan().layout.page_size.0 as u32;
+        let exported = Exported { offer: Offer { name: name.clone(), about, size, preferred }, live, store, records };
+        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
+        match &mut *self.lock() {
+            State::Preparing { drives, .. } => drives.push((exported, Drive { name, prepared })),
+            State::Serving { .. } | State::Stopped => return Err(SimulationError::new_err("the server has begun")),
+        }
+        Ok(note)
+    }
+
+    /// Begins to serve; returns the URI of each drive.
+    fn start(&self) -> PyResult<Vec<String>> {
+        let mut state = self.lock();
+        let State::Preparing { listener, drives } = std::mem::replace(&mut *state, State::Stopped) else {
+            return Err(SimulationError::new_err("the server has begun"));
+        };
+        let (exported, drives): (Vec<Exported>, Vec<Drive>) = drives.into_iter().unzip();
+        let server = nbd::Server::start(exported, self.clock);
+        let uris = drives.iter().map(|drive| listener.uri(&drive.name)).collect();
+        *state = State::Serving { server, listener, drives };
+        Ok(uris)
+    }
+
+    /// Looks after clients for a moment; returns whether some have asked for something and all have left.
+    fn attend(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| match &mut *self.lock() {
+            State::Serving { server, listener, .. } => {
+                server
+                    .attend(listener, LOOK)
+                    .map_err(|error| SimulationError::new_err(format!("the socket: {error}")))?;
+                Ok(server.abandoned())
+            }
+            State::Preparing { .. } | State::Stopped => Ok(true),
+        })
+    }
+
+    /// Ends: what clients have asked for is done. Gives each drive's session.
+    fn stop(&self, py: Python<'_>) -> Vec<Session> {
+        let State::Serving { server, drives, listener } = std::mem::replace(&mut *self.lock(), State::Stopped) else {
+            return Vec::new();
+        };
+        drop(listener);
+        let finished = py.detach(|| server.stop());
+        let session = |(Drive { name, prepared }, finished): (Drive, Finished)| {
+            let serve = self.section(&finished);
+            let Finished { live, failure, record, .. } = finished;
+            let ended = failure.map(|error| error.to_string());
+            Session { name, prepared, record, serve, ended, live: Mutex::new(Some(live)), device: Mutex::default() }
+        };
+        drives.into_iter().zip(finished).map(session).collect()
+    }
+}
+
+/// A value as its user writes it.
+fn text(value: &impl units::value::Value) -> String {
+    value.write().to_string().trim_matches('"').to_owned()
+}
+
+/// What has come of a drive that was served.
+#[pyclass(module = "ssdlab._core", frozen)]
+pub struct Session {
+    /// The export's name.
+    #[pyo3(get)]
+    name: String,
+    prepared: PreparedLive,
+    record: Option<Vec<workload::Request>>,
+    serve: Value,
+    /// Why the drive could not go on, if it could not.
+    #[pyo3(get)]
+    ended: Option<String>,
+    live: Mutex<Option<Live>>,
+    /// The drive, once the session has been finished.
+    device: Mutex<Option<ssd::Device>>,
+}
+
+#[pymethods]
+impl Session {
+    /// The result, as `Simulation.finish` gives it.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(live) = live else { return Err(SimulationError::new_err("the session has been finished already")) };
+        let mut outcome = py.detach(|| live.finish()).map_err(raise)?;
+        let mut root = result(&self.prepared.manifest, &outcome.measured);
+        if let Value::Object(root) = &mut root {
+            root.insert("serve".into(), self.serve.clone());
+        }
+        let finished = finished_run(py, &mut outcome, &root)?;
+        *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
+        Ok(finished)
+    }
+
+    /// Writes a checkpoint of the drive at rest, once the session has been finished.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut device) = device else { return Err(SimulationError::new_err("there is no drive to be saved")) };
+        py.detach(|| device.flush().and_then(|()| checkpoint::write(&device, &path))).map_err(raise)
+    }
+
+    /// The same requests at the same times as a run, where they were recorded.
+    fn replay(&self) -> PyResult<Simulation> {
+        let Some(record) = self.record.clone() else {
+            return Err(SimulationError::new_err("the requests of the session were not recorded"));
+        };
+        let PreparedLive { config, options, manifest, .. } = self.prepared.clone();
+        let source: Box<dyn Source> = Box::new(Recorded::new(record));
+        Ok(Simulation::of(Prepared { config, source, options, manifest, notes: Vec::new() }))
+    }
+}

@@ -1,0 +1,427 @@
+//! Checkpoints: the whole state of a device in a file, to go on from in another process.
+//!
+//! A file is a line of text, the length of a header and the header (JSON), the state (`crate::persist`, compressed), and the BLAKE3
+//! digest of all that. The header has what the device is built from; what follows from it is not in the state. A device that was
+//! saved and loaded goes on as if it had never stopped, byte for byte.
+//!
+//! What may differ between the device that was saved and the one that goes on: nothing, but where nothing was under way
+//! [`POLICIES`] and policies from outside, which decide what is done next and keep no state.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use nand::model::outcomes::OutcomeSource;
+use serde_json::{Value, json};
+use units::section::Section;
+use units::value::Scalar;
+use units::{ConfigError, Document, Span, Time};
+
+use super::manifest;
+use super::options::refused;
+use crate::RESULTS_VERSION;
+use crate::config::{Config, Plan};
+use crate::device::Device;
+use crate::error::RunError;
+use crate::observe::probe::Probe;
+use crate::persist::{Reader, State, Writer};
+use crate::policies::Policies;
+use crate::presets::{self, DeviceSpec};
+
+/// The first line of a checkpoint.
+const MAGIC: &[u8] = b"ssdlab checkpoint\n";
+/// The version of the file's form.
+const FORMAT: u64 = 1;
+/// Bytes of the digest.
+const DIGEST: usize = 32;
+/// The longest header that is read: a configuration has some 10 kB.
+const LONGEST_HEADER: u32 = 1 << 20;
+/// How hard zstd tries: more takes several times as long and gains little (docs/decisions).
+const LEVEL: i32 = 1;
+
+/// The release that writes and reads.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
+/// Keys that may differ where nothing was under way: they decide what is done next and keep no state.
+pub const POLICIES: &[&str] = &[
+    "read.next",
+    "read.pipeline",
+    "read.sensing",
+    "read.predictor",
+    "read.t_pred",
+    "read.prediction_accuracy",
+    "read.rpt",
+    "read.rpt_error",
+    "read.age_error",
+    "ecc.code",
+    "ecc.soft",
+    "ecc.soft_after",
+    "ecc.code_2bit",
+    "ecc.code_3bit",
+    "ecc.strength",
+    "ecc.t_decode",
+    "ecc.t_failed",
+    "ecc.t_retried",
+    "ecc.decoders",
+    "ecc.buffer",
+    "schedule.order",
+    "schedule.suspend_program",
+    "schedule.suspend_erase",
+    "schedule.safe_points",
+    "schedule.suspensions",
+    "energy.sense_mw",
+    "energy.program_mw",
+    "energy.erase_mw",
+    "energy.transfer_nj",
+    "energy.decode_nj",
+    "energy.prediction_nj",
+];
+
+/// Keys that may name a file: what it holds is compared, not how it is called.
+const FILES: [&str; 5] = ["chip.model", "read.rpt", "ecc.code", "ecc.code_2bit", "ecc.code_3bit"];
+
+/// When a run saves its drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SaveAt {
+    /// When the run is over, everything buffered is on flash and the drive has nothing more to do by itself.
+    #[default]
+    Rest,
+    /// When the last request has completed, as it stands.
+    End,
+    /// When the workload has gone on for so long, as it stands.
+    After(Span),
+}
+
+impl units::value::Value for SaveAt {
+    fn expects() -> String {
+        format!("\"rest\", \"end\" (as it stands when the last request has completed), or {}", Span::expects())
+    }
+    fn read(scalar: &Scalar) -> Option<SaveAt> {
+        match scalar {
+            Scalar::Text(text) if text == "rest" => Some(SaveAt::Rest),
+            Scalar::Text(text) if text == "end" => Some(SaveAt::End),
+            other => Span::read(other).map(SaveAt::After),
+        }
+    }
+    fn write(&self) -> Scalar {
+        match self {
+            SaveAt::Rest => Scalar::Text("rest".into()),
+            SaveAt::End => Scalar::Text("end".into()),
+            SaveAt::After(span) => span.write(),
+        }
+    }
+}
+
+/// A checkpoint whose header has been read. The state is read, and its digest checked, when the device is built.
+pub struct Checkpoint {
+    path: PathBuf,
+    header: Value,
+}
+
+impl Checkpoint {
+    /// Reads the header of a file, and refuses what another build has written.
+    pub fn open(path: &Path) -> Result<Checkpoint, ConfigError> {
+        let origin = path.display().to_string();
+        let mut file = File::open(path).map_err(|error| unreadable(&origin, &error))?;
+        let header = read_header(&mut file, &origin)?;
+        Ok(Checkpoint { path: path.to_owned(), header })
+    }
+
+    /// The device that it is of, called as the file.
+    pub fn spec(&self) -> Result<DeviceSpec, ConfigError> {
+        let origin = self.path.display().to_string();
+        let name = self.path.file_stem().map_or_else(|| origin.clone(), |stem| stem.to_string_lossy().into_owned());
+        let config = config_of(&self.header, &origin)?;
+        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config })
+    }
+
+    /// Checks that a drive of this configuration can go on from it.
+    pub fn check(&self, plan: &Plan) -> Result<(), ConfigError> {
+        check(&self.header, plan, &self.path.display().to_string())
+    }
+
+    /// Builds the device, with the state that it had.
+    pub fn device(&self, config: &Config) -> Result<Device, ConfigError> {
+        let origin = self.path.display().to_string();
+        let mut file = File::open(&self.path).map_err(|error| unreadable(&origin, &error))?;
+        load(config, &mut file, &origin)
+    }
+
+    /// Builds the device and plays what it had under way of its host's, until that has come to its end.
+    pub(super) fn settled(&self, config: &Config) -> Result<Device, RunError> {
+        let mut device = self.device(config)?;
+        while device.outstanding().0 > 0 && device.advance_to_completion(Time::NEVER)? {
+            device.take_completions();
+        }
+        device.take_completions();
+        Ok(device)
+    }
+}
+
+/// The checkpoint that a word for a device names, if it does: a file that begins as one, and no preset.
+pub fn given(device: &str) -> Option<PathBuf> {
+    let mut line = [0; MAGIC.len()];
+    let path = Path::new(device);
+    // What is no file, a pipe above all, is not read.
+    let may_be = path.is_file() && !presets::names().any(|name| name == device);
+    let is_one = may_be && File::open(path).is_ok_and(|mut file| file.read_exact(&mut line).is_ok());
+    (is_one && line == *MAGIC).then(|| path.to_owned())
+}
+
+/// Checks that a file is a checkpoint of this build, and whole.
+pub fn verify(path: &Path) -> Result<(), ConfigError> {
+    let origin = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| unreadable(&origin, &error))?;
+    unsealed(&bytes, &origin).map(drop)
+}
+
+/// Writes a checkpoint to a file.
+pub fn write<P: Probe>(device: &Device<P>, path: &Path) -> Result<(), RunError> {
+    check_sound(device)?;
+    let written = File::create(path).map(BufWriter::new).and_then(|mut file| {
+        pack(device, &mut file)?;
+        file.flush()
+    });
+    written.map_err(|error| RunError::Output { path: path.display().to_string(), problem: error.to_string() })
+}
+
+impl<P: Probe> Device<P> {
+    /// Writes the whole state: [`Device::load`] goes on from it. A device that has failed is refused.
+    pub fn save(&self, to: &mut dyn Write) -> Result<(), RunError> {
+        check_sound(self)?;
+        pack(self, to).map_err(|error| RunError::Output { path: "checkpoint".into(), problem: error.to_string() })
+    }
+}
+
+/// Refuses a device that has failed.
+fn check_sound<P: Probe>(device: &Device<P>) -> Result<(), RunError> {
+    let Some(failure) = device.failure() else { return Ok(()) };
+    let problem = format!("the device cannot be saved, because it has failed: {failure}");
+    Err(refused("checkpoint", &problem, "save it before").into())
+}
+
+/// Writes a device as a checkpoint.
+fn pack<P: Probe>(device: &Device<P>, to: &mut dyn Write) -> io::Result<()> {
+    let mut to = Hashed { to, hash: blake3::Hasher::new() };
+    let header = header_of(device).to_string();
+    to.write_all(MAGIC)?;
+    to.write_all(&(header.len() as u32).to_le_bytes())?;
+    to.write_all(header.as_bytes())?;
+    let mut packed = zstd::Encoder::new(&mut to, LEVEL)?;
+    let mut state = Writer::new(&mut packed);
+    State::save(device, &mut state);
+    state.finish()?;
+    packed.finish()?;
+    to.to.write_all(to.hash.finalize().as_bytes())
+}
+
+impl Device {
+    /// A device in the state that [`Device::save`] has written. The configuration is that of the device that was saved, but for
+    /// [`POLICIES`] where nothing was under way. The seed is that of the saved device.
+    pub fn load(config: &Config, from: &mut dyn Read) -> Result<Device, ConfigError> {
+        load(config, from, "checkpoint")
+    }
+}
+
+/// Passes on what is written, and hashes it.
+struct Hashed<'a> {
+    to: &'a mut dyn Write,
+    hash: blake3::Hasher,
+}
+
+impl Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+fn unreadable(origin: &str, error: &io::Error) -> ConfigError {
+    refused(origin, &format!("cannot be read: {error}"), "give the path of a checkpoint (ssdlab run --save FILE)")
+}
+
+fn damaged(origin: &str) -> ConfigError {
+    refused(origin, "is damaged: its digest is another one", "copy it again, or make it anew")
+}
+
+/// What a device is built from, and where it stands.
+fn header_of<P: Probe>(device: &Device<P>) -> Value {
+    let plan = device.plan();
+    json!({
+        "format": FORMAT,
+        "ssdlab": RELEASE,
+        "results_version": RESULTS_VERSION,
+        "seed": device.seed(),
+        "time_ns": device.now().0,
+        "outstanding": device.outstanding().0,
+        "rests": device.rests(),
+        "config": plan.config.to_toml(),
+        "policies": manifest::policies(&plan.config.policies),
+        "files": files_of(plan),
+    })
+}
+
+/// What the files hold that a configuration names, as digests by their keys.
+fn files_of(plan: &Plan) -> Value {
+    let digest = |content: Value| json!(blake3::hash(content.to_string().as_bytes()).to_hex().as_str());
+    let model = plan.reading().map(|reading| {
+        digest(match reading {
+            OutcomeSource::Virtual(chip) => {
+                manifest::sections(chip.sections().iter().map(|section| (section.name(), *section)))
+            }
+            OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
+        })
+    });
+    let rpt = plan.rpt().map(|rpt| digest(rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect()));
+    let ecc = &plan.config.ecc;
+    let code = |name: &str| workload::content_hash(Path::new(name)).ok();
+    json!({
+        "chip.model": model,
+        "read.rpt": rpt,
+        "ecc.code": ecc.code.as_deref().and_then(code),
+        "ecc.code_2bit": code(&ecc.code_2bit),
+        "ecc.code_3bit": code(&ecc.code_3bit),
+    })
+}
+
+/// Reads up to the end of the header, and refuses what another build has written.
+fn read_header(from: &mut dyn Read, origin: &str) -> Result<Value, ConfigError> {
+    let mut start = [0; MAGIC.len() + 4];
+    let is_one = from.read_exact(&mut start).is_ok() && start.starts_with(MAGIC);
+    if !is_one {
+        let remedy = "make one with `ssdlab run --save FILE` or Device.save";
+        return Err(refused(origin, "is no checkpoint of a device", remedy));
+    }
+    let length = u32::from_le_bytes(start[MAGIC.len()..].try_into().expect("Invariant: four bytes follow the line"));
+    if length > LONGEST_HEADER {
+        return Err(damaged(origin));
+    }
+    let mut text = vec![0; length as usize];
+    from.read_exact(&mut text).map_err(|_| damaged(origin))?;
+    let header: Value = serde_json::from_slice(&text).map_err(|_| damaged(origin))?;
+    for (name, ours) in
+        [("format", json!(FORMAT)), ("ssdlab", json!(RELEASE)), ("results_version", json!(RESULTS_VERSION))]
+    {
+        let theirs = header.get(name).ok_or_else(|| damaged(origin))?;
+        if *theirs != ours {
+            let problem = format!("was written by another build: its {name} is {theirs}, and here it is {ours}");
+            return Err(refused(origin, &problem, "make it anew with this build, or go on with the one that wrote it"));
+        }
+    }
+    Ok(header)
+}
+
+fn config_of(header: &Value, origin: &str) -> Result<Config, ConfigError> {
+    let text = header["config"].as_str().ok_or_else(|| damaged(origin))?;
+    let mut config = Config::default();
+    config.apply(&Document::parse(text, origin)?, &[])?;
+    Ok(config)
+}
+
+/// Checks that a drive of this configuration can go on from a checkpoint.
+fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
+    let theirs = config_of(header, origin)?;
+    let (rests, files) = (header["rests"] == json!(true), files_of(plan));
+    let mut differ = Vec::new();
+    let mut policies = false;
+    for (our, their) in plan.config.sections().iter().zip(theirs.sections()) {
+        for key in our.keys() {
+            let name = format!("{}.{}", our.name(), key.name);
+            let (ours, theirs) = (shown(*our, key.name), shown(their, key.name));
+            let is_policy = POLICIES.contains(&name.as_str());
+            let both_files = FILES.contains(&name.as_str()) && is_file(&ours) && is_file(&theirs);
+            let problem = if ours != theirs && !both_files {
+                format!("{name} was {theirs} and is {ours}")
+            } else if other_content(&header["files"][&name], &files[&name]) {
+                format!("{name} = {ours} has another content")
+            } else {
+                continue;
+            };
+            if !(rests && is_policy) {
+                policies |= is_policy;
+                differ.push(problem);
+            }
+        }
+    }
+    let stand_ins = stand_ins_that_differ(&header["policies"], &plan.config.policies);
+    if !rests {
+        policies |= !stand_ins.is_empty();
+        differ.extend(stand_ins);
+    }
+    if differ.is_empty() {
+        return Ok(());
+    }
+    let more = if differ.len() > 4 { format!("; and {} keys more", differ.len() - 4) } else { String::new() };
+    let problem = format!("is of another drive: {}{more}", differ[..differ.len().min(4)].join("; "));
+    let remedy = if policies {
+        "give it the policies that it had, or save a drive at rest, as `ssdlab run --save` does"
+    } else {
+        "leave the device out, and it is that of the checkpoint; or make a checkpoint of this one"
+    };
+    Err(refused(origin, &problem, remedy))
+}
+
+/// Policies from outside that are not those of a header. Names of files do not count.
+fn stand_ins_that_differ(was: &Value, is: &Policies) -> Vec<String> {
+    let is = manifest::policies(is).unwrap_or_default();
+    let function = |all: &Value, axis: &str| all[axis]["function"].as_str().unwrap_or("none").to_owned();
+    let differ = Policies::AXES.iter().filter_map(|axis| {
+        let (theirs, ours) = (function(was, axis), function(&is, axis));
+        if theirs != ours {
+            Some(format!("policies.{axis} was {theirs} and is {ours}"))
+        } else {
+            let other_text = was[axis]["sha256"] != is[axis]["sha256"];
+            other_text.then(|| format!("policies.{axis} = {ours} has another text"))
+        }
+    });
+    differ.collect()
+}
+
+/// A value as a device file has it.
+fn shown(section: &dyn Section, key: &str) -> String {
+    section.get(key).expect("Invariant: a section has every key that it lists").to_string()
+}
+
+/// Whether two digests of what a key names differ. A drive that cannot meet errors has none of its chip.
+fn other_content(was: &Value, is: &Value) -> bool {
+    !was.is_null() && !is.is_null() && was != is
+}
+
+fn is_file(value: &str) -> bool {
+    let value = value.trim_matches('"');
+    value.ends_with(".toml") || value.ends_with(".csv")
+}
+
+/// The header of a whole checkpoint, and its state as it is packed.
+fn unsealed<'a>(bytes: &'a [u8], origin: &str) -> Result<(Value, &'a [u8]), ConfigError> {
+    let mut rest = bytes;
+    // What another version has written is refused as such, whatever follows.
+    let header = read_header(&mut rest, origin)?;
+    let (packed, digest) = rest.split_last_chunk::<DIGEST>().ok_or_else(|| damaged(origin))?;
+    if blake3::hash(&bytes[..bytes.len() - DIGEST]).as_bytes() != digest {
+        return Err(damaged(origin));
+    }
+    Ok((header, packed))
+}
+
+fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, ConfigError> {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).map_err(|error| unreadable(origin, &error))?;
+    let (header, packed) = unsealed(&bytes, origin)?;
+    check(&header, &config.plan()?, origin)?;
+    let seed = header["seed"].as_u64().ok_or_else(|| damaged(origin))?;
+    let mut device = Device::new(config, seed)?;
+    let mut unpacked = zstd::Decoder::new(packed).map_err(|_| damaged(origin))?;
+    let mut state = Reader::new(&mut unpacked);
+    // The digest is right: what does not fit was written by a build whose state has another form.
+    let fits = device.restore(&mut state).and_then(|()| state.finish()).is_ok() && device.check().is_ok();
+    if !fits || header["time_ns"] != json!(device.now().0) {
+        let remedy = "make it anew with this build, or go on with the one that wrote it";
+        return Err(refused(origin, "was written by another build: its state has another form", remedy));
+    }
+    Ok(device)
+}

@@ -1,0 +1,238 @@
+"""The command that serves drives to real programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssdlab.cli.base import Whole, commands, echo, echo_error, handling_closed_stdout, run_option
+from ssdlab.common import signals
+
+if TYPE_CHECKING:
+    from ssdlab.runs.serving import Drive, Served, Serving
+
+
+def _takes_drive(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a run that concern the drive alone."""
+    for name in ("checkpoint", "seed", "warmup", "settings", "precondition", "age", "scheme", "device"):
+        command = run_option(name)(command)
+    return command
+
+
+@commands.command()
+@click.argument("drives", required=False, metavar="[DRIVES.toml]")
+@click.option("--socket", metavar="PATH", help="Listen at a socket in the file system.")
+@click.option("--listen", "address", metavar="HOST:PORT", help="Listen at a TCP address; port 0 finds a free one.")
+@_takes_drive
+@click.option("--data", metavar="FILE", help="Keep the data in this sparse file  [default: in memory]")
+@click.option("--memory", metavar="SIZE", default="4GiB", show_default=True, help="Data in memory, at most.")
+@click.option(
+    "--clock",
+    type=click.Choice(["virtual", "real"]),
+    default="virtual",
+    show_default=True,
+    help="Answer at once, or when the drive would.",
+)
+@click.option(
+    "--think",
+    metavar="TIME|measured",
+    default="0",
+    show_default=True,
+    help="Virtual clock: simulated time from a reply to the next request.",
+)
+@click.option(
+    "--grace",
+    metavar="TIME|none",
+    default="5ms",
+    show_default=True,
+    help="Virtual clock: how long (real time) a client may be silent before the drive goes on without it.",
+)
+@click.option(
+    "--depth",
+    type=Whole(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Virtual clock: requests that each client begins with.",
+)
+@click.option(
+    "--lag-bound",
+    metavar="TIME",
+    default="100us",
+    show_default=True,
+    help="Real clock: warn where 1 % of the replies left later than this after the drive had done.",
+)
+@click.option("--once", is_flag=True, help="End when all clients have left.")
+@click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
+@run_option("requests_out")
+@run_option("series_out")
+@run_option("save")
+@click.option("--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI.")
+@click.option(
+    "--window", "windows", multiple=True, metavar="FROM:TO", help="Of the timeline, such as 10ms:12ms; may be repeated."
+)
+@click.option(
+    "--slowest", type=Whole(1), metavar="N", help="The surroundings of the N slowest requests in the timeline."
+)
+@click.option("--explain", type=Whole(1), metavar="N", help="Tell where the time of the N slowest requests went.")
+@click.option("--quiet", "-q", is_flag=True, help="No table; only what is wrong.")
+def serve(
+    *,
+    drives: str | None,
+    socket: str | None,
+    address: str | None,
+    data: str | None,
+    memory: str,
+    clock: str,
+    think: str,
+    grace: str,
+    depth: int,
+    lag_bound: str,
+    once: bool,
+    json_out: str | None,
+    requests_out: str | None,
+    series_out: str | None,
+    save: str | None,
+    timeline: str | None,
+    windows: tuple[str, ...],
+    slowest: int | None,
+    explain: int | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Serve simulated drives to real programs, as network block devices (NBD).
+
+    Ctrl-C ends it and writes what a run writes. DRIVES.toml has a section for each of several drives.
+
+    \b
+    ssdlab serve --age pec=2000,retention=6mo --socket /tmp/drive.sock
+    fio --name=a --ioengine=nbd --uri='nbd+unix:///?socket=/tmp/drive.sock' --rw=randread --size=1g
+    ssdlab serve --clock real --data drive.img --listen 127.0.0.1:10809 --once --json out.json
+    """
+    from ssdlab.cli.playing import Outputs
+    from ssdlab.runs.serving import Pace, Serving
+
+    if (socket is None) == (address is None):
+        raise click.UsageError("clients need one place to come to: give --socket PATH or --listen HOST:PORT")
+    if timeline is None and (windows or slowest is not None):
+        raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
+    outputs = Outputs(json_out, requests_out, series_out, save, None, timeline, windows, slowest)
+    served = [drive.with_outputs(requests_out, series_out) for drive in _drives(drives, data, given)]
+    _check(served, outputs, drives)
+    pace = Pace("real" if clock == "real" else "virtual", think, grace, depth, lag_bound)
+    records = timeline is not None or explain is not None
+    with Serving(served, pace, socket=socket, address=address, memory=memory, records=records) as serving:
+        for note in serving.notes:
+            echo_error(f"note: {note}")
+        uris = serving.start()
+        with suppress(KeyboardInterrupt):
+            _attend(serving, [] if quiet else uris, once, err=json_out == "-")
+        # A signal has ended it, perhaps: what is found out is written all the same.
+        with signals.held():
+            for of in serving.stop():
+                _report(of, outputs, explain, quiet)
+
+
+def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[Drive]:
+    """The drives that are asked for: those of a file, or one."""
+    from ssdlab.runs.options import flag_of, options_of
+    from ssdlab.runs.serving import Drive, drives_of
+
+    if path is None:
+        return [Drive("", options_of(given), data)]
+    context = click.get_current_context()
+    for name in (*given, "data"):
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            flag = "--data" if name == "data" else flag_of(name)
+            raise click.UsageError(f"{flag} is given beside {path}: write it there, below the drive's name")
+    return drives_of(path)
+
+
+def _check(drives: list[Drive], outputs: Any, path: str | None) -> None:
+    """Refuses outputs that cannot be written, that are read, or that two drives would write."""
+    from ssdlab.common.output import check_outputs
+
+    if outputs.json == "-" and len(drives) > 1:
+        raise click.UsageError("--json -: each of several drives has a result of its own: give a file")
+    for option, file in outputs.paths().items():
+        if file == "" or (file == "-" and option != "--json"):
+            raise click.UsageError(f"{option} {file or 'is empty'}: give a path")
+    files = {
+        f"{option} ({drive.name})" if drive.name else option: drive.renamed(file)
+        for drive in drives
+        for option, file in outputs.paths().items()
+    }
+    read = [path, *(file for drive in drives for file in (drive.data, drive.options.checkpoint))]
+    check_outputs(files, [file for file in read if file is not None])
+    if outputs.windows:
+        from ssdlab.runs.timeline import check
+
+        check(outputs.windows)
+
+
+def _attend(serving: Serving, uris: list[str], once: bool, err: bool) -> None:
+    """Serves clients until the end."""
+    with handling_closed_stdout(needed=True):
+        for drive, uri in zip(serving.drives, uris, strict=False):
+            echo(f"serving {drive.options.device} at {uri}", err=err)
+    while not (serving.attend() and once):
+        pass
+
+
+def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
+    """Writes and shows what has come of a drive."""
+    from ssdlab.common.output import replacing, write
+    from ssdlab.common.tables import show
+    from ssdlab.show.runs import of_result
+
+    to_stdout = outputs.json == "-"
+    json_out = outputs.json if to_stdout else of.drive.renamed(outputs.json)
+    wrote = [(of.drive.options.requests_out, "a row a request"), (of.drive.options.series_out, "time series")]
+    if json_out is not None and not to_stdout:
+        write(json_out, of.result.to_json().encode())
+        wrote.insert(0, (json_out, "results"))
+    if outputs.save is not None:
+        path = of.drive.renamed(outputs.save)
+        assert path is not None, "Invariant: a path is renamed to a path"
+        with replacing(path) as temporary:
+            of.session.save(temporary)
+        wrote.append((path, "a checkpoint, for --from"))
+    if outputs.timeline is not None:
+        from ssdlab.runs.timeline import write_played
+
+        path = of.drive.renamed(outputs.timeline)
+        assert path is not None, "Invariant: a path is renamed to a path"
+        size = write_played(of.session.replay, path, outputs.windows, outputs.slowest)
+        wrote.append((path, f"timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev"))
+    with handling_closed_stdout(needed=True):
+        if to_stdout:
+            click.echo(of.result.to_json(), nl=False)
+        elif not quiet:
+            show(*of_result(of.result))
+        if explain is not None:
+            from ssdlab.runs.explain import explain_played, of_explanation
+
+            show(of_explanation(found) for found in explain_played(of.session.replay(), explain, ()))
+        for path, what in wrote:
+            if path is not None and not quiet:
+                echo(f"wrote {path} ({what})", err=to_stdout)
+    for warning in _warnings(of):
+        echo_error(warning)
+
+
+def _warnings(of: Served) -> list[str]:
+    """What the user should know of how a session went."""
+    from ssdlab.common.numbers import time_text
+
+    found = [] if of.session.ended is None else [f"{of.drive.name or of.drive.options.device}: {of.session.ended}"]
+    serve = of.result.serve
+    assert serve is not None, "Invariant: it was served"
+    if serve.clock == "real" and serve.lag_ns is not None and serve.lag_ns.p99 > serve.lag_bound_ns:
+        found.append(
+            f"warning: 1 % of the replies left {time_text(serve.lag_ns.p99)} and more after the drive had done, later "
+            f"than --lag-bound {time_text(serve.lag_bound_ns)}\n  help: give it two idle cores, or use --clock virtual"
+        )
+    return found

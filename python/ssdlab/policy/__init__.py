@@ -1,0 +1,85 @@
+"""Policies in Python: functions that stand in for built-in choices, as prototypes of what is then written in Rust.
+
+    from ssdlab import policy
+
+    def greedy(blocks: policy.Blocks) -> policy.Candidate | None:
+        valid = blocks.least_valid
+        return blocks.oldest(valid) if valid is not None and valid < blocks.limit else None
+
+    ssdlab.run("tlc", policies={"victim": greedy})                 # or {"victim": "my_policies.py:greedy"}
+
+A policy is given what the policies in Rust are given, and must answer the same to the same question: it keeps nothing
+between calls. The built-in choice of its axis stays configured and keeps its costs: a policy for ``next`` with
+``read.next = "swift"`` senses as often as Swift-Read does, and one for ``victim`` with ``gc.victim = "fifo"`` is asked
+about blocks in the order in which they were filled.
+
+========================  =======================================  ==================================================
+axis                      is given                                 answers
+========================  =======================================  ==================================================
+``victim``                :class:`Blocks`                          one of them, or None
+``order``                 an :data:`Operation`                     its rank, 0 to 255: lower goes first
+``next``                  :class:`Failed`                          a :data:`Reference`, or None when all was tried
+``suspend_program``       :class:`InPhase`                         for how long the array is still busy [ns] and what
+                                                                   becomes of the phase (:data:`Resume`); or None
+``suspend_erase``         the same                                 the same
+``pacing``                :class:`Collection`                      relocated pages, and the pages of host data that
+                                                                   they pay for; or None
+========================  =======================================  ==================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal, TypedDict
+
+from ssdlab._core import Blocks, Candidate, Collection, Failed, InPhase
+
+__all__ = [
+    "Blocks",
+    "Candidate",
+    "Collection",
+    "Failed",
+    "InPhase",
+    "Next",
+    "Operation",
+    "Order",
+    "Pacing",
+    "Policies",
+    "Reference",
+    "Resume",
+    "Suspend",
+    "Victim",
+]
+
+Operation = Literal["user-read", "internal-read", "user-program", "internal-program", "erase"]
+"""What a flash operation is for: host requests, or the drive itself."""
+
+Reference = int | Literal["near-optimal", "sentinel"]
+"""With which references a page is sensed: those of a step of the retry table, near-optimal ones, or the sentinel's
+boundary alone."""
+
+Resume = Literal["next-phase", "repeat-phase", "verify-then-repeat", "rest-of-phase"]
+"""What becomes of the phase that an operation is suspended in. ``next-phase``: it ends, after ``left_ns``, and the
+operation goes on with the next. The others take ``reset_ns`` at least and ``left_ns`` at most: it is done again, a
+verify shows that it must be done again, or its remainder is done later."""
+
+Victim = Callable[[Blocks], Candidate | None]
+Order = Callable[[Operation], int]
+Next = Callable[[Failed], Reference | None]
+Suspend = Callable[[InPhase], tuple[int, Resume] | None]
+Pacing = Callable[[Collection], tuple[int, int] | None]
+
+
+class Policies(TypedDict, total=False):
+    """The policies of a run by their axes: functions, or ``FILE:FUNCTION``."""
+
+    victim: Victim | str
+    order: Order | str
+    next: Next | str
+    suspend_program: Suspend | str
+    suspend_erase: Suspend | str
+    pacing: Pacing | str
+
+
+Given = Mapping[str, object] | Policies | str
+"""Policies as a user gives them: a mapping, or ``AXIS=FILE:FUNCTION`` joined by commas."""
