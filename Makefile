@@ -81,7 +81,7 @@ pgo: $(PROFILE) ## build the extension module with profile-guided optimisation, 
 	$(BIN)/python crates/python/pgo.py build
 	@touch $(BUILT)
 
-$(PROFILE): $(CORE) crates/python/pgo.py $(TOOLS) | $(BIN)/maturin
+$(PROFILE): $(CORE) crates/python/pgo.py | $(TOOLS) $(BIN)/maturin
 	$(BIN)/python crates/python/pgo.py train
 
 wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, without Rust
