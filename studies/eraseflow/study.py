@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from ssdlab.chip import lifetime
 from ssdlab.chip.characterize import load
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
 
@@ -85,22 +86,12 @@ def figures(tables: Tables) -> dict[str, Figure]:
 
 def _flows(table: pl.DataFrame, value: str, unit: float, label: str) -> Figure:
     figure = Figure(figsize=(11, 4.2), layout="constrained")
-    schemes, suspensions, ages = (
-        table[axis].unique(maintain_order=True).to_list() for axis in ("scheme", "suspension", "age")
-    )
+    ages = table["age"].unique(maintain_order=True).to_list()
     panels = figure.subplots(1, len(ages), sharey=True)
-    width = 0.8 / len(suspensions)
     for axes, age in zip(panels, ages, strict=True):
-        for place, suspension in enumerate(suspensions):
-            of = table.filter(age=age, suspension=suspension)
-            found = [mean_and_half_width(of.filter(scheme=scheme).sort("seed")[value].to_list()) for scheme in schemes]
-            at = [row + width * place for row in range(len(schemes))]
-            errors = [(half or 0.0) / unit for _, half in found]
-            axes.barh(at, [number(mean) / unit for mean, _ in found], width, xerr=errors, label=suspension)
-        axes.set_yticks([row + 0.4 - width / 2 for row in range(len(schemes))], schemes)
+        plot.grouped(axes, table.filter(age=age), value, rows="scheme", by="suspension", unit=unit)
         axes.set_title(f"{age} P/E cycles", fontsize=10)
         axes.set_xlabel(label)
-        axes.grid(alpha=0.3, axis="x")
     # All share it.
     panels[0].invert_yaxis()
     handles, labels = panels[0].get_legend_handles_labels()

@@ -6,6 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, measures, off, predicted
 
 BRIEF = {
@@ -55,28 +56,21 @@ def figures(tables: Tables) -> dict[str, Figure]:
 
 
 def _flows(table: pl.DataFrame, value: str, unit: float, label: str) -> Figure:
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    schemes = table["scheme"].unique(maintain_order=True).to_list()
+    figure = Figure(figsize=(11, 8), layout="constrained")
     chips, loads = (table[axis].unique(maintain_order=True).to_list() for axis in ("chip", "load"))
-    ages = table["age"].unique(maintain_order=True).to_list()
     grid = figure.subplots(len(loads), len(chips), sharey=True, sharex="row", squeeze=False)
     for row, load in zip(grid, loads, strict=True):
         for axes, chip in zip(row, chips, strict=True):
-            of = table.filter(chip=chip, load=load)
-            for place, age in enumerate(ages):
-                means = of.filter(age=age).group_by("scheme").agg(pl.col(value).mean())
-                found = dict(means.iter_rows())
-                heights = [(found.get(scheme) or 0.0) / unit for scheme in schemes]
-                axes.barh([at + 0.2 * place for at in range(len(schemes))], heights, 0.2, label=age)
-            axes.set_yticks([at + 0.3 for at in range(len(schemes))], schemes)
+            plot.grouped(axes, table.filter(chip=chip, load=load), value, rows="scheme", by="age", unit=unit)
             axes.set_xscale("symlog", linthresh=0.01 if unit == 1.0 else 100.0)
             axes.set_title(f"{chip}, {load} under way", fontsize=10)
-            axes.grid(alpha=0.3, axis="x")
+        row[0].set_xlim(left=0)
     # All share it.
     grid[0][0].invert_yaxis()
     for axes in grid[-1]:
         axes.set_xlabel(label)
-    figure.legend(*grid[0][0].get_legend_handles_labels(), ncols=len(ages), loc="outside upper center", frameon=False)
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=len(labels), loc="outside upper center", frameon=False)
     return figure
 
 

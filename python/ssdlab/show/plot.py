@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab._core import InputError
+from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.output import FIGURES, check_ending, replacing
 from ssdlab.runs.result import Result
 from ssdlab.sweeps.comparison import GEOMEAN, Comparison
@@ -82,6 +83,20 @@ def cdf(results: Mapping[str, Result], kind: Literal["read", "write"] = "read", 
     ax.grid(alpha=0.3)
     ax.legend(title="requests", frameon=False, fontsize="small")
     return figure
+
+
+def grouped(axes: Axes, table: polars.DataFrame, value: str, *, rows: str, by: str, unit: float = 1.0) -> None:
+    """A column of a sweep's table as horizontal bars: a group for each label of the axis ``rows``, a bar for each of
+    the axis ``by``; means over what else differs, in ``unit``, with 95 % confidence intervals."""
+    names, labels = (table[axis].unique(maintain_order=True).to_list() for axis in (rows, by))
+    width = 0.8 / len(labels)
+    for place, label in enumerate(labels):
+        cases = [table.filter(**{rows: name, by: label})[value].drop_nulls().to_list() for name in names]
+        found = [mean_and_half_width(of) if of else (None, None) for of in cases]
+        means, errors = ([(part or 0.0) / unit for part in parts] for parts in zip(*found, strict=True))
+        axes.barh([row + width * place for row in range(len(names))], means, width, xerr=errors, label=label)
+    axes.set_yticks([row + 0.4 - width / 2 for row in range(len(names))], names)
+    axes.grid(alpha=0.3, axis="x")
 
 
 def bars(comparison: Comparison, *, ax: Axes | None = None) -> Figure:
