@@ -117,12 +117,14 @@ def fio(server: Server, *words: str) -> dict[str, Any]:
 @needs("fio")
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 def test_fio_reads_what_it_wrote(serve: Callable[..., Server], clock: str) -> None:
-    server = serve(*SETS, *AGED, "--clock", clock, "--data", "data.img")
+    server = serve(*SETS, *AGED, "--clock", clock, "--data", "data.img", "--lag-bound", "10ns")
     job = fio(server, "--rw=randrw", "--bs=512-8k", "--size=1m", "--iodepth=8", "--verify=crc32c", "--fsync=64")
     assert job["error"] == 0
     printed = server.end()
     assert "Served" in printed
     assert "writes" in printed
+    # No machine replies as soon as that.
+    assert ("later than --lag-bound 0.01 µs" in " ".join(printed.split())) == (clock == "real")
     result = server.result()
     assert result["manifest"]["workload"] == {"driver": "NBD clients"}
     assert result["host"]["write"]["requests"] == job["write"]["total_ios"]
