@@ -90,6 +90,12 @@ impl Agenda {
         }
     }
 
+    /// Nothing is going to happen.
+    pub fn clear(&mut self) {
+        self.groups.iter_mut().for_each(|group| *group = [u64::MAX; 4]);
+        self.direct = [u64::MAX; DIRECT];
+    }
+
     /// The next event, if any: its time and slot.
     #[inline]
     pub fn peek(&self) -> Option<(Time, EventSlot)> {
@@ -132,6 +138,11 @@ impl FifoServer {
             self.gaps.push_back((self.free_at.max(now), ready));
         }
         self.serve(ready, service)
+    }
+
+    /// Whoever is served or waits is dropped.
+    pub fn stop(&mut self, now: Time) {
+        *self = FifoServer { free_at: now, busy: self.busy_until(now), gaps: VecDeque::new() };
     }
 
     /// Service given until `now`, not counting what still lies ahead.

@@ -17,6 +17,7 @@ pub(crate) struct Core<P: Probe> {
     pub agenda: Agenda,
     pub slots: Slots,
     pub life: DriveLife,
+    pub cuts: Cuts,
     pub counters: Counters,
     pub probe: P,
 }
@@ -29,6 +30,7 @@ impl<P: Probe> Core<P> {
             agenda: Agenda::new(slots.len()),
             slots,
             life: DriveLife::new(&plan),
+            cuts: Cuts::default(),
             counters: Counters::default(),
             probe,
             plan,
@@ -37,8 +39,8 @@ impl<P: Probe> Core<P> {
 
     /// The same, watched by a probe from now on.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Core<Q> {
-        let Core { plan, now, agenda, slots, life, counters, probe: _ } = self;
-        Core { plan, now, agenda, slots, life, counters, probe }
+        let Core { plan, now, agenda, slots, life, cuts, counters, probe: _ } = self;
+        Core { plan, now, agenda, slots, life, cuts, counters, probe }
     }
 
     /// The drive has too few good blocks to go on.
@@ -69,6 +71,8 @@ pub(crate) enum Resource {
     Arrival,
     /// The next block is looked at, whether its data is too old.
     Patrol,
+    /// The power is cut.
+    Cut,
 }
 
 /// The agenda's slots, by rank.
@@ -179,8 +183,47 @@ impl DriveLife {
     }
 }
 
+/// When the power is cut.
+pub(crate) struct Cuts {
+    /// The next time.
+    pub next: Time,
+    /// Programs and erases until the one that is cut, which counts; 0 where none is.
+    pub operations: u64,
+    /// When the workload began, and programs and erases since then.
+    pub origin: Time,
+    pub begun: u64,
+    /// Cuts so far, and whether the drive has recovered from the last.
+    pub done: u64,
+    pub ready: bool,
+}
+
+impl Default for Cuts {
+    fn default() -> Cuts {
+        Cuts { next: Time::NEVER, operations: 0, origin: Time::ZERO, begun: 0, done: 0, ready: true }
+    }
+}
+
+impl Cuts {
+    /// A program or an erase is in the array from now to then.
+    #[inline]
+    pub fn operation(&mut self, start: Time, end: Time) {
+        if self.operations > 0 {
+            self.count(start, end);
+        }
+    }
+
+    #[cold]
+    fn count(&mut self, start: Time, end: Time) {
+        self.begun += 1;
+        if self.begun == self.operations {
+            self.next = self.next.min(start + Span(end.since(start).0 / 2));
+        }
+    }
+}
+
 state! {
-    [P: Probe] Core<P> { stored { now, counters } parts { agenda, life } rebuilt { plan, slots, probe } }
+    Cuts { stored { next, operations, origin, begun, done, ready } }
+    [P: Probe] Core<P> { stored { now, counters } parts { agenda, life, cuts } rebuilt { plan, slots, probe } }
     // A device that has failed is not saved.
     DriveLife { stored { progress_due, progress_seen, read_only, becomes_read_only } rebuilt { failure } }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Firmware {
     /// When each is processed.
     commands: VecDeque<(Time, CommandId)>,
     processed: u64,
+    /// Time spent on commands that a power cut has ended.
+    dropped: Span,
 }
 
 impl Firmware {
@@ -42,14 +44,26 @@ impl Firmware {
         command
     }
 
+    /// Commands that wait or are processed are dropped.
+    pub fn power_off(&mut self, now: Time, plan: &Plan) {
+        self.dropped += self.begun(now, plan);
+        self.commands.clear();
+    }
+
+    /// Time spent on commands that are being processed.
+    fn begun(&self, now: Time, plan: &Plan) -> Span {
+        let each = plan.config.host.t_firmware;
+        Span(self.commands.iter().map(|(end, _)| now.0.saturating_sub(end.0 - each.0)).sum())
+    }
+
     /// Time for which the cores have been busy, as a mean over them.
     pub fn busy_until(&self, now: Time, plan: &Plan) -> Span {
         let each = plan.config.host.t_firmware;
-        let begun = self.commands.iter().map(|(end, _)| now.0.saturating_sub(end.0 - each.0)).sum::<u64>();
-        Span((each.0 * self.processed + begun) / u64::from(plan.config.host.cores))
+        let all = each.0 * self.processed + self.dropped.0 + self.begun(now, plan).0;
+        Span(all / u64::from(plan.config.host.cores))
     }
 }
 
 state! {
-    Firmware { stored { commands, processed } }
+    Firmware { stored { commands, processed, dropped } }
 }

@@ -28,6 +28,8 @@ pub struct Completion {
     pub uncorrectable: bool,
     /// The drive is read-only (`wear.end_of_life`) and has not done, or not wholly done, what was asked.
     pub refused: bool,
+    /// The power was cut (`power.cut_at`) before the host saw it complete: it may be done, in part, or not at all.
+    pub aborted: bool,
 }
 
 impl Completion {
@@ -241,7 +243,14 @@ impl HostSide {
 
     fn complete<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) -> Option<CommandId> {
         let Command { id, request, queue, uncorrectable, refused, .. } = self.commands[command];
-        self.completions.push(Completion { id, request, finish: core.now, uncorrectable, refused });
+        self.completions.push(Completion {
+            id,
+            request,
+            finish: core.now,
+            uncorrectable,
+            refused,
+            aborted: false,
+        });
         core.counters.requests_uncorrectable += u64::from(uncorrectable);
         core.counters.requests_until_uncorrectable += u64::from(core.counters.requests_uncorrectable == 0);
         core.counters.requests_refused += u64::from(refused);
@@ -264,6 +273,44 @@ impl HostSide {
             }
         }
         next
+    }
+}
+
+/// The queue that arrivals wait for while there is no power: none.
+const NO_POWER: usize = usize::MAX;
+
+impl HostSide {
+    /// The power is cut: what the drive works on, and what is on its way to the host, is aborted. What has not arrived waits.
+    pub fn power_off<P: Probe>(&mut self, core: &mut Core<P>) {
+        let mut aborted: Vec<(u64, Request)> =
+            self.commands.ids().map(|id| (self.commands[id].id, self.commands[id].request)).collect();
+        aborted.sort_unstable_by_key(|(id, _)| *id);
+        for (id, request) in aborted {
+            let (uncorrectable, refused, aborted) = (false, false, true);
+            self.completions.push(Completion { id, request, finish: core.now, uncorrectable, refused, aborted });
+            core.counters.requests_aborted += 1;
+            if P::EXPLAINS {
+                core.probe.explain(core.now, Event::Completed { request: id });
+            }
+        }
+        self.commands = Arena::new();
+        self.queues.iter_mut().for_each(|queue| *queue = HostQueue::default());
+        self.arbiter = Arbiter::new(&core.plan.config.host);
+        self.in_flight = 0;
+        self.meter.enter(core.now, 0, None);
+        self.stalled = Some(NO_POWER);
+        self.firmware.power_off(core.now, &core.plan);
+        [&mut self.link_in, &mut self.link_out, &mut self.dram].into_iter().for_each(|server| server.stop(core.now));
+        self.read_completions.clear();
+        self.write_completions.clear();
+    }
+
+    /// The drive takes requests again.
+    pub fn power_on<P: Probe>(&mut self, core: &mut Core<P>) {
+        self.stalled = None;
+        if let Some((_, first)) = self.arrivals.front() {
+            core.agenda.set(core.slots.arrival, core.now.max(first.time + core.plan.config.host.t_submit));
+        }
     }
 }
 
@@ -304,7 +351,7 @@ state! {
 }
 
 stored! {
-    Completion { id, request, finish, uncorrectable, refused }
+    Completion { id, request, finish, uncorrectable, refused, aborted }
     Command { id, request, remaining, queue, next_part, uncorrectable, refused, next }
     HostQueue { outstanding, ends }
 }

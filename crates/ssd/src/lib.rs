@@ -27,6 +27,7 @@ mod observe;
 mod persist;
 mod phases;
 pub mod policies;
+mod power;
 pub mod presets;
 mod read_cache;
 pub mod run;
@@ -47,5 +48,7 @@ pub use observe::explain::{Explainer, Explanation, Stage};
 pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use observe::timeline::Timeline;
 pub use observe::{explain, probe, stats, timeline};
+#[doc(hidden)]
+pub use power::bugs::Bug;
 pub use presets::DeviceSpec;
 pub use run::{Outcome, Replay, RequestLog, Run};

@@ -136,6 +136,15 @@ impl<T: State> State for Option<T> {
     }
 }
 
+impl<T: State> State for Box<T> {
+    fn save(&self, to: &mut Writer) {
+        T::save(self, to);
+    }
+    fn load(&mut self, from: &mut Reader) -> io::Result<()> {
+        T::load(self, from)
+    }
+}
+
 /// Declares the state of a component: the fields that are stored, then its components, then what follows from the configuration.
 /// Of a field that is in none of the lists the compiler says "pattern requires `..` due to inaccessible fields".
 macro_rules! state {
@@ -410,6 +419,19 @@ impl<K: Stored + Ord + Hash, T: Stored> Stored for HashMap<K, T> {
         }
     }
     fn read(from: &mut Reader) -> io::Result<HashMap<K, T>> {
+        Ok(Vec::<(K, T)>::read(from)?.into_iter().collect())
+    }
+}
+
+impl<K: Stored + Ord, T: Stored> Stored for BTreeMap<K, T> {
+    fn write(&self, to: &mut Writer) {
+        self.len().write(to);
+        for (key, value) in self {
+            key.write(to);
+            value.write(to);
+        }
+    }
+    fn read(from: &mut Reader) -> io::Result<BTreeMap<K, T>> {
         Ok(Vec::<(K, T)>::read(from)?.into_iter().collect())
     }
 }

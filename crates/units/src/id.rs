@@ -34,6 +34,11 @@ impl<I: Id, T> PerId<I, T> {
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.things.iter()
     }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.things.iter_mut()
+    }
 }
 
 impl<I, T> FromIterator<T> for PerId<I, T> {

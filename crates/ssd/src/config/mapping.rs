@@ -54,7 +54,7 @@ impl Value for MapUnit {
 }
 
 units::section! {
-    /// The logical-to-physical map: its unit, and whether it is all in memory or on flash behind a cache., or on flash behind a cache.
+    /// The logical-to-physical map: its unit, and whether it is all in memory or on flash behind a cache.
     pub struct MappingConfig in "mapping" {
         /// What an entry stands for, and so what is written, moved and unmapped as a whole: page, or a power of two from 512B to 64KiB.
         unit: MapUnit = MapUnit::Page,
@@ -70,8 +70,17 @@ units::section! {
         sharing: Sharing = Sharing::Shared,
         /// Translation pages on their way to flash beyond which host requests wait for the map.
         writes: u32 = 64,
+        /// Whenever the host has written so much, the translation pages that have changed are programmed, so that the map survives a
+        /// power cut; "none" never does. A map that is all in memory has translation pages on flash for this alone.
+        checkpoint: Option<Bytes> = None,
+        /// Changes of the map go into a journal on flash, a page of it as soon as it is full and with each flush: beside the
+        /// checkpoints.
+        journal: bool = false,
     }
 }
+
+/// Bytes of a change of the map in its journal: the logical page, the flash page, the sequence number (assumed).
+pub(crate) const CHANGE: u64 = 16;
 
 impl MappingConfig {
     /// The layout with the pages that the map knows.
@@ -91,6 +100,22 @@ impl MappingConfig {
         }
     }
 
+    /// Whether there are translation pages on flash.
+    pub(crate) fn is_on_flash(&self) -> bool {
+        self.table == MapTable::Cached || self.checkpoint.is_some()
+    }
+
+    /// Pages of the journal that may hold anything at the same time, for so many translation pages: twice what is written between
+    /// two checkpoints, of which each lists the translation pages.
+    pub(super) fn journal_pages(&self, layout: &Layout, map_pages: u32) -> u32 {
+        let Some(interval) = self.checkpoint else { return 0 };
+        let changes = layout.page_size.0 / CHANGE;
+        let list = u64::from(map_pages).div_ceil(changes);
+        // For each page of the host's some more are moved (assumed: three).
+        let between = if self.journal { (4 * interval.0.div_ceil(layout.page_size.0)).div_ceil(changes) + 4 } else { 0 };
+        u32::try_from(2 * (list + between)).unwrap_or(u32::MAX)
+    }
+
     /// Logical pages whose entries a group has.
     pub(crate) fn pages_of_group(&self, layout: &Layout) -> u32 {
         (self.entry_group.0 / self.entry.0) as u32 * self.unit_of(layout)
@@ -100,13 +125,21 @@ impl MappingConfig {
 impl Check for MappingConfig {
     fn check(&self, layout: &Layout) -> Result<(), Refusal> {
         let (page, group, entry) = (layout.page_size.0, self.entry_group.0, self.entry.0);
-        if self.table == MapTable::Ideal {
+        if self.journal && self.checkpoint.is_none() {
+            let remedy = "set mapping.checkpoint as well, such as \"64MiB\", or mapping.journal to false";
+            return refuse("journal", "is true, and without checkpoints it would grow for ever", remedy);
+        }
+        if self.checkpoint.is_some_and(|interval| interval.0 < page) {
+            let problem = format!("is {}, less than a page", self.checkpoint.unwrap_or_default());
+            return refuse("checkpoint", problem, "write at least a page, or \"none\"");
+        }
+        if !self.is_on_flash() {
             return Ok(());
         }
         if !entry.is_power_of_two() || !(4..=64).contains(&entry) {
             return refuse("entry", format!("is {entry} B"), "write 4B, 8B, 16B, 32B or 64B");
         }
-        if !group.is_power_of_two() || group < entry || group > page {
+        if self.table == MapTable::Cached && (!group.is_power_of_two() || group < entry || group > page) {
             let remedy =
                 "write a power of two from mapping.entry up to a page, or up to mapping.unit where that is smaller";
             return refuse("entry_group", format!("is {}", self.entry_group), remedy);

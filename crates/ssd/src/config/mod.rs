@@ -17,6 +17,7 @@ mod host;
 mod idle;
 mod mapping;
 mod plan;
+mod power;
 mod read;
 mod refresh;
 mod refusal;
@@ -39,8 +40,10 @@ pub use erase::EraseConfig;
 pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
+pub(crate) use mapping::CHANGE;
 pub use mapping::{MapTable, MapUnit, MappingConfig, Sharing};
 pub use plan::Plan;
+pub use power::{Cut, PowerConfig};
 pub use read::{ReadConfig, Tracking};
 pub use refresh::{Reclaim, RefreshConfig};
 pub use schedule::ScheduleConfig;
@@ -116,6 +119,8 @@ sections! {
     energy: EnergyConfig,
     /// Initial state.
     age: AgeConfig,
+    /// Power cuts.
+    power: PowerConfig,
 }
 
 // Layout and timings, which are worked out of them, are their checks.

@@ -22,7 +22,9 @@ pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
 pub(crate) struct Space {
     /// Pages of the map on flash: they are numbered behind the logical pages.
     pub map_pages: u32,
-    /// Logical pages whose entries such a page has.
+    /// Pages of the map's journal, numbered behind these.
+    pub journal_pages: u32,
+    /// Logical pages whose entries a page of the map has.
     pub map_entries: u32,
     /// The stream, that is the open block, of each write class.
     pub stream: [u8; WriteClass::COUNT],
@@ -58,7 +60,8 @@ impl Relocation {
         // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
         let wear = &config.wear;
         let failing = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0 || wear.endurance.is_some();
-        let failing = failing || config.erase.retire;
+        // A cut takes pages of open blocks, like a block that fails.
+        let failing = failing || config.erase.retire || !config.power.cut_at.is_empty();
         let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(failing);
         Relocation { streams, reserve, padding: streams * (unit_pages - 1) }
     }
@@ -102,7 +105,9 @@ impl Space {
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;
         let Relocation { reserve, padding, .. } = relocation;
-        let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, map_pages, unit_pages);
+        let journal_pages = config.mapping.journal_pages(layout, map_pages);
+        let own_pages = map_pages.saturating_add(journal_pages);
+        let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, own_pages, unit_pages);
         let pages = u64::from(layout.pages);
         let padded = u64::from(padding) * u64::from(layout.blocks);
         let stop = config.gc.stop;
@@ -124,6 +129,7 @@ impl Space {
         let live_limit = ((data + room) / 2).min(room.saturating_sub(stale)).max(data + 1);
         let space = Space {
             map_pages,
+            journal_pages,
             map_entries,
             stream,
             open,
@@ -244,14 +250,14 @@ fn data_of_a_plane(
 
 /// Pages that the map takes on flash, and logical pages whose entries each has.
 fn map(config: &Config, layout: &Layout, logical_pages: u64) -> Result<(u32, u32), Refusal> {
-    if config.mapping.table == MapTable::Ideal {
+    if !config.mapping.is_on_flash() {
         return Ok((0, 0));
     }
     let unit = config.mapping.unit_of(layout);
     let entries = (layout.page_size.0 / config.mapping.entry.0) as u32 * unit;
     let pages = logical_pages.div_ceil(entries.into());
-    let groups = logical_pages.div_ceil(config.mapping.pages_of_group(layout).into());
-    if groups > u64::from(u32::MAX) {
+    let groups = logical_pages.div_ceil(config.mapping.pages_of_group(layout).max(1).into());
+    if config.mapping.table == MapTable::Cached && groups > u64::from(u32::MAX) {
         let problem = format!("is {}, which makes {groups} groups", config.mapping.entry_group);
         return refuse("mapping.entry_group", problem, "the map can have at most 4 294 967 295: write a larger size");
     }

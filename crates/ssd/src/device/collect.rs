@@ -174,6 +174,7 @@ impl<P: Probe> Device<P> {
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
             self.update_location(lpn, source, ppn);
+            self.map_names(lpn, ppn);
             self.mark_stale(source);
             self.map_moved(lpn);
         } else {
@@ -217,7 +218,7 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));
         if cause == relocation_causes::BAD_BLOCK {
-            self.retire(plane);
+            self.retire(plane, block);
         } else if self.core.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
             self.ftl.relocator[plane].erasing = true;
             let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
@@ -238,7 +239,7 @@ impl<P: Probe> Device<P> {
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         self.ftl.relocator[plane].erasing = false;
         if self.erase_fails(plane, block) {
-            self.retire(plane);
+            self.retire(plane, block);
         } else {
             self.ftl.blocks.release(plane, block, 0);
         }
@@ -251,7 +252,7 @@ impl<P: Probe> Device<P> {
         let block = self.ftl.blocks.open_block(plane, stream);
         if self.erase_fails(plane, block) {
             self.ftl.blocks.discard_open(plane, stream);
-            self.retire(plane);
+            self.retire(plane, block);
             self.freed(plane);
         }
     }
@@ -261,6 +262,9 @@ impl<P: Probe> Device<P> {
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
         self.core.probe.erased(self.core.now, plane, block);
+        if let Some(power) = &mut self.power {
+            power.flash.erase(plane, block, true);
+        }
         let erases = self.ftl.count_erase(plane, block, &self.core.plan);
         let wear = &self.core.plan.config.wear;
         if let Some(spread) = wear.static_spread
@@ -418,14 +422,17 @@ impl<P: Probe> Device<P> {
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),
-            Owner::MapRewrite(_) => self.flash().force_plane(die, queue.plane() as u8, &[WriteClass::Map]),
+            Owner::MapRewrite(_) | Owner::Journal(_) => self.flash().force_plane(die, queue.plane() as u8, &[WriteClass::Map]),
             _ => {}
         }
     }
 
     /// A block goes out of service.
-    fn retire(&mut self, plane: PlaneId) {
+    fn retire(&mut self, plane: PlaneId, block: u32) {
         self.ftl.blocks.retire(plane);
+        if let Some(power) = &mut self.power {
+            power.flash.anchor.bad.push((plane.0, block));
+        }
         self.core.counters.blocks_retired += u64::from(self.core.plan.layout.stripe);
         let needed = u64::from(self.core.plan.space.needed);
         let in_service = |plane: u32| u64::from(self.ftl.blocks.in_service(PlaneId(plane)).0);

@@ -11,6 +11,7 @@ use crate::arena::{CommandId, SlotId};
 use crate::buffer::SlotState;
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
+use crate::power::bugs::Bug;
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_trim(&mut self, command: CommandId) {
@@ -24,6 +25,7 @@ impl<P: Probe> Device<P> {
             if self.trim(lpn) {
                 self.core.counters.pages_trimmed += 1;
                 self.map_changed(lpn);
+                self.map_forgets(id, lpn);
                 self.core.probe.trimmed(self.core.now, id, lpn);
             }
         }
@@ -63,9 +65,10 @@ impl<P: Probe> Device<P> {
 
     pub(super) fn start_flush(&mut self, command: CommandId) {
         self.core.counters.flush_requests += 1;
+        self.flush_begins(command);
         let pending = self.writes.buffer.pending();
-        if pending.is_empty() {
-            return self.host.acknowledge_now(&mut self.core, command);
+        if pending.is_empty() || self.makes(Bug::FlushAcknowledgedEarly) {
+            return self.end_flush(command);
         }
         self.host.commands[command].remaining = pending.len() as u32;
         self.writes.flushing += 1;

@@ -70,14 +70,18 @@ impl<P: Probe> Device<P> {
 
     /// A read's completion reaches the host.
     pub(super) fn on_read_completion(&mut self) {
-        if let Some(next) = self.host.read_completed(&mut self.core) {
+        let next = self.host.read_completed(&mut self.core);
+        self.seen_complete();
+        if let Some(next) = next {
             self.take_up(next);
         }
     }
 
     /// A completion without data reaches the host.
     pub(super) fn on_write_completion(&mut self) {
-        if let Some(next) = self.host.write_completed(&mut self.core) {
+        let next = self.host.write_completed(&mut self.core);
+        self.seen_complete();
+        if let Some(next) = next {
             self.take_up(next);
         }
     }
@@ -163,6 +167,9 @@ impl<P: Probe> Device<P> {
         let set = self.view().plane_group(die, lead, writes, false);
         self.make_room(die, set, writes);
         let first = self.flash().load_program(die, lead, writes, set);
+        if let Some(power) = &mut self.power {
+            power.program_begins(die);
+        }
         let of_host = lead.class() == Class::UserProgram;
         self.pages_leave_buffer(first);
         self.flash().has_started(die);
@@ -206,6 +213,9 @@ impl<P: Probe> Device<P> {
 
     fn program_ended(&mut self, die: DieId, first: OpId, set: u8) {
         let failed = self.flash().failed_programs(set);
+        if self.power.is_some() {
+            self.record_program(die, first, failed);
+        }
         let mut next = Some(first);
         while let Some(op) = next {
             next = self.flash.ops[op].next;
@@ -217,10 +227,14 @@ impl<P: Probe> Device<P> {
                 Owner::Slot(slot) => self.programmed(op, slot),
                 Owner::Relocation(source) => self.moved(op, source.get()),
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
-                Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase => {
+                Owner::Journal(place) => self.journal_programmed(op, place),
+                Owner::Host(_) | Owner::MapFetch(_) | Owner::Recovery | Owner::Erase => {
                     unreachable!("Invariant: nothing else is programmed")
                 }
             }
+        }
+        if self.power.is_some() {
+            self.program_entered(die);
         }
         for plane in planes(set) {
             self.collect(self.core.plan.layout.plane(die, plane as u8));
@@ -263,7 +277,8 @@ impl<P: Probe> Device<P> {
             Owner::Relocation(source) => self.relocation_read(id, source.get()),
             Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
             Owner::MapRewrite(_) => self.rewrite_map(id),
-            Owner::Erase => unreachable!("Invariant: erases read nothing"),
+            Owner::Recovery => self.recovery_read(id, ppn),
+            Owner::Journal(_) | Owner::Erase => unreachable!("Invariant: these read nothing"),
         }
     }
 }

@@ -216,7 +216,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A translation page with changed entries goes to flash.
-    fn rewrite(&mut self, page: u32) {
+    pub(super) fn rewrite(&mut self, page: u32) {
         self.map.is_touched[page as usize] = false;
         let state = &mut self.map.rewriting[page as usize];
         *state += 1;
@@ -231,7 +231,10 @@ impl<P: Probe> Device<P> {
     fn start_rewrite(&mut self, page: u32) {
         let lpn = self.map_lpn(page);
         let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
-        if let Location::Flash(ppn) = self.ftl.locate(lpn) {
+        // A map that is all in memory needs nothing of its old page.
+        if let Location::Flash(ppn) = self.ftl.locate(lpn)
+            && self.ftl.cmt.is_some()
+        {
             self.core.counters.map_reads += 1;
             self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
         } else {
@@ -244,6 +247,15 @@ impl<P: Probe> Device<P> {
 
     /// A translation page has been read: it is programmed with its changes.
     pub(super) fn rewrite_map(&mut self, id: OpId) {
+        let PageOp { owner, lpn, .. } = self.flash.ops[id];
+        if let Owner::MapRewrite(page) = owner {
+            self.compose_map_page(page, lpn.get());
+        }
+        self.program_own(id);
+    }
+
+    /// Programs a page of the drive's own: a translation page, or one of the journal.
+    pub(super) fn program_own(&mut self, id: OpId) {
         let unit = self.core.plan.unit_pages;
         if self.map.filled == 0 {
             self.map.plane = self.next_map_plane();
@@ -255,8 +267,9 @@ impl<P: Probe> Device<P> {
         let op = &mut self.flash.ops[id];
         (op.die, op.queue, op.seq) = (die, QueueId::of_programs(WriteClass::Map, plane.into()), seq);
         self.flash().queue_program(id);
-        if self.map.rewrites >= self.core.plan.config.mapping.writes {
-            // Host requests wait for these: partly filled units go.
+        let journal = matches!(self.flash.ops[id].owner, Owner::Journal(_));
+        if self.map.rewrites >= self.core.plan.config.mapping.writes || journal || self.map_is_awaited() {
+            // Something waits for these: partly filled units go.
             self.flash().force_plane(die, plane, &[WriteClass::Map]);
             self.map.filled = 0;
         }
@@ -281,7 +294,6 @@ impl<P: Probe> Device<P> {
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        self.core.counters.map_programs += 1;
         self.core.probe.mapped(self.core.now, lpn, ppn);
         if let Location::Flash(old) = self.ftl.locate(lpn) {
             self.map.held[self.core.plan.layout.plane_of(old).0 as usize] -= 1;
@@ -289,12 +301,18 @@ impl<P: Probe> Device<P> {
         }
         self.ftl.set(lpn, Location::Flash(ppn));
         self.ftl.blocks.completed(ppn);
+        if self.map_page_survives(page, lpn, ppn) {
+            self.core.counters.checkpoint_programs += 1;
+        } else {
+            self.core.counters.map_programs += 1;
+        }
         let state = &mut self.map.rewriting[page as usize];
         *state -= 1;
         if *state > 0 {
             return self.start_rewrite(page);
         }
         self.map.rewrites -= 1;
+        self.map_page_rests(page);
         self.resume_stalled();
         self.rewrite_touched(0);
     }

@@ -10,6 +10,8 @@
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
+//! | `survival.rs` | the map's journal and its checkpoints |
+//! | `power.rs` | power cuts and recovery |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
 //! writes, dies, buses). There is no recursion between handlers.
@@ -18,14 +20,16 @@ mod collect;
 mod discard;
 mod flow;
 mod mapping;
+mod power;
 mod read;
+mod survival;
 mod write;
 
 use nand::PlaneId;
 use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
 
-use crate::config::{Config, Plan};
+use crate::config::{Config, Plan, Precondition};
 use crate::core::{Core, Resource};
 use crate::error::RunError;
 use crate::flash::Flash;
@@ -38,6 +42,7 @@ use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::{Counters, Steps, Usage, Victims, channel, die, relocation_causes};
 use crate::persist::{Reader, State as _, state};
+use crate::power::Power;
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
@@ -54,6 +59,8 @@ pub struct Device<P: Probe = Unwatched> {
     ftl: Ftl,
     map: TranslationPages,
     flash: Flash,
+    /// Where the power is cut, or the map is kept for the case.
+    power: Option<Box<Power>>,
 }
 
 impl Device<Unwatched> {
@@ -78,17 +85,23 @@ impl<P: Probe> Device<P> {
     pub fn watched(config: &Config, seed: u64, probe: P) -> Result<Device<P>, units::ConfigError> {
         let plan = config.plan()?;
         let ftl = Ftl::new(&plan, seed)?;
-        Ok(Device {
+        let mut device = Device {
             next_id: 0,
             seed,
             host: HostSide::new(&config.host),
             writes: Writes::new(&plan),
             read_cache: ReadCache::new(&plan),
             map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
+            power: Power::new(&plan, &ftl),
             ftl,
             flash: Flash::new(&plan, seed),
             core: Core::new(plan, probe),
-        })
+        };
+        // What is written before the workload is written in peace.
+        if !matches!(device.core.plan.config.age.precondition, Precondition::Write(_)) {
+            device.arm_cuts();
+        }
+        Ok(device)
     }
 
     /// The worked-out configuration.
@@ -108,7 +121,7 @@ impl<P: Probe> Device<P> {
 
     /// The same device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
-        let Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash } = self;
+        let Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash, power } = self;
         let mut core = core.watched_by(probe);
         if Q::EXPLAINS {
             let now = core.now;
@@ -121,7 +134,7 @@ impl<P: Probe> Device<P> {
                 core.probe.explain(now, Event::Bus { channel, cause, until });
             }
         }
-        Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash }
+        Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash, power }
     }
 
     /// Takes a state that was saved.
@@ -168,8 +181,9 @@ impl<P: Probe> Device<P> {
         &self.core.probe
     }
 
-    /// Tells the probe that the workload begins: what was submitted before brought the drive into its state.
+    /// The workload begins, as the probe is told: what was submitted before brought the drive into its state.
     pub fn workload_begins(&mut self) {
+        self.arm_cuts();
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Begins { first: self.next_id });
         }
@@ -271,6 +285,7 @@ impl<P: Probe> Device<P> {
                 Resource::WriteCompletion => self.on_write_completion(),
                 Resource::Arrival => self.on_arrival(),
                 Resource::Patrol => self.on_patrol(),
+                Resource::Cut => self.on_cut(),
             }
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
@@ -345,18 +360,20 @@ impl<P: Probe> Device<P> {
         parts.join(", ")
     }
 
-    /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
+    /// The next event, visits for refresh and power cuts included: these go on for ever, so they come only up to a
     /// time that was asked for, or while something happens to requests.
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
-        if self.ftl.relocator.patrol == Time::NEVER {
+        let standing = self.ftl.relocator.patrol.min(self.core.cuts.next);
+        if standing == Time::NEVER {
             return next;
         }
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
-        if self.ftl.relocator.patrol < until && !endless {
-            Some((self.ftl.relocator.patrol.max(self.core.now), Resource::Patrol))
+        if standing < until && !endless {
+            let what = if standing == self.core.cuts.next { Resource::Cut } else { Resource::Patrol };
+            Some((standing.max(self.core.now), what))
         } else {
             next
         }
@@ -507,11 +524,9 @@ impl<P: Probe> Device<P> {
         let elapsed = now.since(Time::ZERO);
         let counters = self.counters();
         let (outstanding, _) = self.outstanding();
-        if counters.requests_completed + outstanding != self.next_id {
-            return Err(format!(
-                "{} requests came in, {} completed and {outstanding} are outstanding",
-                self.next_id, counters.requests_completed
-            ));
+        let ended = counters.requests_completed + counters.requests_aborted;
+        if ended + outstanding != self.next_id {
+            return Err(format!("{} requests came in, {ended} ended and {outstanding} are outstanding", self.next_id));
         }
         for (name, sums) in [
             ("die", self.flash.dies.iter().map(|d| d.meter.at(now).into_iter().sum()).collect::<Vec<Span>>()),
@@ -540,6 +555,9 @@ impl<P: Probe> Device<P> {
             + counters.pages_padded
             + moved
             + counters.map_programs
+            + counters.checkpoint_programs
+            + counters.journal_programs
+            + counters.pages_cut
             + counters.pages_failed;
         let under_way = self.ftl.blocks.pending();
         if done + under_way != programmed {
@@ -571,6 +589,7 @@ impl<P: Probe> Device<P> {
             && self.progress() == 0
             && self.ftl.relocator.planes.iter().all(PlaneRelocation::rests)
             && self.map.quiet()
+            && self.power.as_ref().is_none_or(|power| power.quiet())
     }
 
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
@@ -598,7 +617,7 @@ impl<P: Probe> Device<P> {
 }
 
 state! {
-    [P: Probe] Device<P> { stored { next_id } parts { core, host, writes, read_cache, ftl, map, flash } rebuilt { seed } }
+    [P: Probe] Device<P> { stored { next_id } parts { core, host, writes, read_cache, ftl, map, flash, power } rebuilt { seed } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

@@ -23,6 +23,7 @@ use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
+use crate::power::bugs::Bug;
 use crate::translation::Waiting;
 use crate::write_class::WriteClass;
 use crate::writes::WriteArrival;
@@ -97,6 +98,7 @@ impl<P: Probe> Device<P> {
         let mut bytes = 0;
         let through =
             self.core.plan.config.buffer.mode == BufferMode::WriteThrough && self.core.life.read_only.is_none();
+        let through = through && !self.makes(Bug::ThroughAcknowledgedEarly);
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);
@@ -145,6 +147,9 @@ impl<P: Probe> Device<P> {
         self.ftl.set(lpn, Location::Buffer(slot));
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
+        }
+        if self.power.is_some() {
+            self.stamp_write(id, lpn, slot);
         }
         self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
@@ -243,6 +248,9 @@ impl<P: Probe> Device<P> {
         };
         self.writes.buffer[slot].hint = hint;
         self.ftl.set(lpn, Location::Buffer(slot));
+        if self.power.is_some() {
+            self.stamp_joined(lpn, slot, from);
+        }
         self.core.probe.joined(self.core.now, lpn, slot, from);
         Some(slot)
     }
@@ -455,6 +463,9 @@ impl<P: Probe> Device<P> {
         self.flash.ops.release(id);
         self.core.probe.programmed(self.core.now, lpn, slot, ppn);
         self.core.counters.user_pages_programmed += 1;
+        if let Some(power) = &mut self.power {
+            power.checkpoints.written();
+        }
         if self.writes.buffer[slot].outdated {
             self.mark_stale(ppn);
         } else {
@@ -466,6 +477,7 @@ impl<P: Probe> Device<P> {
                 self.ftl.set(lpn, Location::Flash(ppn));
             }
             self.map_changed(lpn);
+            self.map_names(lpn, ppn);
         }
         self.ftl.blocks.completed(ppn);
         self.release_slot(slot);
@@ -494,9 +506,14 @@ impl<P: Probe> Device<P> {
             entry.remaining -= 1;
             entry.refused |= refused;
             if entry.remaining == 0 {
-                self.writes.flushing -= u32::from(entry.request.op == Op::Flush);
+                let is_flush = entry.request.op == Op::Flush;
+                self.writes.flushing -= u32::from(is_flush);
                 self.flash.flush_units = self.writes.draining();
-                self.host.acknowledge_now(&mut self.core, command);
+                if is_flush && !refused {
+                    self.end_flush(command);
+                } else {
+                    self.host.acknowledge_now(&mut self.core, command);
+                }
             }
             waiters = next;
         }
@@ -525,6 +542,8 @@ impl<P: Probe> Device<P> {
         for slot in self.writes.buffer.slots_in_use().collect::<Vec<_>>() {
             self.end_waiting(slot, true);
         }
+        let flushes = self.power.as_mut().map(|power| std::mem::take(&mut power.journal.flushes));
+        flushes.into_iter().flatten().for_each(|(command, _)| self.refuse(command));
         self.resume_stalled();
         self.flash.dies.ids().for_each(|die| self.flash().mark_dirty(die));
         self.run_scheduler();

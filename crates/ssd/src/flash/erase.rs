@@ -45,6 +45,7 @@ impl<P: Probe> FlashAt<'_, P> {
         state.phases = phases;
         state.active = Some((erase, end));
         state.work = Work { began: start, runs_from: start, ..Work::default() };
+        self.core.cuts.operation(start, end);
         self.die_enters(die, die::ERASE, None);
         self.core.probe.erase(start, end, die, self.core.plan.layout.flash_set(set));
         self.tell_phases(die);

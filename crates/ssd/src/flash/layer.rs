@@ -92,6 +92,19 @@ impl Flash {
         }
     }
 
+    /// Operations and what was remembered of reads are gone.
+    pub(super) fn forget(&mut self, plan: &Plan) {
+        self.ops = Arena::new();
+        self.chip_owner.iter_mut().for_each(|owner| *owner = None);
+        self.dirty.clear();
+        (self.rescheduled, self.granted, self.programs_waiting, self.host_units) = (0, 0, 0, 0);
+        self.write_queue_full = plan.config.schedule.write_queue == Some(0);
+        self.references = References::new(&plan.config.read);
+        self.flush_units = plan.config.buffer.mode == BufferMode::WriteThrough;
+        self.stirred += 1;
+        self.rank(plan);
+    }
+
     /// Ranks the queues anew, by what has been loaded.
     pub fn rank(&mut self, plan: &Plan) {
         self.ranks = Ranks::new(plan, self.write_queue_full);

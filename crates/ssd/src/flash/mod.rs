@@ -14,6 +14,7 @@
 //! | `channel.rs` | a channel: its bus, its ECC engine |
 //! | `layer.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
+//! | `outage.rs` | the power is cut |
 //! | `decoder.rs` | ECC engines |
 //!
 //! Invariant: an operation that holds a register never waits for its own die. A sensed page leaves over the bus whatever
@@ -26,6 +27,7 @@ mod die;
 mod erase;
 mod layer;
 pub(crate) mod op;
+mod outage;
 mod program;
 mod queues;
 mod references;
@@ -37,5 +39,6 @@ mod suspend;
 
 pub(crate) use bus::Begun;
 pub(crate) use layer::{Flash, FlashAt, FlashView};
+pub(crate) use outage::Interrupted;
 pub(crate) use queues::{QueueId, planes};
 pub(crate) use state::Ended;

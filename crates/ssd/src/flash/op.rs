@@ -71,6 +71,10 @@ pub(crate) enum Owner {
     MapFetch(Option<FetchId>),
     /// A translation page, by its number, that is read, changed and programmed.
     MapRewrite(u32),
+    /// A page of the map's journal, by its place among the drive's own pages, that is programmed.
+    Journal(u32),
+    /// A page that is read after a power cut, to find out what is where.
+    Recovery,
     /// A block that is erased; the page is its first.
     Erase,
 }
@@ -123,7 +127,8 @@ impl PageOp {
             Owner::Slot(_) if self.queue.class() == Class::UserProgram => "",
             Owner::Slot(_) => "partial write",
             Owner::Relocation(_) => "move",
-            Owner::MapFetch(_) | Owner::MapRewrite(_) => "map",
+            Owner::MapFetch(_) | Owner::MapRewrite(_) | Owner::Journal(_) => "map",
+            Owner::Recovery => "recovery",
             Owner::Erase => "erase",
         }
     }
@@ -300,7 +305,8 @@ stored! {
 
 stored_enum! {
     Owner {
-        0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
+        0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase, 6 = Journal(place),
+        7 = Recovery,
     }
     Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, }
 }

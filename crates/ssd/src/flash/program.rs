@@ -135,6 +135,7 @@ impl<P: Probe> FlashAt<'_, P> {
         state.phases = phases;
         state.active = Some((Active::Program(program), end));
         let runs_from = start + program.sensing;
+        self.core.cuts.operation(runs_from, end);
         state.work = Work { began: runs_from, runs_from, ..Work::default() };
         self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
         if P::EXPLAINS {

@@ -1,5 +1,7 @@
 //! The blocks: which are free, open, full or out of service, and what their pages hold.
 
+mod restore;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -12,6 +14,8 @@ use super::candidates::FullBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan, Space};
 use crate::persist::{state, stored};
 use crate::write_class::WriteClass;
+
+pub(crate) use restore::{FoundBlocks, Holds};
 
 /// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
 const TICK_BITS: u32 = 24;

@@ -15,6 +15,7 @@ pub(crate) mod map;
 mod places;
 mod relocate;
 pub(crate) mod relocation;
+mod restore;
 mod suspended;
 pub(crate) mod wear;
 
@@ -297,9 +298,9 @@ impl Ftl {
     }
 }
 
-/// Logical pages, and pages of the map behind them.
+/// Logical pages, and pages of the map and of its journal behind them.
 fn all_pages(plan: &Plan) -> u64 {
-    plan.logical_pages + u64::from(plan.space.map_pages)
+    plan.logical_pages + u64::from(plan.space.map_pages) + u64::from(plan.space.journal_pages)
 }
 
 /// Blocks of each plane that the factory found good. Bad ones are numbered last: where they stand changes nothing,

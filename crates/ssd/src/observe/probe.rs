@@ -115,6 +115,8 @@ pub trait Probe {
     fn reset(&mut self, _now: Time, _end: Time, _die: DieId) {}
     /// The program or erase of a die has been suspended: its array is free for reads.
     fn suspend(&mut self, _now: Time, _die: DieId) {}
+    /// The power has been cut: what was in memory is gone, and the buffer holds what capacitors have kept.
+    fn cut(&mut self, _time: Time) {}
     /// The suspended operation of a die goes on, and ends at `end` if it is not suspended again.
     fn resume(&mut self, _now: Time, _end: Time, _die: DieId) {}
 }

@@ -216,6 +216,9 @@ impl<P: Probe> MeasuredDevice<P> {
             let Completion { id, request, .. } = completion;
             each(&completion);
             let latency = completion.latency();
+            if completion.aborted {
+                continue;
+            }
             if !completion.refused {
                 self.series.completed(request.op, request.bytes.0);
             }

@@ -82,5 +82,6 @@ fn state_of(device: &Device) -> DriveState {
         end_of_life: device.end_of_life(),
         free_blocks: device.free_blocks(),
         tracked_bytes: device.tracked_bytes(),
+        recoveries: device.recoveries().to_vec(),
     }
 }

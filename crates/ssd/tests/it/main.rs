@@ -19,6 +19,7 @@ mod map_unit;
 mod memory;
 mod oracle;
 mod policies;
+mod power;
 mod queueing_theory;
 mod random_devices;
 mod read_disturb;

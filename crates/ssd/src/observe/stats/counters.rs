@@ -210,6 +210,34 @@ counters! {
         blocks_relocated: [u64; relocation_causes::CAUSES.len()],
         /// Pages that were moved, by the same causes.
         pages_relocated: [u64; relocation_causes::CAUSES.len()],
+        /// Translation pages programmed for checkpoints of the map.
+        checkpoint_programs: u64,
+        /// Pages of the map's journal programmed.
+        journal_programs: u64,
+        /// Checkpoints of the map that were completed.
+        checkpoints: u64,
+        /// Times that the power was cut.
+        cuts: u64,
+        /// Requests that were under way then.
+        requests_aborted: u64,
+        /// Pages whose programs were under way then.
+        pages_cut: u64,
+        /// Pages of data of the wordlines of these programs that had been programmed before.
+        pages_torn: u64,
+        /// Blocks whose erases were under way then.
+        blocks_half_erased: u64,
+        /// Pages of the buffer that were lost.
+        buffer_lost: u64,
+        /// Time from cuts to the drive's being ready again [ns].
+        recovery_ns: u64,
+        /// Pages read for recovery: headers of blocks, journal, young blocks, translation pages.
+        recovery_reads: [u64; 4],
+        /// Pages that the host checked after cuts.
+        pages_checked: u64,
+        /// Of these, pages whose newest acknowledged state was lost.
+        pages_lost: u64,
+        /// Of these, pages that are reported as lost when they are read.
+        pages_reported: u64,
         /// Look-ups that found their entry in the cache.
         map_hits: u64,
         /// Trims started.

@@ -61,6 +61,8 @@ pub struct DriveState {
     pub free_blocks: (u64, u32),
     /// Memory that tracked references take [B].
     pub tracked_bytes: usize,
+    /// How long recovery took after each power cut.
+    pub recoveries: Vec<Span>,
 }
 
 /// What a run has measured, without its warm-up.

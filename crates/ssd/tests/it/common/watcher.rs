@@ -36,6 +36,7 @@ watcher! {
     sense(_start: Time, _end: Time, _die: DieId, _ppn: Ppn)
     program(_start: Time, _end: Time, _die: DieId, _planes: u8)
     erase(_start: Time, _end: Time, _die: DieId, _planes: u8)
+    cut(_time: Time)
     reset(_now: Time, _end: Time, _die: DieId)
     suspend(_now: Time, _die: DieId)
     resume(_now: Time, _end: Time, _die: DieId)

@@ -6,17 +6,19 @@ use units::Time;
 use super::super::counters::{MAP_LOOKUPS, MAP_PAGES, RELOCATION, WEAR};
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
+use crate::config::Plan;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
-    amplification(report, counters, measured.drive.plan.layout.page_size.0);
+    amplification(report, counters, &measured.drive.plan);
     relocation(report, measured);
     wear(report, measured);
     map(report, counters);
 }
 
 /// Write amplification, and its parts.
-fn amplification(report: &mut Report, counters: &Counters, page: u64) {
+fn amplification(report: &mut Report, counters: &Counters, plan: &Plan) {
+    let (config, page) = (&plan.config, plan.layout.page_size.0);
     // Both count a page when it is given to a program.
     let written = counters.bytes_settled;
     let share =
@@ -38,6 +40,13 @@ fn amplification(report: &mut Report, counters: &Counters, page: u64) {
     part("host", "host data", counters.user_pages_programmed);
     part("padding", "padding of flash pages and wordlines", counters.pages_padded);
     part("map", "translation pages", counters.map_programs);
+    if config.mapping.checkpoint.is_some() {
+        part("checkpoint", "translation pages of checkpoints (mapping.checkpoint)", counters.checkpoint_programs);
+        part("journal", "the map's journal (mapping.journal), with the lists of checkpoints", counters.journal_programs);
+    }
+    if !config.power.cut_at.is_empty() {
+        part("cut", "programs that power cuts interrupted", counters.pages_cut);
+    }
     part("failed", "programs that failed", counters.pages_failed);
     for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {
         part(name, what, pages);

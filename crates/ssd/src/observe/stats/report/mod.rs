@@ -4,6 +4,7 @@
 mod flash;
 mod ftl;
 mod host;
+mod power;
 mod resources;
 mod statistic;
 
@@ -17,6 +18,7 @@ pub fn report(measured: &Measured) -> Report {
     host::add(&mut report, measured);
     flash::add(&mut report, measured);
     ftl::add(&mut report, measured);
+    power::add(&mut report, measured);
     resources::add(&mut report, measured);
     report
 }

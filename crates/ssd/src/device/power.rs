@@ -1,0 +1,459 @@
+//! Power cuts: everything in flight stops, what was in memory is gone, and the drive finds out from the flash alone what it holds.
+//!
+//! Requests that were under way are aborted; those that had not arrived wait until the drive is ready. Recovery's result is known
+//! at once (`crate::power::recover`); the pages that it reads for it are then read on dies and buses like any others, step by
+//! step, and until the last of them has come the drive takes no request.
+
+use std::collections::VecDeque;
+
+use nand::{DieId, PlaneId};
+use schemes::Class;
+use units::{Lpn, Ppn, Span, Stream, Time};
+
+use super::Device;
+use crate::arena::{OpId, SlotId};
+use crate::buffer::Slot;
+use crate::config::Cut;
+use crate::error::RunError;
+use crate::flash::Interrupted;
+use crate::flash::op::Owner;
+use crate::ftl::blocks::{FoundBlocks, Holds};
+use crate::ftl::Location;
+use crate::observe::probe::{DataFrom, Event, Probe};
+use crate::power::bugs::Bug;
+use crate::power::media::{BlockState, Change, Content, Data, OnFlash, Page};
+use crate::power::oracle::{Reads, Verdict};
+use crate::power::recover::{Recovered, Run, STEPS, recover};
+use crate::power::{Power, Recovering, Stamp};
+use crate::read_cache::ReadCache;
+use crate::translation::TranslationPages;
+use crate::writes::Writes;
+
+/// Reads of recovery under way on each plane: one is sensed while the other crosses the bus.
+const AHEAD: u32 = 2;
+
+/// A page of the write buffer that capacitors have kept.
+struct Kept {
+    lpn: Lpn,
+    dirty: u64,
+    valid: u64,
+    hint: u16,
+    stamp: Stamp,
+}
+
+impl<P: Probe> Device<P> {
+    /// Cuts are counted from now on.
+    pub(super) fn arm_cuts(&mut self) {
+        (self.core.cuts.origin, self.core.cuts.begun) = (self.core.now, 0);
+        self.next_cut();
+    }
+
+    /// When the power is cut next.
+    fn next_cut(&mut self) {
+        let (origin, now, begun, done) =
+            (self.core.cuts.origin, self.core.now, self.core.cuts.begun, self.core.cuts.done);
+        let draws = Stream::new(self.seed, "power-cuts");
+        // At random the power is cut only when the drive is ready: it would else never be, where cuts are frequent.
+        let (mut next, mut operations) = (Time::NEVER, u64::MAX);
+        for cut in &self.core.plan.config.power.cut_at {
+            match *cut {
+                Cut::After(span) if origin + span > now => next = next.min(origin + span),
+                Cut::Operation(number) if number > begun => operations = operations.min(number),
+                Cut::Random(mean) if self.core.cuts.ready => next = next.min(now + Span(1 + (mean.0 as f64 * draws.exponential(done)) as u64)),
+                _ => {}
+            }
+        }
+        self.core.cuts.next = next;
+        self.core.cuts.operations = if operations == u64::MAX { 0 } else { operations };
+    }
+
+    /// Makes the drive err, for tests of those that find it out.
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        if let Some(power) = &mut self.power {
+            power.bug = Some(bug);
+        }
+    }
+
+    /// How long recovery took after each power cut.
+    pub fn recoveries(&self) -> &[Span] {
+        self.power.as_ref().map_or(&[], |power| &power.ready)
+    }
+
+    /// The host has seen the last of the completions.
+    #[inline]
+    pub(super) fn seen_complete(&mut self) {
+        if let Some(power) = &mut self.power
+            && let Some(oracle) = &mut power.oracle
+            && let Some(completion) = self.host.completions.last()
+            && !completion.refused
+        {
+            oracle.completed(completion.id);
+        }
+    }
+
+    /// A page of a request's data is in a slot.
+    pub(super) fn stamp_write(&mut self, request: u64, lpn: Lpn, slot: SlotId) {
+        let Some(power) = &mut self.power else { return };
+        power.lost.remove(&lpn);
+        let data = power.oracle.as_mut().map_or(Data::default(), |oracle| oracle.writes(request, lpn));
+        power.stamp(slot, data);
+    }
+
+    /// A slot holds what a page held before.
+    pub(super) fn stamp_joined(&mut self, lpn: Lpn, slot: SlotId, from: DataFrom) {
+        let Some(power) = &mut self.power else { return };
+        let data = match from {
+            DataFrom::Nothing => Data::ZEROS,
+            DataFrom::Buffer(frozen) => power.stamp_of(frozen).data,
+            DataFrom::Flash(ppn) => match power.flash.page(ppn) {
+                Some(Page { content: Content::Host(data), .. }) => *data,
+                _ => Data::default(),
+            },
+            DataFrom::Cache | DataFrom::Merged(..) => Data::default(),
+        };
+        power.lost.remove(&lpn);
+        power.stamp(slot, data);
+    }
+
+    /// Whether the drive makes a mistake.
+    #[inline]
+    pub(super) fn makes(&self, bug: Bug) -> bool {
+        self.power.as_ref().is_some_and(|power| power.makes(bug))
+    }
+
+    /// A die's program has ended: what its pages hold now.
+    pub(super) fn record_program(&mut self, die: DieId, first: OpId, failed: u8) {
+        let Some(power) = &mut self.power else { return };
+        let number = power.program_of(die);
+        let mut next = Some(first);
+        while let Some(id) = next {
+            let op = &self.flash.ops[id];
+            next = op.next;
+            let writes = op.queue.writes().expect("Invariant: a program writes something");
+            let (lpn, ppn) = op.pages();
+            power.flash.program(ppn, self.core.plan.space.stream[writes as usize], number);
+            if failed >> op.queue.plane() & 1 == 0
+                && let Some((version, content)) = power.content(op.owner, lpn, self.core.plan.logical_pages)
+            {
+                power.flash.write(ppn, Page { lpn, version, number, content });
+            }
+        }
+    }
+
+    /// What a die's program has changed has been entered.
+    pub(super) fn program_entered(&mut self, die: DieId) {
+        if let Some(power) = &mut self.power {
+            power.program_ended(die);
+            self.map_survives();
+        }
+    }
+
+    /// The power is cut, and comes back at once.
+    #[cold]
+    pub(super) fn on_cut(&mut self) {
+        self.core.cuts.done += 1;
+        self.core.counters.cuts += 1;
+        self.core.cuts.ready = false;
+        self.next_cut();
+        for die in self.flash.dies.ids() {
+            self.interrupt(die);
+        }
+        self.core.counters.pages_cut += self.ftl.blocks.pending();
+        let kept = self.keep_buffer();
+        if P::EXPLAINS {
+            let (requests, buffered) = (0, kept.len() as u32);
+            self.core.probe.explain(self.core.now, Event::State { requests, buffered });
+        }
+        self.core.agenda.clear();
+        self.flash().power_off();
+        self.host.power_off(&mut self.core);
+        let plan = &self.core.plan;
+        self.writes = Writes::new(plan);
+        self.read_cache = ReadCache::new(plan);
+        self.ftl.stop_relocating();
+        let recovered = self.recover();
+        let plan = &self.core.plan;
+        self.map = TranslationPages::new(plan.space.map_pages, self.ftl.map_pages_of_planes(plan));
+        self.restore_buffer(kept);
+        self.core.probe.cut(self.core.now);
+        self.consult_oracle();
+        let Some(power) = &mut self.power else { return };
+        power.recovering = Some(Recovering::new(self.core.now, recovered.reads));
+        self.recovery_goes_on();
+        self.run_scheduler();
+    }
+
+    /// What is under way in a die's array ends, or is destroyed.
+    fn interrupt(&mut self, die: DieId) {
+        let plp = self.core.plan.config.power.plp;
+        match self.flash().under_way(die) {
+            Some(Interrupted::Program(first)) if plp => self.record_program(die, first, 0),
+            Some(Interrupted::Program(first)) => self.tear_program(die, first),
+            Some(Interrupted::Erase(blocks)) => {
+                let Some(power) = &mut self.power else { return };
+                self.core.counters.blocks_half_erased += blocks.len() as u64;
+                blocks.into_iter().for_each(|(plane, block)| power.flash.erase(plane, block, false));
+            }
+            None => {}
+        }
+    }
+
+    fn tear_program(&mut self, die: DieId, first: OpId) {
+        let Some(power) = &mut self.power else { return };
+        let number = power.program_of(die);
+        let mut next = Some(first);
+        while let Some(id) = next {
+            let op = &self.flash.ops[id];
+            next = op.next;
+            let writes = op.queue.writes().expect("Invariant: a program writes something");
+            let (lpn, ppn) = op.pages();
+            let stream = self.core.plan.space.stream[writes as usize];
+            self.core.counters.pages_torn += power.flash.tear(ppn, stream, number);
+            let content = power.content(op.owner, lpn, self.core.plan.logical_pages);
+            if let Some((version, content)) = content.and_then(|(version, content)| power.torn(version, content)) {
+                power.flash.write(ppn, Page { lpn, version, number, content });
+            }
+        }
+    }
+
+    /// What the write buffer holds, if capacitors keep it; otherwise it is lost.
+    fn keep_buffer(&mut self) -> Vec<Kept> {
+        let Some(power) = &self.power else { return Vec::new() };
+        let keeps = self.core.plan.config.power.plp && !power.makes(Bug::BufferNotRestored);
+        let (mut kept, mut lost) = (Vec::new(), 0);
+        for id in self.writes.buffer.slots_in_use() {
+            let Slot { lpn, dirty, valid, hint, outdated, next_version, host_bytes, .. } = self.writes.buffer[id];
+            self.core.counters.bytes_settled += host_bytes;
+            if !outdated && next_version.is_none() {
+                lost += u64::from(!keeps);
+                kept.push(Kept { lpn, dirty, valid, hint, stamp: power.stamp_of(id) });
+            }
+        }
+        self.core.counters.buffer_lost += lost;
+        kept.sort_unstable_by_key(|page| page.stamp.version);
+        if keeps { kept } else { Vec::new() }
+    }
+
+    /// Puts what capacitors have kept into the buffer again.
+    fn restore_buffer(&mut self, kept: Vec<Kept>) {
+        for Kept { lpn, dirty, valid, hint, stamp } in kept {
+            let under = match self.ftl.locate(lpn) {
+                Location::Flash(ppn) => Some(ppn),
+                _ => None,
+            };
+            // Where nothing is under it, the rest is zeros.
+            let valid = if under.is_none() { self.writes.buffer.full } else { valid };
+            self.writes.buffer.reserve(1);
+            let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
+            self.writes.buffer[slot].hint = hint;
+            self.ftl.set(lpn, Location::Buffer(slot));
+            let Some(power) = &mut self.power else { return };
+            power.lost.remove(&lpn);
+            let version = power.next_version();
+            power.set_stamp(slot, Stamp { version, ..stamp });
+        }
+    }
+
+    /// Finds out what is where, from the flash and the journal's changes that capacitors have kept.
+    fn recover(&mut self) -> Recovered {
+        let power = self.power.as_mut().expect("Invariant: only drives with power cuts are cut");
+        let plan = &self.core.plan;
+        let kept = if plan.config.power.plp { power.unwritten_changes() } else { Vec::new() };
+        let recovered = recover(&power.flash, &kept, &self.ftl, plan, power.bug);
+        power.forget(plan);
+        power.resume(&recovered, plan, self.core.cuts.done);
+        let flash = &power.flash;
+        let is_bad = |plane: PlaneId, block: u32| flash.anchor.bad.contains(&(plane.0, block));
+        let failed: Vec<Vec<u32>> = self.ftl.relocator.planes.iter().map(|of| of.failed.clone()).collect();
+        let has_failed = |plane: PlaneId, block: u32| failed[plane.0 as usize].contains(&block);
+        let holds = |plane: PlaneId, block: u32| holds(flash, plane, block);
+        let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed };
+        let journal = recovered.journal.iter().filter_map(|(_, place)| Some((flash.page(*place)?.lpn, Some(*place))));
+        let places = recovered.found.iter().map(|(lpn, mapped)| (*lpn, mapped.place)).chain(journal);
+        self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), plan);
+        recovered
+    }
+
+    /// What each page reads as is held against what the host's side was promised.
+    fn consult_oracle(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let Some(mut oracle) = power.oracle.take() else { return };
+        let Verdict { checked, lost, reported, violation } =
+            oracle.check(|lpn| (self.reads_as(lpn), self.ftl.initial_place(lpn).is_none()));
+        if let Some(power) = &mut self.power {
+            power.oracle = Some(oracle);
+        }
+        self.core.counters.pages_checked += checked;
+        self.core.counters.pages_lost += lost;
+        self.core.counters.pages_reported += reported;
+        if let Some(text) = violation {
+            self.core.life.failure.get_or_insert(RunError::Broken(text));
+        }
+    }
+
+    /// What a page would read as now.
+    fn reads_as(&self, lpn: Lpn) -> Reads {
+        let Some(power) = &self.power else { return Reads::Damaged };
+        let data = |data: Data| if data == Data::ZEROS { Reads::Zeros } else { Reads::Data(data) };
+        match self.ftl.locate(lpn) {
+            Location::Unmapped if power.lost.contains_key(&lpn) => Reads::Lost,
+            Location::Unmapped => Reads::Zeros,
+            Location::Buffer(slot) => data(power.stamp_of(slot).data),
+            Location::Flash(ppn) if power.flash.is_initial(ppn) => {
+                if self.ftl.initial_place(lpn) == Some(ppn) { Reads::Data(Data::default()) } else { Reads::Damaged }
+            }
+            Location::Flash(ppn) => match power.flash.page(ppn) {
+                Some(Page { lpn: held, content: Content::Host(held_data), .. }) if *held == lpn => data(*held_data),
+                Some(Page { lpn: held, .. }) if *held != lpn => Reads::Another(*held),
+                _ => Reads::Damaged,
+            },
+        }
+    }
+
+    /// Begins the next reads of recovery; ends it where there are none.
+    fn recovery_goes_on(&mut self) {
+        loop {
+            let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else { return };
+            if recovering.under_way > 0 {
+                return;
+            }
+            if recovering.step == STEPS {
+                return self.ready();
+            }
+            let runs = std::mem::take(&mut recovering.runs[recovering.step]);
+            let layout = self.core.plan.layout;
+            recovering.left = vec![VecDeque::new(); layout.planes as usize];
+            for run in runs {
+                recovering.left[layout.plane_of(run.first).0 as usize].push_back(run);
+            }
+            recovering.step += 1;
+            for plane in (0..layout.planes).map(PlaneId) {
+                (0..AHEAD).for_each(|_| self.read_next(plane));
+            }
+        }
+    }
+
+    /// Begins the next read of recovery on a plane, if there is one.
+    fn read_next(&mut self, plane: PlaneId) {
+        let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else { return };
+        let left = &mut recovering.left[plane.0 as usize];
+        let Some(Run { first, flash_pages }) = left.pop_front() else { return };
+        if flash_pages > 1 {
+            let shared = u64::from(self.core.plan.layout.shared());
+            left.push_front(Run { first: Ppn(first.0 + shared), flash_pages: flash_pages - 1 });
+        }
+        recovering.under_way += 1;
+        let step = recovering.step - 1;
+        self.core.counters.recovery_reads[step] += 1;
+        // Of headers and of pages whose place is not known the out-of-band area is enough.
+        let whole = step == 1 || step == 3;
+        let bytes = self.read_transfer(0, if whole { self.core.plan.layout.page_size.0 as u32 } else { 1 });
+        self.queue_read(Class::InternalRead, Owner::Recovery, Lpn(0), first, (bytes, 0));
+    }
+
+    /// A page has been read for recovery.
+    pub(super) fn recovery_read(&mut self, id: OpId, ppn: Ppn) {
+        self.flash.ops.release(id);
+        let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else { return };
+        recovering.under_way -= 1;
+        self.read_next(self.core.plan.layout.plane_of(ppn));
+        self.recovery_goes_on();
+    }
+
+    /// The drive is ready again.
+    fn ready(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let Some(recovering) = power.recovering.take() else { return };
+        let took = self.core.now.since(recovering.began);
+        power.ready.push(took);
+        self.core.counters.recovery_ns += took.0;
+        self.host.power_on(&mut self.core);
+        self.core.cuts.ready = true;
+        self.next_cut();
+        for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
+            self.collect(plane);
+        }
+        self.destage();
+        self.map_survives();
+    }
+}
+
+impl Power {
+    /// What a program leaves on flash: the version of the page, and its content.
+    fn content(&mut self, owner: Owner, lpn: Lpn, logical_pages: u64) -> Option<(u64, Content)> {
+        match owner {
+            Owner::Slot(slot) => {
+                let Stamp { version, data } = self.stamp_of(slot);
+                Some((version, Content::Host(data)))
+            }
+            Owner::Relocation(source) if self.flash.is_initial(source.get()) => {
+                let content =
+                    if lpn.0 < logical_pages { Content::Host(Data::default()) } else { Content::Map(Vec::new()) };
+                Some((0, content))
+            }
+            Owner::Relocation(source) => {
+                let (version, content) = self.flash.page(source.get()).map(|page| (page.version, page.content.clone()))?;
+                let version = if self.makes(Bug::MoveCountsAsWrite) { self.next_version() } else { version };
+                Some((version, content))
+            }
+            Owner::MapRewrite(_) | Owner::Journal(_) => self.own.get(&lpn).cloned(),
+            Owner::Host(_) | Owner::MapFetch(_) | Owner::Recovery | Owner::Erase => None,
+        }
+    }
+
+    /// What is taken for a page whose program was interrupted: nothing, unless the drive errs.
+    fn torn(&self, version: u64, content: Content) -> Option<(u64, Content)> {
+        match content {
+            Content::Host(_) if self.makes(Bug::DamagedPageAccepted) => {
+                Some((version, Content::Host(Data::GARBAGE)))
+            }
+            Content::Map(mut changes) if self.makes(Bug::TornMapPageAccepted) => {
+                changes.truncate(changes.len() / 2);
+                Some((version, Content::Map(changes)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Changes of the map that are on their way into the journal.
+    fn unwritten_changes(&self) -> Vec<Change> {
+        let page = |own: &(u64, Content)| match &own.1 {
+            Content::Journal(page) => Some((page.index, page.changes.clone())),
+            _ => None,
+        };
+        let mut pages: Vec<(u64, Vec<Change>)> = self.own.values().filter_map(page).collect();
+        pages.sort_unstable_by_key(|(index, _)| *index);
+        pages.into_iter().flat_map(|(_, changes)| changes).chain(self.journal.tail.iter().copied()).collect()
+    }
+
+    /// Goes on from what was recovered after so many cuts.
+    fn resume(&mut self, recovered: &Recovered, plan: &crate::config::Plan, cuts: u64) {
+        let Recovered { found, lost, news, changed, journal, horizon, .. } = recovered;
+        let trimmed = found.iter().filter(|(_, mapped)| mapped.place.is_none());
+        self.trims = trimmed.map(|(lpn, mapped)| (*lpn, mapped.version)).collect();
+        self.lost.extend(lost.iter().map(|lpn| (*lpn, cuts)));
+        let first = self.flash.anchor.first;
+        self.flash.anchor.journal.clone_from(journal);
+        let behind = plan.logical_pages + u64::from(plan.space.map_pages);
+        let pages: Vec<(u64, u32)> = journal
+            .iter()
+            .filter_map(|(index, place)| Some((*index, (self.flash.page(*place)?.lpn.0 - behind) as u32)))
+            .collect();
+        self.journal.resume(pages.into_iter(), first, *horizon);
+        news.iter().for_each(|change| self.journal.add(*change));
+        changed.iter().for_each(|page| self.checkpoints.page_changes(*page));
+    }
+}
+
+/// What a block holds, as its pages say.
+fn holds(flash: &OnFlash, plane: PlaneId, block: u32) -> Holds {
+    match flash.block(plane, block) {
+        BlockState::Initial => Holds::AtStart,
+        BlockState::Blank => Holds::Nothing { erased: true },
+        BlockState::HalfErased => Holds::Nothing { erased: false },
+        BlockState::Written(block) => {
+            Holds::Pages { stream: block.stream, opened: block.opened, programmed: block.programmed }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The map on its way to flash: its changes by way of the journal, its translation pages by way of checkpoints.
+
+use nand::DieId;
+use units::{Lpn, Ppn};
+
+use super::Device;
+use crate::arena::{CommandId, OpId};
+use crate::flash::QueueId;
+use crate::flash::op::{Owner, PageOp};
+use crate::ftl::Location;
+use crate::observe::probe::Probe;
+use crate::power::bugs::Bug;
+use crate::power::media::{Change, Content, JournalPage, Mapped};
+use crate::write_class::WriteClass;
+
+impl<P: Probe> Device<P> {
+    /// A page is on a flash page now.
+    #[inline]
+    pub(super) fn map_names(&mut self, lpn: Lpn, ppn: Ppn) {
+        if self.power.is_some() {
+            self.enter_change(lpn, ppn);
+        }
+    }
+
+    fn enter_change(&mut self, lpn: Lpn, ppn: Ppn) {
+        let journal = self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages);
+        let Some(power) = &mut self.power else { return };
+        if lpn.0 >= journal {
+            if let Some(index) = power.journal.index_of((lpn.0 - journal) as u32) {
+                let places = &mut power.flash.anchor.journal;
+                places.retain(|(other, _)| *other != index);
+                places.push((index, ppn));
+            }
+            return;
+        }
+        let version = power.flash.page(ppn).map_or(0, |page| page.version);
+        power.trims.remove(&lpn);
+        power.checkpoints.changes(lpn);
+        power.journal.add(Change { lpn, to: Mapped { place: Some(ppn), version } });
+    }
+
+    /// A request has unmapped a page.
+    pub(super) fn map_forgets(&mut self, request: u64, lpn: Lpn) {
+        let Some(power) = &mut self.power else { return };
+        power.lost.remove(&lpn);
+        if let Some(oracle) = &mut power.oracle {
+            oracle.trims(request, lpn);
+        }
+        if power.makes(Bug::TrimForgotten) {
+            return;
+        }
+        let version = power.next_version();
+        power.trims.insert(lpn, version);
+        power.checkpoints.changes(lpn);
+        power.journal.add(Change { lpn, to: Mapped { place: None, version } });
+    }
+
+    /// What a translation page holds that is programmed now: entries that are not as at the start.
+    fn map_content(&self, page: u32) -> Vec<Change> {
+        let (entries, power) = (u64::from(self.core.plan.space.map_entries), self.power.as_ref());
+        let first = u64::from(page) * entries;
+        let pages = (first..(first + entries).min(self.core.plan.logical_pages)).map(Lpn);
+        let change = |lpn: Lpn| {
+            let to = match self.flash_version(lpn) {
+                Some(place) => Mapped { place: Some(place), version: power?.flash.page(place)?.version },
+                None => Mapped { place: None, version: *power?.trims.get(&lpn)? },
+            };
+            Some(Change { lpn, to })
+        };
+        pages.filter_map(change).collect()
+    }
+
+    /// A translation page is about to be programmed: this is what it says.
+    pub(super) fn compose_map_page(&mut self, page: u32, lpn: Lpn) {
+        if self.power.is_none() {
+            return;
+        }
+        let content = Content::Map(self.map_content(page));
+        if let Some(power) = &mut self.power {
+            let version = power.next_version();
+            power.own.insert(lpn, (version, content));
+        }
+    }
+
+    /// A translation page is on flash; whether a checkpoint wanted that.
+    pub(super) fn map_page_survives(&mut self, page: u32, lpn: Lpn, ppn: Ppn) -> bool {
+        let Some(power) = &mut self.power else { return false };
+        power.own.remove(&lpn);
+        self.enter_change(lpn, ppn);
+        let running = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut());
+        running.is_some_and(|running| running.waiting.contains(&page))
+    }
+
+    /// No further rewrite of a translation page is under way.
+    pub(super) fn map_page_rests(&mut self, page: u32) {
+        let running = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut());
+        if let Some(running) = running {
+            running.waiting.retain(|waiting| *waiting != page);
+        }
+    }
+
+    /// Whether pages of the map are waited for, so that partly filled units go.
+    pub(super) fn map_is_awaited(&self) -> bool {
+        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
+        running.is_some_and(|running| running.todo.is_empty())
+    }
+
+    /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
+    pub(super) fn map_survives(&mut self) {
+        while let Some(power) = &mut self.power
+            && power.recovering.is_none()
+            && self.core.life.read_only.is_none()
+        {
+            let horizon = power.horizon();
+            let Some((place, page)) = power.journal.page(horizon) else { break };
+            self.program_journal(place, page);
+        }
+        self.checkpoint_goes_on();
+    }
+
+    fn journal_lpn(&self, place: u32) -> Lpn {
+        Lpn(self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages) + u64::from(place))
+    }
+
+    fn program_journal(&mut self, place: u32, page: JournalPage) {
+        let lpn = self.journal_lpn(place);
+        let Some(power) = &mut self.power else { return };
+        let version = power.next_version();
+        power.own.insert(lpn, (version, Content::Journal(page)));
+        let bytes = self.core.plan.layout.page_size.0 as u32;
+        // Where it goes is decided next.
+        let nowhere = (DieId(0), QueueId::of_programs(WriteClass::Map, 0));
+        let id = self.flash.ops.insert(PageOp::new(Owner::Journal(place), lpn, Ppn(0), nowhere, bytes));
+        self.program_own(id);
+    }
+
+    /// A page of the journal is on flash.
+    pub(super) fn journal_programmed(&mut self, id: OpId, place: u32) {
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        self.flash.ops.release(id);
+        self.core.counters.journal_programs += 1;
+        self.core.probe.mapped(self.core.now, lpn, ppn);
+        self.ftl.set(lpn, Location::Flash(ppn));
+        self.ftl.blocks.completed(ppn);
+        let Some(power) = &mut self.power else { return };
+        power.own.remove(&lpn);
+        let index = power.journal.programmed(place);
+        power.flash.anchor.journal.push((index, ppn));
+        while let Some(command) = self.power.as_mut().and_then(|power| power.journal.flushed()) {
+            self.host.acknowledge_now(&mut self.core, command);
+        }
+    }
+
+    /// A flush is begun.
+    pub(super) fn flush_begins(&mut self, command: CommandId) {
+        let request = self.host.commands[command].id;
+        if let Some(oracle) = self.power.as_mut().and_then(|power| power.oracle.as_mut()) {
+            oracle.flush_begins(request);
+        }
+    }
+
+    /// A flush's data is on flash: it ends when the map's changes are as well.
+    pub(super) fn end_flush(&mut self, command: CommandId) {
+        let waits = self.power.as_ref().is_some_and(|power| {
+            !power.journal.is_durable() && !power.makes(Bug::JournalFlushSkipped)
+        });
+        if !waits {
+            return self.host.acknowledge_now(&mut self.core, command);
+        }
+        if let Some(power) = &mut self.power {
+            power.journal.await_changes(command);
+        }
+        self.map_survives();
+        for die in self.flash.dies.ids() {
+            self.flash().force_die(die, &[WriteClass::Map]);
+        }
+    }
+
+    /// Begins a checkpoint that is due, and goes on with the one that is being taken.
+    fn checkpoint_goes_on(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        if power.recovering.is_some() || self.core.life.read_only.is_some() {
+            return;
+        }
+        let long = power.journal.is_long();
+        if power.checkpoints.is_due(long) {
+            power.checkpoints.begin(power.journal.next(), power.horizon());
+        }
+        // What host requests wait for goes first: they may have half of the pages that may be on their way.
+        let most = (self.core.plan.config.mapping.writes / 2).max(1);
+        while self.map.rewrites < most
+            && let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
+            && let Some(page) = running.todo.pop()
+        {
+            running.waiting.push(page);
+            self.rewrite(page);
+        }
+        self.list_map_pages();
+        self.end_checkpoint();
+    }
+
+    /// The pages of a checkpoint are on flash: where all translation pages are goes into the journal.
+    fn list_map_pages(&mut self) {
+        let early = self.makes(Bug::CheckpointBeforeItsPages);
+        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
+        let Some(running) = running.filter(|running| early || (running.todo.is_empty() && running.waiting.is_empty()))
+        else {
+            return;
+        };
+        if running.list.is_none() {
+            let list = self.places_of_map_pages();
+            if let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut()) {
+                running.list = Some(list);
+            }
+        }
+        while let Some(power) = &mut self.power
+            && let Some(running) = &mut power.checkpoints.running
+            && let Some(list) = &mut running.list
+        {
+            let Some((place, page)) = power.journal.page_of_list(list, running.horizon) else {
+                if list.is_empty() && running.until.is_none() {
+                    running.until = Some(power.journal.next());
+                }
+                break;
+            };
+            self.program_journal(place, page);
+        }
+    }
+
+    fn places_of_map_pages(&self) -> Vec<Change> {
+        let pages = (0..u64::from(self.core.plan.space.map_pages)).map(|page| Lpn(self.core.plan.logical_pages + page));
+        let place = |lpn: Lpn| {
+            let Location::Flash(place) = self.ftl.locate(lpn) else { return None };
+            let version = self.power.as_ref()?.flash.page(place)?.version;
+            Some(Change { lpn, to: Mapped { place: Some(place), version } })
+        };
+        pages.filter_map(place).collect()
+    }
+
+    /// Ends a checkpoint whose list is on flash: the journal before it is needless.
+    fn end_checkpoint(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let Some(running) = &power.checkpoints.running else { return };
+        let (first, until) = (running.first, running.until);
+        if !until.is_some_and(|until| power.journal.reaches(until)) {
+            return;
+        }
+        power.checkpoints.running = None;
+        power.flash.anchor.first = first;
+        power.flash.anchor.journal.retain(|(index, _)| *index >= first);
+        self.core.counters.checkpoints += 1;
+        while let Some(place) = self.power.as_mut().and_then(|power| power.journal.drop_before(first)) {
+            let lpn = self.journal_lpn(place);
+            if let Location::Flash(ppn) = self.ftl.locate(lpn) {
+                self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;
+                self.mark_stale(ppn);
+            }
+            self.ftl.set(lpn, Location::Unmapped);
+        }
+        self.map_survives();
+    }
+}

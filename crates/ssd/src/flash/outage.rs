@@ -1,0 +1,70 @@
+//! The power is cut: what is under way in the arrays stops, and everything else of the flash's is forgotten.
+
+use nand::{DieId, PlaneId};
+use units::Time;
+
+use super::channel::Channel;
+use super::layer::{Flash, FlashAt};
+use super::state::{Active, DieState};
+use crate::arena::OpId;
+use crate::config::Plan;
+use crate::observe::probe::Probe;
+use crate::observe::stats::{channel, die};
+
+/// What was under way in the array of a die.
+pub(crate) enum Interrupted {
+    /// A program, by its first operation.
+    Program(OpId),
+    /// The erase of these blocks.
+    Erase(Vec<(PlaneId, u32)>),
+}
+
+impl<P: Probe> FlashAt<'_, P> {
+    /// What is under way in the array of a die.
+    pub fn under_way(&self, die: DieId) -> Option<Interrupted> {
+        let state = &self.flash.dies[die];
+        let active = state.active.map(|(active, _)| active).or(state.suspended);
+        let next_pass = state.next_pass.map(Active::Program);
+        let array = active.or(next_pass)?;
+        // Data may still be on its way into the registers; further passes go over what has been programmed.
+        let first_pass = !matches!(array, Active::Program(program) if program.pass > 0);
+        if state.active.is_some() && first_pass && state.work.began >= self.core.now {
+            return None;
+        }
+        Some(match array {
+            Active::Program(program) => Interrupted::Program(program.ops),
+            erase => Interrupted::Erase(self.blocks_of(die, erase)),
+        })
+    }
+
+    /// Everything stops.
+    pub fn power_off(&mut self) {
+        let now = self.core.now;
+        for die in self.flash.dies.ids() {
+            self.die_enters(die, die::IDLE, None);
+        }
+        for channel in self.flash.channels.ids() {
+            self.bus_enters(channel, channel::IDLE, None);
+        }
+        self.flash.power_off(now, &self.core.plan);
+    }
+}
+
+impl Flash {
+    fn power_off(&mut self, now: Time, plan: &Plan) {
+        for (number, die) in self.dies.iter_mut().enumerate() {
+            let place = die.bit.trailing_zeros();
+            let mut fresh = DieState::new(die.channel, place, number / plan.layout.dies_per_chip as usize);
+            (fresh.meter, fresh.waits) = (die.meter, die.waits);
+            fresh.waits.enter(now, 0, None);
+            *die = fresh;
+        }
+        for channel in self.channels.iter_mut() {
+            let mut fresh = Channel::new(channel.first_die);
+            fresh.meter = channel.meter;
+            fresh.ecc.busy = channel.ecc.busy_until(now);
+            *channel = fresh;
+        }
+        self.forget(plan);
+    }
+}

@@ -1,0 +1,75 @@
+//! The FTL as recovery has found it after a power cut, and what recovery asks of the state at the start.
+
+use nand::{Address, PlaneId};
+use units::{Lpn, Ppn};
+
+use super::blocks::FoundBlocks;
+use super::cmt::CachedMap;
+use super::map::{Entry, Map};
+use super::{Ftl, all_pages};
+use crate::config::Plan;
+use crate::observe::stats::relocation_causes;
+
+impl Ftl {
+    /// Where a page's data stood at the start, if it had any.
+    pub fn initial_place(&self, lpn: Lpn) -> Option<Ppn> {
+        self.aged.physical(lpn)
+    }
+
+    /// The pages whose data a block held at the start.
+    pub fn initial_data(&self, plane: PlaneId, block: u32, pages: u32) -> impl Iterator<Item = Lpn> {
+        let pages = if self.initial_pages(plane, block) == 0 { 0 } else { pages };
+        (0..pages).filter_map(move |page| self.aged.logical(Address { plane, block, page }))
+    }
+
+    /// How many there were.
+    pub fn initial_pages(&self, plane: PlaneId, block: u32) -> u32 {
+        self.aged.live_in_block(plane, block)
+    }
+
+    /// Takes what was found: where each page is that is not as at the start, and the blocks.
+    pub fn restore(
+        &mut self,
+        places: impl Iterator<Item = (Lpn, Option<Ppn>)>,
+        found: &FoundBlocks,
+        at_start: impl Fn(Ppn) -> bool,
+        plan: &Plan,
+    ) {
+        self.map = Map::new(all_pages(plan));
+        self.cmt = CachedMap::new(plan);
+        self.blocks.restore(found, &self.aged);
+        for (lpn, place) in places {
+            let initial = self.aged.physical(lpn);
+            if place.is_some() && place == initial && place.is_some_and(&at_start) {
+                continue;
+            }
+            if let Some(before) = initial.filter(|before| at_start(*before)) {
+                self.blocks.invalidate(before);
+            }
+            let entry = match place {
+                None => Entry::Unmapped,
+                Some(ppn) => {
+                    self.blocks.holds_live(ppn, lpn);
+                    Entry::Written(self.blocks.written_page(ppn))
+                }
+            };
+            self.map.set(lpn, entry);
+        }
+        self.blocks.release_empty(found, &self.aged);
+    }
+
+    /// Nothing is being relocated any more. Blocks that have failed are still to be emptied.
+    pub fn stop_relocating(&mut self) {
+        for relocation in &mut self.relocator.planes {
+            let old = std::mem::take(relocation);
+            let bad = |moving: &&super::relocation::Relocation| moving.cause == relocation_causes::BAD_BLOCK;
+            relocation.failed = old.failed;
+            relocation.failed.extend(old.requests.iter().chain(&old.victim).filter(bad).map(|moving| moving.block));
+            relocation.failed.sort_unstable();
+            relocation.failed.dedup();
+            relocation.least_erases = old.least_erases;
+            (relocation.host_pages, relocation.levelled_at) = (old.host_pages, old.levelled_at);
+        }
+        self.relocator.host_is_next.iter_mut().for_each(|next| *next = false);
+    }
+}

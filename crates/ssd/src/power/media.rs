@@ -1,0 +1,203 @@
+//! What is on flash: all that survives a power cut, and all that recovery is given.
+//!
+//! Each page has an out-of-band area that says what it holds: the logical page, the sequence number of that version of it, and the
+//! number of the program that wrote it (assumed, as in the field). What the host's data is, is a number that the host's side gave
+//! it ([`super::oracle`]); the drive carries it along and never looks at it.
+
+use nand::{Address, Layout, PlaneId};
+use units::{Lpn, Ppn};
+
+use crate::persist::{state, stored, stored_enum};
+
+/// Data of the host, as a number that the host's side gave it; 0 is what was there before the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Data {
+    pub number: u64,
+}
+
+impl Data {
+    /// A page of zeros: what an address that holds nothing reads as.
+    pub const ZEROS: Data = Data { number: u64::MAX };
+    /// What an interrupted program has left.
+    pub const GARBAGE: Data = Data { number: u64::MAX - 1 };
+}
+
+/// Where a version of a logical page is: on a flash page, or unmapped by a trim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapped {
+    pub place: Option<Ppn>,
+    /// The sequence number of the version: of two, the larger is the newer.
+    pub version: u64,
+}
+
+/// A change of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub lpn: Lpn,
+    pub to: Mapped,
+}
+
+/// A page of the journal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JournalPage {
+    /// Its number in the journal.
+    pub index: u64,
+    /// What programs up to this number have changed is in the journal or in the checkpoint.
+    pub horizon: u64,
+    pub changes: Vec<Change>,
+}
+
+/// What a page holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Host(Data),
+    /// A page of the map: entries that are not as at the start.
+    Map(Vec<Change>),
+    Journal(JournalPage),
+}
+
+/// A page that was programmed with data.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub lpn: Lpn,
+    pub version: u64,
+    /// The program that wrote it.
+    pub number: u64,
+    pub content: Content,
+}
+
+/// A block that has been written since its last erase.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// The first program in it.
+    pub opened: u64,
+    pub stream: u8,
+    /// Pages up to here have been programmed; those without data are padding, or cannot be read.
+    pub programmed: u32,
+    pub pages: Vec<Option<Page>>,
+}
+
+/// A block of the flash.
+#[derive(Clone, Debug)]
+pub(crate) enum BlockState {
+    /// As at the start: it holds initial data, or nothing.
+    Initial,
+    Blank,
+    Written(Block),
+    /// Its erase was interrupted: it holds nothing, and must be erased before it is programmed.
+    HalfErased,
+}
+
+/// The controller's own small memory that keeps its contents (assumed): where recovery begins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Anchor {
+    /// How often the power has come back.
+    pub boots: u64,
+    /// The first page of the journal that matters, and the places of those from there on that have been programmed.
+    pub first: u64,
+    pub journal: Vec<(u64, Ppn)>,
+    /// Bad blocks found in the run, by plane and place.
+    pub bad: Vec<(u32, u32)>,
+}
+
+/// All that survives a cut.
+pub(crate) struct OnFlash {
+    layout: Layout,
+    unit_pages: u32,
+    blocks: Vec<BlockState>,
+    pub anchor: Anchor,
+}
+
+impl OnFlash {
+    pub fn new(layout: Layout, unit_pages: u32) -> OnFlash {
+        let blocks = vec![BlockState::Initial; layout.planes as usize * layout.blocks as usize];
+        OnFlash { layout, unit_pages, blocks, anchor: Anchor::default() }
+    }
+
+    pub fn block(&self, plane: PlaneId, block: u32) -> &BlockState {
+        &self.blocks[self.layout.block_index(plane, block)]
+    }
+
+    /// What a page holds, if that can be read.
+    pub fn page(&self, ppn: Ppn) -> Option<&Page> {
+        let Address { plane, block, page } = self.layout.unpack(ppn);
+        match self.block(plane, block) {
+            BlockState::Written(block) => block.pages.get(page as usize)?.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether a block holds what it held at the start.
+    pub fn is_initial(&self, ppn: Ppn) -> bool {
+        let Address { plane, block, .. } = self.layout.unpack(ppn);
+        matches!(self.block(plane, block), BlockState::Initial)
+    }
+
+    /// A program has ended in the unit that a page is in: so far the unit holds nothing.
+    pub fn program(&mut self, ppn: Ppn, stream: u8, number: u64) {
+        let Address { plane, block, page } = self.layout.unpack(ppn);
+        let end = page / self.unit_pages * self.unit_pages + self.unit_pages;
+        let written = self.written(plane, block, stream, number);
+        written.programmed = written.programmed.max(end);
+    }
+
+    fn written(&mut self, plane: PlaneId, block: u32, stream: u8, number: u64) -> &mut Block {
+        let state = &mut self.blocks[self.layout.block_index(plane, block)];
+        if !matches!(state, BlockState::Written(_)) {
+            *state = BlockState::Written(Block { opened: number, stream, programmed: 0, pages: Vec::new() });
+        }
+        let BlockState::Written(written) = state else { unreachable!("Invariant: it was just made so") };
+        written
+    }
+
+    /// A page of a unit whose program has ended holds this.
+    pub fn write(&mut self, ppn: Ppn, held: Page) {
+        let Address { plane, block, page } = self.layout.unpack(ppn);
+        let BlockState::Written(written) = &mut self.blocks[self.layout.block_index(plane, block)] else { return };
+        if written.pages.len() <= page as usize {
+            written.pages.resize(page as usize + 1, None);
+        }
+        written.pages[page as usize] = Some(held);
+    }
+
+    /// A program was interrupted: nothing in its unit can be read, nor in the pages of the same wordline that were programmed
+    /// before. Returns how many pages held data.
+    pub fn tear(&mut self, ppn: Ppn, stream: u8, number: u64) -> u64 {
+        self.program(ppn, stream, number);
+        let Address { plane, block, page } = self.layout.unpack(ppn);
+        let wordline = self.layout.wordline(page);
+        let BlockState::Written(written) = &mut self.blocks[self.layout.block_index(plane, block)] else { return 0 };
+        written.programmed = written.programmed.max(wordline.end);
+        let pages = written.pages.iter_mut().take(wordline.end as usize).skip(wordline.start as usize);
+        pages.filter_map(Option::take).count() as u64
+    }
+
+    /// A block that was opened before the run, with nothing in it that matters.
+    pub fn staggered(&mut self, plane: PlaneId, block: u32, stream: u8, programmed: u32) {
+        self.written(plane, block, stream, 0).programmed = programmed;
+    }
+
+    pub fn erase(&mut self, plane: PlaneId, block: u32, whole: bool) {
+        let state = if whole { BlockState::Blank } else { BlockState::HalfErased };
+        self.blocks[self.layout.block_index(plane, block)] = state;
+    }
+}
+
+state! {
+    OnFlash { stored { blocks, anchor } rebuilt { layout, unit_pages } }
+}
+
+stored! {
+    Data { number }
+    Mapped { place, version }
+    Change { lpn, to }
+    JournalPage { index, horizon, changes }
+    Page { lpn, version, number, content }
+    Block { opened, stream, programmed, pages }
+    Anchor { boots, first, journal, bad }
+}
+
+stored_enum! {
+    Content { 0 = Host(data), 1 = Map(changes), 2 = Journal(page), }
+    BlockState { 0 = Initial, 1 = Blank, 2 = Written(block), 3 = HalfErased, }
+}

@@ -1,0 +1,216 @@
+//! Power cuts: what is on flash, how the map gets there, when the power is cut, recovery, and the host's side that checks it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `media.rs` | what is on flash, and so survives |
+//! | `journal.rs` | changes of the map on their way to flash |
+//! | `checkpoint.rs` | translation pages that are programmed from time to time |
+//! | `recover.rs` | the newest version of every page from what is on flash alone |
+//! | `oracle.rs` | the host's own log, and what it was promised |
+//! | `bugs.rs` | mistakes that the tests plant |
+//!
+//! What crosses components is in `device/power.rs`.
+
+pub(crate) mod bugs;
+pub(crate) mod checkpoint;
+pub(crate) mod journal;
+pub(crate) mod media;
+pub(crate) mod oracle;
+pub(crate) mod recover;
+
+use std::collections::{HashMap, VecDeque};
+
+use nand::{DieId, PlaneId};
+use units::{Id as _, Lpn, PerId, Span, Time};
+
+use crate::arena::SlotId;
+use crate::config::Plan;
+use crate::ftl::Ftl;
+use crate::persist::{state, stored};
+use bugs::Bug;
+use checkpoint::Checkpoints;
+use journal::Journal;
+use media::{Content, Data, OnFlash};
+use oracle::Oracle;
+use recover::{Run, STEPS};
+
+/// Bits of sequence numbers below the number of boots: numbers of before a cut are smaller than all that come after it.
+const BOOT_BITS: u32 = 40;
+
+/// What a slot of the write buffer holds: the version of its page, and the data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    pub version: u64,
+    pub data: Data,
+}
+
+/// The drive reads what it recovers from.
+pub(crate) struct Recovering {
+    pub began: Time,
+    /// Which step is under way, and what is left of it, by plane.
+    pub step: usize,
+    pub left: Vec<VecDeque<Run>>,
+    pub under_way: u32,
+    /// The steps to come.
+    pub runs: Vec<Vec<Run>>,
+}
+
+/// Everything that has to do with power cuts and with what survives them.
+pub(crate) struct Power {
+    pub flash: OnFlash,
+    pub journal: Journal,
+    pub checkpoints: Checkpoints,
+    /// Where the power is cut.
+    pub oracle: Option<Oracle>,
+    /// By slot of the write buffer.
+    slots: Vec<Stamp>,
+    /// Trims that no write has followed on flash: the version of each.
+    pub trims: HashMap<Lpn, u64>,
+    /// Pages that are lost, until they are written or trimmed: by the cut that has lost them.
+    pub lost: HashMap<Lpn, u64>,
+    /// Pages of the drive's own on their way to flash: their versions and what they hold.
+    pub own: HashMap<Lpn, (u64, Content)>,
+    versions: u64,
+    numbers: u64,
+    /// The numbers of the programs that a die has begun, the oldest first.
+    running: PerId<DieId, VecDeque<u64>>,
+    pub recovering: Option<Recovering>,
+    /// How long recovery took after each cut.
+    pub ready: Vec<Span>,
+    pub bug: Option<Bug>,
+}
+
+impl Power {
+    /// Where the power is cut, or the map is kept for the case.
+    pub fn new(plan: &Plan, ftl: &Ftl) -> Option<Box<Power>> {
+        let cuts = !plan.config.power.cut_at.is_empty();
+        if !cuts && plan.config.mapping.checkpoint.is_none() {
+            return None;
+        }
+        let mut flash = OnFlash::new(plan.layout, plan.unit_pages);
+        if plan.config.age.is_staggered() {
+            for (plane, stream) in streams(plan) {
+                let (block, next_page) = ftl.blocks.open_place(plane, stream.into());
+                flash.staggered(plane, block, stream, next_page);
+            }
+        }
+        let mut power = Power {
+            flash,
+            journal: Journal::new(plan),
+            checkpoints: Checkpoints::new(plan),
+            oracle: cuts.then(|| Oracle::new(plan)),
+            slots: Vec::new(),
+            trims: HashMap::new(),
+            lost: HashMap::new(),
+            own: HashMap::new(),
+            versions: 0,
+            numbers: 0,
+            running: PerId::from_iter((0..plan.layout.dies).map(|_| VecDeque::new())),
+            recovering: None,
+            ready: Vec::new(),
+            bug: None,
+        };
+        power.boot();
+        Some(Box::new(power))
+    }
+
+    /// Numbers begin anew, above all that were given before.
+    fn boot(&mut self) {
+        self.flash.anchor.boots += 1;
+        let first = self.flash.anchor.boots << BOOT_BITS;
+        (self.versions, self.numbers) = (first, first);
+    }
+
+    /// What is in the memory of the controller is gone.
+    pub fn forget(&mut self, plan: &Plan) {
+        self.boot();
+        self.slots.clear();
+        self.trims.clear();
+        self.own.clear();
+        self.running.iter_mut().for_each(VecDeque::clear);
+        self.journal = Journal::new(plan);
+        self.checkpoints = Checkpoints::new(plan);
+    }
+
+    /// A version of a page.
+    pub fn next_version(&mut self) -> u64 {
+        self.versions += 1;
+        self.versions
+    }
+
+    /// What a slot holds from now on.
+    pub fn stamp(&mut self, slot: SlotId, data: Data) {
+        let version = self.next_version();
+        self.set_stamp(slot, Stamp { version, data });
+    }
+
+    pub fn set_stamp(&mut self, slot: SlotId, stamp: Stamp) {
+        if self.slots.len() <= slot.index() {
+            self.slots.resize(slot.index() + 1, Stamp::default());
+        }
+        self.slots[slot.index()] = stamp;
+    }
+
+    /// What a slot holds.
+    pub fn stamp_of(&self, slot: SlotId) -> Stamp {
+        self.slots.get(slot.index()).copied().unwrap_or_default()
+    }
+
+    /// A die begins a program.
+    pub fn program_begins(&mut self, die: DieId) {
+        self.numbers += 1;
+        self.running[die].push_back(self.numbers);
+    }
+
+    /// The number of the oldest program of a die that has not ended.
+    pub fn program_of(&self, die: DieId) -> u64 {
+        self.running[die].front().copied().unwrap_or(self.numbers)
+    }
+
+    /// The oldest program of a die has ended, and what it has changed has been entered.
+    pub fn program_ended(&mut self, die: DieId) {
+        self.running[die].pop_front();
+    }
+
+    /// Programs up to this number have ended, and what they have changed has been entered.
+    pub fn horizon(&self) -> u64 {
+        let oldest = self.running.iter().filter_map(VecDeque::front).min();
+        oldest.map_or(self.numbers, |oldest| oldest - 1)
+    }
+
+    /// Whether nothing is under way.
+    pub fn quiet(&self) -> bool {
+        self.own.is_empty() && self.checkpoints.running.is_none() && self.recovering.is_none()
+    }
+
+    /// Whether the drive makes a mistake.
+    #[inline]
+    pub fn makes(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+}
+
+/// The streams that have an open block, plane by plane.
+pub(crate) fn streams(plan: &Plan) -> impl Iterator<Item = (PlaneId, u8)> {
+    (0..plan.layout.planes).flat_map(|plane| plan.space.open_streams().map(move |stream| (PlaneId(plane), stream)))
+}
+
+impl Recovering {
+    /// Recovery begins.
+    pub fn new(began: Time, reads: [Vec<Run>; STEPS]) -> Recovering {
+        Recovering { began, step: 0, left: Vec::new(), under_way: 0, runs: reads.into() }
+    }
+}
+
+state! {
+    Power {
+        stored { slots, trims, lost, own, versions, numbers, running, recovering, ready }
+        parts { flash, journal, checkpoints, oracle }
+        rebuilt { bug }
+    }
+}
+
+stored! {
+    Stamp { version, data }
+    Recovering { began, step, left, under_way, runs }
+}

@@ -1,0 +1,338 @@
+//! Recovery after a power cut: the newest version of every logical page from what is on flash, and from what capacitors have kept.
+//!
+//! 1. The journal's pages are read from the one on that the last checkpoint names, as far as none is missing; its last one says up
+//!    to which program all changes of the map are in it.
+//! 2. The first page of every block says when the block was opened. In the blocks that may have been written later, every page is
+//!    read: in each stream of a plane the youngest that was opened before, and all that were opened since.
+//! 3. The translation pages are read: all of them where the map is in memory, otherwise those that have entries among these.
+//!
+//! Of all versions of a page that are found the one with the largest sequence number counts. An entry that names a block which has
+//! been erased since is no version: what it named has moved, or is out of date. If a page is known to have had a newer version
+//! than any that is left, it is lost, and reading it is an error.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nand::{Address, PlaneId};
+use units::{Lpn, Ppn};
+
+use super::bugs::Bug;
+use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, OnFlash};
+use crate::config::{MapTable, Plan};
+use crate::ftl::Ftl;
+use crate::persist::stored;
+
+/// What recovery reads pages for.
+pub(crate) const STEPS: usize = 4;
+
+/// So many flash pages from one on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub first: Ppn,
+    pub flash_pages: u32,
+}
+
+/// What recovery has found out.
+pub(crate) struct Recovered {
+    /// Pages that are not as at the start.
+    pub found: BTreeMap<Lpn, Mapped>,
+    /// Pages whose newest version cannot be read.
+    pub lost: Vec<Lpn>,
+    /// Of these pages neither the journal's nor the checkpoint's page knows: they are to go there.
+    pub news: Vec<Change>,
+    /// Translation pages that are out of date.
+    pub changed: Vec<u32>,
+    /// The pages of the journal that count, with what each holds.
+    pub journal: Vec<(u64, Ppn)>,
+    /// Up to this program the journal has what programs have changed.
+    pub horizon: u64,
+    /// What was read, step by step: headers of blocks, journal, young blocks, translation pages.
+    pub reads: [Vec<Run>; STEPS],
+}
+
+/// Recovery in progress.
+struct Recovery<'a> {
+    flash: &'a OnFlash,
+    initial: &'a Ftl,
+    plan: &'a Plan,
+    bug: Option<Bug>,
+    found: BTreeMap<Lpn, Mapped>,
+    /// The largest sequence number that is known of a page, whether that version is still there or not.
+    known: BTreeMap<Lpn, u64>,
+    news: Vec<Change>,
+    changed: BTreeSet<u32>,
+    horizon: u64,
+    /// There is no map, or only a part of one.
+    without_map: bool,
+    reads: [Vec<Run>; STEPS],
+}
+
+/// Recovers a drive. `kept` are changes of the map that capacitors have kept, `initial` tells what was there at the start.
+pub(crate) fn recover(
+    flash: &OnFlash,
+    kept: &[Change],
+    initial: &Ftl,
+    plan: &Plan,
+    bug: Option<Bug>,
+) -> Recovered {
+    let mut recovery = Recovery {
+        flash,
+        initial,
+        plan,
+        bug,
+        found: BTreeMap::new(),
+        known: BTreeMap::new(),
+        news: Vec::new(),
+        changed: BTreeSet::new(),
+        horizon: 0,
+        without_map: plan.config.mapping.checkpoint.is_none(),
+        reads: std::array::from_fn(|_| Vec::new()),
+    };
+    recovery.read_headers();
+    let journal = recovery.read_journal();
+    recovery.read_young_blocks();
+    recovery.news.extend(kept);
+    kept.iter().for_each(|change| recovery.consider(*change, u64::MAX));
+    if !recovery.read_map() {
+        // Without a part of the map every page has to be asked what it holds.
+        (recovery.horizon, recovery.without_map) = (0, true);
+        recovery.reads[2].clear();
+        recovery.read_young_blocks();
+    }
+    recovery.finish(journal)
+}
+
+impl Recovery<'_> {
+    fn planes(&self) -> impl Iterator<Item = PlaneId> + use<> {
+        (0..self.plan.layout.planes).map(PlaneId)
+    }
+
+    fn at(&self, plane: PlaneId, block: u32, page: u32) -> Ppn {
+        self.plan.layout.pack(Address { plane, block, page })
+    }
+
+    /// The blocks of a plane that have been written in the run.
+    fn written(&self, plane: PlaneId) -> impl Iterator<Item = (u32, &Block)> {
+        (0..self.plan.layout.blocks).filter_map(move |number| match self.flash.block(plane, number) {
+            BlockState::Written(block) => Some((number, block)),
+            _ => None,
+        })
+    }
+
+    /// Reads the first page of every block.
+    fn read_headers(&mut self) {
+        for plane in self.planes() {
+            for block in 0..self.plan.layout.blocks {
+                self.reads[0].push(Run { first: self.at(plane, block, 0), flash_pages: 1 });
+            }
+        }
+    }
+
+    /// Reads the journal as far as no page of it is missing; returns those pages.
+    fn read_journal(&mut self) -> Vec<(u64, Ppn)> {
+        let (mut next, mut pages) = (self.flash.anchor.first, Vec::new());
+        let mut places = self.flash.anchor.journal.clone();
+        places.sort_unstable();
+        for (index, place) in places.into_iter().filter(|(index, _)| *index >= self.flash.anchor.first) {
+            let page = self.flash.page(place).map(|page| (&page.content, page.number));
+            let Some((Content::Journal(JournalPage { index: held, horizon, changes }), number)) = page else { break };
+            if index != next || *held != index {
+                break;
+            }
+            next += 1;
+            self.reads[1].push(Run { first: place, flash_pages: 1 });
+            pages.push((index, place));
+            self.horizon = *horizon;
+            for change in changes {
+                self.touches(change.lpn);
+                self.consider(*change, number);
+            }
+        }
+        pages
+    }
+
+    /// Reads every page of the blocks that may have been written since the horizon.
+    fn read_young_blocks(&mut self) {
+        if self.bug == Some(Bug::OpenBlockNotScanned) {
+            return;
+        }
+        for plane in self.planes() {
+            let mut blocks: Vec<(u64, u8, u32)> =
+                self.written(plane).map(|(number, block)| (block.opened, block.stream, number)).collect();
+            if self.bug == Some(Bug::BlockNumberLost) {
+                blocks.iter_mut().step_by(2).for_each(|block| block.0 = 0);
+            }
+            blocks.sort_unstable();
+            let youngest_before = |stream: u8| {
+                let mut before = blocks.iter().filter(|(opened, of, _)| *of == stream && *opened <= self.horizon);
+                before.next_back().map_or(0, |(opened, ..)| *opened)
+            };
+            let young: Vec<u32> = blocks
+                .iter()
+                .filter(|(opened, stream, _)| self.horizon == 0 || *opened >= youngest_before(*stream))
+                .map(|(.., number)| *number)
+                .collect();
+            young.into_iter().for_each(|block| self.read_block(plane, block));
+        }
+        if self.without_map {
+            self.read_initial_blocks();
+        }
+    }
+
+    /// Reads a block page by page, up to the first that has not been programmed.
+    fn read_block(&mut self, plane: PlaneId, number: u32) {
+        let BlockState::Written(block) = self.flash.block(plane, number) else { return };
+        let layout = &self.plan.layout;
+        let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(layout.pages) / layout.shared();
+        self.reads[2].push(Run { first: self.at(plane, number, 0), flash_pages: pages });
+        for (place, page) in (0..).zip(&block.pages) {
+            let Some(page) = page else { continue };
+            if matches!(page.content, Content::Journal(_)) {
+                continue;
+            }
+            let change =
+                Change { lpn: page.lpn, to: Mapped { place: Some(self.at(plane, number, place)), version: page.version } };
+            self.news.push(change);
+            self.touches(page.lpn);
+            self.consider(change, u64::MAX);
+        }
+    }
+
+    /// Without a map, the blocks that hold what they held at the start are read as well.
+    fn read_initial_blocks(&mut self) {
+        for plane in self.planes() {
+            for block in 0..self.plan.layout.blocks {
+                let first = self.at(plane, block, 0);
+                if self.flash.is_initial(first) && self.initial.initial_pages(plane, block) > 0 {
+                    let flash_pages = self.plan.layout.pages / self.plan.layout.shared();
+                    self.reads[2].push(Run { first, flash_pages });
+                }
+            }
+        }
+    }
+
+    /// Reads translation pages; whether all could be read.
+    fn read_map(&mut self) -> bool {
+        let all = self.plan.config.mapping.table == MapTable::Ideal;
+        let wanted: Vec<u32> = (0..self.plan.space.map_pages).filter(|page| all || self.is_changed(*page)).collect();
+        let with_map = self.plan.config.mapping.checkpoint.is_some();
+        let mut whole = true;
+        let pages = if with_map { self.plan.space.map_pages } else { 0 };
+        for page in 0..pages {
+            let lpn = Lpn(self.plan.logical_pages + u64::from(page));
+            let place = match self.found.get(&lpn) {
+                Some(found) => found.place,
+                None => self.initial.initial_place(lpn),
+            };
+            let Some(place) = place else { continue };
+            if wanted.binary_search(&page).is_ok() {
+                self.reads[3].push(Run { first: place, flash_pages: 1 });
+            }
+            if self.flash.is_initial(place) {
+                continue;
+            }
+            let Some((Content::Map(changes), number)) = self.flash.page(place).map(|page| (&page.content, page.number))
+            else {
+                whole = false;
+                continue;
+            };
+            for change in changes {
+                // The same version may have moved since.
+                if self.found.get(&change.lpn).is_none_or(|found| found.version < change.to.version) {
+                    self.consider(*change, number);
+                }
+            }
+        }
+        whole
+    }
+
+    fn map_page(&self, lpn: Lpn) -> Option<u32> {
+        let entries = u64::from(self.plan.space.map_entries);
+        (lpn.0 < self.plan.logical_pages && entries > 0).then(|| (lpn.0 / entries) as u32)
+    }
+
+    /// The translation page of a logical page is out of date.
+    fn touches(&mut self, lpn: Lpn) {
+        self.changed.extend(self.map_page(lpn));
+    }
+
+    fn is_changed(&self, page: u32) -> bool {
+        self.changed.contains(&page)
+    }
+
+    /// Takes a version of a page that was written down before program `by`, if it is newer than the one known.
+    fn consider(&mut self, Change { lpn, to }: Change, by: u64) {
+        let known = self.known.entry(lpn).or_insert(0);
+        *known = to.version.max(*known);
+        if to.place.is_some_and(|place| !self.still_there(place, by)) {
+            return;
+        }
+        let newer = match self.found.get(&lpn) {
+            None => true,
+            Some(_) if self.bug == Some(Bug::JournalOutOfOrder) => true,
+            Some(found) => to.version >= found.version,
+        };
+        if newer {
+            self.found.insert(lpn, to);
+        }
+    }
+
+    /// Whether the block of a page has not been erased since program `by`.
+    fn still_there(&self, place: Ppn, by: u64) -> bool {
+        let Address { plane, block, .. } = self.plan.layout.unpack(place);
+        match self.flash.block(plane, block) {
+            BlockState::Initial => true,
+            BlockState::Written(block) => block.opened <= by,
+            BlockState::Blank | BlockState::HalfErased => false,
+        }
+    }
+
+    fn finish(mut self, journal: Vec<(u64, Ppn)>) -> Recovered {
+        self.initial_data_that_is_gone();
+        let is_lost = |(lpn, known): (&Lpn, &u64)| {
+            let Some(found) = self.found.get(lpn) else { return Some(*lpn) };
+            let unreadable = found.place.is_some_and(|place| {
+                !self.flash.is_initial(place)
+                    && self.bug != Some(Bug::DamagedPageAccepted)
+                    && self.flash.page(place).is_none_or(|page| page.lpn != *lpn)
+            });
+            (found.version < *known || unreadable).then_some(*lpn)
+        };
+        let lost: Vec<Lpn> = self.known.iter().filter_map(is_lost).collect();
+        for lpn in &lost {
+            let version = self.known[lpn];
+            self.found.insert(*lpn, Mapped { place: None, version });
+            self.news.push(Change { lpn: *lpn, to: Mapped { place: None, version } });
+            self.touches(*lpn);
+        }
+        // The journal is to know what counts, and nothing that is out of date.
+        let mut news: Vec<Lpn> = self.news.iter().map(|change| change.lpn).collect();
+        news.sort_unstable();
+        news.dedup();
+        let news = news.into_iter().map(|lpn| Change { lpn, to: self.found[&lpn] }).collect();
+        let map_page = |lpn: &Lpn| lpn.0.checked_sub(self.plan.logical_pages).map(|page| page as u32);
+        self.changed.extend(lost.iter().filter_map(map_page));
+        let lost = lost.into_iter().filter(|lpn| lpn.0 < self.plan.logical_pages).collect();
+        let Recovery { found, changed, horizon, reads, .. } = self;
+        Recovered { found, lost, news, changed: changed.into_iter().collect(), journal, horizon, reads }
+    }
+
+    /// Pages that held data at the start in blocks that were erased since, and of which nothing newer is known.
+    fn initial_data_that_is_gone(&mut self) {
+        for plane in self.planes() {
+            for block in 0..self.plan.layout.blocks {
+                if matches!(self.flash.block(plane, block), BlockState::Initial) {
+                    continue;
+                }
+                for lpn in self.initial.initial_data(plane, block, self.plan.layout.pages) {
+                    if !self.found.contains_key(&lpn) {
+                        self.known.entry(lpn).or_insert(0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+stored! {
+    Run { first, flash_pages }
+}
