@@ -261,7 +261,8 @@ pub unsafe extern "C" fn ssdlab_take_completions(
     status_of(drive.with(|playing| {
         for done in playing.live.take_first(room) {
             let (time, finish) = (done.request.time.0, done.finish.0);
-            let (uncorrectable, refused) = (done.uncorrectable, done.refused);
+            // What a power cut has ended was not done either.
+            let (uncorrectable, refused) = (done.uncorrectable, done.refused || done.aborted);
             // SAFETY: `take_first` gives no more than `room`.
             unsafe { into.add(*taken).write(Completion { id: done.id, time, finish, uncorrectable, refused }) };
             *taken += 1;

@@ -130,11 +130,11 @@ impl Drive {
 
     fn collect(&mut self, played: Result<(), RunError>) {
         let completions: Vec<Completion> = self.live.take_completions().collect();
-        for Completion { id, finish, uncorrectable, refused, .. } in completions {
+        for Completion { id, finish, uncorrectable, refused, aborted, .. } in completions {
             let flight = self.flights.remove(&id).expect("Invariant: what completes was submitted");
             if refused {
                 self.done.push(flight.ends(Err(Errno::Permission), finish));
-            } else if uncorrectable {
+            } else if uncorrectable || aborted {
                 self.done.push(flight.ends(Err(Errno::InputOutput), finish));
             } else if flight.writes_durably() {
                 // As Linux does for drives without FUA.

@@ -52,6 +52,8 @@ pub(crate) struct Command {
     pub uncorrectable: bool,
     /// The drive is read-only and does not do it, or not all of it.
     pub refused: bool,
+    /// A trim has taken data of its before that was on flash.
+    pub trimmed: bool,
     /// The next command in the same submission queue.
     next: Option<CommandId>,
 }
@@ -143,6 +145,7 @@ impl HostSide {
             next_part: 0,
             uncorrectable: false,
             refused: false,
+            trimmed: false,
             next: None,
         });
         if self.in_flight < core.plan.config.host.commands {
@@ -243,14 +246,7 @@ impl HostSide {
 
     fn complete<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) -> Option<CommandId> {
         let Command { id, request, queue, uncorrectable, refused, .. } = self.commands[command];
-        self.completions.push(Completion {
-            id,
-            request,
-            finish: core.now,
-            uncorrectable,
-            refused,
-            aborted: false,
-        });
+        self.completions.push(Completion { id, request, finish: core.now, uncorrectable, refused, aborted: false });
         core.counters.requests_uncorrectable += u64::from(uncorrectable);
         core.counters.requests_until_uncorrectable += u64::from(core.counters.requests_uncorrectable == 0);
         core.counters.requests_refused += u64::from(refused);
@@ -352,6 +348,6 @@ state! {
 
 stored! {
     Completion { id, request, finish, uncorrectable, refused, aborted }
-    Command { id, request, remaining, queue, next_part, uncorrectable, refused, next }
+    Command { id, request, remaining, queue, next_part, uncorrectable, refused, trimmed, next }
     HostQueue { outstanding, ends }
 }

@@ -58,6 +58,9 @@ impl Config {
         if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {
             idle.push("age.reads without chip.read_disturb or refresh.reads".into());
         }
+        if self.power.cut_at.is_empty() && self.power.plp {
+            idle.push("power.plp without power.cut_at".into());
+        }
         if self.erase.pulse.is_none() {
             let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
             keys.extend(changed(&self.age, &default.age, &["worn_under"]));

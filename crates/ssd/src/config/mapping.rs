@@ -112,7 +112,8 @@ impl MappingConfig {
         let changes = layout.page_size.0 / CHANGE;
         let list = u64::from(map_pages).div_ceil(changes);
         // For each page of the host's some more are moved (assumed: three).
-        let between = if self.journal { (4 * interval.0.div_ceil(layout.page_size.0)).div_ceil(changes) + 4 } else { 0 };
+        let between =
+            if self.journal { (4 * interval.0.div_ceil(layout.page_size.0)).div_ceil(changes) + 4 } else { 0 };
         u32::try_from(2 * (list + between)).unwrap_or(u32::MAX)
     }
 

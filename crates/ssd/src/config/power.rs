@@ -19,7 +19,10 @@ pub enum Cut {
 
 impl Value for Cut {
     fn expects() -> String {
-        format!("\"op:N\" (half way through program or erase N), \"random:SPAN\" (again and again, in the mean SPAN after the drive is ready), or {}", Span::expects())
+        format!(
+            "\"op:N\" (half way through program or erase N), \"random:SPAN\" (again and again, in the mean SPAN after the drive is ready), or {}",
+            Span::expects()
+        )
     }
     fn read(scalar: &Scalar) -> Option<Cut> {
         let Scalar::Text(text) = scalar else { return Span::read(scalar).map(Cut::After) };

@@ -174,7 +174,7 @@ impl<P: Probe> Device<P> {
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
             self.update_location(lpn, source, ppn);
-            self.map_names(lpn, ppn);
+            self.map_names(lpn, Some(source), ppn);
             self.mark_stale(source);
             self.map_moved(lpn);
         } else {
@@ -422,7 +422,9 @@ impl<P: Probe> Device<P> {
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),
-            Owner::MapRewrite(_) | Owner::Journal(_) => self.flash().force_plane(die, queue.plane() as u8, &[WriteClass::Map]),
+            Owner::MapRewrite(_) | Owner::Journal(_) => {
+                self.flash().force_plane(die, queue.plane() as u8, &[WriteClass::Map])
+            }
             _ => {}
         }
     }

@@ -22,10 +22,9 @@ impl<P: Probe> Device<P> {
         let first = request.offset.0.div_ceil(page * unit) * unit;
         let end = (request.offset.0 + request.bytes.0) / (page * unit) * unit;
         for lpn in (first..end).map(Lpn) {
-            if self.trim(lpn) {
+            if self.trim(id, lpn) {
                 self.core.counters.pages_trimmed += 1;
                 self.map_changed(lpn);
-                self.map_forgets(id, lpn);
                 self.core.probe.trimmed(self.core.now, id, lpn);
             }
         }
@@ -35,9 +34,14 @@ impl<P: Probe> Device<P> {
     }
 
     /// Unmaps a page; whether it was mapped.
-    fn trim(&mut self, lpn: Lpn) -> bool {
-        match self.ftl.locate(lpn) {
-            Location::Unmapped => return false,
+    fn trim(&mut self, request: u64, lpn: Lpn) -> bool {
+        let location = self.ftl.locate(lpn);
+        if location == Location::Unmapped {
+            return false;
+        }
+        self.map_forgets(request, lpn);
+        match location {
+            Location::Unmapped => {}
             Location::Flash(ppn) => self.mark_stale(ppn),
             Location::Buffer(slot) => {
                 // Every version, also those that are programs under way.

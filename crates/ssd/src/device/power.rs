@@ -17,13 +17,13 @@ use crate::config::Cut;
 use crate::error::RunError;
 use crate::flash::Interrupted;
 use crate::flash::op::Owner;
-use crate::ftl::blocks::{FoundBlocks, Holds};
 use crate::ftl::Location;
+use crate::ftl::blocks::{FoundBlocks, Holds};
 use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::power::bugs::Bug;
-use crate::power::media::{BlockState, Change, Content, Data, OnFlash, Page};
+use crate::power::media::{BlockState, Content, Data, OnFlash, Page};
 use crate::power::oracle::{Reads, Verdict};
-use crate::power::recover::{Recovered, Run, STEPS, recover};
+use crate::power::recover::{KeptJournal, Recovered, Run, STEPS, recover};
 use crate::power::{Power, Recovering, Stamp};
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
@@ -59,7 +59,9 @@ impl<P: Probe> Device<P> {
             match *cut {
                 Cut::After(span) if origin + span > now => next = next.min(origin + span),
                 Cut::Operation(number) if number > begun => operations = operations.min(number),
-                Cut::Random(mean) if self.core.cuts.ready => next = next.min(now + Span(1 + (mean.0 as f64 * draws.exponential(done)) as u64)),
+                Cut::Random(mean) if self.core.cuts.ready => {
+                    next = next.min(now + Span(1 + (mean.0 as f64 * draws.exponential(done)) as u64))
+                }
                 _ => {}
             }
         }
@@ -95,13 +97,12 @@ impl<P: Probe> Device<P> {
     /// A page of a request's data is in a slot.
     pub(super) fn stamp_write(&mut self, request: u64, lpn: Lpn, slot: SlotId) {
         let Some(power) = &mut self.power else { return };
-        power.lost.remove(&lpn);
         let data = power.oracle.as_mut().map_or(Data::default(), |oracle| oracle.writes(request, lpn));
         power.stamp(slot, data);
     }
 
     /// A slot holds what a page held before.
-    pub(super) fn stamp_joined(&mut self, lpn: Lpn, slot: SlotId, from: DataFrom) {
+    pub(super) fn stamp_joined(&mut self, slot: SlotId, from: DataFrom) {
         let Some(power) = &mut self.power else { return };
         let data = match from {
             DataFrom::Nothing => Data::ZEROS,
@@ -112,7 +113,6 @@ impl<P: Probe> Device<P> {
             },
             DataFrom::Cache | DataFrom::Merged(..) => Data::default(),
         };
-        power.lost.remove(&lpn);
         power.stamp(slot, data);
     }
 
@@ -249,7 +249,6 @@ impl<P: Probe> Device<P> {
             self.writes.buffer[slot].hint = hint;
             self.ftl.set(lpn, Location::Buffer(slot));
             let Some(power) = &mut self.power else { return };
-            power.lost.remove(&lpn);
             let version = power.next_version();
             power.set_stamp(slot, Stamp { version, ..stamp });
         }
@@ -259,7 +258,7 @@ impl<P: Probe> Device<P> {
     fn recover(&mut self) -> Recovered {
         let power = self.power.as_mut().expect("Invariant: only drives with power cuts are cut");
         let plan = &self.core.plan;
-        let kept = if plan.config.power.plp { power.unwritten_changes() } else { Vec::new() };
+        let kept = if plan.config.power.plp { power.unwritten() } else { KeptJournal::default() };
         let recovered = recover(&power.flash, &kept, &self.ftl, plan, power.bug);
         power.forget(plan);
         power.resume(&recovered, plan, self.core.cuts.done);
@@ -269,7 +268,8 @@ impl<P: Probe> Device<P> {
         let has_failed = |plane: PlaneId, block: u32| failed[plane.0 as usize].contains(&block);
         let holds = |plane: PlaneId, block: u32| holds(flash, plane, block);
         let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed };
-        let journal = recovered.journal.iter().filter_map(|(_, place)| Some((flash.page(*place)?.lpn, Some(*place))));
+        let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(&flash.anchor.list);
+        let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
         let places = recovered.found.iter().map(|(lpn, mapped)| (*lpn, mapped.place)).chain(journal);
         self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), plan);
         recovered
@@ -297,11 +297,15 @@ impl<P: Probe> Device<P> {
         let Some(power) = &self.power else { return Reads::Damaged };
         let data = |data: Data| if data == Data::ZEROS { Reads::Zeros } else { Reads::Data(data) };
         match self.ftl.locate(lpn) {
-            Location::Unmapped if power.lost.contains_key(&lpn) => Reads::Lost,
+            Location::Unmapped if power.flash.anchor.lost.contains_key(&lpn) => Reads::Lost,
             Location::Unmapped => Reads::Zeros,
             Location::Buffer(slot) => data(power.stamp_of(slot).data),
             Location::Flash(ppn) if power.flash.is_initial(ppn) => {
-                if self.ftl.initial_place(lpn) == Some(ppn) { Reads::Data(Data::default()) } else { Reads::Damaged }
+                if self.ftl.initial_place(lpn) == Some(ppn) {
+                    Reads::Data(Data::default())
+                } else {
+                    Reads::Damaged
+                }
             }
             Location::Flash(ppn) => match power.flash.page(ppn) {
                 Some(Page { lpn: held, content: Content::Host(held_data), .. }) if *held == lpn => data(*held_data),
@@ -381,7 +385,7 @@ impl<P: Probe> Device<P> {
 
 impl Power {
     /// What a program leaves on flash: the version of the page, and its content.
-    fn content(&mut self, owner: Owner, lpn: Lpn, logical_pages: u64) -> Option<(u64, Content)> {
+    fn content(&self, owner: Owner, lpn: Lpn, logical_pages: u64) -> Option<(u64, Content)> {
         match owner {
             Owner::Slot(slot) => {
                 let Stamp { version, data } = self.stamp_of(slot);
@@ -392,11 +396,7 @@ impl Power {
                     if lpn.0 < logical_pages { Content::Host(Data::default()) } else { Content::Map(Vec::new()) };
                 Some((0, content))
             }
-            Owner::Relocation(source) => {
-                let (version, content) = self.flash.page(source.get()).map(|page| (page.version, page.content.clone()))?;
-                let version = if self.makes(Bug::MoveCountsAsWrite) { self.next_version() } else { version };
-                Some((version, content))
-            }
+            Owner::Relocation(source) => self.flash.page(source.get()).map(|page| (page.version, page.content.clone())),
             Owner::MapRewrite(_) | Owner::Journal(_) => self.own.get(&lpn).cloned(),
             Owner::Host(_) | Owner::MapFetch(_) | Owner::Recovery | Owner::Erase => None,
         }
@@ -405,9 +405,7 @@ impl Power {
     /// What is taken for a page whose program was interrupted: nothing, unless the drive errs.
     fn torn(&self, version: u64, content: Content) -> Option<(u64, Content)> {
         match content {
-            Content::Host(_) if self.makes(Bug::DamagedPageAccepted) => {
-                Some((version, Content::Host(Data::GARBAGE)))
-            }
+            Content::Host(_) if self.makes(Bug::DamagedPageAccepted) => Some((version, Content::Host(Data::GARBAGE))),
             Content::Map(mut changes) if self.makes(Bug::TornMapPageAccepted) => {
                 changes.truncate(changes.len() / 2);
                 Some((version, Content::Map(changes)))
@@ -416,15 +414,14 @@ impl Power {
         }
     }
 
-    /// Changes of the map that are on their way into the journal.
-    fn unwritten_changes(&self) -> Vec<Change> {
+    /// What of the journal is not on flash.
+    fn unwritten(&mut self) -> KeptJournal {
         let page = |own: &(u64, Content)| match &own.1 {
             Content::Journal(page) => Some((page.index, page.changes.clone())),
             _ => None,
         };
-        let mut pages: Vec<(u64, Vec<Change>)> = self.own.values().filter_map(page).collect();
-        pages.sort_unstable_by_key(|(index, _)| *index);
-        pages.into_iter().flat_map(|(_, changes)| changes).chain(self.journal.tail.iter().copied()).collect()
+        let pages = self.own.values().filter_map(page).collect();
+        KeptJournal { pages, tail: std::mem::take(&mut self.journal.tail) }
     }
 
     /// Goes on from what was recovered after so many cuts.
@@ -432,15 +429,15 @@ impl Power {
         let Recovered { found, lost, news, changed, journal, horizon, .. } = recovered;
         let trimmed = found.iter().filter(|(_, mapped)| mapped.place.is_none());
         self.trims = trimmed.map(|(lpn, mapped)| (*lpn, mapped.version)).collect();
-        self.lost.extend(lost.iter().map(|lpn| (*lpn, cuts)));
+        self.flash.anchor.lost.extend(lost.iter().map(|lpn| (*lpn, cuts)));
         let first = self.flash.anchor.first;
         self.flash.anchor.journal.clone_from(journal);
         let behind = plan.logical_pages + u64::from(plan.space.map_pages);
-        let pages: Vec<(u64, u32)> = journal
-            .iter()
-            .filter_map(|(index, place)| Some((*index, (self.flash.page(*place)?.lpn.0 - behind) as u32)))
-            .collect();
-        self.journal.resume(pages.into_iter(), first, *horizon);
+        let place_of = |ppn: &Ppn| self.flash.page(*ppn).map(|page| (page.lpn.0 - behind) as u32);
+        let pages: Vec<(u64, u32)> =
+            journal.iter().filter_map(|(index, place)| Some((*index, place_of(place)?))).collect();
+        let list: Vec<u32> = self.flash.anchor.list.iter().filter_map(place_of).collect();
+        self.journal.resume(pages, list, first, *horizon);
         news.iter().for_each(|change| self.journal.add(*change));
         changed.iter().for_each(|page| self.checkpoints.page_changes(*page));
     }

@@ -74,7 +74,7 @@ impl<P: Probe> Device<P> {
         let (ppn, source) = match self.ftl.locate(lpn) {
             Location::Unmapped => {
                 self.core.counters.unmapped_reads += 1;
-                if self.power.as_ref().is_some_and(|power| power.lost.contains_key(&lpn)) {
+                if self.power.as_ref().is_some_and(|power| power.flash.anchor.lost.contains_key(&lpn)) {
                     self.host.commands[command].uncorrectable = true;
                 }
                 (None, DataFrom::Nothing)

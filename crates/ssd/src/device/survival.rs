@@ -16,25 +16,21 @@ use crate::write_class::WriteClass;
 impl<P: Probe> Device<P> {
     /// A page is on a flash page now.
     #[inline]
-    pub(super) fn map_names(&mut self, lpn: Lpn, ppn: Ppn) {
+    pub(super) fn map_names(&mut self, lpn: Lpn, before: Option<Ppn>, ppn: Ppn) {
         if self.power.is_some() {
-            self.enter_change(lpn, ppn);
+            self.enter_change(lpn, before, ppn);
         }
     }
 
-    fn enter_change(&mut self, lpn: Lpn, ppn: Ppn) {
+    fn enter_change(&mut self, lpn: Lpn, before: Option<Ppn>, ppn: Ppn) {
         let journal = self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages);
         let Some(power) = &mut self.power else { return };
         if lpn.0 >= journal {
-            if let Some(index) = power.journal.index_of((lpn.0 - journal) as u32) {
-                let places = &mut power.flash.anchor.journal;
-                places.retain(|(other, _)| *other != index);
-                places.push((index, ppn));
-            }
-            return;
+            return power.flash.anchor.moved(before, ppn);
         }
         let version = power.flash.page(ppn).map_or(0, |page| page.version);
         power.trims.remove(&lpn);
+        power.flash.anchor.lost.remove(&lpn);
         power.checkpoints.changes(lpn);
         power.journal.add(Change { lpn, to: Mapped { place: Some(ppn), version } });
     }
@@ -42,7 +38,7 @@ impl<P: Probe> Device<P> {
     /// A request has unmapped a page.
     pub(super) fn map_forgets(&mut self, request: u64, lpn: Lpn) {
         let Some(power) = &mut self.power else { return };
-        power.lost.remove(&lpn);
+        power.flash.anchor.lost.remove(&lpn);
         if let Some(oracle) = &mut power.oracle {
             oracle.trims(request, lpn);
         }
@@ -86,7 +82,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn map_page_survives(&mut self, page: u32, lpn: Lpn, ppn: Ppn) -> bool {
         let Some(power) = &mut self.power else { return false };
         power.own.remove(&lpn);
-        self.enter_change(lpn, ppn);
+        self.enter_change(lpn, None, ppn);
         let running = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut());
         running.is_some_and(|running| running.waiting.contains(&page))
     }
@@ -102,7 +98,7 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the map are waited for, so that partly filled units go.
     pub(super) fn map_is_awaited(&self) -> bool {
         let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        running.is_some_and(|running| running.todo.is_empty())
+        running.is_some_and(|running| running.list.is_none())
     }
 
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
@@ -144,8 +140,9 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.completed(ppn);
         let Some(power) = &mut self.power else { return };
         power.own.remove(&lpn);
-        let index = power.journal.programmed(place);
-        power.flash.anchor.journal.push((index, ppn));
+        if let Some(index) = power.journal.programmed(place) {
+            power.flash.anchor.journal.push((index, ppn));
+        }
         while let Some(command) = self.power.as_mut().and_then(|power| power.journal.flushed()) {
             self.host.acknowledge_now(&mut self.core, command);
         }
@@ -161,9 +158,10 @@ impl<P: Probe> Device<P> {
 
     /// A flush's data is on flash: it ends when the map's changes are as well.
     pub(super) fn end_flush(&mut self, command: CommandId) {
-        let waits = self.power.as_ref().is_some_and(|power| {
-            !power.journal.is_durable() && !power.makes(Bug::JournalFlushSkipped)
-        });
+        let waits = self
+            .power
+            .as_ref()
+            .is_some_and(|power| !power.journal.is_durable() && !power.makes(Bug::JournalFlushSkipped));
         if !waits {
             return self.host.acknowledge_now(&mut self.core, command);
         }
@@ -171,6 +169,10 @@ impl<P: Probe> Device<P> {
             power.journal.await_changes(command);
         }
         self.map_survives();
+    }
+
+    /// Partly filled units of the map's pages go.
+    fn force_map(&mut self) {
         for die in self.flash.dies.ids() {
             self.flash().force_die(die, &[WriteClass::Map]);
         }
@@ -195,6 +197,12 @@ impl<P: Probe> Device<P> {
             running.waiting.push(page);
             self.rewrite(page);
         }
+        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
+        if running
+            .is_some_and(|running| running.list.is_none() && (self.map.rewrites >= most || running.todo.is_empty()))
+        {
+            self.force_map();
+        }
         self.list_map_pages();
         self.end_checkpoint();
     }
@@ -216,13 +224,9 @@ impl<P: Probe> Device<P> {
         while let Some(power) = &mut self.power
             && let Some(running) = &mut power.checkpoints.running
             && let Some(list) = &mut running.list
+            && !list.is_empty()
         {
-            let Some((place, page)) = power.journal.page_of_list(list, running.horizon) else {
-                if list.is_empty() && running.until.is_none() {
-                    running.until = Some(power.journal.next());
-                }
-                break;
-            };
+            let (place, page) = power.journal.page_of_list(list, running.horizon);
             self.program_journal(place, page);
         }
     }
@@ -241,15 +245,26 @@ impl<P: Probe> Device<P> {
     fn end_checkpoint(&mut self) {
         let Some(power) = &mut self.power else { return };
         let Some(running) = &power.checkpoints.running else { return };
-        let (first, until) = (running.first, running.until);
-        if !until.is_some_and(|until| power.journal.reaches(until)) {
+        let first = running.first;
+        if running.list.is_none() || !power.journal.is_programmed_before(first) {
             return;
         }
         power.checkpoints.running = None;
+        self.core.counters.checkpoints += 1;
+        let mut needless = power.journal.switch_lists();
+        needless.extend(power.journal.drop_before(first));
         power.flash.anchor.first = first;
         power.flash.anchor.journal.retain(|(index, _)| *index >= first);
-        self.core.counters.checkpoints += 1;
-        while let Some(place) = self.power.as_mut().and_then(|power| power.journal.drop_before(first)) {
+        let list: Vec<u32> = power.journal.list().collect();
+        let places = list.into_iter().filter_map(|place| match self.ftl.locate(self.journal_lpn(place)) {
+            Location::Flash(ppn) => Some(ppn),
+            _ => None,
+        });
+        let places = places.collect();
+        if let Some(power) = &mut self.power {
+            power.flash.anchor.list = places;
+        }
+        for place in needless {
             let lpn = self.journal_lpn(place);
             if let Location::Flash(ppn) = self.ftl.locate(lpn) {
                 self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;

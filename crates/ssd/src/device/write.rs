@@ -249,7 +249,7 @@ impl<P: Probe> Device<P> {
         self.writes.buffer[slot].hint = hint;
         self.ftl.set(lpn, Location::Buffer(slot));
         if self.power.is_some() {
-            self.stamp_joined(lpn, slot, from);
+            self.stamp_joined(slot, from);
         }
         self.core.probe.joined(self.core.now, lpn, slot, from);
         Some(slot)
@@ -477,7 +477,7 @@ impl<P: Probe> Device<P> {
                 self.ftl.set(lpn, Location::Flash(ppn));
             }
             self.map_changed(lpn);
-            self.map_names(lpn, ppn);
+            self.map_names(lpn, None, ppn);
         }
         self.ftl.blocks.completed(ppn);
         self.release_slot(slot);
@@ -498,6 +498,8 @@ impl<P: Probe> Device<P> {
 
     /// Commands need not wait for a slot any more: its data is on flash, or they are refused.
     fn end_waiting(&mut self, slot: SlotId, refused: bool) {
+        // What a trim has taken is gone for good when the trim is.
+        let trimmed = self.writes.buffer[slot].outdated;
         let mut waiters = self.writes.buffer[slot].waiters.take();
         while let Some(waiter) = waiters {
             let Waiter { command, next } = self.writes.buffer.waiters[waiter];
@@ -505,11 +507,12 @@ impl<P: Probe> Device<P> {
             let entry = &mut self.host.commands[command];
             entry.remaining -= 1;
             entry.refused |= refused;
+            entry.trimmed |= trimmed;
             if entry.remaining == 0 {
                 let is_flush = entry.request.op == Op::Flush;
                 self.writes.flushing -= u32::from(is_flush);
                 self.flash.flush_units = self.writes.draining();
-                if is_flush && !refused {
+                if (is_flush || entry.trimmed) && !refused {
                     self.end_flush(command);
                 } else {
                     self.host.acknowledge_now(&mut self.core, command);

@@ -1,5 +1,5 @@
 //! Checkpoints of the map: from time to time the translation pages that have changed are programmed, then a list of where all of
-//! them are, which goes into the journal; then the journal before the checkpoint's beginning is needless.
+//! them are, which is programmed like pages of the journal; then the journal before the checkpoint's beginning is needless.
 
 use units::Lpn;
 
@@ -15,9 +15,8 @@ pub(crate) struct Running {
     /// Translation pages that are to be programmed, and those on their way.
     pub todo: Vec<u32>,
     pub waiting: Vec<u32>,
-    /// What is still to go into the journal of the list, once it is made; before which page it ends, once that is known.
+    /// Once it is made, what of the list is still to be programmed.
     pub list: Option<Vec<Change>>,
-    pub until: Option<u64>,
 }
 
 /// When checkpoints are taken, and what of the map has changed since the last.
@@ -78,7 +77,7 @@ impl Checkpoints {
         let todo = std::mem::take(&mut self.list);
         todo.iter().for_each(|page| self.changed[*page as usize] = false);
         self.written = 0;
-        self.running = Some(Running { first, horizon, todo, waiting: Vec::new(), list: None, until: None });
+        self.running = Some(Running { first, horizon, todo, waiting: Vec::new(), list: None });
     }
 }
 
@@ -90,5 +89,5 @@ state! {
 }
 
 stored! {
-    Running { first, horizon, todo, waiting, list, until }
+    Running { first, horizon, todo, waiting, list }
 }

@@ -21,14 +21,21 @@ struct Live {
     programmed: bool,
 }
 
-/// The journal.
+/// A page of the list of a checkpoint.
+#[derive(Clone, Copy, Debug)]
+struct OfList {
+    place: u32,
+    programmed: bool,
+    /// Its checkpoint is being taken.
+    new: bool,
+}
+
+/// The journal, and the lists of checkpoints.
 pub(crate) struct Journal {
-    /// Changes are written into it, not only the list of a checkpoint's pages.
+    /// Changes are written into it.
     gathers: bool,
     /// Changes of a page.
     changes: usize,
-    /// Pages that are kept for the list of a checkpoint.
-    kept: usize,
     pub tail: Vec<Change>,
     /// Changes that have been gathered, those of them that are in pages, and those of these that are on flash.
     gathered: u64,
@@ -38,6 +45,8 @@ pub(crate) struct Journal {
     horizon: u64,
     live: VecDeque<Live>,
     free: Vec<u32>,
+    lists: Vec<OfList>,
+    free_of_lists: Vec<u32>,
     /// Flushes that wait for changes to be on flash.
     pub flushes: VecDeque<(CommandId, u64)>,
 }
@@ -45,10 +54,11 @@ pub(crate) struct Journal {
 impl Journal {
     pub fn new(plan: &Plan) -> Journal {
         let changes = (plan.layout.page_size.0 / CHANGE) as usize;
+        // Two lists: that of the last checkpoint and that of the one being taken.
+        let of_lists = 2 * plan.space.map_pages.div_ceil(changes as u32).min(plan.space.journal_pages / 2);
         Journal {
             gathers: plan.config.mapping.journal,
             changes,
-            kept: (plan.space.map_pages as usize).div_ceil(changes),
             tail: Vec::new(),
             gathered: 0,
             paged: 0,
@@ -56,19 +66,24 @@ impl Journal {
             next: 0,
             horizon: 0,
             live: VecDeque::new(),
-            free: (0..plan.space.journal_pages).rev().collect(),
+            free: (of_lists..plan.space.journal_pages).rev().collect(),
+            lists: Vec::new(),
+            free_of_lists: (0..of_lists).rev().collect(),
             flushes: VecDeque::new(),
         }
     }
 
-    /// The pages that recovery has found, with their places among the drive's own; `horizon` is as they say.
-    pub fn resume(&mut self, pages: impl Iterator<Item = (u64, u32)>, first: u64, horizon: u64) {
+    /// The pages that recovery has found, with their places among the drive's own, and those of the last list; `horizon` is as
+    /// they say.
+    pub fn resume(&mut self, pages: Vec<(u64, u32)>, list: Vec<u32>, first: u64, horizon: u64) {
         (self.next, self.horizon) = (first, horizon);
         for (index, place) in pages {
             self.free.retain(|free| *free != place);
             self.live.push_back(Live { index, place, upto: 0, programmed: true });
             self.next = index + 1;
         }
+        self.free_of_lists.retain(|free| !list.contains(free));
+        self.lists = list.into_iter().map(|place| OfList { place, programmed: true, new: false }).collect();
     }
 
     /// The number of the next page.
@@ -108,74 +123,78 @@ impl Journal {
     /// programs up to there have ended.
     pub fn page(&mut self, horizon: u64) -> Option<(u32, JournalPage)> {
         let wanted = self.tail.len() >= self.changes || (!self.flushes.is_empty() && !self.tail.is_empty());
-        if !wanted || self.free.len() <= self.kept {
-            return None;
-        }
+        let place = if wanted { self.free.pop()? } else { return None };
         let changes: Vec<Change> = self.tail.drain(..self.changes.min(self.tail.len())).collect();
         self.paged += changes.len() as u64;
         if self.tail.is_empty() {
             self.horizon = horizon;
         }
-        Some(self.number(changes))
-    }
-
-    /// The next page of a checkpoint's list. `horizon`: where the journal gathers nothing, programs up to there are in the
-    /// checkpoint.
-    pub fn page_of_list(&mut self, list: &mut Vec<Change>, horizon: u64) -> Option<(u32, JournalPage)> {
-        if list.is_empty() || self.free.is_empty() {
-            return None;
-        }
-        if !self.gathers {
-            self.horizon = horizon;
-        }
-        let changes = list.split_off(list.len().saturating_sub(self.changes));
-        Some(self.number(changes))
-    }
-
-    fn number(&mut self, changes: Vec<Change>) -> (u32, JournalPage) {
-        let place = self.free.pop().expect("Invariant: a page has a place");
         let index = self.next;
         self.next += 1;
         self.live.push_back(Live { index, place, upto: self.paged, programmed: false });
-        (place, JournalPage { index, horizon: self.horizon, changes })
+        Some((place, JournalPage { index, horizon: self.horizon, changes }))
     }
 
-    /// The number of the page in a place, if that matters.
-    pub fn index_of(&self, place: u32) -> Option<u64> {
-        self.live.iter().find(|page| page.place == place).map(|page| page.index)
+    /// The next page of a checkpoint's list, which is not empty. `horizon`: where programs had ended when it began.
+    pub fn page_of_list(&mut self, list: &mut Vec<Change>, horizon: u64) -> (u32, JournalPage) {
+        let place = self.free_of_lists.pop().expect("Invariant: there are places for two lists");
+        let changes = list.split_off(list.len().saturating_sub(self.changes));
+        self.lists.push(OfList { place, programmed: false, new: true });
+        (place, JournalPage { index: u64::MAX, horizon, changes })
     }
 
-    /// The page in a place has been programmed; returns its number.
-    pub fn programmed(&mut self, place: u32) -> u64 {
-        let page = self.live.iter_mut().find(|page| page.place == place);
-        let page = page.expect("Invariant: a page that is programmed matters");
+    /// The page in a place has been programmed; returns its number, unless it is one of a list.
+    pub fn programmed(&mut self, place: u32) -> Option<u64> {
+        if let Some(page) = self.lists.iter_mut().find(|page| page.place == place) {
+            page.programmed = true;
+            return None;
+        }
+        let page = self.live.iter_mut().find(|page| page.place == place)?;
         page.programmed = true;
         let index = page.index;
         let whole = self.live.iter().take_while(|page| page.programmed).last();
         self.durable = whole.map_or(self.durable, |page| self.durable.max(page.upto));
-        index
+        Some(index)
     }
 
-    /// Whether the pages before that number are all on flash.
-    pub fn reaches(&self, index: u64) -> bool {
-        self.live.iter().take_while(|page| page.index < index).all(|page| page.programmed)
+    /// Whether all pages of the lists are on flash, and those before that number.
+    pub fn is_programmed_before(&self, index: u64) -> bool {
+        let mut before = self.live.iter().take_while(|page| page.index < index);
+        self.lists.iter().all(|page| page.programmed) && before.all(|page| page.programmed)
     }
 
-    /// The next page before that number, which is needless: its place.
-    pub fn drop_before(&mut self, index: u64) -> Option<u32> {
-        let page = self.live.pop_front_if(|page| page.index < index)?;
-        self.free.push(page.place);
-        Some(page.place)
+    /// The new list takes the place of the old one, whose places are returned.
+    pub fn switch_lists(&mut self) -> Vec<u32> {
+        let (new, old): (Vec<OfList>, Vec<OfList>) = self.lists.iter().partition(|page| page.new);
+        self.lists = new.into_iter().map(|page| OfList { new: false, ..page }).collect();
+        self.free_of_lists.extend(old.iter().map(|page| page.place));
+        old.into_iter().map(|page| page.place).collect()
+    }
+
+    /// The places of the list.
+    pub fn list(&self) -> impl Iterator<Item = u32> {
+        self.lists.iter().map(|page| page.place)
+    }
+
+    /// Drops the pages before a number, which are needless; returns their places.
+    pub fn drop_before(&mut self, index: u64) -> Vec<u32> {
+        let mut places = Vec::new();
+        while let Some(page) = self.live.pop_front_if(|page| page.index < index) {
+            places.push(page.place);
+        }
+        self.free.extend(&places);
+        places
     }
 }
 
 state! {
     Journal {
-        stored { tail, gathered, paged, durable, next, horizon, live, free, flushes }
-        rebuilt { gathers, changes, kept }
+        stored { tail, gathered, paged, durable, next, horizon, live, free, lists, free_of_lists, flushes }
+        rebuilt { gathers, changes }
     }
 }
 
 stored! {
     Live { index, place, upto, programmed }
+    OfList { place, programmed, new }
 }

@@ -4,6 +4,8 @@
 //! number of the program that wrote it (assumed, as in the field). What the host's data is, is a number that the host's side gave
 //! it ([`super::oracle`]); the drive carries it along and never looks at it.
 
+use std::collections::HashMap;
+
 use nand::{Address, Layout, PlaneId};
 use units::{Lpn, Ppn};
 
@@ -42,7 +44,7 @@ pub(crate) struct Change {
 pub(crate) struct JournalPage {
     /// Its number in the journal.
     pub index: u64,
-    /// What programs up to this number have changed is in the journal or in the checkpoint.
+    /// What programs up to this number have changed is in the journal up to here, or in the checkpoint.
     pub horizon: u64,
     pub changes: Vec<Change>,
 }
@@ -93,11 +95,23 @@ pub(crate) enum BlockState {
 pub(crate) struct Anchor {
     /// How often the power has come back.
     pub boots: u64,
+    /// Where the list of the last checkpoint is.
+    pub list: Vec<Ppn>,
     /// The first page of the journal that matters, and the places of those from there on that have been programmed.
     pub first: u64,
     pub journal: Vec<(u64, Ppn)>,
     /// Bad blocks found in the run, by plane and place.
     pub bad: Vec<(u32, u32)>,
+    /// Pages that are lost, until they are written or trimmed: by the cut that has lost them.
+    pub lost: HashMap<Lpn, u64>,
+}
+
+impl Anchor {
+    /// A page of the journal, or of a list, has moved.
+    pub fn moved(&mut self, before: Option<Ppn>, to: Ppn) {
+        let places = self.journal.iter_mut().map(|(_, place)| place).chain(&mut self.list);
+        places.filter(|place| Some(**place) == before).for_each(|place| *place = to);
+    }
 }
 
 /// All that survives a cut.
@@ -194,7 +208,7 @@ stored! {
     JournalPage { index, horizon, changes }
     Page { lpn, version, number, content }
     Block { opened, stream, programmed, pages }
-    Anchor { boots, first, journal, bad }
+    Anchor { boots, list, first, journal, bad, lost }
 }
 
 stored_enum! {

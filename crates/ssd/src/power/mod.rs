@@ -66,8 +66,6 @@ pub(crate) struct Power {
     slots: Vec<Stamp>,
     /// Trims that no write has followed on flash: the version of each.
     pub trims: HashMap<Lpn, u64>,
-    /// Pages that are lost, until they are written or trimmed: by the cut that has lost them.
-    pub lost: HashMap<Lpn, u64>,
     /// Pages of the drive's own on their way to flash: their versions and what they hold.
     pub own: HashMap<Lpn, (u64, Content)>,
     versions: u64,
@@ -101,7 +99,6 @@ impl Power {
             oracle: cuts.then(|| Oracle::new(plan)),
             slots: Vec::new(),
             trims: HashMap::new(),
-            lost: HashMap::new(),
             own: HashMap::new(),
             versions: 0,
             numbers: 0,
@@ -204,7 +201,7 @@ impl Recovering {
 
 state! {
     Power {
-        stored { slots, trims, lost, own, versions, numbers, running, recovering, ready }
+        stored { slots, trims, own, versions, numbers, running, recovering, ready }
         parts { flash, journal, checkpoints, oracle }
         rebuilt { bug }
     }

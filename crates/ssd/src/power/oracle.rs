@@ -168,7 +168,7 @@ impl Oracle {
             let (allowed, state) = match found {
                 Reads::Zeros => {
                     let trimmed = page.trimmed > 0 && page.trimmed >= page.oldest;
-                    (trimmed || (empty && page.oldest == 0), page.trimmed)
+                    (trimmed || !self.writes_with_flush || (empty && page.oldest == 0), page.trimmed)
                 }
                 Reads::Data(Data { number }) => ((page.oldest..=page.newest).contains(&number), number),
                 Reads::Lost => (!self.writes_with_flush, 0),
@@ -182,7 +182,9 @@ impl Oracle {
             verdict.reported += u64::from(found == Reads::Lost);
             let oldest = if self.writes_with_flush { state } else { 0 };
             let trimmed = if found == Reads::Zeros { state } else { 0 };
-            *page = History { oldest, newest: state, acknowledged: state, trimmed };
+            // What is lost now may have been an older state.
+            let newest = if found == Reads::Lost { page.newest } else { state };
+            *page = History { oldest, newest, acknowledged: state, trimmed };
         }
         verdict
     }

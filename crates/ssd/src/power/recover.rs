@@ -1,7 +1,7 @@
 //! Recovery after a power cut: the newest version of every logical page from what is on flash, and from what capacitors have kept.
 //!
-//! 1. The journal's pages are read from the one on that the last checkpoint names, as far as none is missing; its last one says up
-//!    to which program all changes of the map are in it.
+//! 1. The list of the last checkpoint is read, and the journal's pages from the one on that it names, as far as none is missing; the
+//!    last one says up to which program all changes of the map are in it.
 //! 2. The first page of every block says when the block was opened. In the blocks that may have been written later, every page is
 //!    read: in each stream of a plane the youngest that was opened before, and all that were opened since.
 //! 3. The translation pages are read: all of them where the map is in memory, otherwise those that have entries among these.
@@ -16,7 +16,7 @@ use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::bugs::Bug;
-use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, OnFlash};
+use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, OnFlash, Page};
 use crate::config::{MapTable, Plan};
 use crate::ftl::Ftl;
 use crate::persist::stored;
@@ -29,6 +29,13 @@ pub(crate) const STEPS: usize = 4;
 pub(crate) struct Run {
     pub first: Ppn,
     pub flash_pages: u32,
+}
+
+/// What capacitors have kept of the journal: pages by number that are on their way to flash, and changes that no page has yet.
+#[derive(Default)]
+pub(crate) struct KeptJournal {
+    pub pages: BTreeMap<u64, Vec<Change>>,
+    pub tail: Vec<Change>,
 }
 
 /// What recovery has found out.
@@ -66,14 +73,8 @@ struct Recovery<'a> {
     reads: [Vec<Run>; STEPS],
 }
 
-/// Recovers a drive. `kept` are changes of the map that capacitors have kept, `initial` tells what was there at the start.
-pub(crate) fn recover(
-    flash: &OnFlash,
-    kept: &[Change],
-    initial: &Ftl,
-    plan: &Plan,
-    bug: Option<Bug>,
-) -> Recovered {
+/// Recovers a drive. `kept` is what capacitors have kept of the journal, `initial` tells what was there at the start.
+pub(crate) fn recover(flash: &OnFlash, kept: &KeptJournal, initial: &Ftl, plan: &Plan, bug: Option<Bug>) -> Recovered {
     let mut recovery = Recovery {
         flash,
         initial,
@@ -88,10 +89,9 @@ pub(crate) fn recover(
         reads: std::array::from_fn(|_| Vec::new()),
     };
     recovery.read_headers();
-    let journal = recovery.read_journal();
+    let journal = recovery.read_journal(&kept.pages);
     recovery.read_young_blocks();
-    recovery.news.extend(kept);
-    kept.iter().for_each(|change| recovery.consider(*change, u64::MAX));
+    recovery.learn(&kept.tail, u64::MAX);
     if !recovery.read_map() {
         // Without a part of the map every page has to be asked what it holds.
         (recovery.horizon, recovery.without_map) = (0, true);
@@ -127,27 +127,55 @@ impl Recovery<'_> {
         }
     }
 
-    /// Reads the journal as far as no page of it is missing; returns those pages.
-    fn read_journal(&mut self) -> Vec<(u64, Ppn)> {
-        let (mut next, mut pages) = (self.flash.anchor.first, Vec::new());
-        let mut places = self.flash.anchor.journal.clone();
-        places.sort_unstable();
-        for (index, place) in places.into_iter().filter(|(index, _)| *index >= self.flash.anchor.first) {
-            let page = self.flash.page(place).map(|page| (&page.content, page.number));
-            let Some((Content::Journal(JournalPage { index: held, horizon, changes }), number)) = page else { break };
-            if index != next || *held != index {
-                break;
+    /// Reads the journal as far as no page of it is missing; returns those pages on flash up to the first that is not there.
+    fn read_journal(&mut self, kept: &BTreeMap<u64, Vec<Change>>) -> Vec<(u64, Ppn)> {
+        let places: BTreeMap<u64, Ppn> = self.flash.anchor.journal.iter().copied().collect();
+        let (mut pages, mut broken) = (Vec::new(), false);
+        for place in &self.flash.anchor.list {
+            self.reads[1].push(Run { first: *place, flash_pages: 1 });
+            if let Some(Page { content: Content::Journal(page), number, .. }) = self.flash.page(*place) {
+                self.horizon = page.horizon;
+                page.changes.iter().for_each(|change| self.consider(*change, *number));
+            } else {
+                self.without_map = true;
             }
-            next += 1;
-            self.reads[1].push(Run { first: place, flash_pages: 1 });
-            pages.push((index, place));
-            self.horizon = *horizon;
-            for change in changes {
-                self.touches(change.lpn);
-                self.consider(*change, number);
+        }
+        for index in self.flash.anchor.first.. {
+            let place = places.get(&index).copied();
+            let page = place.and_then(|place| self.flash.page(place)).map(|page| (&page.content, page.number));
+            match (page, kept.get(&index)) {
+                (Some((Content::Journal(JournalPage { index: held, horizon, changes }), number)), _)
+                    if *held == index =>
+                {
+                    self.reads[1].extend(place.map(|first| Run { first, flash_pages: 1 }));
+                    if broken {
+                        self.learn(changes, number);
+                        continue;
+                    }
+                    pages.extend(place.map(|place| (index, place)));
+                    self.horizon = *horizon;
+                    for change in changes {
+                        self.touches(change.lpn);
+                        self.consider(*change, number);
+                    }
+                }
+                (_, Some(changes)) => {
+                    broken = true;
+                    self.learn(changes, u64::MAX);
+                }
+                _ => break,
             }
         }
         pages
+    }
+
+    /// Takes changes that the journal is to be told of again.
+    fn learn(&mut self, changes: &[Change], by: u64) {
+        for change in changes {
+            self.news.push(*change);
+            self.touches(change.lpn);
+            self.consider(*change, by);
+        }
     }
 
     /// Reads every page of the blocks that may have been written since the horizon.
@@ -189,11 +217,11 @@ impl Recovery<'_> {
             if matches!(page.content, Content::Journal(_)) {
                 continue;
             }
-            let change =
-                Change { lpn: page.lpn, to: Mapped { place: Some(self.at(plane, number, place)), version: page.version } };
-            self.news.push(change);
-            self.touches(page.lpn);
-            self.consider(change, u64::MAX);
+            let change = Change {
+                lpn: page.lpn,
+                to: Mapped { place: Some(self.at(plane, number, place)), version: page.version },
+            };
+            self.learn(&[change], u64::MAX);
         }
     }
 
@@ -316,7 +344,7 @@ impl Recovery<'_> {
         Recovered { found, lost, news, changed: changed.into_iter().collect(), journal, horizon, reads }
     }
 
-    /// Pages that held data at the start in blocks that were erased since, and of which nothing newer is known.
+    /// Pages that held data at the start in blocks that were erased since, and of which nothing newer is known, were trimmed.
     fn initial_data_that_is_gone(&mut self) {
         for plane in self.planes() {
             for block in 0..self.plan.layout.blocks {
@@ -324,8 +352,8 @@ impl Recovery<'_> {
                     continue;
                 }
                 for lpn in self.initial.initial_data(plane, block, self.plan.layout.pages) {
-                    if !self.found.contains_key(&lpn) {
-                        self.known.entry(lpn).or_insert(0);
+                    if !self.known.contains_key(&lpn) {
+                        self.found.insert(lpn, Mapped { place: None, version: 0 });
                     }
                 }
             }

@@ -340,6 +340,10 @@ const ROWS: &[Row] = &[
     ("age.worn_under", PULSED, "ispe", Overwrites, 0),
     ("age.staggered", WORN, "false", Overwrites, 0),
     ("age.precondition", &[], "closed-form", Mixed, 0),
+    ("mapping.checkpoint", &[], "1MiB", Overwrites, 0),
+    ("mapping.journal", &["mapping.checkpoint=1MiB"], "true", Overwrites, 0),
+    ("power.cut_at", &[], "[30ms,200ms]", Overwrites, 0),
+    ("power.plp", &["power.cut_at=[30ms,200ms]"], "true", Overwrites, 0),
     ("age.invalid", &["chip.t_read=[40us,60us,50us]"], "0.3", Reads, 0),
 ];
 

@@ -137,7 +137,9 @@ impl Blocks {
                     }
                     Holds::Nothing { erased } => erased || self.erase_when == EraseWhen::Opened,
                     Holds::AtStart if self.blocks[index].written == EMPTY => true,
-                    Holds::AtStart => self.erase_when == EraseWhen::Opened && self.live_in_block(plane, block, aged) == 0,
+                    Holds::AtStart => {
+                        self.erase_when == EraseWhen::Opened && self.live_in_block(plane, block, aged) == 0
+                    }
                     Holds::Pages { .. } => {
                         let written = &self.written[self.blocks[index].written as usize];
                         let needless = written.closed && written.live == 0 && !(found.has_failed)(plane, block);
@@ -164,5 +166,4 @@ impl Blocks {
         let open = &self.plane(plane).open[stream];
         (open.block, open.next_page)
     }
-
 }

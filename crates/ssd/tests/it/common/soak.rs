@@ -351,6 +351,12 @@ pub fn draw(seed: u64) -> Case {
     device.push(format!("chip.suspended_erase_wear={}", suspended.one(&["0", "0", "0.1", "50"])));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
+    let power = &mut Dice { stream: Stream::new(seed, "soak power"), drawn: 0 };
+    let checkpoint = power.one(&["none", "none", "300KiB", "2MiB"]);
+    device.push(format!("mapping.checkpoint={checkpoint}"));
+    device.push(format!("mapping.journal={}", checkpoint != "none" && power.chance(50)));
+    device.push(format!("power.plp={}", power.chance(50)));
+    device.push(format!("power.cut_at={}", power.one(&["[]", "[]", "[]", "random:50ms", "[op:7, 30ms, op:90]"])));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -474,6 +480,8 @@ struct Data {
     cache: HashMap<u64, u64>,
     newest: HashMap<u64, u64>,
     wrong: Option<String>,
+    /// The power was cut: what reads are given since then, the drive's own oracle says.
+    cut: bool,
 }
 
 impl Data {
@@ -493,6 +501,9 @@ struct Watch(Rc<RefCell<Data>>);
 impl Watcher for Watch {
     fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
         let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
         let found = data.version(lpn, from);
         let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
         if found != newest {
@@ -502,8 +513,14 @@ impl Watcher for Watch {
         }
         data.given.insert((request, lpn.0), found);
     }
+    fn cut(&mut self, _: Time) {
+        self.0.borrow_mut().cut = true;
+    }
     fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
         let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
         let version = data.given[&(request, lpn.0)];
         data.cache.insert(lpn.0, version);
     }
@@ -514,11 +531,17 @@ impl Watcher for Watch {
     }
     fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: DataFrom) {
         let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
         let version = data.version(lpn, from);
         data.slots.insert(slot, version);
     }
     fn programmed(&mut self, _: Time, _: Lpn, slot: SlotId, ppn: Ppn) {
         let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
         let version = data.slots[&slot];
         data.flash.insert(ppn.0, version);
     }

@@ -42,7 +42,11 @@ fn amplification(report: &mut Report, counters: &Counters, plan: &Plan) {
     part("map", "translation pages", counters.map_programs);
     if config.mapping.checkpoint.is_some() {
         part("checkpoint", "translation pages of checkpoints (mapping.checkpoint)", counters.checkpoint_programs);
-        part("journal", "the map's journal (mapping.journal), with the lists of checkpoints", counters.journal_programs);
+        part(
+            "journal",
+            "the map's journal (mapping.journal), with the lists of checkpoints",
+            counters.journal_programs,
+        );
     }
     if !config.power.cut_at.is_empty() {
         part("cut", "programs that power cuts interrupted", counters.pages_cut);

@@ -36,8 +36,18 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
         ("torn", "pages", "pages programmed before in the wordlines of these", counters.pages_torn),
         ("half_erased", "blocks", "blocks whose erase was interrupted", counters.blocks_half_erased),
         ("checked", "pages", "pages that the host checked after cuts, each after each", counters.pages_checked),
-        ("lost", "pages", "of these, pages whose newest acknowledged state was lost, as it may be", counters.pages_lost),
-        ("reported", "pages", "of these, pages that the drive reports as lost when they are read", counters.pages_reported),
+        (
+            "lost",
+            "pages",
+            "of these, pages whose newest acknowledged state was lost, as it may be",
+            counters.pages_lost,
+        ),
+        (
+            "reported",
+            "pages",
+            "of these, pages that the drive reports as lost when they are read",
+            counters.pages_reported,
+        ),
     ] {
         report.add(format!("power.{name}"), unit, about, count);
     }
