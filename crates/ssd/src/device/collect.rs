@@ -433,6 +433,8 @@ impl<P: Probe> Device<P> {
     fn retire(&mut self, plane: PlaneId, block: u32) {
         self.ftl.blocks.retire(plane);
         if let Some(power) = &mut self.power {
+            // Whatever it still holds has moved.
+            power.flash.erase(plane, block, true);
             power.flash.anchor.bad.push((plane.0, block));
         }
         self.core.counters.blocks_retired += u64::from(self.core.plan.layout.stripe);
