@@ -1,0 +1,29 @@
+"""The command that plays faults."""
+
+from __future__ import annotations
+
+import click
+
+from ssdlab.cli.base import INTERNAL, Whole, commands
+
+
+@commands.command()
+@click.argument("file", metavar="FILE")
+@click.option("--cases", type=Whole(1), metavar="N", help="Play the first N cases  [default: the file's]")
+@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
+def faults(file: str, cases: int | None, threads: int | None) -> int:
+    """Play FILE's campaign of power cuts: cases drawn by a seed, checked after each cut.
+
+    A table says what became of them. Each failure is made small and shown as a command that plays it; the exit status
+    is then not 0.
+
+    \b
+    ssdlab faults faults.toml --cases 1000
+    """
+    from ssdlab.common.tables import show
+    from ssdlab.faults.campaign import faults as played
+    from ssdlab.show.faults import of_campaign
+
+    found = played(file, cases=cases, threads=threads)
+    show(*of_campaign(found))
+    return INTERNAL if found.failures else 0

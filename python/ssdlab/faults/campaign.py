@@ -1,0 +1,147 @@
+"""A campaign of faults: its cases are played, and those that fail are made small."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from ssdlab._core import InputError, SimulationError
+from ssdlab.faults.spec import Campaign, Case
+from ssdlab.runs.api import run
+from ssdlab.runs.options import flag_of, setting_texts
+
+OUTCOMES = ("kept", "lost", "reported", "not cut", "ended", "refused", "failed")
+"""Nothing acknowledged was lost; some was, as the configuration allows; some was and reads as an error; the run was
+over before the first cut; the drive's life ended; the configuration is refused; a promise, or a law of the simulator,
+was broken."""
+
+
+class Outcome(NamedTuple):
+    """What became of a case."""
+
+    case: Case
+    outcome: str
+    cuts: int
+    checked: int
+    """Pages that the host's side checked."""
+    why: str = ""
+
+
+class Failure(NamedTuple):
+    """A case that failed, and the smallest one found that fails too."""
+
+    number: int
+    why: str
+    command: str
+
+
+class Found(NamedTuple):
+    """What a campaign has found out."""
+
+    campaign: Campaign
+    outcomes: list[Outcome]
+    failures: list[Failure]
+
+    def counts(self) -> dict[tuple[str, str], Counter[str]]:
+        """Cases by outcome: for each value of what was drawn, by name and value, and under ("", "all")."""
+        counts: dict[tuple[str, str], Counter[str]] = {("", "all"): Counter()}
+        for name, values in self.campaign.draw.items():
+            counts.update({(name, str(value)): Counter() for value in values})
+        for found in self.outcomes:
+            counts["", "all"][found.outcome] += 1
+            for name, value in found.case.drawn.items():
+                counts[name, str(value)][found.outcome] += 1
+        return counts
+
+
+def faults(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    cases: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Found:
+    """Plays a campaign. Nothing in its answer depends on threads.
+
+    Args:
+        source: the fault file, or the same as a mapping.
+        cases: so many cases, from the first on, in place of the file's.
+        threads: cases at once; None is one a core.
+        progress: called with the cases played and all of them.
+
+    Raises:
+        InputError: the file is wrong.
+    """
+    campaign = Campaign.read(source)
+    if cases is not None:
+        campaign = campaign._replace(cases=cases)
+    outcomes = []
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        for found in pool.map(lambda number: play(campaign.case(number)), range(campaign.cases)):
+            outcomes.append(found)
+            if progress is not None:
+                progress(len(outcomes), campaign.cases)
+    failed = (found for found in outcomes if found.outcome == "failed")
+    return Found(campaign, outcomes, [_failure(found) for found in failed])
+
+
+def play(case: Case) -> Outcome:
+    """Plays a case."""
+    try:
+        result = run(**case.arguments())
+    except InputError as error:
+        return Outcome(case, "refused", 0, 0, str(error))
+    except SimulationError as error:
+        return Outcome(case, "failed", 0, 0, str(error))
+    power = result.to_dict()["power"]
+    if result.to_dict()["ftl"]["wear"]["ended_s"] is not None:
+        outcome = "ended"
+    elif power["cuts"] == 0:
+        outcome = "not cut"
+    else:
+        outcome = "reported" if power["reported"] else "lost" if power["lost"] else "kept"
+    return Outcome(case, outcome, power["cuts"], power["checked"])
+
+
+def _failure(found: Outcome) -> Failure:
+    small = shrunk(found.case, lambda case: play(case).outcome == "failed")
+    return Failure(found.case.number, found.why.splitlines()[0], command_of(small))
+
+
+def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
+    """The smallest case found that fails too: without cuts that it does not need, and with fewer requests."""
+    while True:
+        smaller = next((less for less in _smaller(case) if fails(less)), None)
+        if smaller is None:
+            return case
+        case = smaller
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    if len(case.cuts) > 1:
+        for cut in case.cuts:
+            yield case._replace(cuts=tuple(other for other in case.cuts if other != cut))
+    requests = case.options.get("requests")
+    if requests is not None:
+        for fewer in (requests // 2, requests - requests // 8):
+            if 0 < fewer < requests:
+                yield case._replace(options={**case.options, "requests": fewer})
+
+
+def command_of(case: Case) -> str:
+    """The command that plays a case."""
+    arguments = case.arguments()
+    words = ["ssdlab", "run", "-q"]
+    for name, value in arguments.items():
+        if name == "settings":
+            for text in setting_texts(value):
+                words += [flag_of(name), text]
+        elif name == "workload":
+            words.append(str(value))
+        else:
+            words += [flag_of(name), str(value)]
+    return shlex.join(words)

@@ -1,0 +1,48 @@
+"""Campaigns of faults: what is drawn, what comes out, and failures made small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ssdlab import InputError
+from ssdlab.faults.campaign import command_of, faults, shrunk
+from ssdlab.faults.spec import Campaign
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "power-cuts.toml"
+
+
+def test_a_campaign_keeps_what_was_promised_whoever_plays_it() -> None:
+    found = faults(EXAMPLE, cases=24, threads=2)
+    assert found.failures == []
+    total = found.counts()["", "all"]
+    assert total["kept"] + total["lost"] >= 20 and total["refused"] == 0
+    assert sum(outcome.cuts for outcome in found.outcomes) > 30
+    assert sum(outcome.checked for outcome in found.outcomes) > 1000
+    assert faults(EXAMPLE, cases=24, threads=1).outcomes == found.outcomes
+    assert faults(EXAMPLE, cases=5).outcomes == found.outcomes[:5]
+
+
+def test_a_failure_is_made_as_small_as_it_goes() -> None:
+    case = Campaign.read({"seed": 3, "run": {"requests": 600}, "cuts": {"most": 9, "within": 100}}).case(8)
+    needed = case.cuts[-1]
+    small = shrunk(case, lambda less: needed in less.cuts and less.options["requests"] >= 40)
+    assert small.cuts == (needed,) and 40 <= small.options["requests"] < 46
+    assert command_of(small).endswith(f"--set 'power.cut_at=[op:{needed}]'")
+
+
+@pytest.mark.parametrize(
+    ("data", "key"),
+    [
+        ({"cases": 0}, "cases"),
+        ({"axes": {}}, "axes"),
+        ({"run": {"seed": 1}}, "run.seed"),
+        ({"draw": {"power.cut_at": ["1ms"]}}, "draw.power.cut_at"),
+        ({"draw": {"power.plp": True}}, "draw.power.plp"),
+        ({"cuts": {"often": 1}}, "cuts.often"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_its_key(data: dict[str, object], key: str) -> None:
+    with pytest.raises(InputError, match=f"fault: {key}: .*\n  help: "):
+        Campaign.read(data)
