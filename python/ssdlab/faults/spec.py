@@ -7,6 +7,7 @@ A campaign is a TOML file (or the same as a mapping)::
     [run]                             # what all cases share, as in a sweep
     device = "tlc"
     requests = 400
+    "buffer.size" = "1MiB"
     replay = "closed:8"
     [draw]                            # of each list one value is drawn: an option of a run, or a key
     scheme = ["baseline", "rif"]
@@ -75,9 +76,9 @@ class Campaign(NamedTuple):
         """A case by its number, from 0 on: the same whichever others are played."""
         random_of = random.Random(f"{self.seed} {number}")
         drawn = {name: random_of.choice(values) for name, values in self.draw.items()}
-        options = {**self.run, "seed": random_of.randrange(1 << 31)}
-        settings: dict[str, Any] = dict(options.pop("set", {}))
-        for name, value in drawn.items():
+        options: dict[str, Any] = {"seed": random_of.randrange(1 << 31)}
+        settings: dict[str, Any] = {}
+        for name, value in {**self.run, **drawn}.items():
             (options if name in OPTIONS else settings)[name] = value
         count = random_of.randint(1, self.most)
         cuts = tuple(sorted({random_of.randint(1, self.within) for _ in range(count)}))
@@ -102,12 +103,10 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
 
     run = dict(data.get("run", {}))
     for name in run:
-        if name in OWNED or (name != "set" and name not in OPTIONS):
+        if name in OWNED or (name not in OPTIONS and "." not in name):
             raise fail(
-                f"run.{name}", "is no option of a campaign's runs", "write options of a run; keys under [run.set]"
+                f"run.{name}", "is no option of these runs", "write options of a run, or keys; not the seed"
             )
-    if not isinstance(run.get("set", {}), Mapping):
-        raise fail("run.set", "must be a section", "write [run.set] on a line of its own")
     draw = dict(data.get("draw", {}))
     for name, values in draw.items():
         if name in OWNED:

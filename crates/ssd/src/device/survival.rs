@@ -98,7 +98,7 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the map are waited for, so that partly filled units go.
     pub(super) fn map_is_awaited(&self) -> bool {
         let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        running.is_some_and(|running| running.list.is_none())
+        running.is_some_and(|running| running.list.is_none() && running.todo.is_empty())
     }
 
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
@@ -189,7 +189,7 @@ impl<P: Probe> Device<P> {
             power.checkpoints.begin(power.journal.next(), power.horizon());
         }
         // What host requests wait for goes first: they may have half of the pages that may be on their way.
-        let most = (self.core.plan.config.mapping.writes / 2).max(1);
+        let most = if self.ftl.cmt.is_some() { (self.core.plan.config.mapping.writes / 2).max(1) } else { u32::MAX };
         while self.map.rewrites < most
             && let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
             && let Some(page) = running.todo.pop()
