@@ -184,8 +184,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Search:
     if not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
         raise fail("statistics", "must be a list of names", 'write statistics = ["ftl.waf"]')
     found = Search(
-        str(data.get("about", "")), origin, space, run, warm, contexts, objectives, constraints, tuple(statistics), budget,
-        hours, seed, proposer, batch, rungs, confidence, indifference, verify, effects, effects_share,
+        str(data.get("about", "")), origin, space, run, warm, contexts, objectives, constraints, tuple(statistics),
+        budget, hours, seed, proposer, batch, rungs, confidence, indifference, verify, effects, effects_share,
     )  # fmt: skip
     least = sum(map(found.cost, range(len(rungs))))
     if not hours and budget < least:
