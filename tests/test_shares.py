@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ssdlab
+from conftest import Cli
 from ssdlab.sweeps.shares import pairs, shares
 
 PARTS = ("a", "b", "c", "d")
@@ -62,6 +64,17 @@ def test_shares_are_means_over_all_orders_and_multiply_to_the_whole_gain(values:
         for place, part in enumerate(order):
             by_order[part].append(math.log(of[frozenset(order[:place])] / of[frozenset(order[: place + 1])]))
     assert found == pytest.approx({part: math.exp(math.fsum(logs) / 24) for part, logs in by_order.items()})
+
+
+def test_the_command_shows_and_writes_what_parts_buy(cli: Cli, tmp_path: Path) -> None:
+    product(made_up).write_csv(tmp_path / "made-up.csv")
+    words = [word for part in PARTS for word in ("--part", part)]
+    done = cli("shares", "made-up.csv", "--metric", "t", *words, "--out", "shares.csv")
+    assert done.returncode == 0, done.stderr
+    assert ["2", "c", "9", "9", "9"] in [line.split() for line in done.stdout.splitlines()]
+    assert polars.read_csv(tmp_path / "shares.csv").equals(shares(product(made_up), "t", PARTS))
+    wrong = cli("shares", "made-up.csv", "--metric", "t", "--part", "seed")
+    assert (wrong.returncode, "parts are axes of two labels" in wrong.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
