@@ -1,0 +1,42 @@
+// The read-retry predictor of a plane (hpca24 Fig. 16): whether the weight of the pruned syndromes of a rearranged codeword is above
+// a threshold, by words of the page register.
+//
+// SEGMENTS circulants of SIZE bits are the first block row of the code's matrix; SIZE and WIDTH are powers of two. The page
+// register gives a word in the cycle after its address. The threshold stays as it is until `done`.
+
+module rp #(parameter SEGMENTS = 36, parameter SIZE = 1024, parameter WIDTH = 128,
+            // Words are kept in a register before they are XORed, as in Fig. 16.
+            parameter SEGMENT_REGISTER = 0,
+            // The adders see complete syndromes only, and are still meanwhile.
+            parameter ISOLATED = 0,
+            parameter SEGMENT_BITS = $clog2(SEGMENTS), parameter GROUP_BITS = $clog2(SIZE / WIDTH),
+            parameter COUNT_BITS = $clog2(WIDTH), parameter WEIGHT_BITS = $clog2(SIZE + 1)) (
+  input clock, input reset, input start, input [WEIGHT_BITS - 1:0] threshold,
+  output fetch, output [SEGMENT_BITS + GROUP_BITS - 1:0] address, input [WIDTH - 1:0] data,
+  output done, output retry, output reg [WEIGHT_BITS - 1:0] weight);
+
+  wire opens, complete;
+  control #(.SEGMENTS(SEGMENTS), .GROUP_BITS(GROUP_BITS), .LATENCY(SEGMENT_REGISTER + 1)) control (
+    .clock(clock), .reset(reset), .start(start), .fetch(fetch),
+    .segment(address[SEGMENT_BITS + GROUP_BITS - 1:GROUP_BITS]), .group(address[GROUP_BITS - 1:0]),
+    .opens(opens), .complete(complete), .done(done));
+
+  wire [WIDTH - 1:0] word, syndromes;
+  generate
+    if (SEGMENT_REGISTER != 0) register #(.WIDTH(WIDTH)) segment_reg (.clock(clock), .next(data), .value(word));
+    else assign word = data;
+  endgenerate
+  register #(.WIDTH(WIDTH)) syndrome_reg (
+    .clock(clock), .next(word ^ (syndromes & {WIDTH{!opens}})), .value(syndromes));
+
+  // The last bit is the carry into the accumulator.
+  wire [WIDTH - 1:0] counted = ISOLATED != 0 ? syndromes & {WIDTH{complete}} : syndromes;
+  wire [COUNT_BITS - 1:0] count;
+  wire [WEIGHT_BITS - 1:0] sum;
+  ones #(.BITS(COUNT_BITS)) ones (.bits(counted[WIDTH - 2:0]), .count(count));
+  accumulator #(.WEIGHT(WEIGHT_BITS), .COUNT(COUNT_BITS)) accumulator (
+    .weight(weight), .count(count & {COUNT_BITS{complete}}), .one(counted[WIDTH - 1] & complete), .sum(sum));
+  always @(posedge clock) weight <= sum & {WEIGHT_BITS{!start}};
+
+  assign retry = weight > threshold;
+endmodule
