@@ -13,7 +13,7 @@ module rp #(parameter SEGMENTS = 36, parameter SIZE = 1024, parameter WIDTH = 12
             parameter COUNT_BITS = $clog2(WIDTH), parameter WEIGHT_BITS = $clog2(SIZE + 1)) (
   input clock, input reset, input start, input [WEIGHT_BITS - 1:0] threshold,
   output fetch, output [SEGMENT_BITS + GROUP_BITS - 1:0] address, input [WIDTH - 1:0] data,
-  output done, output retry, output reg [WEIGHT_BITS - 1:0] weight);
+  output done, output retry, output [WEIGHT_BITS - 1:0] weight);
 
   wire opens, complete;
   control #(.SEGMENTS(SEGMENTS), .GROUP_BITS(GROUP_BITS), .LATENCY(SEGMENT_REGISTER + 1)) control (
@@ -23,20 +23,19 @@ module rp #(parameter SEGMENTS = 36, parameter SIZE = 1024, parameter WIDTH = 12
 
   wire [WIDTH - 1:0] word, syndromes;
   generate
-    if (SEGMENT_REGISTER != 0) register #(.WIDTH(WIDTH)) segment_reg (.clock(clock), .next(data), .value(word));
+    if (SEGMENT_REGISTER != 0) segment #(.WIDTH(WIDTH)) segment (.clock(clock), .data(data), .word(word));
     else assign word = data;
   endgenerate
-  register #(.WIDTH(WIDTH)) syndrome_reg (
-    .clock(clock), .next(word ^ (syndromes & {WIDTH{!opens}})), .value(syndromes));
+  syndrome #(.WIDTH(WIDTH)) syndrome (.clock(clock), .opens(opens), .word(word), .syndromes(syndromes));
 
-  // The last bit is the carry into the accumulator.
-  wire [WIDTH - 1:0] counted = ISOLATED != 0 ? syndromes & {WIDTH{complete}} : syndromes;
+  wire [WIDTH - 1:0] counted;
+  generate
+    if (ISOLATED != 0) isolation #(.WIDTH(WIDTH)) isolation (.syndromes(syndromes), .complete(complete), .counted(counted));
+    else assign counted = syndromes;
+  endgenerate
   wire [COUNT_BITS - 1:0] count;
-  wire [WEIGHT_BITS - 1:0] sum;
   ones #(.BITS(COUNT_BITS)) ones (.bits(counted[WIDTH - 2:0]), .count(count));
   accumulator #(.WEIGHT(WEIGHT_BITS), .COUNT(COUNT_BITS)) accumulator (
-    .weight(weight), .count(count & {COUNT_BITS{complete}}), .one(counted[WIDTH - 1] & complete), .sum(sum));
-  always @(posedge clock) weight <= sum & {WEIGHT_BITS{!start}};
-
-  assign retry = weight > threshold;
+    .clock(clock), .clear(start), .complete(complete), .count(count), .one(counted[WIDTH - 1]), .weight(weight));
+  compare #(.WEIGHT(WEIGHT_BITS)) compare (.weight(weight), .threshold(threshold), .retry(retry));
 endmodule
