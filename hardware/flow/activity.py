@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +42,9 @@ def pages(variant: Variant, codewords: bytes, folder: Path) -> None:
     words = [numbers[1 + number * (limbs + 2) :][: limbs + 2] for number in range(WORDS)]
     step = variant.width // 32
     lines = [
-        "".join(f"{limb:08x}" for limb in reversed(word[at : at + step])) for word in words for at in range(0, limbs, step)
+        "".join(f"{limb:08x}" for limb in reversed(word[at : at + step]))
+        for word in words
+        for at in range(0, limbs, step)
     ]
     (folder / "pages.hex").write_text("\n".join(lines))
     expected = [numbers[0]] + [number for word in words for number in word[-2:]]
@@ -64,16 +66,15 @@ def transitions(netlist: Netlist, models: Path) -> tuple[dict[str, int], dict[tu
     return bench, {(cell.removeprefix("rp.").strip("\\"), pin): int(count) for cell, pin, count in found}
 
 
-def part(cell: str) -> str:
-    """The part that a cell belongs to."""
-    return cell.partition(".")[0] if "." in cell else "rp"
-
-
 def energy(netlist: Netlist, cells: dict[str, Cell], models: Path) -> Energy:
     """Every net's charge, and what its transitions take inside the cells that it goes to."""
     bench, counted = transitions(netlist, models)
     module = json.loads((netlist.folder / "netlist.json").read_text())["modules"]["rp"]
     kinds = {name: cell["type"].removeprefix(f"{LIBRARY}__") for name, cell in module["cells"].items()}
+
+    def part(cell: str) -> str:
+        return next((each for each in cell.split(".") if each in netlist.parts), "rp")
+
     sinks = defaultdict(list)
     drivers = {}
     for name, cell in module["cells"].items():
@@ -82,7 +83,7 @@ def energy(netlist: Netlist, cells: dict[str, Cell], models: Path) -> Energy:
                 sinks[bit].append((name, pin))
             else:
                 drivers[bit] = (name, pin)
-    femtojoules: Counter[str] = Counter()
+    femtojoules: defaultdict[str, float] = defaultdict(float)
 
     def add(driver: str, bit: int, count: float) -> None:
         for name, pin in sinks[bit]:

@@ -32,15 +32,28 @@ def numbers(values: tuple[float, ...] | list[float]) -> str:
 
 
 def timing(of: Arc, loads: list[float]) -> str:
-    kind = "timing_type : rising_edge; timing_sense : non_unate;" if of.sense == "rising_edge" else f"timing_sense : {of.sense};"
+    kind = (
+        "timing_type : rising_edge; timing_sense : non_unate;"
+        if of.sense == "rising_edge"
+        else f"timing_sense : {of.sense};"
+    )
     axes = f"index_1 ({numbers(SLEWS)}); index_2 ({numbers(loads)});"
-    tables = {"cell_rise": of.rise, "cell_fall": of.fall, "rise_transition": of.rise_slew, "fall_transition": of.fall_slew}
+    tables = {
+        "cell_rise": of.rise,
+        "cell_fall": of.fall,
+        "rise_transition": of.rise_slew,
+        "fall_transition": of.fall_slew,
+    }
     lines = [f"{name} (delays) {{ {axes} values ({', '.join(map(numbers, rows))}); }}" for name, rows in tables.items()]
     return "\n      ".join([f'timing () {{ related_pin : "{of.source}"; {kind}', *lines]) + " }"
 
 
 def liberty(cells: list[Cell], path: Path) -> None:
-    text = [HEAD, "  lu_table_template (delays) {", "    variable_1 : input_net_transition; variable_2 : total_output_net_capacitance;"]
+    text = [
+        HEAD,
+        "  lu_table_template (delays) {",
+        "    variable_1 : input_net_transition; variable_2 : total_output_net_capacitance;",
+    ]
     text.append(f"    index_1 ({numbers(SLEWS)}); index_2 ({numbers(LOADS)}); }}")
     for cell in cells:
         text.append(f"  cell ({LIBRARY}__{cell.name}) {{ area : {cell.area};")
@@ -52,11 +65,15 @@ def liberty(cells: list[Cell], path: Path) -> None:
                 text.append("      clock : true;")
             elif cell.clocked:
                 for kind, value in (("setup", SETUP), ("hold", 0)):
-                    edges = " ".join(f'{edge}_constraint (scalar) {{ values ("{value}"); }}' for edge in ("rise", "fall"))
+                    edges = " ".join(
+                        f'{edge}_constraint (scalar) {{ values ("{value}"); }}' for edge in ("rise", "fall")
+                    )
                     text.append(f'      timing () {{ related_pin : "CLK"; timing_type : {kind}_rising; {edges} }}')
             text.append("    }")
         for output, equation in cell.equations.items():
-            text.append(f'    pin ({output}) {{ direction : output; function : "{equation}"; max_capacitance : {cell.loads[-1]:g};')
+            text.append(
+                f'    pin ({output}) {{ direction : output; function : "{equation}"; max_capacitance : {cell.loads[-1]:g};'
+            )
             text += [f"      {timing(of, cell.loads)}" for of in cell.arcs if of.output == output]
             text.append("    }")
         text.append("  }")
@@ -87,7 +104,7 @@ def verilog(cells: list[Cell], path: Path) -> None:
                 text.append(f"  reg kept;\n  assign {output} = kept;\n  always @(posedge CLK) kept <=\n{late} D;")
             else:
                 text.append(f"  assign\n{late} {output} = {equation.replace('!', '~')};")
-            text.append(f"`ifdef TIMED\n  transitions #(\"{output}\") count_{output} ({output});\n`endif")
+            text.append(f'`ifdef TIMED\n  transitions #("{output}") count_{output} ({output});\n`endif')
         text.append("endmodule")
     text.append(
         "`ifdef TIMED\n"
@@ -98,5 +115,3 @@ def verilog(cells: list[Cell], path: Path) -> None:
         "endmodule\n`endif"
     )
     path.write_text("\n".join([*text, ""]))
-
-

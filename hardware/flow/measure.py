@@ -22,7 +22,11 @@ VARIANTS = [
     for width in WIDTHS
     for registered, isolated in ((False, False), (True, False), (False, True))
 ]
-OTHER_CODES = [Variant(64, segments=18, size=512), Variant(32, segments=9, size=256), Variant(128, segments=72, size=2048)]
+OTHER_CODES = [
+    Variant(64, segments=18, size=512),
+    Variant(32, segments=9, size=256),
+    Variant(128, segments=72, size=2048),
+]
 """Codes that crates/ecc does not have: random words, whose weights the bench counts."""
 RANDOM = 2_000
 
@@ -33,11 +37,27 @@ def digest() -> str:
     return sha256(b"".join(path.name.encode() + b"\0" + path.read_bytes() for path in files)).hexdigest()[:16]
 
 
+def rtl() -> list[Path]:
+    """The files that are simulated."""
+    return synthesis.sources("adders.v")
+
+
 def bench(variant: Variant, files: list[Path], folder: Path) -> Path:
     """The co-simulation of a variant, or of its netlist, compiled."""
     sets = {} if (folder / "netlist.v") in files else variant.parameters
     defines = " ".join(f"-D{name}={variant.parameters[name]}" for name in ("WIDTH", "SEGMENTS", "SIZE"))
-    command = ["verilator", "--cc", "--exe", "--build", "-O3", "--no-timing", "--top-module", "rp", "-Wno-fatal", "-Wno-lint"]
+    command = [
+        "verilator",
+        "--cc",
+        "--exe",
+        "--build",
+        "-O3",
+        "--no-timing",
+        "--top-module",
+        "rp",
+        "-Wno-fatal",
+        "-Wno-lint",
+    ]
     command += [f"-G{name}={value}" for name, value in sets.items()]
     made = folder / ("gates" if not sets else "rtl")
     command += ["-CFLAGS", f"-O2 {defines}", "-Mdir", str(made), "-o", "cosim", str(BENCH), *map(str, files)]
@@ -61,18 +81,27 @@ def compared(program: Path, words: int, codewords: Path | None) -> tuple[int, in
 def row(netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], codewords: Path, words: int) -> dict[str, object]:
     """What is measured of a variant."""
     variant = netlist.variant
-    compare = bench(variant, synthesis.sources("adders.v"), netlist.folder)
+    compare = bench(variant, rtl(), netlist.folder)
     simulated, cycles = compared(compare, words, codewords)
     compared(compare, RANDOM, None)
     gates = bench(variant, [netlist.folder / "netlist.v", made / "cells.v"], netlist.folder)
     of_gates, same = compared(gates, max(words // 50, 20), codewords)
     path, where = synthesis.longest_path(netlist, made / "cells.lib")
-    activity.pages(variant, subprocess.run([codewords, "9", "2"], capture_output=True, check=True).stdout, netlist.folder)
+    activity.pages(
+        variant,
+        subprocess.run([codewords, str(activity.WORDS), "2"], capture_output=True, check=True).stdout,
+        netlist.folder,
+    )
     energy = activity.energy(netlist, by_name, made / "cells.v")
     if not cycles == same == energy.cycles:
-        raise SystemExit(f"error: {variant.name} takes {cycles} cycles as RTL, {same} as gates, {energy.cycles} with delays")
+        raise SystemExit(
+            f"error: {variant.name} takes {cycles} cycles as RTL, {same} as gates, {energy.cycles} with delays"
+        )
     (netlist.folder / "energy.txt").write_text(repr(energy))
-    print(f"{variant.name}: {netlist.area(by_name) / 1e6:.4f} mm2, {path:.2f} ns {where}, {energy.nanojoules:.2f} nJ", flush=True)
+    print(
+        f"{variant.name}: {netlist.area(by_name) / 1e6:.4f} mm2, {path:.2f} ns {where}, {energy.nanojoules:.2f} nJ",
+        flush=True,
+    )
     return {
         "width": variant.width,
         "segment_register": int(variant.segment_register),
@@ -82,7 +111,8 @@ def row(netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], codewords:
         "area_mm2": f"{netlist.area(by_name) / 1e6:.5f}",
         "path_ns": f"{path:.2f}",
         "cycles": cycles,
-        "tpred_us": f"{cycles * CONTRACT / 1000:.2f}",
+        "clock_ns": f"{max(path, CONTRACT):.2f}",
+        "tpred_us": f"{cycles * max(path, CONTRACT) / 1000:.2f}",
         "fastest_us": f"{cycles * path / 1000:.2f}",
         "energy_nj": f"{energy.nanojoules:.2f}",
         "power_mw": f"{energy.milliwatts:.3f}",
@@ -130,7 +160,7 @@ def main() -> None:
     for variant in OTHER_CODES:
         folder = made / f"code-{variant.segments}x{variant.size}"
         folder.mkdir(exist_ok=True)
-        compared(bench(variant, synthesis.sources("adders.v"), folder), RANDOM, None)
+        compared(bench(variant, rtl(), folder), RANDOM, None)
     rows, of_parts = [], []
     for variant in VARIANTS:
         netlist = synthesis.synthesised(variant, made / "cells.lib", made / variant.name)

@@ -8,8 +8,9 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cells import FLIP_FLOP, LIBRARY, Cell
+from cells import FLIP_FLOP, GATES, LIBRARY, Cell
 
 RTL = Path(__file__).resolve().parent.parent / "rtl"
 CONTRACT = 10.0
@@ -50,7 +51,9 @@ def run(command: list[str], folder: Path, seconds: int = 600) -> str:
     """What a program prints."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
     if done.returncode:
-        raise SystemExit(f"error: {' '.join(command[:3])} failed in {folder}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        raise SystemExit(
+            f"error: {' '.join(command[:3])} failed in {folder}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        )
     return done.stdout
 
 
@@ -78,11 +81,11 @@ class Netlist:
 
 def synthesised(variant: Variant, liberty: Path, folder: Path) -> Netlist:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "constraints").write_text(f"set_driving_cell {LIBRARY}__buf_2\nset_load 10 [all_outputs]\n")
+    (folder / "constraints").write_text(f"set_driving_cell {LIBRARY}__buf_2\nset_load 1 [all_outputs]\n")
     sets = " ".join(f"-set {name} {value}" for name, value in variant.parameters.items())
     script = f"""
         read_liberty -lib {liberty}
-        read_verilog {' '.join(map(str, sources('cells.v')))}
+        read_verilog {" ".join(map(str, sources("cells.v")))}
         chparam {sets} rp
         synth -top rp
         dfflibmap -liberty {liberty}
@@ -97,26 +100,28 @@ def synthesised(variant: Variant, liberty: Path, folder: Path) -> Netlist:
         write_json netlist.json
     """
     run(["yosys", "-q", "-p", script], folder)
-    parts: dict[str, Counter[str]] = {}
     modules = json.loads((folder / "parts.json").read_text())["modules"]
+    return Netlist(variant, folder, counted(modules))
+
+
+ADDERS = {"full_adder": "fa_1", "half_adder": "ha_1"}
+"""Modules of one cell: it belongs to the part that uses them."""
+
+
+def counted(modules: dict[str, Any]) -> dict[str, Counter[str]]:
+    """The cells of each part of a netlist that has its modules still."""
+    parts: dict[str, Counter[str]] = {}
     for name, module in modules.items():
-        kinds = Counter(cell["type"] for cell in module["cells"].values())
         part = re.sub(r"^\$paramod(\$[0-9a-f]+)?\\(\w+).*", r"\2", name)
-        counts = Counter({kind.removeprefix(f"{LIBRARY}__"): count for kind, count in kinds.items() if kind.startswith(LIBRARY)})
-        if counts and not name.startswith(LIBRARY):
-            parts[part] = parts.get(part, Counter()) + counts
-    adders(modules, parts)
-    return Netlist(variant, folder, parts)
-
-
-def adders(modules: dict[str, dict[str, dict[str, dict[str, str]]]], parts: dict[str, Counter[str]]) -> None:
-    """Full and half adders are modules of their own: their cells belong to the parts that use them."""
-    for adder, cell in (("full_adder", "fa_1"), ("half_adder", "ha_1")):
-        parts.pop(adder, None)
-        for name, module in modules.items():
-            count = sum(each["type"] == adder for each in module["cells"].values())
-            if count:
-                parts[re.sub(r"^\$paramod(\$[0-9a-f]+)?\\(\w+).*", r"\2", name)][cell] += count
+        if part in ADDERS or part.startswith(LIBRARY):
+            continue
+        kinds = [
+            ADDERS.get(cell["type"], cell["type"].removeprefix(f"{LIBRARY}__")) for cell in module["cells"].values()
+        ]
+        own = Counter(kind for kind in kinds if kind in GATES or kind == FLIP_FLOP)
+        if own:
+            parts[part] = own
+    return parts
 
 
 def longest_path(netlist: Netlist, liberty: Path) -> tuple[float, str]:

@@ -15,27 +15,38 @@ module rp #(parameter SEGMENTS = 36, parameter SIZE = 1024, parameter WIDTH = 12
   output fetch, output [SEGMENT_BITS + GROUP_BITS - 1:0] address, input [WIDTH - 1:0] data,
   output done, output retry, output [WEIGHT_BITS - 1:0] weight);
 
-  wire opens, complete;
+  wire continues, complete;
   control #(.SEGMENTS(SEGMENTS), .GROUP_BITS(GROUP_BITS), .LATENCY(SEGMENT_REGISTER + 1)) control (
     .clock(clock), .reset(reset), .start(start), .fetch(fetch),
     .segment(address[SEGMENT_BITS + GROUP_BITS - 1:GROUP_BITS]), .group(address[GROUP_BITS - 1:0]),
-    .opens(opens), .complete(complete), .done(done));
+    .continues(continues), .complete(complete), .done(done));
 
   wire [WIDTH - 1:0] word, syndromes;
   generate
-    if (SEGMENT_REGISTER != 0) segment #(.WIDTH(WIDTH)) segment (.clock(clock), .data(data), .word(word));
-    else assign word = data;
+    if (SEGMENT_REGISTER != 0) begin : registered
+      segment #(.WIDTH(WIDTH)) segment (.clock(clock), .data(data), .word(word));
+    end else begin : direct
+      assign word = data;
+    end
   endgenerate
-  syndrome #(.WIDTH(WIDTH)) syndrome (.clock(clock), .opens(opens), .word(word), .syndromes(syndromes));
+  syndrome #(.WIDTH(WIDTH)) syndrome (.clock(clock), .continues(continues), .word(word), .syndromes(syndromes));
 
-  wire [WIDTH - 1:0] counted;
+  // A group's weight is of its complete syndromes: either these are let through, or what the adders make of all of them.
+  wire [WIDTH - 1:0] seen;
+  wire [COUNT_BITS - 1:0] ones_seen, count;
+  wire one;
+  ones #(.BITS(COUNT_BITS)) ones (.bits(seen[WIDTH - 2:0]), .count(ones_seen));
   generate
-    if (ISOLATED != 0) isolation #(.WIDTH(WIDTH)) isolation (.syndromes(syndromes), .complete(complete), .counted(counted));
-    else assign counted = syndromes;
+    if (ISOLATED != 0) begin : ahead
+      gate #(.WIDTH(WIDTH)) gate (.bits(syndromes), .complete(complete), .passed(seen));
+      assign {one, count} = {seen[WIDTH - 1], ones_seen};
+    end else begin : behind
+      assign seen = syndromes;
+      gate #(.WIDTH(COUNT_BITS + 1)) gate (
+        .bits({seen[WIDTH - 1], ones_seen}), .complete(complete), .passed({one, count}));
+    end
   endgenerate
-  wire [COUNT_BITS - 1:0] count;
-  ones #(.BITS(COUNT_BITS)) ones (.bits(counted[WIDTH - 2:0]), .count(count));
   accumulator #(.WEIGHT(WEIGHT_BITS), .COUNT(COUNT_BITS)) accumulator (
-    .clock(clock), .clear(start), .complete(complete), .count(count), .one(counted[WIDTH - 1]), .weight(weight));
+    .clock(clock), .clear(start), .count(count), .one(one), .weight(weight));
   compare #(.WEIGHT(WEIGHT_BITS)) compare (.weight(weight), .threshold(threshold), .retry(retry));
 endmodule

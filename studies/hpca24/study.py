@@ -73,6 +73,10 @@ PEC = (0, 200, 500, 1000, 1500, 2000)
 PAGE, COMMAND = 16384, 4 * 16384
 T_R = 40_000
 CHUNK_PAGES = 100_000
+RP = "results/rp.csv"
+"""What `make hardware` keeps of the predictor's RTL, synthesised."""
+RP_WIDTH = 128
+"""Bits of a word of the page register (section V-B)."""
 GOOD = 0.9
 """An accuracy below this is called poor (assumed: hpca24 section IV-B gives no number)."""
 
@@ -242,6 +246,11 @@ def _chunks() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["kib", "spread"], orient="row")
 
 
+def _rp() -> pl.DataFrame:
+    """The predictor as it was synthesised, by width and registers: read from `hardware`, where it is made."""
+    return pl.read_csv(Path(__file__).resolve().parents[2] / "hardware" / RP)
+
+
 TABLES = {
     "chunks": lambda progress: _chunks(),
     "days": lambda progress: characterize.first_days(load(CHIP)),
@@ -250,6 +259,7 @@ TABLES = {
     "pages": lambda progress: _pages(PAGE_RATES),
     "splits": lambda progress: _splits(SPLITS),
     "timeline": lambda progress: _timeline(),
+    "rp": lambda progress: _rp(),
     "sentinel": lambda progress: characterize.sentinel(load(CHIP, chips=8, blocks=4)),
     "twins": lambda progress: trace.twins([f"hpca24/{name}" for name in TWINS]),
 }
@@ -342,6 +352,18 @@ def _code_claims(tables: Tables) -> dict[str, Measured]:
         "rif.rearranged.equal": Measured(ecc.ecc_rearranged_differs(10_000, 1)),
         "rif.code.shape": Measured(len(ecc_simulate(0.006, 0, 1, ERRORS, SCHEDULE, 1, 1)[4]) - 1),
         "rif.code.length": Measured(ECC_BITS),
+    }
+
+
+@measures({"rif.rp.area rif.rp.power": predicted(named("RP_WIDTH", 64))})
+def _hardware(tables: Tables) -> dict[str, Measured]:
+    """Fig. 16 as it stands, with both of its registers; without one of them as a note."""
+    at = tables["rp"].filter(pl.col("width") == RP_WIDTH, pl.col("isolated") == 0)
+    drawn, lean = (at.filter(segment_register=registers).row(0, named=True) for registers in (1, 0))
+    note = "without the segment register {:.3g}; hardware/README.md"
+    return {
+        "rif.rp.area": Measured(drawn["area_mm2"], note=note.format(lean["area_mm2"])),
+        "rif.rp.power": Measured(drawn["power_mw"], note=note.format(lean["power_mw"])),
     }
 
 
