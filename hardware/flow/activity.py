@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from library import WIRE_LOAD
 from synthesis import CONTRACT, Netlist, Variant, run
 
 BENCH = Path(__file__).resolve().parent.parent / "sim" / "bench.v"
-WORDS = 9
+WORDS = 4
 """The first sets the registers, the others are counted."""
 
 
@@ -38,7 +39,7 @@ class Energy:
 def pages(variant: Variant, codewords: bytes, folder: Path) -> None:
     """The first words that `codewords` writes, for $readmemh."""
     limbs = variant.segments * variant.size // 32
-    numbers = [int.from_bytes(codewords[at : at + 4], "little") for at in range(0, len(codewords), 4)]
+    numbers = [number for (number,) in struct.iter_unpack("<I", codewords[: 4 + 4 * WORDS * (limbs + 2)])]
     words = [numbers[1 + number * (limbs + 2) :][: limbs + 2] for number in range(WORDS)]
     step = variant.width // 32
     lines = [

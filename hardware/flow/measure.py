@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import subprocess
 from hashlib import sha256
@@ -22,6 +23,8 @@ VARIANTS = [
     for width in WIDTHS
     for registered, isolated in ((False, False), (True, False), (False, True))
 ]
+DRAWN = Variant(128, segment_register=True)
+"""As in Fig. 16."""
 OTHER_CODES = [
     Variant(64, segments=18, size=512),
     Variant(32, segments=9, size=256),
@@ -65,33 +68,37 @@ def bench(variant: Variant, files: list[Path], folder: Path) -> Path:
     return made / "cosim"
 
 
-def compared(program: Path, words: int, codewords: Path | None) -> tuple[int, int]:
-    """Words that were compared, and the cycles of each; ends here if one differs."""
-    if codewords is None:
-        done = subprocess.run([str(program), str(words)], capture_output=True, text=True, timeout=600)
-    else:
-        with subprocess.Popen([str(codewords), str(words), "1"], stdout=subprocess.PIPE) as source:
-            done = subprocess.run([str(program)], stdin=source.stdout, capture_output=True, text=True, timeout=1200)
+def compared(program: Path, words: int, codewords: Path | None = None) -> int:
+    """Compares so many words of a file of codewords, or random ones: the cycles of each. Ends where one differs."""
+    with contextlib.ExitStack() as stack:
+        source = subprocess.DEVNULL if codewords is None else stack.enter_context(codewords.open("rb"))
+        command = [str(program), *([str(words)] if codewords is None else [])]
+        done = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=1800)
     *_, count, _, differ, cycles = done.stdout.strip().split(",")
     if done.returncode or int(differ) or int(count) != words:
         raise SystemExit(f"error: {program} differs: {done.stdout}{done.stderr}")
-    return int(count), int(cycles)
+    return int(cycles)
 
 
-def row(netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], codewords: Path, words: int) -> dict[str, object]:
+def written(program: Path, words: int, seed: int, folder: Path) -> Path:
+    """A file of codewords."""
+    path = folder / f"codewords-{words}-{seed}"
+    if not path.exists():
+        with path.open("wb") as file:
+            subprocess.run([str(program), str(words), str(seed)], stdout=file, check=True)
+    return path
+
+
+def row(netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], program: Path, words: int) -> dict[str, object]:
     """What is measured of a variant."""
     variant = netlist.variant
     compare = bench(variant, rtl(), netlist.folder)
-    simulated, cycles = compared(compare, words, codewords)
-    compared(compare, RANDOM, None)
+    cycles = compared(compare, words, written(program, words, 1, made))
+    compared(compare, RANDOM)
     gates = bench(variant, [netlist.folder / "netlist.v", made / "cells.v"], netlist.folder)
-    of_gates, same = compared(gates, max(words // 50, 20), codewords)
+    same = compared(gates, RANDOM, written(program, RANDOM, 2, made))
     path, where = synthesis.longest_path(netlist, made / "cells.lib")
-    activity.pages(
-        variant,
-        subprocess.run([codewords, str(activity.WORDS), "2"], capture_output=True, check=True).stdout,
-        netlist.folder,
-    )
+    activity.pages(variant, written(program, RANDOM, 2, made).read_bytes(), netlist.folder)
     energy = activity.energy(netlist, by_name, made / "cells.v")
     if not cycles == same == energy.cycles:
         raise SystemExit(
@@ -116,8 +123,8 @@ def row(netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], codewords:
         "fastest_us": f"{cycles * path / 1000:.2f}",
         "energy_nj": f"{energy.nanojoules:.2f}",
         "power_mw": f"{energy.milliwatts:.3f}",
-        "words": simulated,
-        "gate_words": of_gates,
+        "words": words,
+        "gate_words": RANDOM,
     } | {f"pj_{part}": value for part, value in energy.picojoules.items()}
 
 
@@ -160,7 +167,7 @@ def main() -> None:
     for variant in OTHER_CODES:
         folder = made / f"code-{variant.segments}x{variant.size}"
         folder.mkdir(exist_ok=True)
-        compared(bench(variant, rtl(), folder), RANDOM, None)
+        compared(bench(variant, rtl(), folder), RANDOM)
     rows, of_parts = [], []
     for variant in VARIANTS:
         netlist = synthesis.synthesised(variant, made / "cells.lib", made / variant.name)

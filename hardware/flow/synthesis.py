@@ -1,4 +1,4 @@
-"""A variant of the RTL as a netlist of cells (yosys, abc), with its area by part, and the longest path through it (OpenSTA)."""
+"""A variant of the RTL as cells (yosys, abc), their area by part, and the longest path through them (OpenSTA)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def run(command: list[str], folder: Path, seconds: int = 600) -> str:
 
 @dataclass
 class Netlist:
-    """A variant as cells: its folder, which has netlist.v and netlist.json, and how many cells each part has of each kind."""
+    """A variant as cells: its folder, with netlist.v and netlist.json, and how many of each kind each part has."""
 
     variant: Variant
     folder: Path
