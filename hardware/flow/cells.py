@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -418,17 +419,18 @@ def from_clock(package: Package, cell: Cell) -> Arc:
 
 
 def characterised(wheel: Path, folder: Path) -> list[Cell]:
-    """Every cell; each is kept in the folder."""
+    """Every cell; each is kept in the folder, for as long as this file is as it is."""
+    kept_in = folder / f"cells-{sha256(Path(__file__).read_bytes()).hexdigest()[:8]}"
+    kept_in.mkdir(parents=True, exist_ok=True)
     package = Package(wheel, folder)
 
     def one(name: str) -> Cell:
-        kept = folder / "cells" / f"{name}.json"
+        kept = kept_in / f"{name}.json"
         if not kept.exists():
             cell = flip_flop(package) if name == FLIP_FLOP else gate(package, name)
             kept.write_text(json.dumps(asdict(cell)))
         return read(json.loads(kept.read_text()))
 
-    (folder / "cells").mkdir(exist_ok=True)
     # The adders, which take longest, first.
     with ThreadPoolExecutor(JOBS) as pool:
         return [*pool.map(one, [FLIP_FLOP, *reversed(GATES)])]

@@ -6,8 +6,10 @@ import argparse
 import contextlib
 import csv
 import subprocess
+import tempfile
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import activity
 import cells
@@ -82,37 +84,43 @@ def compared(program: Path, words: int, codewords: Path | None = None) -> int:
 
 def written(program: Path, words: int, seed: int, folder: Path) -> Path:
     """A file of codewords."""
-    path = folder / f"codewords-{words}-{seed}"
-    if not path.exists():
-        with path.open("wb") as file:
-            subprocess.run([str(program), str(words), str(seed)], stdout=file, check=True)
+    path = folder / f"{words}-{seed}"
+    with path.open("wb") as file:
+        subprocess.run([str(program), str(words), str(seed)], stdout=file, check=True)
     return path
 
 
-def row(netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], program: Path, words: int) -> dict[str, object]:
+class Codewords(NamedTuple):
+    """Files of them: many for the RTL, RANDOM for netlists."""
+
+    words: int
+    many: Path
+    few: Path
+
+
+def row(
+    netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], codewords: Codewords
+) -> tuple[dict[str, object], activity.Energy]:
     """What is measured of a variant."""
     variant = netlist.variant
-    compare = bench(variant, rtl(), netlist.folder)
-    cycles = compared(compare, words, written(program, words, 1, made))
-    compared(compare, RANDOM)
+    rtl_bench = bench(variant, rtl(), netlist.folder)
+    cycles = compared(rtl_bench, codewords.words, codewords.many)
+    compared(rtl_bench, RANDOM)
     gates = bench(variant, [netlist.folder / "netlist.v", made / "cells.v"], netlist.folder)
-    same = compared(gates, RANDOM, written(program, RANDOM, 2, made))
+    same = compared(gates, RANDOM, codewords.few)
     path, where = synthesis.longest_path(netlist, made / "cells.lib")
-    activity.pages(variant, written(program, RANDOM, 2, made).read_bytes(), netlist.folder)
+    activity.pages(variant, codewords.few.read_bytes(), netlist.folder)
     energy = activity.energy(netlist, by_name, made / "cells.v")
     if not cycles == same == energy.cycles:
         raise SystemExit(
             f"error: {variant.name} takes {cycles} cycles as RTL, {same} as gates, {energy.cycles} with delays"
         )
-    (netlist.folder / "energy.txt").write_text(repr(energy))
     print(
         f"{variant.name}: {netlist.area(by_name) / 1e6:.4f} mm2, {path:.2f} ns {where}, {energy.nanojoules:.2f} nJ",
         flush=True,
     )
-    return {
-        "width": variant.width,
-        "segment_register": int(variant.segment_register),
-        "isolated": int(variant.isolated),
+    found: dict[str, object] = {
+        **named(variant),
         "cells": netlist.cells,
         "flip_flops": netlist.flip_flops,
         "area_mm2": f"{netlist.area(by_name) / 1e6:.5f}",
@@ -123,9 +131,20 @@ def row(netlist: Netlist, made: Path, by_name: dict[str, cells.Cell], program: P
         "fastest_us": f"{cycles * path / 1000:.2f}",
         "energy_nj": f"{energy.nanojoules:.2f}",
         "power_mw": f"{energy.milliwatts:.3f}",
-        "words": words,
+        "words": codewords.words,
         "gate_words": RANDOM,
-    } | {f"pj_{part}": value for part, value in energy.picojoules.items()}
+        "rtl": digest(),
+    }
+    return found, energy
+
+
+def named(variant: Variant) -> dict[str, object]:
+    """The columns that tell variants apart."""
+    return {
+        "width": variant.width,
+        "segment_register": int(variant.segment_register),
+        "isolated": int(variant.isolated),
+    }
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:
@@ -139,9 +158,7 @@ def parts(netlist: Netlist, by_name: dict[str, cells.Cell], picojoules: dict[str
     """Area and energy by part."""
     return [
         {
-            "width": netlist.variant.width,
-            "segment_register": int(netlist.variant.segment_register),
-            "isolated": int(netlist.variant.isolated),
+            **named(netlist.variant),
             "part": part,
             "cells": sum(netlist.parts[part].values()) if part in netlist.parts else 0,
             "area_um2": f"{netlist.area(by_name, part):.0f}",
@@ -169,12 +186,14 @@ def main() -> None:
         folder.mkdir(exist_ok=True)
         compared(bench(variant, rtl(), folder), RANDOM)
     rows, of_parts = [], []
-    for variant in VARIANTS:
-        netlist = synthesis.synthesised(variant, made / "cells.lib", made / variant.name)
-        found = row(netlist, made, by_name, asked.codewords.resolve(), asked.words)
-        picojoules = {name.removeprefix("pj_"): value for name, value in found.items() if name.startswith("pj_")}
-        rows.append({name: value for name, value in found.items() if not name.startswith("pj_")} | {"rtl": digest()})
-        of_parts += parts(netlist, by_name, picojoules)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory(dir=made) as folder:
+        of = [(asked.words, 1), (RANDOM, 2)]
+        many, few = (written(asked.codewords.resolve(), words, seed, Path(folder)) for words, seed in of)
+        for variant in VARIANTS:
+            netlist = synthesis.synthesised(variant, made / "cells.lib", made / variant.name)
+            found, energy = row(netlist, made, by_name, Codewords(asked.words, many, few))
+            rows.append(found)
+            of_parts += parts(netlist, by_name, energy.picojoules)
     write(HERE / "results" / "rp.csv", rows)
     write(HERE / "results" / "parts.csv", of_parts)
 
