@@ -120,6 +120,12 @@ def test_every_claim_of_theory_holds() -> None:
         assert verdict.passed, verdict
 
 
+def test_the_timing_table_of_the_controller_is_its_chips() -> None:
+    """That of AR2, up to the end of the drive's life."""
+    found = study.study("controller")
+    assert (found.folder / "rpt.csv").read_text() == found._module().timings("tlc48")  # type: ignore[union-attr]
+
+
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("id", sorted(found.id for found in study.studies() if (found.folder / "results").exists()))
