@@ -90,7 +90,8 @@ def exists(constant: Constant) -> bool:
                 if fnmatch.fnmatchcase(name, part)
             ]
         return bool(values) and not any(isinstance(value, dict) for value in values)
-    return re.search(rf"^\s*(pub(\(super\))? )?const {constant.name}\b", text, re.MULTILINE) is not None
+    start = rf"{constant.name} = " if path.suffix == ".py" else rf"\s*(pub(\(super\))? )?const {constant.name}\b"
+    return re.search(rf"^{start}", text, re.MULTILINE) is not None
 
 
 def test_fitted_claims_name_constants_that_exist() -> None:
