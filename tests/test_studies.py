@@ -100,8 +100,10 @@ def test_golden_results_are_not_written_over_by_others_of_the_same_version(tmp_p
 def test_claims_are_the_papers_own() -> None:
     papers = tomllib.loads(PAPERS.read_text())
     for name, section in papers.items():
-        own = tomllib.loads((study.home() / name / "claims.toml").read_text())
-        assert own["claims"] == section["claims"], name
+        own = tomllib.loads((study.home() / name / "claims.toml").read_text())["claims"]
+        more = [claim["id"] for claim in own[len(section["claims"]) :]]
+        assert own[: len(section["claims"])] == section["claims"], name
+        assert more == (["rif.rp.area", "rif.rp.power"] if name == "hpca24" else []), "of the predictor's silicon"
 
 
 def test_claims_have_ids_of_their_own_and_ranges_around_something() -> None:

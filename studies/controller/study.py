@@ -379,10 +379,9 @@ def _best(measured: Measured) -> str:
         without = measured.rows[context][NOTHING]
         enough = measured.enough((MEAN,), [context])
         lost = " (reads lost)" if without[LOST] else ""
-        rows.append(
-            (age, load_, f"{without[MEAN] / 1e3:,.0f}{lost}", f"{measured.best(context, MEAN) / 1e3:,.0f}")
-            + (text(enough[0]) + (f" (or {len(enough) - 1} others)" if len(enough) > 1 else ""),)
-        )
+        latencies = (f"{without[MEAN] / 1e3:,.0f}{lost}", f"{measured.best(context, MEAN) / 1e3:,.0f}")
+        others = f" (or {len(enough) - 1} other)" if len(enough) > 1 else ""
+        rows.append((age, load_, *latencies, text(enough[0]) + others))
     return markdown(("age", "workload", "nothing [us]", "best [us]", "enough to be within 5 % of it"), rows)
 
 
