@@ -20,6 +20,7 @@ import ssdlab
 from ssdlab.chip import lifetime
 from ssdlab.chip.characterize import load
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.frames import read_csv
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 from ssdlab.sweeps.shares import pairs, shares
@@ -239,6 +240,7 @@ def findings(tables: Tables) -> dict[str, str]:
         "steps": _steps(measured),
         "verified": _verified(tables["best"]),
         "regrets": _regrets(tables["best"]),
+        "costs": _costs(tables["best"]),
         "real": _real(tables["real"]),
         "sensitivity": _sensitivity(tables["sensitivity"]),
     }
@@ -448,6 +450,26 @@ def _regret(context: pl.DataFrame, name: str, metric: str) -> tuple[float, float
     mean, half = mean_and_half_width((100 * (own[metric] / best[metric] - 1)).to_list())
     assert mean is not None
     return mean, half or 0.0, where
+
+
+def _costs(table: pl.DataFrame) -> str:
+    """What each controller needs on this drive: memory, silicon on a die of four planes, and energy, by
+    `hardware/costs.csv`."""
+    rows = read_csv(HERE.parents[1] / "hardware/costs.csv").iter_rows(named=True)
+    costs = {(row["key"], row["choice"]): row for row in rows}
+    controllers = tomllib.loads((HERE / "best.toml").read_text(encoding="utf-8"))["axes"]["controller"]
+    lines = []
+    for name, keys in controllers.items():
+        of = table.filter(controller=name)
+        found = [costs[key, choice] for key, choice in keys.items() if (key, choice) in costs]
+        tracked = of["flash.retry.tracked"].mean()
+        assert isinstance(tracked, float)
+        numbers = {"drive": 1.0, "channel": 8.0, "flash.retry.tracked": tracked}
+        memory = sum((row["bytes"] or 0) * numbers[row["per"]] for row in found)
+        area = 4 * sum(row["die_mm2"] or 0.0 for row in found)
+        shown = f"{memory:,.0f}" if memory < 10_000 else f"{memory / 1024:,.0f} KiB"
+        lines.append((name, shown, f"{area:.3f}" if area else "0", _mean(over(of, ENERGY), ENERGY, 1.0)))
+    return markdown(("controller", "memory [B]", "silicon on a die [mm²]", "energy [J/GB]"), lines)
 
 
 def _real(table: pl.DataFrame) -> str:
