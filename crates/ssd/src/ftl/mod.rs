@@ -9,6 +9,7 @@
 pub(crate) mod aged;
 pub(crate) mod blocks;
 pub(crate) mod candidates;
+mod check;
 pub(crate) mod cmt;
 mod disturb;
 pub(crate) mod map;
