@@ -59,7 +59,7 @@ impl Violation {
 
     /// A law of the whole drive that is stated in a sentence.
     pub(crate) fn law(invariant: Invariant, sentence: String) -> Violation {
-        Violation::new(invariant, "the drive", sentence, "that these agree")
+        Violation::new(invariant, "the drive", sentence, "that the two agree")
     }
 }
 
