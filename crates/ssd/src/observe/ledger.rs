@@ -67,27 +67,6 @@ impl Touched {
     }
 }
 
-/// What is checked when so many events have passed as it has parts.
-pub(crate) struct Due {
-    cost: u64,
-    next: u64,
-}
-
-impl Due {
-    fn new(cost: u64) -> Due {
-        Due { cost, next: cost }
-    }
-
-    /// Whether it is time, so many events having passed.
-    pub fn now(&mut self, events: u64) -> bool {
-        let due = events >= self.next;
-        if due {
-            self.next = events + self.cost;
-        }
-        due
-    }
-}
-
 /// A request that the drive works on.
 #[derive(Default)]
 struct Open {
@@ -101,9 +80,11 @@ pub struct Ledger {
     pub(crate) layout: Layout,
     pub(crate) violation: Option<Violation>,
     pub(crate) touched: Touched,
-    /// Dies, buses and the buffer; the map and the blocks.
-    pub(crate) parts_due: Due,
-    pub(crate) tables_due: Due,
+    /// How many dies, buses, planes and slots there are: when as many events have passed they are checked again.
+    pub(crate) components: u64,
+    /// After which event these are checked next; and the map and the blocks.
+    pub(crate) parts_due: u64,
+    pub(crate) tables_due: u64,
     now: Time,
     pages: HashMap<Lpn, Page>,
     /// What each page of the flash was programmed with since the last erase of its block, by block and page.
@@ -119,11 +100,13 @@ pub struct Ledger {
 impl Ledger {
     pub(crate) fn new(plan: &Plan) -> Ledger {
         let layout = plan.layout;
-        let parts = layout.dies + layout.channels + layout.planes + plan.slots;
+        let components = u64::from(layout.dies + layout.channels + layout.planes + plan.slots);
+        let blocks = u64::from(layout.planes) * u64::from(layout.blocks);
         Ledger {
             layout,
-            parts_due: Due::new(parts.into()),
-            tables_due: Due::new(layout.raw_pages()),
+            components,
+            parts_due: components,
+            tables_due: blocks,
             violation: None,
             touched: Touched::default(),
             now: Time::ZERO,
