@@ -58,10 +58,12 @@ impl Ftl {
         for lpn in self.changed() {
             pages += 1;
             let (before, now) = (self.initially(lpn), flash_version(lpn));
-            if let Some(before) = before.filter(|before| Some(*before) != now) {
+            // A page may come back to its first place, in a block that was erased since.
+            let stays = before == now && now.is_none_or(|ppn| self.blocks.stream_of(ppn).is_none());
+            if let Some(before) = before.filter(|_| !stays) {
                 left[block_of(before)] += 1;
             }
-            let Some(now) = now.filter(|now| Some(*now) != before) else { continue };
+            let Some(now) = now.filter(|_| !stays) else { continue };
             mapped[block_of(now)] += 1;
             if !self.holds(now, lpn, plan) {
                 let (at, place) = (layout.unpack(now), format!("page {}", lpn.0));
