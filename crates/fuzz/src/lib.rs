@@ -3,7 +3,7 @@
 //! replay its corpus with a bounded number of mutations.
 
 pub mod mutate;
-mod targets;
+pub mod targets;
 
 use std::path::{Path, PathBuf};
 
@@ -59,4 +59,12 @@ pub fn inputs(target: &Target) -> Vec<(String, Vec<u8>)> {
     found.sort();
     found.extend(target.seed.map(|seed| ("seed".to_owned(), seed())));
     found
+}
+
+/// libFuzzer on a target, which is a program of its own: the engine looks at everything that a program holds after every input.
+#[macro_export]
+macro_rules! engine {
+    ($target:ident) => {
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::targets::$target(data));
+    };
 }

@@ -53,6 +53,7 @@ fn file(name: &str, data: &[u8]) -> PathBuf {
     path
 }
 
+/// See [`crate::TARGETS`].
 pub fn trace(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
     let path = file("trace", data);
@@ -77,6 +78,7 @@ pub fn trace(data: &[u8]) {
     drop(fs::remove_file(path));
 }
 
+/// See [`crate::TARGETS`].
 pub fn format(data: &[u8]) {
     if let Ok(word) = std::str::from_utf8(data) {
         drop(Format::parse(word).map(|format| format.describe()));
@@ -88,6 +90,7 @@ fn names_files(text: &str) -> bool {
     text.contains('/')
 }
 
+/// See [`crate::TARGETS`].
 pub fn device(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if names_files(text) {
@@ -108,6 +111,7 @@ fn plan(mut config: Config) {
     }
 }
 
+/// See [`crate::TARGETS`].
 pub fn setting(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if names_files(text) {
@@ -135,6 +139,7 @@ fn first_requests(workload: &Workload) {
     }
 }
 
+/// See [`crate::TARGETS`].
 pub fn workload(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if names_files(text) {
@@ -146,12 +151,14 @@ pub fn workload(data: &[u8]) {
     }
 }
 
+/// See [`crate::TARGETS`].
 pub fn chip(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         drop(VirtualChip::parse(text, "text"));
     }
 }
 
+/// See [`crate::TARGETS`].
 pub fn table(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(rpt) = Rpt::parse(text, "text") {
@@ -161,6 +168,7 @@ pub fn table(data: &[u8]) {
     drop(Profile::parse(text, "text"));
 }
 
+/// See [`crate::TARGETS`].
 pub fn options(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut options = RunOptions::default();
@@ -183,6 +191,7 @@ static OFFERS: LazyLock<[Offer; 2]> = LazyLock::new(|| {
 /// Bytes that a store keeps.
 const KEPT: u64 = 1 << 20;
 
+/// See [`crate::TARGETS`].
 pub fn nbd(data: &[u8]) {
     let mut input = Cursor::new(data);
     let mut output = Vec::new();
@@ -275,10 +284,12 @@ pub fn saved_state() -> Vec<u8> {
     ssd::run::checkpoint::state_of(&saved()).expect("what was saved is whole")
 }
 
+/// See [`crate::TARGETS`].
 pub fn checkpoint(data: &[u8]) {
     drop(Device::load(&small(), &mut &*data));
 }
 
+/// See [`crate::TARGETS`].
 pub fn state(data: &[u8]) {
     static DRIVE: LazyLock<Config> = LazyLock::new(small);
     drop(ssd::run::checkpoint::is_state(&DRIVE, data));
