@@ -3,7 +3,7 @@
 Targets in Rust are programs of their own with libFuzzer, built by the pinned toolchain (LLVM's pass that counts edges
 needs no other one). Targets in Python are `tests/fuzzing.py`, with Atheris where it is installed. What is found on the
 way stays in `target/fuzz/found`, and the next campaign goes on from it. Inputs that were read are added up in
-`campaign.csv`. An input on which a target fails is kept in `target/fuzz/failures`; mended, it goes to the corpus.
+`campaign.txt`. An input on which a target fails is kept in `target/fuzz/failures`; mended, it goes to the corpus.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = "x86_64-unknown-linux-gnu"
 FOLDER = ROOT / "target" / "fuzz"
-LEDGER = Path(__file__).with_name("campaign.csv")
+LEDGER = Path(__file__).with_name("campaign.txt")
 PYTHON = ("mqsim", "fio", "sweep", "cache")
 EDGES = ("level=4", "inline-8bit-counters", "pc-table", "trace-compares")
 """What the pass puts in: a counter for each edge, and what comparisons compare."""
