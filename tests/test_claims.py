@@ -90,7 +90,8 @@ def exists(constant: Constant) -> bool:
                 if fnmatch.fnmatchcase(name, part)
             ]
         return bool(values) and not any(isinstance(value, dict) for value in values)
-    return re.search(rf"^\s*(pub(\(super\))? )?const {constant.name}\b", text, re.MULTILINE) is not None
+    start = rf"{constant.name} = " if path.suffix == ".py" else rf"\s*(pub(\(super\))? )?const {constant.name}\b"
+    return re.search(rf"^{start}", text, re.MULTILINE) is not None
 
 
 def test_fitted_claims_name_constants_that_exist() -> None:
@@ -203,6 +204,26 @@ def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureReque
             path.write_text(re.sub(r"^Claims \(hold.*$", line, text, flags=re.MULTILINE), encoding="utf-8")
         else:
             assert line in text.splitlines(), f"{path}: write it anew with pytest --update-golden"
+
+
+def test_the_readme_of_a_study_shows_the_tables_of_its_results(request: pytest.FixtureRequest) -> None:
+    """Behind the line `<!-- NAME -->` stands the table that study.py makes of the results."""
+    shown = 0
+    for found in STUDIES:
+        path = found.folder / "README.md"
+        text = path.read_text(encoding="utf-8")
+        for name, table in found.findings().items():
+            mark = re.compile(rf"^<!-- {name} -->\n(?:\|.*\n)*", re.MULTILINE)
+            (place,) = list(mark.finditer(text)) or pytest.fail(f"{path}: has no line <!-- {name} -->")
+            now = f"{text[: place.start()]}<!-- {name} -->\n{table}\n{text[place.end() :]}"
+            assert now == text or request.config.getoption("--update-golden"), (
+                f"{path}: the table {name} is another now: write it anew with pytest --update-golden"
+            )
+            text = now
+            shown += 1
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+    assert shown >= 11
 
 
 def anchors(text: str) -> set[str]:

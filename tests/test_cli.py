@@ -239,8 +239,9 @@ def test_ctrl_c_ends_a_run_at_once_and_says_what_was_kept(tmp_path: Path, repeat
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
     assert stdout == ""
-    assert stderr.startswith("interrupted: ")
-    assert stderr.count("\n") == 1
+    *progress, last = stderr.splitlines()  # of which there is none unless the machine is slow
+    assert last.startswith("interrupted: ")
+    assert all("requests/s" in line for line in progress)
     assert not (tmp_path / "x.json").exists()
     logs = sorted(tmp_path.iterdir())
     assert len(logs) == repeat

@@ -504,3 +504,23 @@ def test_the_command_shows_writes_and_draws_what_was_found(cli: Cli, tmp_path: P
     assert page["search"] == data
     assert notes == []
     assert [table["name"] for table in page["tables"]] == ["candidates.csv", "effects.csv", "front.csv", "progress.csv"]
+
+
+def test_drives_are_warmed_up_once_for_all_candidates_and_rungs(tmp_path: Path) -> None:
+    about = {
+        **RETRIES,
+        "axes": {"scheme": ["baseline", "swr"]},
+        "warm": {"scheme": "baseline", "requests": 500, "seed": 7},
+    }
+    found = ssdlab.search(about, cache=tmp_path / "cache")
+    assert found.counts().keys() <= {"front", "near", "dropped"}
+    assert len(list(tmp_path.rglob("*.checkpoint"))) == 2, "one for each age"
+    # The commands of a point warm its drive up, and play from there a case that its numbers come from.
+    warm, case = next(iter(found.commands.values()))["old"].split(" && ")
+    for command in (warm, f"{case} --json case.json"):
+        subprocess.run([SSDLAB, *shlex.split(command)[1:]], cwd=tmp_path, check=True, capture_output=True)
+    key = key_of(json.loads((tmp_path / "case.json").read_text())["manifest"])
+    assert Cache(tmp_path / "cache").find(key) is not None
+    # A drive that cannot be warmed up is refused, with the reason.
+    refused = ssdlab.search({**about, "warm": {"gc.start": 10_000}}, cache=tmp_path / "cache")
+    assert refused.counts().keys() == {"refused"}

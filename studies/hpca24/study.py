@@ -73,6 +73,12 @@ PEC = (0, 200, 500, 1000, 1500, 2000)
 PAGE, COMMAND = 16384, 4 * 16384
 T_R = 40_000
 CHUNK_PAGES = 100_000
+RP = "results/rp.csv"
+"""What `make hardware` keeps of the predictor's RTL, synthesised."""
+RP_WIDTH = 128
+"""Bits of a word of the page register (section V-B)."""
+RP_VOLTAGE = 1.2
+"""The supply of logic in a 130-nm process [V] (`assumed`: section VI-C names none). The simulated cells have 1.8 V."""
 GOOD = 0.9
 """An accuracy below this is called poor (assumed: hpca24 section IV-B gives no number)."""
 
@@ -242,6 +248,11 @@ def _chunks() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["kib", "spread"], orient="row")
 
 
+def _rp() -> pl.DataFrame:
+    """The predictor as it was synthesised, by width and registers: read from `hardware`, where it is made."""
+    return pl.read_csv(Path(__file__).resolve().parents[2] / "hardware" / RP)
+
+
 TABLES = {
     "chunks": lambda progress: _chunks(),
     "days": lambda progress: characterize.first_days(load(CHIP)),
@@ -250,6 +261,7 @@ TABLES = {
     "pages": lambda progress: _pages(PAGE_RATES),
     "splits": lambda progress: _splits(SPLITS),
     "timeline": lambda progress: _timeline(),
+    "rp": lambda progress: _rp(),
     "sentinel": lambda progress: characterize.sentinel(load(CHIP, chips=8, blocks=4)),
     "twins": lambda progress: trace.twins([f"hpca24/{name}" for name in TWINS]),
 }
@@ -342,6 +354,25 @@ def _code_claims(tables: Tables) -> dict[str, Measured]:
         "rif.rearranged.equal": Measured(ecc.ecc_rearranged_differs(10_000, 1)),
         "rif.code.shape": Measured(len(ecc_simulate(0.006, 0, 1, ERRORS, SCHEDULE, 1, 1)[4]) - 1),
         "rif.code.length": Measured(ECC_BITS),
+    }
+
+
+@measures(
+    {
+        "rif.rp.area": predicted(named("RP_WIDTH", 64)),
+        "rif.rp.power": fitted("studies/hpca24/study.py", "RP_VOLTAGE"),
+    }
+)
+def _hardware(tables: Tables) -> dict[str, Measured]:
+    """Fig. 16 as it is drawn, with both of its registers; and without the first."""
+    at = tables["rp"].filter(pl.col("width") == RP_WIDTH, pl.col("isolated") == 0)
+    drawn, lean = (at.filter(segment_register=registers).row(0, named=True) for registers in (1, 0))
+    scale = (RP_VOLTAGE / 1.8) ** 2
+    return {
+        "rif.rp.area": Measured(drawn["area_mm2"], note=f"{lean['area_mm2']:.4f} without the segment register"),
+        "rif.rp.power": Measured(
+            round(scale * drawn["power_mw"], 3), note=f"{drawn['power_mw']:.2f} mW at 1.8 V, as simulated"
+        ),
     }
 
 

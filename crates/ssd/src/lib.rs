@@ -32,6 +32,7 @@ pub mod presets;
 mod read_cache;
 pub mod run;
 mod translation;
+mod violation;
 mod write_class;
 mod writes;
 
@@ -44,11 +45,13 @@ pub use arena::SlotId;
 pub use config::{Config, Plan};
 pub use device::{Completion, Device};
 pub use error::RunError;
+pub use observe::check::Checker;
 pub use observe::explain::{Explainer, Explanation, Stage};
 pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use observe::timeline::Timeline;
-pub use observe::{explain, probe, stats, timeline};
+pub use observe::{check, explain, ledger, probe, stats, timeline};
 #[doc(hidden)]
 pub use power::bugs::Bug;
 pub use presets::DeviceSpec;
 pub use run::{Outcome, Replay, RequestLog, Run};
+pub use violation::{Invariant, Violation};

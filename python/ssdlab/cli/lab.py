@@ -156,6 +156,39 @@ def compare(
         echo(f"wrote {plot}")
 
 
+@commands.command()
+@click.argument("table_path", metavar="TABLE")
+@click.option("--part", "parts", multiple=True, metavar="AXIS", help="A part; may be repeated  [default: two labels]")
+@click.option("--metric", default="host.read.latency_ns.mean", show_default=True, metavar="NAME", help="A statistic.")
+@click.option("--out", metavar="FILE", help="Write the numbers (.csv, .parquet or .json).")
+def shares(table_path: str, parts: tuple[str, ...], metric: str, out: str | None) -> None:
+    """Tell what each part buys in a TABLE that `ssdlab sweep` wrote of every combination of parts.
+
+    A part is an axis of two labels, what the drive is without it first. Shown is by how many times the statistic falls:
+    by the part alone, by the part on top of all others, and on the mean over all orders in which parts may join
+    (Shapley's value; these multiply to what all parts together do).
+
+    \b
+    ssdlab shares product.csv --metric energy.per_gb
+    """
+    from ssdlab.common.frames import write_table
+    from ssdlab.common.output import TABLES, check_ending, check_outputs
+    from ssdlab.common.tables import show
+    from ssdlab.show.sweeps import of_shares
+    from ssdlab.sweeps.shares import pairs
+    from ssdlab.sweeps.shares import shares as shares_of
+    from ssdlab.sweeps.table import read_table
+
+    check_ending("--out", out, TABLES)
+    check_outputs({"--out": out}, (table_path,))
+    table = read_table(table_path)
+    found = shares_of(table, metric, parts or None)
+    show(of_shares(found, pairs(table, metric, parts or None), metric), ["± 95 % confidence interval over seeds"])
+    if out is not None:
+        write_table(found, out)
+        echo(f"wrote {out}")
+
+
 @commands.group()
 def study() -> None:
     """Run the studies and see which claims of the papers hold."""

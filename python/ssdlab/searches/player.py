@@ -12,18 +12,22 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, SimulationError
+from ssdlab.runs.options import Options
 from ssdlab.runs.runner import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.searches.race import mean
 from ssdlab.searches.space import Point
 from ssdlab.searches.spec import Constraint, Objective, Rung, Search
 from ssdlab.sweeps.cache import Cache
-from ssdlab.sweeps.campaign import SweepProgress, sweep
+from ssdlab.sweeps.campaign import SweepProgress, sweep, with_traces
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 from ssdlab.sweeps.spec import MOST_CASES, Case, Sweep
 
 if TYPE_CHECKING:
     from distributed import Client
+
+CHECKPOINT = "drive.checkpoint"
+"""What commands call a drive that is warmed up."""
 
 Progress = Callable[[str], Callable[[SweepProgress], None] | None]
 """Is told what is played next, and gives what reports its progress."""
@@ -95,7 +99,8 @@ class Player:
         """Why the core refuses a candidate under one of the contexts, if it does: it is prepared and not played."""
         for case in self.cases(point, self._search.rungs[-1].seeds[0]):
             try:
-                open_simulation(case.options)
+                for options in filter(None, (case.warm, case.options)):
+                    open_simulation(options)
             except (InputError, SimulationError) as error:
                 return str(error)
         return None
@@ -105,15 +110,18 @@ class Player:
         made = Sweep.parse(self._search.sweep({0: point}, 1.0, [seed]), self._search.origin).cases()
         if self._places.traces is None:
             return made
-        return [each._replace(options=each.options.replace(traces=os.fspath(self._places.traces))) for each in made]
+        return [with_traces(each, os.fspath(self._places.traces)) for each in made]
 
     def commands(self, point: Point, seed: int) -> dict[str, str]:
-        """The command of each of those cases, by its context."""
+        """The command of each of those cases, by its context; two where the drive is warmed up."""
         found = {}
         for case, labels in zip(self.cases(point, seed), self._search.situations, strict=True):
-            words = ["ssdlab", "run", *case.options.command()]
-            words += [word for setting in case.options.settings for word in ("--set", setting)]
-            found[", ".join(map(str, labels))] = shlex.join(words)
+            commands = [_command(case.options)]
+            if case.warm is not None:
+                at = ["--save-at", case.warm.save_at] if case.warm.save_at else []
+                warm = _command(case.warm, "--save", CHECKPOINT, *at)
+                commands = [warm, _command(case.options, "--from", CHECKPOINT)]
+            found[", ".join(map(str, labels))] = " && ".join(commands)
         return found
 
     def _sweep(self, made: dict[str, Any], about: str) -> tuple[list[dict[str, Any]], dict[int, str]]:
@@ -213,6 +221,11 @@ class Player:
             yield
         finally:
             warnings.showwarning = earlier
+
+
+def _command(options: Options, *more: str) -> str:
+    settings = [word for setting in options.settings for word in ("--set", setting)]
+    return shlex.join(["ssdlab", "run", *options.command(), *settings, *more])
 
 
 def _mean_of(values: Sequence[float | None]) -> float | None:

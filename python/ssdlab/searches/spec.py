@@ -42,7 +42,7 @@ PROPOSERS = ("product", "nsga2", "tpe")
 OWNED = ("seed", "candidate", "case", "requests", "warmup")
 """What a search sets itself: no axis or context may."""
 KEYS = ("about", "statistics", "budget", "seed", "proposer", "batch")
-SECTIONS = ("run", "axes", "contexts", "objectives", "constraints", "race", "verify", "effects")
+SECTIONS = ("run", "warm", "axes", "contexts", "objectives", "constraints", "race", "verify", "effects")
 
 
 class Objective(NamedTuple):
@@ -91,6 +91,8 @@ class Search(NamedTuple):
     origin: str
     space: Space
     run: dict[str, Value]
+    warm: dict[str, Value] | None
+    """What every drive goes through before its cases, as in a sweep; whole on every rung."""
     contexts: dict[str, dict[Value, dict[str, Value]]]
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
@@ -153,7 +155,8 @@ class Search(NamedTuple):
                 run[name] = max(1, round(int(run[name]) * share))  # type: ignore[arg-type]
         candidates = {number: self.space.settings(point) for number, point in points.items()}
         axes = {"candidate": candidates, **self.contexts, "seed": list(seeds)}
-        return {"statistics": self.measured, "run": run, "axes": axes}
+        warm = {} if self.warm is None else {"warm": self.warm}
+        return {"statistics": self.measured, "run": run, **warm, "axes": axes}
 
 
 def _parse(data: Mapping[str, Any], origin: str) -> Search:
@@ -161,7 +164,7 @@ def _parse(data: Mapping[str, Any], origin: str) -> Search:
         return InputError(f"{origin}: {key}: {problem}\n  help: {remedy}")
 
     _check_sections(data, fail)
-    axes, contexts = _axes(data, origin, fail)
+    axes, contexts, warm = _axes(data, origin, fail)
     space = Space(axes, tuple(read_refusal(i, each, axes, fail) for i, each in enumerate(data.get("refuse", ()))))
     objectives = tuple(_objective(name, given, contexts, fail) for name, given in data.get("objectives", {}).items())
     if not objectives:
@@ -181,8 +184,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Search:
     if not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
         raise fail("statistics", "must be a list of names", 'write statistics = ["ftl.waf"]')
     found = Search(
-        str(data.get("about", "")), origin, space, run, contexts, objectives, constraints, tuple(statistics), budget,
-        hours, seed, proposer, batch, rungs, confidence, indifference, verify, effects, effects_share,
+        str(data.get("about", "")), origin, space, run, warm, contexts, objectives, constraints, tuple(statistics),
+        budget, hours, seed, proposer, batch, rungs, confidence, indifference, verify, effects, effects_share,
     )  # fmt: skip
     least = sum(map(found.cost, range(len(rungs))))
     if not hours and budget < least:
@@ -209,8 +212,9 @@ def _check_sections(data: Mapping[str, Any], fail: Fail) -> None:
 
 def _axes(
     data: Mapping[str, Any], origin: str, fail: Fail
-) -> tuple[dict[str, Axis], dict[str, dict[Value, dict[str, Value]]]]:
-    """The axes of the space and those of the contexts. What sweeps have too is read as a sweep's."""
+) -> tuple[dict[str, Axis], dict[str, dict[Value, dict[str, Value]]], dict[str, Value] | None]:
+    """The axes of the space, those of the contexts, and how drives are warmed up. What sweeps have too is read as a
+    sweep's."""
     given, contexts = dict(data.get("axes", {})), dict(data.get("contexts", {}))
     if not given:
         raise fail("axes", "there are none", 'write [axes] and scheme = ["baseline", "pnar2"]')
@@ -228,12 +232,14 @@ def _axes(
         if isinstance(values, Mapping) and {"low", "high"} <= set(values)
     }
     stated = {name: [each.low] if (each := ranges.get(name)) else values for name, values in given.items()}
-    read = Sweep.parse({"run": data.get("run", {}), "axes": {**stated, **contexts}}, origin).axes
+    of_sweep = {part: data[part] for part in ("run", "warm") if part in data}
+    sweep = Sweep.parse({**of_sweep, "axes": {**stated, **contexts}}, origin)
+    read = sweep.axes
     for name in OWNED:
         if any(name in set_by for labels in read.values() for set_by in labels.values()):
             raise fail(name, "is set by a label", "lengths are those of [run] and [race], seeds those of the search")
     axes: dict[str, Axis] = {name: ranges.get(name) or read[name] for name in given}
-    return axes, {name: read[name] for name in contexts}
+    return axes, {name: read[name] for name in contexts}, sweep.warm
 
 
 def _spec(key: str, given: Mapping[str, Any], known: tuple[str, ...], fail: Fail) -> None:

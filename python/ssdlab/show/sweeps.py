@@ -68,3 +68,20 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
         Table(comparison.metric, ("", *schemes), values),
         Table(f"over {comparison.baseline}", ("", *schemes), ratios),
     ], footnotes
+
+
+def of_shares(found: polars.DataFrame, meet: polars.DataFrame, metric: str) -> list[Table]:
+    """What parts buy, and how they meet."""
+    contexts = found.columns[: found.columns.index("part")]
+    tables = []
+    for about, table, names in ((f"{metric} falls by so many times", found, ("alone", "on_top", "share")),) + (
+        (("one's gain is so many times larger with the other", meet, ("factor",)),) if meet.height else ()
+    ):
+        keys = [*contexts, *(name for name in ("part", "other") if name in table.columns)]
+        rows = [
+            (*(str(row[key]) for key in keys), *(with_interval(row[name], row[f"{name}_ci95"]) for name in names))
+            for row in table.iter_rows(named=True)
+        ]
+        heads = [name.replace("_", " ") for name in (*keys, *names)]
+        tables.append(Table(about, tuple(heads), rows, left=len(keys)))
+    return tables

@@ -264,6 +264,17 @@ class Study:
         )
         return found
 
+    def findings(self, results: Path | None = None) -> dict[str, str]:
+        """The tables of the study's README by name, as Markdown, where ``study.py`` makes them: behind the line
+        ``<!-- NAME -->`` stands the table."""
+        module = self._module()
+        if module is None or not hasattr(module, "findings"):
+            return {}
+        found: dict[str, str] = module.findings(
+            Tables(results or self.folder / "results", [*self.sweeps, *self.computed])
+        )
+        return found
+
     def _module(self) -> ModuleType | None:
         path = self.folder / "study.py"
         if not path.exists():

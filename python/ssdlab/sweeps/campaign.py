@@ -136,7 +136,7 @@ def sweep(
     found = Sweep.read(source)
     cases = found.cases(quick)
     if traces is not None:
-        cases = [_with_traces(case, os.fspath(traces)) for case in cases]
+        cases = [with_traces(case, os.fspath(traces)) for case in cases]
     check_outputs({"--out": out}, () if isinstance(source, Mapping) else (os.fspath(source),))
     if not os.path.isdir(cache):
         check_folder("--cache", cache)
@@ -160,7 +160,7 @@ def sweep(
     return outcome
 
 
-def _with_traces(case: Case, folder: str) -> Case:
+def with_traces(case: Case, folder: str) -> Case:
     """A case with a folder of real traces."""
     warm = None if case.warm is None else case.warm.replace(traces=folder)
     return case._replace(options=case.options.replace(traces=folder), warm=warm)

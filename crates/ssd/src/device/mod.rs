@@ -12,10 +12,12 @@
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `survival.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
+//! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
 //! writes, dies, buses). There is no recursion between handlers.
 
+mod check;
 mod collect;
 mod discard;
 mod flow;
@@ -134,7 +136,9 @@ impl<P: Probe> Device<P> {
                 core.probe.explain(now, Event::Bus { channel, cause, until });
             }
         }
-        Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash, power }
+        let mut device = Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash, power };
+        device.begin_ledger();
+        device
     }
 
     /// Takes a state that was saved.
@@ -299,6 +303,7 @@ impl<P: Probe> Device<P> {
                 let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
                 self.core.probe.explain(time, Event::State { requests, buffered });
             }
+            self.check_event(resource);
             if self.stops(stop) {
                 break;
             }

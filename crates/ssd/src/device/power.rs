@@ -177,6 +177,7 @@ impl<P: Probe> Device<P> {
         self.map = TranslationPages::new(plan.space.map_pages, self.ftl.map_pages_of_planes(plan));
         self.restore_buffer(kept);
         self.core.probe.cut(self.core.now);
+        self.begin_ledger();
         self.consult_oracle();
         let Some(power) = &mut self.power else { return };
         power.recovering = Some(Recovering::new(self.core.now, recovered.reads));

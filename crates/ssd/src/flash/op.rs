@@ -311,17 +311,32 @@ stored_enum! {
     Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, }
 }
 
-/// What is packed, as it was before.
+/// What is packed, as it was before; what does not fit is damaged.
 macro_rules! packed {
-    ($($type:ident as $whole:ident),+) => {$(
+    ($($type:ident as $whole:ident of $bits:literal bits),+) => {$(
         impl Stored for $type {
             fn write(&self, to: &mut Writer) {
                 self.get().write(to);
             }
             fn read(from: &mut Reader) -> std::io::Result<$type> {
-                $whole::read(from).map($type::from)
+                let whole = $whole::read(from)?;
+                if whole.0 >> $bits == 0 { Ok(whole.into()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
             }
         }
     )+};
 }
-packed!(PackedLpn as Lpn, PackedPpn as Ppn);
+packed!(PackedLpn as Lpn of 40 bits, PackedPpn as Ppn of 48 bits);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_number_that_does_not_fit_is_damaged() {
+        for (number, fits) in [((1 << 40) - 1, true), (1 << 40, false), (u64::MAX, false)] {
+            let bytes = u64::to_le_bytes(number);
+            let mut from = &bytes[..];
+            assert_eq!(PackedLpn::read(&mut Reader::new(&mut from)).is_ok(), fits);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The blocks: which are free, open, full or out of service, and what their pages hold.
 
+mod check;
 mod restore;
 
 use std::cmp::Reverse;
