@@ -10,6 +10,8 @@ CASES ?= 64
 
 # Devices that `make soak` plays.
 N ?= 2000
+# Of `make fuzz`: for how long [s].
+SECONDS ?= 600
 
 # Tests of the crates that measure long runs: `make quick` leaves them out.
 SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_key generator::twins files::an_endless \
@@ -34,7 +36,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested claims-check soak bench bench-mqsim bench-parts calls clean
+.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested claims-check soak fuzz bench bench-mqsim bench-parts calls clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -105,6 +107,9 @@ programs: ## install what some tests need (fio, valgrind, g++, Chromium, NBD cli
 
 soak: ## play N random devices of every axis against every invariant; prints each failure's seed and shortest command
 	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)
+
+fuzz: $(BUILT) ## feed every reader with random inputs that find new paths (libFuzzer, Atheris), for SECONDS in all; counts them
+	PYTHONPATH=python $(BIN)/python crates/fuzz/campaign.py $(SECONDS)
 
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves
 	$(CARGO) run --quiet --release --package ssd --example bench

@@ -102,11 +102,12 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         key(policies=(("victim", f"{policy}:two"),)),
     ]
     assert len({base, *changed}) == 1 + len(changed)
-    # Every option of a run is above, but for where results go, what is found by its content, and what is kept.
+    # Every option of a run is above, but for where results go, what is found by its content, what is kept, and checks.
     tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
     tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond", "checkpoint", "policies"}
     outputs = {"requests_out", "keep_requests", "series_out", "save", "save_at"}
-    assert set(OPTIONS) - tested == {"precondition", "traces"} | outputs
+    assert set(OPTIONS) - tested == {"precondition", "traces", "check"} | outputs
+    assert key(check=True) == base
     # The same content under another name, the same choices in other words.
     assert key(workload=str(copy)) == traced
     assert key(checkpoint=str(saved[0])) == key(checkpoint=str(saved[1]))

@@ -35,6 +35,7 @@ pub use handshake::{Offer, Session, handshake};
 pub use lag::Lag;
 pub use outlet::MOST_REQUESTS;
 pub use record::Recorded;
+pub use request::{Command, Frame, Job};
 pub use server::{Clock, Exported, Finished, Server};
 pub use store::{Extent, Store};
 pub use stream::{Listener, Stream};

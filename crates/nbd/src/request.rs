@@ -8,16 +8,21 @@ use crate::wire::{self, Errno, chunk, command, take, violation};
 
 /// A request as it comes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub struct Frame {
+    /// Its flags, as NBD numbers them.
     pub flags: u16,
+    /// What is asked for, as NBD numbers it.
     pub kind: u16,
     /// The client's name for it.
     pub cookie: u64,
+    /// The first byte.
     pub offset: u64,
+    /// How many bytes.
     pub length: u32,
 }
 
 impl Frame {
+    /// Reads the next one.
     pub fn read(input: &mut impl Read) -> io::Result<Frame> {
         let bytes: [u8; 28] = take(input)?;
         let (magic, rest) = bytes.split_at(4);
@@ -87,16 +92,21 @@ impl Frame {
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub enum Command {
+    /// Data.
     Read,
     /// With its data.
     Write(Vec<u8>),
+    /// That all data is on flash.
     Flush,
+    /// That data is not wanted any more.
     Trim,
+    /// Zeros in place of data.
     Zero {
         /// The zeros are written, and do not become a hole.
         allocates: bool,
     },
+    /// Which parts hold data.
     Status {
         /// The first extent is enough.
         one: bool,
@@ -105,10 +115,14 @@ pub(crate) enum Command {
 
 /// A request that can be done.
 #[derive(Clone, Debug)]
-pub(crate) struct Job {
+pub struct Job {
+    /// The client's name for it.
     pub cookie: u64,
+    /// The first byte.
     pub offset: u64,
+    /// How many bytes.
     pub length: u32,
+    /// What is done.
     pub command: Command,
     /// What it writes is on flash before it is answered.
     pub durable: bool,

@@ -14,7 +14,8 @@ use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Outcome, Prepared, Run, RunOptions, TraceOptions, parse, prepare, refused,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, Playing, Prepared, Run, RunOptions, TraceOptions, open, parse, prepare,
+    refused,
     result,
 };
 use ssd::stats::die;
@@ -91,7 +92,7 @@ pub struct Simulation {
 /// How far a run has come. The device is built with the first step: the manifest alone costs next to nothing.
 enum RunState {
     Ready(Box<Ready>),
-    Running(Box<Run>),
+    Running(Box<dyn Playing>),
     Finished,
 }
 
@@ -101,22 +102,24 @@ struct Ready {
     log: Option<Box<dyn RequestLog>>,
     /// A checkpoint that is written during the run, and when.
     save_after: Option<(PathBuf, Span)>,
+    /// The drive verifies its invariants after every event.
+    check: bool,
 }
 
 impl RunState {
     /// The run, begun if it had not been; none once it has been finished.
-    fn run(&mut self, raised: &Raised) -> PyResult<Option<&mut Run>> {
+    fn run(&mut self, raised: &Raised) -> PyResult<Option<&mut dyn Playing>> {
         if let RunState::Ready(_) = self
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
-            let Ready { prepared: Prepared { config, source, options, .. }, log, save_after } = *ready;
-            let mut run = Run::new(&config, source, options, log).map_err(|error| raised.raise(error))?;
+            let Ready { prepared: Prepared { config, source, options, .. }, log, save_after, check } = *ready;
+            let mut run = open(&config, source, options, log, check).map_err(|error| raised.raise(error))?;
             if let Some((path, after)) = save_after {
                 run.save_after(after, path);
             }
-            *self = RunState::Running(Box::new(run));
+            *self = RunState::Running(run);
         }
-        Ok(if let RunState::Running(run) = self { Some(run) } else { None })
+        Ok(if let RunState::Running(run) = self { Some(&mut **run) } else { None })
     }
 }
 
@@ -128,7 +131,7 @@ type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
 impl Simulation {
     /// A run that has not begun.
     pub(crate) fn of(prepared: Prepared) -> Simulation {
-        Simulation::ready(Ready { prepared, log: None, save_after: None })
+        Simulation::ready(Ready { prepared, log: None, save_after: None, check: false })
     }
 
     fn ready(ready: Ready) -> Simulation {
@@ -192,7 +195,7 @@ impl Simulation {
     const OPTIONS: &[&str] = RunOptions::NAMES;
 
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, check = false, **options))]
     fn new(
         device: &str,
         workload: &str,
@@ -210,6 +213,7 @@ impl Simulation {
         keep_requests: bool,
         save: Option<PathBuf>,
         save_at: Option<&str>,
+        check: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
@@ -239,7 +243,7 @@ impl Simulation {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
             at => (save.map(|path| (path, at)), None),
         };
-        Ok(Simulation { save, raised, ..Simulation::ready(Ready { prepared, log, save_after }) })
+        Ok(Simulation { save, raised, ..Simulation::ready(Ready { prepared, log, save_after, check }) })
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in

@@ -209,6 +209,24 @@ impl Buffer {
         self.slots.ids()
     }
 
+    /// Checks that as many slots are reserved as data is under way for, and that the dirty list holds what is dirty.
+    pub fn check(&self, under_way: u32) -> Result<(), String> {
+        if self.reserved != under_way {
+            return Err(format!("{} slots of the buffer are reserved, for {under_way} pages under way", self.reserved));
+        }
+        let (mut listed, mut next, mut last) = (0, self.oldest, None);
+        while let Some(slot) = next.filter(|_| listed <= self.dirty_pages) {
+            if self[slot].prev != last || self[slot].state != SlotState::Dirty {
+                return Err(format!("{slot:?} of the buffer stands in the dirty list as {:?}", self[slot].state));
+            }
+            (listed, next, last) = (listed + 1, self[slot].next, next);
+        }
+        if listed != self.dirty_pages || last != self.newest {
+            return Err(format!("{} pages of the buffer are counted as dirty, {listed} are listed", self.dirty_pages));
+        }
+        Ok(())
+    }
+
     fn append(&mut self, id: SlotId) {
         let newest = self.newest.replace(id);
         let slot = &mut self.slots[id];

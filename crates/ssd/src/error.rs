@@ -5,6 +5,8 @@ use std::fmt;
 use units::{Bytes, ConfigError, Span, Time};
 use workload::TraceError;
 
+use crate::violation::Violation;
+
 /// A failure of a device or a run. A device that has failed stays failed; what completed before is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunError {
@@ -67,6 +69,8 @@ pub enum RunError {
     },
     /// A conservation law does not hold: a defect of the simulator.
     Broken(String),
+    /// An invariant that a [`crate::Checker`] watches does not hold.
+    Violated(Box<Violation>),
 }
 
 impl fmt::Display for RunError {
@@ -109,6 +113,7 @@ impl fmt::Display for RunError {
             RunError::Output { path, problem } => {
                 write!(f, "{path}: cannot be written: {problem}\n  help: check that the folder exists and has room")
             }
+            RunError::Violated(violation) => violation.fmt(f),
             RunError::Broken(law) => write!(f, "Invariant: {law}; please report this with the command and its seed"),
         }
     }

@@ -33,6 +33,11 @@ impl ReadCache {
         }
     }
 
+    /// The pages of which it holds anything.
+    pub fn pages(&self) -> impl Iterator<Item = Lpn> {
+        self.pages.iter().map(|(lpn, _)| *lpn)
+    }
+
     /// A page is written or trimmed.
     pub fn invalidate(&mut self, lpn: Lpn) {
         self.pages.pop(&lpn);

@@ -12,7 +12,7 @@ import click
 from ssdlab._version import __version__
 from ssdlab.common import signals
 from ssdlab.common.tables import escaped, one_line
-from ssdlab.runs.options import OPTIONS, flag_of
+from ssdlab.runs.options import OPTIONS, Option, flag_of
 
 INTERNAL, BAD_INPUT = 1, 2
 """Exit statuses: a run that could not go on, a user's mistake. A signal gives 128 + its number, 130 for Ctrl-C."""
@@ -91,7 +91,8 @@ def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]
         multiple=several,
         default=(option.default,) if option.kind == "workload" else option.default,
         show_default=option.shows_default,
-        metavar=option.metavar,
+        metavar=option.metavar or None,
+        is_flag=option.kind == "flag",
         help=option.help,
         callback=_if_given if name == "device" else None,
     )
@@ -106,9 +107,13 @@ def _if_given(context: click.Context, option: click.Parameter, value: Any) -> An
 
 def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the options that specify what is run."""
-    for name in reversed([name for name, option in OPTIONS.items() if option.help and not option.is_output]):
+    for name in reversed([name for name, option in OPTIONS.items() if option.help and _says_what_is_run(option)]):
         command = run_option(name)(command)
     return command
+
+
+def _says_what_is_run(option: Option) -> bool:
+    return not option.is_output and option.kind != "flag"
 
 
 def report_failures(failures: list[str], remedy: str) -> None:

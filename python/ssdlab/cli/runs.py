@@ -26,6 +26,7 @@ from ssdlab.runs.options import options_of
     help="Run N times with seeds S, S+1, …; gives means with 95 % confidence intervals.",
 )
 @click.option("--threads", type=Whole(1), metavar="N", help="Threads for --repeat  [default: cores]")
+@run_option("check")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @run_option("requests_out")
 @run_option("series_out")

@@ -247,6 +247,16 @@ class RunOptions(TypedDict, total=False):
             flag="--from",
         ),
     ]
+    check: Annotated[
+        bool,
+        Option(
+            "flag",
+            "verify the drive's invariants after every event; the result is the same. One that does not hold ends the "
+            "run with a :class:`SimulationError`, which says where, when and what was expected.",
+            "Verify the drive's invariants after every event; the result is the same.",
+            default=False,
+        ),
+    ]
     requests_out: Annotated[
         PathLike | None,
         Option(
@@ -367,8 +377,11 @@ class Options:
         named = [name for name in RunOptions.__annotations__ if name in _DEFAULTS and name not in ("seed", "settings")]
         for name in (*named, "seed"):
             value = self._values[name]
-            if not OPTIONS[name].is_output and (value != OPTIONS[name].default or name == "seed"):
-                found += [flag_of(name), _policies_text(value) if name == "policies" else str(value)]
+            if OPTIONS[name].is_output or (value == OPTIONS[name].default and name != "seed"):
+                continue
+            found.append(flag_of(name))
+            if OPTIONS[name].kind != "flag":
+                found.append(_policies_text(value) if name == "policies" else str(value))
         return found
 
 
@@ -419,6 +432,8 @@ def _accepted(name: str, option: Option, value: Any) -> Any:
         return pairs(value)
     if option.kind == "path":
         return os.fspath(value)
+    if option.kind == "flag" and not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}\n  help: write True or False")
     if option.kind == "number":
         return whole_number(name, value, option.least)
     return age_text(value) if option.kind == "age" else value

@@ -77,6 +77,7 @@ def play(
             if output is not None:
                 output.discard()
                 output.renamed(error)
+        _say_how_to_replay(error, options)
         raise
     text, described, series, rows, distributions = finished
     kept = Kept(completed)
@@ -110,6 +111,17 @@ def play(
             if line is not None:
                 note(line)
     return result
+
+
+def _say_how_to_replay(error: BaseException, options: Options) -> None:
+    """Where an invariant does not hold, the error gives the command that plays the run again and checks it."""
+    if not (isinstance(error, SimulationError) and str(error).startswith("Invariant")):
+        return
+    import shlex
+
+    settings = [word for setting in options.settings for word in ("--set", setting)]
+    command = shlex.join(["ssdlab", "run", *options.replace(check=True).command(), *settings])
+    error.args = (f"{error}\n  replay: {command}",)
 
 
 def _to_temporary(options: Options, log: Output | None, saved: Output | None) -> Options:

@@ -204,11 +204,12 @@ def _options(values: dict[str, Value], origin: str) -> Options:
         elif value is None or _is_accepted(option, value):
             given[name] = value
         else:
-            what = f"a whole number, {option.least} or more" if option.kind == "number" else "text in quotes"
-            if option.kind == "policies":
-                what = (
-                    'AXIS=FILE:FUNCTION in quotes, or { AXIS = "FILE:FUNCTION" }: results are kept by files\' content'
-                )
+            what = {
+                "number": f"a whole number, {option.least} or more",
+                "flag": "true or false",
+                "policies": 'AXIS=FILE:FUNCTION in quotes, or { AXIS = "FILE:FUNCTION" }: results are kept by files\' '
+                "content",
+            }.get(option.kind, "text in quotes")
             raise InputError(f"{origin}: {name}: {value!r} is not accepted\n  help: expected {what}")
     if given.get("scheme") == "none":
         del given["scheme"]
@@ -216,6 +217,8 @@ def _options(values: dict[str, Value], origin: str) -> Options:
 
 
 def _is_accepted(option: Option, value: Value) -> bool:
+    if option.kind == "flag":
+        return isinstance(value, bool)
     if option.kind == "number":
         return isinstance(value, int) and not isinstance(value, bool) and option.least <= value < 1 << 63
     if option.kind == "policies" and isinstance(value, Mapping):

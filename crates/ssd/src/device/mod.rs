@@ -10,10 +10,12 @@
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
+//! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
 //! writes, dies, buses). There is no recursion between handlers.
 
+mod check;
 mod collect;
 mod discard;
 mod flow;
@@ -121,7 +123,9 @@ impl<P: Probe> Device<P> {
                 core.probe.explain(now, Event::Bus { channel, cause, until });
             }
         }
-        Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash }
+        let mut device = Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash };
+        device.begin_ledger();
+        device
     }
 
     /// Takes a state that was saved.
@@ -284,6 +288,7 @@ impl<P: Probe> Device<P> {
                 let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
                 self.core.probe.explain(time, Event::State { requests, buffered });
             }
+            self.check_event(resource);
             if self.stops(stop) {
                 break;
             }

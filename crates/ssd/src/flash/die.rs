@@ -134,7 +134,7 @@ impl<P: Probe> FlashAt<'_, P> {
             };
             self.die_enters(die, cause, None);
         }
-        if P::EXPLAINS {
+        if P::NOTES_WAITS {
             self.note_wait(die);
         }
         let state = &mut self.flash.dies[die];
@@ -211,7 +211,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.chip_owner[chip] = Some(die);
             for other in self.flash.others_of_chip(die) {
                 self.picks(other, Pick::Nothing);
-                if P::EXPLAINS {
+                if P::NOTES_WAITS {
                     self.note_wait(other);
                 }
             }

@@ -15,12 +15,14 @@
 //! | `layer.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
 //! | `decoder.rs` | ECC engines |
+//! | `check.rs` | dies and buses held to their invariants, for drives that are checked |
 //!
 //! Invariant: an operation that holds a register never waits for its own die. A sensed page leaves over the bus whatever
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
 mod bus;
 mod channel;
+mod check;
 mod decoder;
 mod die;
 mod erase;

@@ -305,17 +305,18 @@ stored_enum! {
     Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, }
 }
 
-/// What is packed, as it was before.
+/// What is packed, as it was before; what does not fit is damaged.
 macro_rules! packed {
-    ($($type:ident as $whole:ident),+) => {$(
+    ($($type:ident as $whole:ident of $bits:literal bits),+) => {$(
         impl Stored for $type {
             fn write(&self, to: &mut Writer) {
                 self.get().write(to);
             }
             fn read(from: &mut Reader) -> std::io::Result<$type> {
-                $whole::read(from).map($type::from)
+                let whole = $whole::read(from)?;
+                if whole.0 >> $bits == 0 { Ok(whole.into()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
             }
         }
     )+};
 }
-packed!(PackedLpn as Lpn, PackedPpn as Ppn);
+packed!(PackedLpn as Lpn of 40 bits, PackedPpn as Ppn of 48 bits);

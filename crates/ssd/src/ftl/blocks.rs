@@ -1,5 +1,7 @@
 //! The blocks: which are free, open, full or out of service, and what their pages hold.
 
+mod check;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;

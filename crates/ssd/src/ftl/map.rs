@@ -109,6 +109,16 @@ impl Map {
         self.lines
     }
 
+    /// The pages that the map says something of: those of groups that were written in.
+    pub fn known(&self) -> impl Iterator<Item = Lpn> {
+        let leaves = self.directory.iter().enumerate().filter(|(_, leaf)| **leaf != 0);
+        let groups = leaves.flat_map(|(at, leaf)| {
+            let of_leaf = self.leaves[*leaf as usize].iter().enumerate().filter(|(_, line)| **line != 0);
+            of_leaf.map(move |(group, _)| at * LEAF + group)
+        });
+        groups.flat_map(|group| (0..GROUP).map(move |page| Lpn((group * GROUP + page) as u64)))
+    }
+
     /// Fetches the directory entry of a page that will be looked up soon into the cache.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {

@@ -9,6 +9,7 @@
 pub(crate) mod aged;
 pub(crate) mod blocks;
 pub(crate) mod candidates;
+mod check;
 pub(crate) mod cmt;
 mod disturb;
 pub(crate) mod map;
@@ -268,25 +269,37 @@ impl Ftl {
     pub fn check(&self, plan: &Plan, flash_version: impl Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
         let layout = plan.layout;
         let mut mapped = 0u64;
+        let mut of_blocks = vec![0; layout.planes as usize * layout.blocks as usize];
         for lpn in (0..all_pages(plan)).map(Lpn) {
             let Some(ppn) = flash_version(lpn) else { continue };
             mapped += 1;
             let address = layout.unpack(ppn);
-            let agrees = match self.blocks.holder(address) {
-                Ok(held) => held.is_some_and(|held| held.may_be(lpn)),
-                Err(()) => self.aged.logical(address) == Some(lpn),
-            };
-            if !agrees {
-                return Err(format!("{lpn:?} is mapped to {address:?}, which holds another page"));
+            of_blocks[layout.block_index(address.plane, address.block)] += 1;
+            if !self.holds(ppn, lpn, plan) {
+                let Address { plane, block, page } = address;
+                let place = format!("page {page} of block {block}, plane {}", plane.0);
+                return Err(format!("page {} is mapped to {place}, which holds another page or none", lpn.0));
             }
         }
         let mut live = 0u64;
         for plane in (0..layout.planes).map(PlaneId) {
-            let here: u64 = (0..layout.blocks).map(|block| u64::from(self.valid(plane, block))).sum();
-            if here != u64::from(self.blocks.live(plane)) {
-                return Err(format!("{plane:?} counts {} valid pages, its blocks {here}", self.blocks.live(plane)));
+            let mut here = 0;
+            for block in 0..layout.blocks {
+                let (valid, mapped) = (self.valid(plane, block), of_blocks[layout.block_index(plane, block)]);
+                let pending = self.blocks.counts(plane, block).map_or(0, |(_, pending)| pending);
+                if valid != mapped + pending {
+                    let block = format!("block {block}, plane {}", plane.0);
+                    return Err(format!(
+                        "{block} counts {valid} valid pages, {mapped} are mapped to it and {pending} under way"
+                    ));
+                }
+                here += valid;
             }
-            live += here;
+            if here != self.blocks.live(plane) {
+                let counted = self.blocks.live(plane);
+                return Err(format!("plane {} counts {counted} valid pages, its blocks {here}", plane.0));
+            }
+            live += u64::from(here);
         }
         let pending = self.blocks.pending();
         if live == mapped + pending {

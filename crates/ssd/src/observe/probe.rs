@@ -6,6 +6,7 @@ use units::{Lpn, Ppn, Time};
 use workload::Op;
 
 use crate::arena::SlotId;
+use crate::observe::ledger::Ledger;
 use crate::observe::stats::die::Spent;
 
 /// Where the data of a page read came from.
@@ -85,6 +86,13 @@ pub enum Event {
 pub trait Probe {
     /// Whether [`Probe::explain`] is called; what it gets is not free to find out.
     const EXPLAINS: bool = false;
+    /// Whether dies keep what they wait for while they are idle, which those that explain are told.
+    const NOTES_WAITS: bool = Self::EXPLAINS;
+    /// What the drive has promised as the probe keeps it, where the device is to be compared with it after every event.
+    #[inline]
+    fn ledger(&mut self) -> Option<&mut Ledger> {
+        None
+    }
     /// Something happens to a request.
     fn explain(&mut self, _now: Time, _event: Event) {}
     /// A page of a host read was looked up: request, page and where its data is.

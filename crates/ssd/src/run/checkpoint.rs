@@ -223,6 +223,20 @@ impl Device {
     }
 }
 
+/// The state of a whole checkpoint, as it is before it is packed: for tests of how a state is read.
+#[doc(hidden)]
+pub fn state_of(whole: &[u8]) -> Option<Vec<u8>> {
+    let (_, packed) = unsealed(whole, "checkpoint").ok()?;
+    zstd::decode_all(packed).ok()
+}
+
+/// Whether bytes can be read as the state of a device. What a digest stands for is not checked.
+#[doc(hidden)]
+pub fn is_state(config: &Config, mut bytes: &[u8]) -> Result<bool, ConfigError> {
+    let mut state = Reader::new(&mut bytes);
+    Ok(Device::new(config, 1)?.restore(&mut state).and_then(|()| state.finish()).is_ok())
+}
+
 /// Passes on what is written, and hashes it.
 struct Hashed<'a> {
     to: &'a mut dyn Write,

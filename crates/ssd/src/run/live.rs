@@ -142,7 +142,7 @@ impl<P: Probe> Live<P> {
     }
 }
 
-impl Live {
+impl<P: Probe> Live<P> {
     /// What was measured up to now.
     pub fn measured(&self) -> Measured {
         self.measured.so_far(ReadCounts::default(), 0, None)

@@ -8,7 +8,7 @@ use super::request_log::RequestLog;
 use super::steady::totals;
 use crate::device::Device;
 use crate::error::RunError;
-use crate::observe::probe::Unwatched;
+use crate::observe::probe::{Probe, Unwatched};
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
 use crate::observe::stats::{DriveState, Measured};
@@ -32,7 +32,7 @@ impl Outcome {
     }
 }
 
-impl Run {
+impl<P: Probe> Run<P> {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
     pub fn finish(self) -> Result<Outcome, RunError> {
@@ -40,7 +40,7 @@ impl Run {
     }
 }
 
-impl MeasuredDevice<Unwatched> {
+impl<P: Probe> MeasuredDevice<P> {
     /// What was measured up to now, with what came of reading the workload: what was left out, the requests that were wrapped,
     /// and those that it no longer had.
     pub(super) fn so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
@@ -59,7 +59,7 @@ impl MeasuredDevice<Unwatched> {
     /// Ends the run, and checks the conservation laws.
     pub(super) fn finish(mut self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Result<Outcome, RunError> {
         self.close_interval();
-        self.device.check().map_err(RunError::Broken)?;
+        self.device.check_all()?;
         let mut measured = self.so_far(read, wrapped, missing);
         if let Some(steady) = self.steady {
             let (state, window) = steady.finish();
@@ -68,12 +68,12 @@ impl MeasuredDevice<Unwatched> {
             }
             measured.steady = Some(state);
         }
-        Ok(Outcome { measured, series: self.series, device: self.device, log: self.log })
+        Ok(Outcome { measured, series: self.series, device: self.device.watched_by(Unwatched), log: self.log })
     }
 }
 
 /// How a drive stands.
-fn state_of(device: &Device) -> DriveState {
+fn state_of<P: Probe>(device: &Device<P>) -> DriveState {
     DriveState {
         plan: device.plan().clone(),
         written: device.counters().write_bytes,

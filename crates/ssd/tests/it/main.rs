@@ -1,6 +1,7 @@
 //! Every integration test of this crate, as one program: it is linked once.
 
 mod arbitration;
+mod checked;
 mod checkpoint;
 mod common;
 mod contention;

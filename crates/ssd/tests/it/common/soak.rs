@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ssd::run::checkpoint::POLICIES;
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
-use ssd::{Completion, Config, DataFrom, Device, RunError, SlotId, presets};
+use ssd::{Checker, Completion, Config, DataFrom, Device, Probe, RunError, SlotId, Unwatched, presets};
 use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
 use workload::{Op, Request, Source, TraceError};
 
@@ -603,14 +603,44 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
         }
         totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
     }
-    // One in four is saved and loaded, and another one goes on under other policies.
+    // One in four is saved and loaded, another one is checked after every event, another one goes on under other policies.
     match case.seed % 4 {
         1 => drop(resumed(case, config)?),
+        2 => drop(checked(case, config)?),
         3 => drop(resumed_otherwise(case, config)?),
         _ => {}
     }
     totals.dedup();
     if totals.len() == 1 { Ok(()) } else { Err(broken("two runs of the same differ".into())) }
+}
+
+/// Plays a case that is checked after every event, and one that is not: the same comes of both. Whether it was played to its end.
+pub fn checked(case: &Case, config: &Config) -> Result<bool, RunError> {
+    let unchecked = result(case, config, Unwatched);
+    let checked = result(case, config, Checker::new(&config.plan()?));
+    match checked {
+        Err(RunError::Violated(violation)) => Err(RunError::Violated(violation)),
+        checked if checked != unchecked => Err(RunError::Broken("a run that is checked differs".into())),
+        checked => Ok(checked.is_ok()),
+    }
+}
+
+/// What comes of a case: its statistics, and the state of the drive.
+fn result<P: Probe>(case: &Case, config: &Config, probe: P) -> Result<(String, Vec<u8>), RunError> {
+    let options = RunOptions {
+        replay: Replay::Closed(case.depth),
+        requests: Some(case.requests),
+        seed: case.seed,
+        ..RunOptions::default()
+    };
+    let mut run = Run::watched(config, source(case, config.plan()?.capacity())?, options, None, probe)?;
+    while !run.step(1 + case.requests / 5)? && run.device().now() < LONG_ENOUGH {}
+    let outcome = run.finish()?;
+    let statistics = outcome.report().0.into_iter().map(|found| format!("{}={}\n", found.name, found.value)).collect();
+    if outcome.device.failure().is_some() {
+        return Ok((statistics, Vec::new()));
+    }
+    Ok((statistics, seen(&outcome.device)?.1))
 }
 
 /// Requests of a case, so many at once, each handed over when another completes.
@@ -644,7 +674,12 @@ impl Player {
     }
 
     /// Plays up to `until`, or until so many requests have been handed over and all of them are done; returns what completed.
-    fn play(&mut self, device: &mut Device, requests: usize, until: Time) -> Result<Vec<Completion>, RunError> {
+    fn play<P: Probe>(
+        &mut self,
+        device: &mut Device<P>,
+        requests: usize,
+        until: Time,
+    ) -> Result<Vec<Completion>, RunError> {
         let mut completed = Vec::new();
         loop {
             while self.next < requests.min(self.requests.len()) && device.outstanding().0 < self.depth {
@@ -697,10 +732,13 @@ pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>,
         return Err(differ("another state"));
     }
     let mut other = Player { requests: player.requests.clone(), ..player };
+    let mut third = Player { requests: player.requests.clone(), ..player };
+    let mut checked = Device::load(config, &mut &saved.1[..])?.watched_by(Checker::new(&config.plan()?));
     let (ours, theirs) =
         (player.play(&mut device, usize::MAX, LONG_ENOUGH), other.play(&mut loaded, usize::MAX, LONG_ENOUGH));
-    if ours != theirs {
-        return Err(differ("other completions"));
+    let checked = third.play(&mut checked, usize::MAX, LONG_ENOUGH);
+    if ours != theirs || ours != checked {
+        return Err(checked.err().filter(|_| ours.is_ok()).unwrap_or_else(|| differ("other completions")));
     }
     if ours.is_ok() && device.failure().is_none() && seen(&device)? != seen(&loaded)? {
         return Err(differ("another end"));

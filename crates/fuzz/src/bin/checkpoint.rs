@@ -1,0 +1,4 @@
+//! libFuzzer on the target `checkpoint`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(checkpoint);

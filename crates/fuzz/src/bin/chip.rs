@@ -1,0 +1,4 @@
+//! libFuzzer on the target `chip`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(chip);

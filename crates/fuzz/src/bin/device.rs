@@ -1,0 +1,4 @@
+//! libFuzzer on the target `device`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(device);

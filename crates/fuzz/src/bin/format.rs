@@ -1,0 +1,4 @@
+//! libFuzzer on the target `format`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(format);

@@ -1,0 +1,4 @@
+//! libFuzzer on the target `options`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(options);

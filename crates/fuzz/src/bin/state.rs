@@ -1,0 +1,4 @@
+//! libFuzzer on the target `state`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(state);

@@ -1,0 +1,4 @@
+//! libFuzzer on the target `table`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(table);

@@ -1,0 +1,4 @@
+//! libFuzzer on the target `trace`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(trace);

@@ -1,0 +1,4 @@
+//! libFuzzer on the target `workload`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(workload);

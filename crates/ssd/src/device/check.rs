@@ -1,0 +1,236 @@
+//! The drive compared with what a probe that checks has kept ([`crate::Checker`]): after every event what it touched, and all of
+//! it as often as that costs no more than the events did.
+
+#[cfg(test)]
+mod tests;
+
+use nand::DieId;
+use units::{Id as _, Lpn, Ppn};
+
+use super::Device;
+use crate::arena::SlotId;
+use crate::core::Resource;
+use crate::error::RunError;
+use crate::flash::op::Owner;
+use crate::ftl::Location;
+use crate::observe::ledger::{Newest, Page};
+use crate::observe::probe::Probe;
+use crate::read_cache::ReadCache;
+use crate::violation::{Invariant, Violation};
+
+impl<P: Probe> Device<P> {
+    /// An event has been played: compares what it touched with the ledger, where there is one.
+    #[inline]
+    pub(super) fn check_event(&mut self, resource: Resource) {
+        let Some(ledger) = self.core.probe.ledger() else { return };
+        if self.core.life.failure.is_some() {
+            return;
+        }
+        let mut found = ledger.violation.take();
+        let mut touched = std::mem::take(&mut ledger.touched);
+        let events = self.core.counters.events;
+        let (parts_due, tables_due) = (ledger.parts_due <= events, ledger.tables_due <= events);
+        touched.dies.extend(die_of(resource));
+        touched.dies.sort_unstable();
+        touched.dies.dedup();
+        if found.is_none() {
+            found = self.check_touched(&touched.pages, &touched.places, &touched.dies).err();
+        }
+        if found.is_none() && parts_due {
+            found = self.check_parts().err();
+        }
+        let mut looked_at = 0;
+        if found.is_none() && tables_due {
+            match self.check_tables() {
+                Ok(things) => looked_at = things,
+                Err(violation) => found = Some(violation),
+            }
+        }
+        touched.clear();
+        if let Some(ledger) = self.core.probe.ledger() {
+            ledger.touched = touched;
+            if parts_due {
+                ledger.parts_due = events + ledger.components;
+            }
+            if tables_due {
+                ledger.tables_due = events + looked_at;
+            }
+        }
+        self.core.life.failure = found.map(|violation| self.violated(violation, name_of(resource)));
+    }
+
+    /// Checks everything that can be checked of a drive between events; with the ledger of a probe that keeps one, all of it.
+    pub fn check_all(&mut self) -> Result<(), RunError> {
+        self.check().map_err(RunError::Broken)?;
+        if self.core.probe.ledger().is_none() || self.core.life.failure.is_some() {
+            return Ok(());
+        }
+        let checked = self.check_parts().and_then(|()| self.check_tables());
+        checked.map(drop).map_err(|violation| self.violated(violation, "the end of the run".into()))
+    }
+
+    /// When and after which event something was found.
+    #[cold]
+    fn violated(&self, violation: Violation, event: String) -> RunError {
+        let event = (self.core.counters.events, event);
+        RunError::Violated(Box::new(Violation { time: self.core.now, event, ..violation }))
+    }
+
+    /// Checks what an event has touched.
+    fn check_touched(&mut self, pages: &[Lpn], places: &[Ppn], dies: &[DieId]) -> Result<(), Violation> {
+        for lpn in pages {
+            self.check_page(*lpn)?;
+        }
+        for ppn in places {
+            let expected = self.core.probe.ledger().map_or(0, |ledger| ledger.valid_in(*ppn));
+            self.ftl.check_valid(*ppn, expected, &self.core.plan)?;
+        }
+        for die in dies {
+            self.view().check_die(*die, self.core.now)?;
+            self.view().check_channel(self.flash.dies[*die].channel, self.core.now)?;
+        }
+        Ok(())
+    }
+
+    /// A logical page's newest data and newest copy on flash are where they should be, and that page of the flash holds it.
+    fn check_page(&mut self, lpn: Lpn) -> Result<(), Violation> {
+        let known = self.core.probe.ledger().and_then(|ledger| ledger.page(lpn).copied());
+        let mut page = known.unwrap_or(Page::OLD);
+        if !page.known {
+            page.on_flash = self.ftl.initially(lpn);
+            if page.newest == Newest::Flash && page.on_flash.is_none() {
+                page.newest = Newest::Nowhere;
+            }
+        }
+        let (newest, on_flash) = (newest_at(self.ftl.locate(lpn)), self.flash_version(lpn));
+        let place = || format!("page {}", lpn.0);
+        if newest != page.newest {
+            let (found, expected) = (format!("the map says {newest:?}"), format!("{:?}", page.newest));
+            return Err(Violation::new(Invariant::Mapping, place(), found, expected));
+        }
+        if on_flash != page.on_flash {
+            let Some(ledger) = self.core.probe.ledger() else { return Ok(()) };
+            let (found, expected) = (ledger.place_or_none(on_flash), ledger.place_or_none(page.on_flash));
+            return Err(Violation::new(Invariant::Mapping, place(), format!("mapped to {found}"), expected));
+        }
+        if let Some(ppn) = on_flash
+            && !self.ftl.holds(ppn, lpn, &self.core.plan)
+        {
+            let place = self.core.probe.ledger().map_or_else(String::new, |ledger| ledger.place(ppn));
+            let expected = format!("page {}, which is mapped there", lpn.0);
+            return Err(Violation::new(Invariant::Mapping, place, "it holds another page, or none", expected));
+        }
+        Ok(())
+    }
+
+    /// Checks every die, bus and plane, the buffer, and the laws that hold for the drive as a whole.
+    fn check_parts(&self) -> Result<(), Violation> {
+        self.check().map_err(|law| Violation::law(Invariant::Conservation, law))?;
+        for die in self.flash.dies.ids() {
+            self.view().check_die(die, self.core.now)?;
+        }
+        for channel in self.flash.channels.ids() {
+            self.view().check_channel(channel, self.core.now)?;
+        }
+        self.view().check_registers()?;
+        let reserved = self.writes.arrivals.iter().map(|arrival| arrival.count + arrival.more).sum();
+        self.writes.buffer.check(reserved).map_err(|law| Violation::law(Invariant::Buffer, law))?;
+        self.check_slots()
+    }
+
+    /// Every slot of the buffer is a version of its page: the newest one, which the map names, or one that it came after.
+    fn check_slots(&self) -> Result<(), Violation> {
+        for slot in self.writes.buffer.slots_in_use() {
+            let entry = &self.writes.buffer[slot];
+            if entry.outdated {
+                continue;
+            }
+            let newest = match self.ftl.locate(entry.lpn) {
+                Location::Buffer(newest) => Some(newest),
+                _ => None,
+            };
+            let mut version = newest;
+            while let Some(at) = version.filter(|at| *at != slot) {
+                version = self.writes.buffer[at].prev_version;
+            }
+            if version.is_none() {
+                let place = format!("slot {} of the buffer", slot.index());
+                let (found, expected) =
+                    (format!("data of page {}", entry.lpn.0), "that the map of that page leads to it");
+                return Err(Violation::new(Invariant::Buffer, place, found, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks every page of the map that was changed, and every block; returns how many things were looked at.
+    fn check_tables(&self) -> Result<u64, Violation> {
+        self.ftl.check_blocks(&self.core.plan)?;
+        self.ftl.check_changed(&self.core.plan, |lpn| self.flash_version(lpn))
+    }
+
+    /// Begins the ledger of a probe that keeps one with the state as it is.
+    pub(super) fn begin_ledger(&mut self) {
+        if self.core.probe.ledger().is_none() {
+            return;
+        }
+        self.flash.tell_arrays(self.core.now, &mut self.core.probe);
+        let pages: Vec<_> =
+            self.ftl.changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.flash_version(lpn))).collect();
+        let slots = self.versions();
+        let of_host = |op| match self.flash.ops[op].owner {
+            Owner::Host(command) => Some((self.flash.ops[op].seq, self.host.commands[command].id)),
+            _ => None,
+        };
+        let parts: Vec<_> = self.flash.ops.ids().filter_map(of_host).collect();
+        let requests: Vec<_> = self.host.commands.ids().map(|command| self.host.commands[command].id).collect();
+        let cached: Vec<Lpn> = self.read_cache.iter().flat_map(ReadCache::pages).collect();
+        let Some(ledger) = self.core.probe.ledger() else { return };
+        for (lpn, location, on_flash) in pages {
+            ledger.begin_with(lpn, newest_at(location), on_flash);
+        }
+        slots.into_iter().for_each(|(slot, lpn, outdated)| ledger.begin_with_slot(slot, lpn, outdated));
+        cached.into_iter().for_each(|lpn| ledger.begin_with_cached(lpn));
+        requests.into_iter().for_each(|request| ledger.begin_with_request(request));
+        parts.into_iter().for_each(|(part, request)| ledger.begin_with_part(part, request));
+    }
+
+    /// The slots in use, those of a page in the order in which they were filled: their pages, and whether they are outdated.
+    fn versions(&self) -> Vec<(SlotId, Lpn, bool)> {
+        let age =
+            |slot: SlotId| std::iter::successors(Some(slot), |slot| self.writes.buffer[*slot].prev_version).count();
+        let entry = |slot: SlotId| (slot, self.writes.buffer[slot].lpn, self.writes.buffer[slot].outdated);
+        let mut slots: Vec<SlotId> = self.writes.buffer.slots_in_use().collect();
+        slots.sort_by_key(|slot| age(*slot));
+        slots.into_iter().map(entry).collect()
+    }
+}
+
+/// The location of a page's newest data, as ledgers have it.
+fn newest_at(location: Location) -> Newest {
+    match location {
+        Location::Unmapped => Newest::Nowhere,
+        Location::Flash(_) => Newest::Flash,
+        Location::Buffer(slot) => Newest::Slot(slot),
+    }
+}
+
+/// The die whose event it is.
+fn die_of(resource: Resource) -> Option<DieId> {
+    if let Resource::Die(die) = resource { Some(die) } else { None }
+}
+
+/// Whose event it is, in words.
+fn name_of(resource: Resource) -> String {
+    match resource {
+        Resource::Decoder(channel) => format!("the decoders of channel {}", channel.0),
+        Resource::Bus(channel) => format!("the bus of channel {}", channel.0),
+        Resource::Die(die) => format!("die {}", die.0),
+        Resource::Firmware => "the firmware".into(),
+        Resource::WriteData => "written data reaches the drive".into(),
+        Resource::ReadCompletion => "a read completes".into(),
+        Resource::WriteCompletion => "a write, trim or flush completes".into(),
+        Resource::Arrival => "a request arrives".into(),
+        Resource::Patrol => "a visit for refresh".into(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Dies and buses held to their invariants, for drives that are checked.
+
+use std::collections::HashSet;
+
+use nand::{ChannelId, DieId};
+use units::{Id as _, Time};
+
+use super::layer::{Flash, FlashView};
+use super::queues::planes;
+use crate::arena::OpId;
+use crate::observe::probe::{Event, Probe};
+use crate::violation::{Invariant, Violation};
+
+impl FlashView<'_> {
+    /// The array of a die does one thing at a time, its registers are of one operation each, and its next event is in the agenda.
+    pub fn check_die(&self, die: DieId, now: Time) -> Result<(), Violation> {
+        let state = &self.flash.dies[die];
+        let wrong = |found: &str, expected: &str| {
+            Err(Violation::new(Invariant::Die, format!("die {}", die.0), found, expected))
+        };
+        if state.active.is_some() && state.suspended.is_some() {
+            return wrong("one operation runs while another is suspended", "one at a time");
+        }
+        if state.active.is_some() && state.sensing != 0 {
+            return wrong("it senses while a program or an erase runs", "one at a time");
+        }
+        if state.active.is_some_and(|(_, end)| end < now) {
+            return wrong("its program or erase should have ended", "an end that is not past");
+        }
+        if state.sensing & state.page_full != 0 {
+            return wrong("a plane senses into a page register that is full", "an empty one");
+        }
+        if planes(state.sensing).any(|plane| state.sensed_at[plane] < now) {
+            return wrong("a sense should have ended", "an end that is not past");
+        }
+        if planes(state.page_full).any(|plane| state.page_op[plane].is_none()) {
+            return wrong("a page register holds the data of no operation", "an operation");
+        }
+        if state.loaded.is_some() && state.array_idle() {
+            return wrong("a program waits in its registers while the array is idle", "that it runs");
+        }
+        if state.event != state.next_end() {
+            let (found, expected) = (format!("its next event is at {} ns", state.event.0), state.next_end().0);
+            return wrong(&found, &format!("{expected} ns"));
+        }
+        if !self.plan.config.bus.die_interleaving && state.works() && self.chip_taken(die) {
+            return wrong("it works while another die of its chip does", "one die of a chip at a time");
+        }
+        Ok(())
+    }
+
+    /// A bus carries one thing at a time, and the pages of a channel's decoders are those that have room there.
+    pub fn check_channel(&self, channel: ChannelId, now: Time) -> Result<(), Violation> {
+        let state = &self.flash.channels[channel];
+        let wrong = |found: String, expected: String| {
+            Err(Violation::new(Invariant::Bus, format!("channel {}", channel.0), found, expected))
+        };
+        if state.transfer_out.is_some() && state.free_at < now {
+            return wrong(
+                format!("a page is on the bus until {} ns", state.free_at.0),
+                "an end that is not past".into(),
+            );
+        }
+        let pages = state.ecc.pages().count() as u32 + u32::from(state.transfer_out.is_some());
+        if pages != state.ecc.reserved {
+            let found = format!("{} pages have room before its decoders", state.ecc.reserved);
+            return wrong(found, format!("{pages}, which are there or on the bus"));
+        }
+        let (config, decoding) = (&self.plan.config.ecc, state.ecc.decoding.len() as u32);
+        if decoding > config.decoders || state.ecc.reserved > config.buffer {
+            let found = format!("{decoding} pages are decoded, {} have room", state.ecc.reserved);
+            return wrong(found, format!("{} at most, {} at most", config.decoders, config.buffer));
+        }
+        Ok(())
+    }
+
+    /// No operation is in two registers.
+    pub fn check_registers(&self) -> Result<(), Violation> {
+        let mut found: HashSet<OpId> = HashSet::new();
+        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
+            for plane in planes(state.sensing | state.page_full) {
+                let Some(op) = state.page_op[plane] else { continue };
+                let of = &self.flash.ops[op];
+                if !found.insert(op) || of.die != die || of.queue.plane() != plane {
+                    let place = format!("the page register of plane {plane} of die {}", die.0);
+                    let held = format!("operation {} of die {}, plane {}", op.index(), of.die.0, of.queue.plane());
+                    return Err(Violation::new(Invariant::Die, place, held, "an operation of its own"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Flash {
+    /// Tells a probe what arrays do that it has not seen begin.
+    pub fn tell_arrays<P: Probe>(&self, now: Time, probe: &mut P) {
+        for (die, state) in self.dies.ids().zip(self.dies.iter()) {
+            if let Some((_, end)) = state.active {
+                probe.program(now, end, die, 0);
+            }
+            if state.suspended.is_some() {
+                probe.program(now, now, die, 0);
+                probe.suspend(now, die);
+            }
+            for plane in planes(state.sensing) {
+                let end = state.sensed_at[plane];
+                probe.explain(now, Event::Resets { die, plane: plane as u8, reset: end, end });
+            }
+        }
+    }
+
+    /// Plants a die that senses into a page register which is full.
+    #[cfg(test)]
+    pub fn sense_into_full_register(&mut self, die: DieId) {
+        self.dies[die].page_full |= 1;
+        self.dies[die].sensing |= 1;
+        self.dies[die].sensed_at[0] = Time::NEVER;
+    }
+}

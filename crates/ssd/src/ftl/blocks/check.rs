@@ -1,0 +1,92 @@
+//! The blocks of a plane, counted anew.
+
+use std::cmp::Reverse;
+
+use nand::PlaneId;
+use schemes::Candidates as _;
+
+use super::{Aged, Blocks, EMPTY, INITIAL, STALE};
+
+/// Where, what was found, what was expected.
+type Found = (String, String, String);
+
+impl Blocks {
+    /// Valid pages of a block that holds data of the run, and those of them that are under way.
+    pub fn counts(&self, plane: PlaneId, block: u32) -> Option<(u32, u32)> {
+        let record = self.block(plane, block).written;
+        (record < EMPTY).then(|| {
+            let written = &self.written[record as usize];
+            (written.live, written.pending)
+        })
+    }
+
+    /// Checks that every block of a plane is free, open, full or out of service, as many of each as are counted.
+    pub fn check(&self, plane: PlaneId, erasing: bool, aged: &Aged) -> Result<(), Found> {
+        let entry = self.plane(plane);
+        let mut is_free = vec![false; self.layout.blocks as usize];
+        for Reverse((_, _, block, _)) in &entry.released {
+            if std::mem::replace(&mut is_free[*block as usize], true) {
+                return Err((format!("block {block}"), "it is free twice".into(), "once".into()));
+            }
+            if self.block(plane, *block).written != EMPTY {
+                return Err((format!("block {block}"), "it is free and holds data".into(), "nothing in it".into()));
+            }
+        }
+        let free = entry.usable - entry.fresh + entry.released.len() as u32;
+        if free != self.free(plane) {
+            return Err(("free blocks".into(), format!("{} are counted", self.free(plane)), format!("{free}")));
+        }
+        let (mut empty, mut valid) = (0, 0);
+        for block in 0..self.layout.blocks {
+            empty += u32::from(self.block(plane, block).written == EMPTY);
+            valid += self.live_in_block(plane, block, aged);
+            self.check_block(plane, block, aged)?;
+        }
+        let expected = entry.released.len() as u32 + entry.retired + u32::from(erasing);
+        if empty != expected {
+            let counted = (entry.released.len(), entry.retired, u32::from(erasing));
+            let expected =
+                format!("{} that are free, {} out of service and {} being erased", counted.0, counted.1, counted.2);
+            return Err(("empty blocks".into(), format!("{empty}"), expected));
+        }
+        if valid != entry.live {
+            return Err((
+                "valid pages".into(),
+                format!("{} are counted", entry.live),
+                format!("{valid} in its blocks"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks what is known of one block.
+    fn check_block(&self, plane: PlaneId, block: u32, aged: &Aged) -> Result<(), Found> {
+        let entry = self.plane(plane);
+        let at = || format!("block {block}");
+        let record = self.block(plane, block).written;
+        if record < EMPTY {
+            let written = &self.written[record as usize];
+            let live = written.held.iter().filter(|held| **held != STALE).count() as u32;
+            if live != written.live {
+                return Err((at(), format!("counts {} valid pages", written.live), format!("{live}")));
+            }
+            let open = &entry.open[usize::from(written.stream)];
+            if !written.closed && (open.block != block || open.next_page as usize != written.held.len()) {
+                let found = format!("it is open at page {}", written.held.len());
+                return Err((at(), found, format!("block {} at page {} for that data", open.block, open.next_page)));
+            }
+        } else if record == INITIAL && self.block(plane, block).stale > aged.live_in_block(plane, block) {
+            let found = format!("{} of its pages became stale", self.block(plane, block).stale);
+            return Err((at(), found, format!("no more than {}", aged.live_in_block(plane, block))));
+        }
+        if let Some(candidates) = entry.candidates.as_ref().filter(|candidates| candidates.contains(block)) {
+            let valid = self.live_in_block(plane, block, aged);
+            if !self.is_full(plane, block) || candidates.block(block).0 != valid {
+                let found = format!("a candidate for collection with {} valid pages", candidates.block(block).0);
+                let full = if self.is_full(plane, block) { "full" } else { "not full" };
+                return Err((at(), found, format!("{full}, with {valid}")));
+            }
+        }
+        Ok(())
+    }
+}

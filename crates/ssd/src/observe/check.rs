@@ -1,0 +1,193 @@
+//! A probe that keeps a [`Ledger`] of what the drive promises and books of its dies, buses and servers. A device that it watches is
+//! compared with them after every event (`device/check.rs`).
+
+use nand::{DieId, PlaneId};
+use units::{Id as _, Lpn, Ppn, Time};
+
+use crate::arena::SlotId;
+use crate::config::Plan;
+use crate::observe::ledger::Ledger;
+use crate::observe::probe::{DataFrom, Event, Probe, Server};
+use crate::violation::Invariant;
+
+/// What the array of a die is booked for.
+#[derive(Clone, Default)]
+struct Array {
+    /// A program or an erase, until then.
+    busy: Time,
+    suspended: bool,
+    /// The sense of each plane, until then.
+    senses: [Time; nand::geometry::MAX_PLANES as usize],
+}
+
+/// See the [module documentation](self).
+pub struct Checker {
+    ledger: Ledger,
+    dies: Vec<Array>,
+    buses: Vec<Time>,
+    servers: [Time; 3],
+}
+
+impl Checker {
+    /// For a drive of this plan.
+    pub fn new(plan: &Plan) -> Checker {
+        let layout = plan.layout;
+        Checker {
+            ledger: Ledger::new(plan),
+            dies: vec![Array::default(); layout.dies as usize],
+            buses: vec![Time::ZERO; layout.channels as usize],
+            servers: [Time::ZERO; 3],
+        }
+    }
+
+    /// A program or an erase has the array of a die.
+    fn array(&mut self, start: Time, end: Time, die: DieId, what: &str) {
+        let array = &mut self.dies[die.index()];
+        let latest = array.senses.iter().copied().max().unwrap_or(array.busy).max(array.busy);
+        let free = !array.suspended && latest <= start && start <= end;
+        let suspended = array.suspended;
+        array.busy = end;
+        if !free {
+            let expected = if suspended {
+                "none while another one is suspended".into()
+            } else {
+                format!("not before {} ns, when what the array does has ended", latest.0)
+            };
+            let found = format!("{what} begins at {} ns", start.0);
+            self.ledger.violated(Invariant::Die, format!("the array of die {}", die.0), found, expected);
+        }
+    }
+}
+
+impl Probe for Checker {
+    const EXPLAINS: bool = true;
+    const NOTES_WAITS: bool = false;
+
+    fn ledger(&mut self) -> Option<&mut Ledger> {
+        Some(&mut self.ledger)
+    }
+
+    fn explain(&mut self, now: Time, event: Event) {
+        self.ledger.at(now);
+        match event {
+            Event::Started { request, .. } => self.ledger.open_request(request),
+            Event::Completed { request } => self.ledger.end_request(request),
+            Event::Reads { request, part } => self.ledger.open_part(part, request),
+            Event::Sent { request, part: Some((part, _)), .. } => self.ledger.end_part(part, request),
+            Event::Die { die, .. } => self.ledger.touched.dies.push(die),
+            Event::Bus { channel, until, .. } => {
+                let busy = &mut self.buses[channel.index()];
+                let before = *busy;
+                *busy = until.map_or(before, |(end, _)| end);
+                if now < before {
+                    let expected = format!("not before {} ns, when what it carries has ended", before.0);
+                    let place = format!("the bus of channel {}", channel.0);
+                    self.ledger.violated(Invariant::Bus, place, format!("granted at {} ns", now.0), expected);
+                }
+            }
+            Event::Serves { server, from, to } => {
+                let before = std::mem::replace(&mut self.servers[server as usize], to);
+                if from < before {
+                    let place = match server {
+                        Server::LinkIn => "the link into the drive",
+                        Server::LinkOut => "the link out of the drive",
+                        Server::Dram => "the DRAM",
+                    };
+                    let (found, expected) = (format!("served from {} ns", from.0), format!("from {} ns on", before.0));
+                    self.ledger.violated(Invariant::Bus, place, found, expected);
+                }
+            }
+            Event::Resets { die, plane, end, .. } => self.dies[die.index()].senses[usize::from(plane)] = end,
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
+        self.ledger.at(time);
+        let (slot, ppn) = match from {
+            DataFrom::Nothing | DataFrom::Cache => (None, None),
+            DataFrom::Buffer(slot) => (Some(slot), None),
+            DataFrom::Flash(ppn) => (None, Some(ppn)),
+            DataFrom::Merged(ppn, slot) => (Some(slot), Some(ppn)),
+        };
+        self.ledger.read(request, lpn, slot, ppn, from == DataFrom::Cache);
+    }
+
+    fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
+        self.ledger.cache(request, lpn);
+    }
+
+    fn buffered(&mut self, _: Time, _: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
+        self.ledger.fill(lpn, slot, true);
+    }
+
+    fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, _: DataFrom) {
+        self.ledger.fill(lpn, slot, false);
+    }
+
+    fn programmed(&mut self, _: Time, lpn: Lpn, slot: SlotId, ppn: Ppn) {
+        self.ledger.program(lpn, slot, ppn);
+    }
+
+    fn moved(&mut self, _: Time, lpn: Lpn, from: Ppn, to: Ppn) {
+        self.ledger.relocate(lpn, from, to);
+    }
+
+    fn mapped(&mut self, _: Time, lpn: Lpn, ppn: Ppn) {
+        self.ledger.map(lpn, ppn);
+    }
+
+    fn trimmed(&mut self, _: Time, _: u64, lpn: Lpn) {
+        self.ledger.trim(lpn);
+    }
+
+    fn erased(&mut self, _: Time, plane: PlaneId, block: u32) {
+        self.ledger.erase(plane, block);
+    }
+
+    fn sense(&mut self, start: Time, end: Time, die: DieId, ppn: Ppn) {
+        let plane = usize::from(self.ledger.layout.place_of(ppn).1);
+        let array = &mut self.dies[die.index()];
+        let free = array.busy.max(array.senses[plane]);
+        array.senses[plane] = end;
+        if start < free {
+            let (place, found) =
+                (format!("the array of die {}, plane {plane}", die.0), format!("a sense at {} ns", start.0));
+            let expected = format!("not before {} ns, when what the array does has ended", free.0);
+            self.ledger.violated(Invariant::Die, place, found, expected);
+        }
+    }
+
+    fn program(&mut self, start: Time, end: Time, die: DieId, _: u8) {
+        self.array(start, end, die, "a program");
+    }
+
+    fn erase(&mut self, start: Time, end: Time, die: DieId, _: u8) {
+        self.array(start, end, die, "an erase");
+    }
+
+    fn suspend(&mut self, now: Time, die: DieId) {
+        let array = &mut self.dies[die.index()];
+        let runs = !array.suspended && array.busy >= now;
+        (array.suspended, array.busy) = (true, now);
+        if !runs {
+            let place = format!("the array of die {}", die.0);
+            self.ledger.violated(Invariant::Die, place, "an operation is suspended", "one that runs");
+        }
+    }
+
+    fn resume(&mut self, now: Time, end: Time, die: DieId) {
+        let array = &mut self.dies[die.index()];
+        let free = array.suspended && array.senses.iter().all(|sensed| *sensed <= now);
+        (array.suspended, array.busy) = (false, end);
+        if !free {
+            let place = format!("the array of die {}", die.0);
+            self.ledger.violated(
+                Invariant::Die,
+                place,
+                "an operation goes on",
+                "it was suspended, and nothing is sensed",
+            );
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A run in progress, whoever watches it: checked after every event, or not.
+
+use std::path::PathBuf;
+
+use units::Span;
+use workload::Source;
+
+use super::options::RunOptions;
+use super::outcome::Outcome;
+use super::replay::Run;
+use super::request_log::RequestLog;
+use crate::config::Config;
+use crate::error::RunError;
+use crate::observe::check::Checker;
+use crate::observe::probe::Probe;
+
+/// What is done with a [`Run`] that is watched by any probe.
+pub trait Playing: Send {
+    /// See [`Run::save_after`].
+    fn save_after(&mut self, after: Span, path: PathBuf);
+    /// See [`Run::saves`].
+    fn saves(&self) -> bool;
+    /// See [`Run::end_of_life`].
+    fn end_of_life(&self) -> Option<&RunError>;
+    /// See [`Run::counts`].
+    fn counts(&self) -> (u64, u64);
+    /// See [`Run::progress`].
+    fn progress(&self) -> Option<f64>;
+    /// See [`Run::step`].
+    fn step(&mut self, requests: u64) -> Result<bool, RunError>;
+    /// See [`Run::finish`].
+    fn finish(self: Box<Self>) -> Result<Outcome, RunError>;
+}
+
+impl<P: Probe + Send> Playing for Run<P> {
+    fn save_after(&mut self, after: Span, path: PathBuf) {
+        Run::save_after(self, after, path);
+    }
+    fn saves(&self) -> bool {
+        Run::saves(self)
+    }
+    fn end_of_life(&self) -> Option<&RunError> {
+        Run::end_of_life(self)
+    }
+    fn counts(&self) -> (u64, u64) {
+        Run::counts(self)
+    }
+    fn progress(&self) -> Option<f64> {
+        Run::progress(self)
+    }
+    fn step(&mut self, requests: u64) -> Result<bool, RunError> {
+        Run::step(self, requests)
+    }
+    fn finish(self: Box<Self>) -> Result<Outcome, RunError> {
+        Run::finish(*self)
+    }
+}
+
+/// Prepares a run. With `check` the drive verifies its invariants after every event ([`Checker`]); what comes of the run is the same.
+pub fn open(
+    config: &Config,
+    source: Box<dyn Source>,
+    options: RunOptions,
+    log: Option<Box<dyn RequestLog>>,
+    check: bool,
+) -> Result<Box<dyn Playing>, RunError> {
+    Ok(if check {
+        let checker = Checker::new(&config.plan()?);
+        Box::new(Run::watched(config, source, options, log, checker)?)
+    } else {
+        Box::new(Run::new(config, source, options, log)?)
+    })
+}
