@@ -22,6 +22,10 @@ impl WriteClass {
     /// How many there are.
     pub const COUNT: usize = 5;
 
+    /// All of them.
+    pub const ALL: [WriteClass; WriteClass::COUNT] =
+        [WriteClass::Host, WriteClass::HostCold, WriteClass::Relocated, WriteClass::RelocatedAgain, WriteClass::Map];
+
     /// What the host writes, in the order of placement handles.
     pub const OF_HANDLES: [WriteClass; 2] = [WriteClass::Host, WriteClass::HostCold];
 

@@ -58,6 +58,7 @@ impl Config {
         if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {
             idle.push("age.reads without chip.read_disturb or refresh.reads".into());
         }
+        idle.extend(self.idle_faults());
         if self.erase.pulse.is_none() {
             let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
             keys.extend(changed(&self.age, &default.age, &["worn_under"]));
@@ -67,6 +68,21 @@ impl Config {
                     keys.join(", ")
                 ));
             }
+        }
+        idle
+    }
+
+    /// The same of parts that break.
+    fn idle_faults(&self) -> Vec<String> {
+        let (faults, wear) = (&self.faults, &self.wear);
+        let mut idle = Vec::new();
+        let chances = faults.chances().map(|(_, share)| share);
+        let fails = [wear.program_fail, wear.erase_fail].iter().chain(&chances).any(|share| share.0 > 0.0);
+        if faults.growth.is_some() && !fails {
+            idle.push("faults.growth without anything that fails by chance".into());
+        }
+        if faults.burst > 1 && faults.blocks.0 == 0.0 {
+            idle.push("faults.burst without faults.blocks".into());
         }
         idle
     }

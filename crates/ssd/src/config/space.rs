@@ -30,12 +30,15 @@ pub(crate) struct Space {
     pub open: u32,
     /// Free blocks that only relocated data may open.
     pub reserve: u32,
-    /// Blocks that a plane must have to hold its share of the data and still be collected.
+    /// Blocks that a plane must have to hold its share of the data and still be collected; those for the data alone.
     pub needed: u32,
+    pub needed_for_data: u32,
     /// Reclaiming a block with so many valid pages gains nothing: the last programs of its relocated data are padded.
     pub victim_valid_limit: u32,
     /// Dynamic placement: a plane takes data of the host and of the map while it has fewer valid pages.
     pub live_limit: u32,
+    /// The same where planes have broken, whose data the others hold: all that can be collected.
+    pub live_limit_of_rest: u32,
     /// Static placement: a plane takes pages of the map while it has fewer of them.
     pub map_limit: u32,
     /// Blocks of the drive that may hold data of the run at the same time, so that their pages can be numbered.
@@ -56,10 +59,7 @@ impl Relocation {
     fn new(config: &Config, unit_pages: u32) -> Relocation {
         let streams = if config.ftl.streams == 4 { 2 } else { 1 };
         // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
-        let wear = &config.wear;
-        let failing = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0 || wear.endurance.is_some();
-        let failing = failing || config.erase.retire;
-        let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(failing);
+        let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(config.blocks_fail());
         Relocation { streams, reserve, padding: streams * (unit_pages - 1) }
     }
 
@@ -85,6 +85,15 @@ impl Relocation {
             return refuse("geometry.pages", problem, "write more, or set chip.program_unit to \"page\"");
         }
         Ok(())
+    }
+}
+
+impl Config {
+    /// Whether blocks may go out of service in a run.
+    pub fn blocks_fail(&self) -> bool {
+        let wear = &self.wear;
+        let by_chance = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0;
+        by_chance || wear.endurance.is_some() || self.erase.retire || self.faults.break_parts()
     }
 }
 
@@ -121,7 +130,8 @@ impl Space {
         let room = u64::from(layout.blocks - stop - open) * pages;
         // A host's program and one of the map may have been on their way when the limit was reached.
         let stale = padded + 2 * u64::from(unit_pages);
-        let live_limit = ((data + room) / 2).min(room.saturating_sub(stale)).max(data + 1);
+        let most = room.saturating_sub(stale).max(data + 1);
+        let live_limit = ((data + room) / 2).min(most).max(data + 1);
         let space = Space {
             map_pages,
             map_entries,
@@ -129,8 +139,10 @@ impl Space {
             open,
             reserve,
             needed,
+            needed_for_data: filled as u32,
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
+            live_limit_of_rest: most as u32,
             map_limit,
             most_written: most_written(layout, open)?,
         };

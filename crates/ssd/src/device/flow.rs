@@ -205,11 +205,12 @@ impl<P: Probe> Device<P> {
     }
 
     fn program_ended(&mut self, die: DieId, first: OpId, set: u8) {
-        let failed = self.flash().failed_programs(set);
+        let page = self.flash.ops[first].ppn.get();
+        let failed = self.flash().failed_programs(die, set, page);
         let mut next = Some(first);
         while let Some(op) = next {
             next = self.flash.ops[op].next;
-            if failed >> self.flash.ops[op].queue.plane() & 1 != 0 {
+            if failed >> self.flash.ops[op].queue.plane() & 1 != 0 || self.is_written_in_vain(op) {
                 self.program_failed(op);
                 continue;
             }
@@ -258,9 +259,9 @@ impl<P: Probe> Device<P> {
             Owner::Host(command) => self.send_part(id, command, corrected),
             Owner::Slot(slot) => {
                 self.flash.ops.release(id);
-                self.filled(slot);
+                self.filled(slot, corrected);
             }
-            Owner::Relocation(source) => self.relocation_read(id, source.get()),
+            Owner::Relocation(source) => self.relocation_read(id, source.get(), corrected),
             Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
             Owner::MapRewrite(_) => self.rewrite_map(id),
             Owner::Erase => unreachable!("Invariant: erases read nothing"),

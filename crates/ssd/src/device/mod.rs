@@ -9,6 +9,7 @@
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
+//! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
@@ -16,6 +17,7 @@
 
 mod collect;
 mod discard;
+mod faults;
 mod flow;
 mod mapping;
 mod read;
@@ -168,8 +170,14 @@ impl<P: Probe> Device<P> {
         &self.core.probe
     }
 
-    /// Tells the probe that the workload begins: what was submitted before brought the drive into its state.
+    /// What is submitted now only brings the drive into its state: no part breaks until the workload begins.
+    pub fn workload_is_to_come(&mut self) {
+        self.faults_count_from(Time::NEVER);
+    }
+
+    /// The workload begins: what was submitted before brought the drive into its state. The probe is told.
     pub fn workload_begins(&mut self) {
+        self.faults_count_from(self.core.now);
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Begins { first: self.next_id });
         }
@@ -271,6 +279,7 @@ impl<P: Probe> Device<P> {
                 Resource::WriteCompletion => self.on_write_completion(),
                 Resource::Arrival => self.on_arrival(),
                 Resource::Patrol => self.on_patrol(),
+                Resource::Fault => self.on_fault(),
             }
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
@@ -345,14 +354,24 @@ impl<P: Probe> Device<P> {
         parts.join(", ")
     }
 
-    /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
+    /// The next event, parts that break and visits for refresh included: visits go on for ever, so they come only up to a
     /// time that was asked for, or while something happens to requests.
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
-        if self.ftl.relocator.patrol == Time::NEVER {
+        if self.ftl.relocator.patrol == Time::NEVER && self.flash.fault_due == Time::NEVER {
             return next;
         }
+        let next = self.or_patrol(next, limit);
+        if self.fault_comes(next.map_or(limit, |(time, _)| time)) {
+            return Some((self.flash.fault_due.max(self.core.now), Resource::Fault));
+        }
+        next
+    }
+
+    /// The next visit for refresh, if it comes before what is next.
+    #[inline]
+    fn or_patrol(&self, next: Option<(Time, Resource)>, limit: Time) -> Option<(Time, Resource)> {
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
         if self.ftl.relocator.patrol < until && !endless {
@@ -540,6 +559,7 @@ impl<P: Probe> Device<P> {
             + counters.pages_padded
             + moved
             + counters.map_programs
+            + counters.pages_rescued
             + counters.pages_failed;
         let under_way = self.ftl.blocks.pending();
         if done + under_way != programmed {

@@ -92,6 +92,9 @@ impl<P: Probe> Device<P> {
                 }
             }
         };
+        if self.is_lost(lpn, self.writes.buffer.sectors(from, to)) && source != DataFrom::Cache {
+            self.host.commands[command].uncorrectable = true;
+        }
         self.core.probe.read(self.core.now, request, lpn, source);
         if let Some(ppn) = ppn {
             if let Some((op, last)) = *sensed
@@ -180,11 +183,14 @@ impl<P: Probe> Device<P> {
 
     /// Keeps a part of a read in the read cache, which holds what the map's flash page does.
     fn keep_part(&mut self, command: CommandId, (lpn, from, to): (Lpn, u32, u32)) {
-        let Some(cache) = self.read_cache.as_mut() else { return };
+        if self.is_lost(lpn, u64::MAX) {
+            return;
+        }
         let id = self.host.commands[command].id;
         let moved = transferred(&self.core.plan, from, to);
         let moved = moved.start..moved.end.min(self.core.plan.layout.page_size.0 as u32);
         let sectors = self.writes.buffer.sectors(moved.start, moved.end);
+        let Some(cache) = self.read_cache.as_mut() else { return };
         cache.keep(lpn, sectors);
         self.core.probe.cached(self.core.now, id, lpn, sectors);
         let crossed = if self.core.plan.config.buffer.read_through { to - from } else { 0 };

@@ -186,6 +186,10 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
     fn next_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
+        // What sentinel cells say is for the sense that follows.
+        if op.sense.v_ref.decodes() && self.flash.is_broken(op.ppn.get()) {
+            return None;
+        }
         let (v_ref, ecc) = (op.sense.v_ref, &self.core.plan.config.ecc);
         let soft = || {
             let fine = ecc.soft.after(v_ref.known_bits(), v_ref.fine().is_some());
@@ -288,7 +292,10 @@ impl<P: Probe> FlashAt<'_, P> {
                 op.sense.read = outcomes.read(block, page, conditions);
             }
         }
-        let (corrected, predicted, decoding) = self.decoding_of(&op);
+        let (mut corrected, predicted, decoding) = self.decoding_of(&op);
+        if self.flash.is_broken(op.ppn.get()) {
+            corrected = false;
+        }
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor.predicts(again) {
@@ -297,6 +304,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
+            && !self.flash.is_broken(op.ppn.get())
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op)
         {
             op.sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..op.sense };
@@ -388,10 +396,12 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// A page has been decoded: whether its data is there, none where the read goes on.
     pub(super) fn corrected(&mut self, id: OpId) -> Option<bool> {
-        if self.flash.outcomes.is_none() {
-            return Some(true);
-        }
         let op = self.flash.ops[id];
+        if self.flash.outcomes.is_none() {
+            let broken = self.flash.is_broken(op.ppn.get());
+            self.core.counters.pages_unreadable += u64::from(broken);
+            return Some(!broken);
+        }
         let sense = op.sense;
         self.core.counters.soft_decodings += u64::from(sense.v_ref.fine().is_some());
         if sense.fate == Fate::Corrected {

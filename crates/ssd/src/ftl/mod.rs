@@ -10,6 +10,7 @@ pub(crate) mod aged;
 pub(crate) mod blocks;
 pub(crate) mod candidates;
 pub(crate) mod cmt;
+mod damage;
 mod disturb;
 pub(crate) mod map;
 mod places;
@@ -30,6 +31,7 @@ use crate::persist::state;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
+use damage::Damage;
 use disturb::Disturb;
 use map::{Entry, Map};
 use relocation::Relocator;
@@ -58,6 +60,8 @@ pub(crate) struct Ftl {
     disturb: Option<Disturb>,
     /// How often programs were suspended, where that leaves errors.
     pub suspended: Option<Suspended>,
+    /// Pages whose data is damaged, where parts may break.
+    pub damage: Option<Damage>,
     /// The cached mapping table, where the map is on flash.
     pub cmt: Option<CachedMap>,
     pub relocator: Relocator,
@@ -76,6 +80,7 @@ impl Ftl {
             wear: WearTable::new(plan, seed),
             disturb: Disturb::new(plan),
             suspended: Suspended::new(plan),
+            damage: Damage::new(plan),
             cmt: CachedMap::new(plan),
             aged,
             relocator: Relocator::new(plan),
@@ -332,5 +337,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, cmt, relocator } rebuilt { aged, draws } }
+    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, damage, cmt, relocator } rebuilt { aged, draws } }
 }

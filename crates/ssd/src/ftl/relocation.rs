@@ -30,6 +30,8 @@ impl Relocation {
 /// What is going on in a plane.
 #[derive(Default)]
 pub(crate) struct PlaneRelocation {
+    /// The plane has broken: nothing is written to it or relocated in it any more.
+    pub broken: bool,
     /// Whose pages move.
     pub victim: Option<Relocation>,
     /// Its pages that are to be looked at, and whether all have been.
@@ -71,6 +73,14 @@ impl PlaneRelocation {
     /// Whether it neither moves a block nor erases one.
     pub fn rests(&self) -> bool {
         self.victim.is_none() && !self.erasing
+    }
+
+    /// Nothing is relocated any more.
+    pub fn break_down(&mut self) {
+        (self.broken, self.running) = (true, false);
+        self.requests.clear();
+        self.failed.clear();
+        self.set_paced(false);
     }
 
     /// Whether so many pages of host data are paid for, or need not be.
@@ -179,7 +189,7 @@ state! {
 stored! {
     Relocation { block, cause, wordline }
     PlaneRelocation {
-        victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
+        broken, victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
         failed, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

@@ -58,8 +58,11 @@ impl<P: Probe> MeasuredDevice<P> {
     ) -> Result<MeasuredDevice<P>, RunError> {
         let (device, preconditioning) = match &options.checkpoint {
             None => {
-                let device = Device::watched(config, options.seed, probe)?;
+                let mut device = Device::watched(config, options.seed, probe)?;
                 let preconditioning = Overwriting::new(device.plan(), options.seed);
+                if preconditioning.is_some() {
+                    device.workload_is_to_come();
+                }
                 (device, preconditioning)
             }
             Some(path) => (Checkpoint::open(path)?.settled(config)?.watched_by(probe), None),

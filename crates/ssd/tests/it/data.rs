@@ -228,6 +228,19 @@ impl Watcher for Watch {
         }
     }
 
+    fn rescued(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: Ppn) {
+        let mut truth = self.0.borrow_mut();
+        let held = truth.flash.get(&from.0).map_or([0; SECTORS], |(_, page)| *page);
+        match truth.slots.get_mut(&slot).filter(|slot| !slot.dead) {
+            Some(newer) => (0..SECTORS).for_each(|sector| {
+                newer.held[sector].get_or_insert(held[sector]);
+            }),
+            None => {
+                truth.slots.insert(slot, Slot { held: held.map(Some), ..Slot::new(lpn.0, held) });
+            }
+        }
+    }
+
     fn programmed(&mut self, time: Time, lpn: Lpn, slot: SlotId, ppn: Ppn) {
         let mut truth = self.0.borrow_mut();
         let Some(slot) = truth.slots.remove(&slot) else {
@@ -303,4 +316,93 @@ proptest! {
         prop_assert_eq!(truth.not_buffered - before, mapped as u64);
         prop_assert!(truth.slots.values().all(|slot| slot.dead));
     }
+}
+
+/// Parts that break while a load is played, as `faults.at` names them: each takes what numbers a device has.
+fn broken_parts() -> impl Strategy<Value = Vec<(u64, usize, u32, u32)>> {
+    prop::collection::vec((0..20_000u64, 0..7usize, any::<u32>(), any::<u32>()), 1..5)
+}
+
+fn faults(parts: &[(u64, usize, u32, u32)], layout: &Layout) -> String {
+    let planes = layout.dies * layout.flash_planes_per_die();
+    let word = |&(us, kind, first, second): &(u64, usize, u32, u32)| {
+        let (die, plane, block) = (first % layout.dies, first % planes, second % layout.blocks);
+        let part = match kind {
+            0 => format!("channel {}", first % layout.channels),
+            1 => format!("die {die}"),
+            2 => format!("plane {plane}"),
+            3 => format!("block {plane}:{block}"),
+            4 => format!("blocks {plane}:{}", 1 + second % 5),
+            5 => format!("program {die}"),
+            _ => format!("erase {die}"),
+        };
+        format!("{us}us {part}")
+    };
+    format!("faults.at=[{}]", parts.iter().map(word).collect::<Vec<String>>().join(", "))
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn where_parts_break_every_read_is_right_or_reported(
+        settings in with_units(prop_oneof![devices(), living_devices()]),
+        load in loads(),
+        parts in broken_parts(),
+    ) {
+        let layout = config(&settings).plan().unwrap().layout;
+        let more = [faults(&parts, &layout), "wear.end_of_life=read-only".into(), "gc.start=6".into(), "gc.stop=6".into()];
+        let settings: Vec<String> = settings.into_iter().chain(more).collect();
+        let (config, mut requests) = (config(&settings), requests(&load));
+        prop_assume!(config.plan().is_ok());
+        let watch = Watch::default();
+        let mut device = watched(&config, 1, watch.clone());
+        watch.0.borrow_mut().requests.clone_from(&requests);
+        watch.0.borrow_mut().layout = Some(layout);
+        for request in &requests {
+            device.submit(*request).unwrap();
+        }
+        while device.advance_to_completion(Time::NEVER).unwrap() {
+            device.take_completions().for_each(drop);
+            device.check().unwrap();
+        }
+        prop_assert_eq!(device.outstanding(), (0, 0), "every request completes");
+        device.advance(Time(device.now().0.max(20_000_000) + 1)).unwrap();
+        device.flush().unwrap();
+        device.check().unwrap();
+        device.check_mapping().unwrap();
+
+        // Of what is read now, what is not reported stands in parts that work.
+        let first = requests.len();
+        let time = Time(device.now().0 + 1);
+        for lpn in 0..60 {
+            requests.push(Request::new(time, Op::Read, Bytes(lpn * 16_384), Bytes(16_384)));
+            watch.0.borrow_mut().requests.push(requests[requests.len() - 1]);
+            device.submit(requests[requests.len() - 1]).unwrap();
+        }
+        device.advance(Time(time.0 + 3_000_000_000)).unwrap();
+        let done: Vec<_> = device.take_completions().collect();
+        prop_assert_eq!(done.len(), 60);
+        for completion in done {
+            let lpn = Lpn(completion.id - first as u64);
+            let Some(ppn) = device.flash_page(lpn).filter(|_| layout.page_size.0 == 16_384) else { continue };
+            let (broken, counters) = (breaks(&config.faults.at, &layout, ppn), device.counters());
+            let by_flash = counters.buffer_hits + counters.read_cache_hits == 0;
+            prop_assert!(completion.uncorrectable || !broken || !by_flash, "{lpn:?} in {ppn:?}");
+            prop_assert!(!completion.uncorrectable || broken || counters.blocks_broken + counters.pages_lost > 0, "{lpn:?} in {ppn:?}");
+        }
+        let truth = watch.0.borrow();
+        prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
+    }
+}
+
+/// Whether one of these parts, all of which have broken, holds a page for certain: blocks may stand for others that were never opened.
+fn breaks(faults: &[ssd::config::Fault], layout: &Layout, ppn: Ppn) -> bool {
+    let (die, plane) = (layout.place_of(ppn).0, layout.flash_plane_of(ppn).0);
+    faults.iter().any(|fault| match fault.part {
+        ssd::config::Part::Channel(channel) => u32::from(layout.channel_of(die).0) == channel,
+        ssd::config::Part::Die(number) => u32::from(die.0) == number,
+        ssd::config::Part::Plane(number) => plane == number,
+        _ => false,
+    })
 }

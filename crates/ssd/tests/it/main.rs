@@ -8,6 +8,7 @@ mod data;
 mod end_of_life;
 mod erasing;
 mod explain;
+mod faults;
 mod garbage_collection;
 mod hints;
 mod knobs;

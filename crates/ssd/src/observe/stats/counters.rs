@@ -143,6 +143,13 @@ counters! {
     WEAR {
         blocks_retired = "ftl.wear.retired", "blocks", "blocks that went out of service";
     }
+    /// Parts that have broken, where any may.
+    BROKEN_PARTS {
+        planes_broken = "ftl.faults.planes", "planes", "planes that broke (faults)";
+        blocks_broken = "ftl.faults.blocks", "blocks", "blocks that broke by themselves, with their data";
+        pages_rescued = "ftl.faults.rescued", "pages", "pages programmed elsewhere because their plane had broken";
+        pages_lost = "ftl.faults.lost", "pages", "pages relocated or merged whose data could not be read: lost until they are written anew";
+    }
     /// Look-ups of the cached mapping table.
     MAP_LOOKUPS {
         map_lookups = "ftl.map.lookups", "entries", "look-ups of host requests in the cached mapping table";

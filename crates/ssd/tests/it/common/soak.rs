@@ -351,6 +351,7 @@ pub fn draw(seed: u64) -> Case {
     device.push(format!("chip.suspended_erase_wear={}", suspended.one(&["0", "0", "0.1", "50"])));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
+    device.extend(faults(seed));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -363,6 +364,34 @@ fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
         format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
         format!("buffer.read_through={}", d.chance(70)),
     ]
+}
+
+/// Parts that break, drawn by themselves: one device in six has any.
+fn faults(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak faults"), drawn: 0 };
+    let some = d.chance(16);
+    let mut rate = |key: &str, rates: &[&str]| {
+        let drawn = d.one(rates);
+        format!("faults.{key}={}", if some { drawn } else { "0.0" })
+    };
+    let mut settings = vec![
+        rate("blocks", &["0.0", "0.01"]),
+        rate("plane", &["0.0", "0.0", "0.001"]),
+        rate("die", &["0.0", "0.0", "0.001"]),
+        rate("channel", &["0.0", "0.0", "0.001"]),
+    ];
+    let part = |d: &mut Dice| {
+        let number = d.below(20);
+        match d.one(&["program 0", "erase 0", "block 0:", "blocks 0:", "die 0", "plane 0", "channel 0"]) {
+            part if part.ends_with(':') => format!("{part}{number}"),
+            part => part.to_owned(),
+        }
+    };
+    let at: Vec<String> = (0..d.below(4)).map(|_| format!("{}us {}", d.below(100_000), part(d))).collect();
+    settings.push(format!("faults.at=[{}]", if some { at.join(", ") } else { String::new() }));
+    settings.push(format!("faults.burst={}", d.from(1, 4)));
+    settings.push(format!("faults.growth={}", d.one(&["none", "none", "500"])));
+    settings
 }
 
 /// The unit of the map, drawn by itself. Pages that several units share are not copied back.

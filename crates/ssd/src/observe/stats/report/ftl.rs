@@ -3,22 +3,26 @@
 use serde_json::json;
 use units::Time;
 
-use super::super::counters::{MAP_LOOKUPS, MAP_PAGES, RELOCATION, WEAR};
+use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, RELOCATION, WEAR};
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
+use crate::config::Plan;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
-    amplification(report, counters, measured.drive.plan.layout.page_size.0);
+    amplification(report, counters, &measured.drive.plan);
     relocation(report, measured);
     wear(report, measured);
+    if measured.drive.plan.config.faults.break_parts() {
+        report.counts(BROKEN_PARTS, counters);
+    }
     map(report, counters);
 }
 
 /// Write amplification, and its parts.
-fn amplification(report: &mut Report, counters: &Counters, page: u64) {
+fn amplification(report: &mut Report, counters: &Counters, plan: &Plan) {
     // Both count a page when it is given to a program.
-    let written = counters.bytes_settled;
+    let (written, page) = (counters.bytes_settled, plan.layout.page_size.0);
     let share =
         |pages: u64| (written > 0 && counters.pages_programmed > 0).then(|| (pages * page) as f64 / written as f64);
     report.add(
@@ -41,6 +45,9 @@ fn amplification(report: &mut Report, counters: &Counters, page: u64) {
     part("failed", "programs that failed", counters.pages_failed);
     for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {
         part(name, what, pages);
+    }
+    if plan.config.faults.break_parts() {
+        part("rescued", "data programmed elsewhere because its plane had broken", counters.pages_rescued);
     }
 }
 
