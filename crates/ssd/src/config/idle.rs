@@ -3,7 +3,7 @@
 use schemes::{SuspendErase, SuspendProgram};
 use units::section::Section;
 
-use super::{Arbitration, Config, Reclaim};
+use super::{Arbitration, Config, Reclaim, WearConfig};
 
 impl Config {
     /// Settings of the present configuration that have no effect, each with the reason.
@@ -80,6 +80,9 @@ impl Config {
         let fails = [wear.program_fail, wear.erase_fail].iter().chain(&chances).any(|share| share.0 > 0.0);
         if faults.growth.is_some() && !fails {
             idle.push("faults.growth without anything that fails by chance".into());
+        }
+        if wear.spare_threshold != WearConfig::default().spare_threshold && !self.blocks_fail() {
+            idle.push("wear.spare_threshold without blocks that fail".into());
         }
         if faults.burst > 1 && faults.blocks.0 == 0.0 {
             idle.push("faults.burst without faults.blocks".into());

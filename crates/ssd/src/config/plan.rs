@@ -76,6 +76,11 @@ impl Plan {
         Bytes(self.logical_pages * self.layout.page_size.0)
     }
 
+    /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
+    pub fn needed_blocks(&self) -> u32 {
+        self.space.needed
+    }
+
     /// Time on the bus for `bytes`.
     #[inline]
     pub fn t_dma(&self, bytes: u32) -> Span {

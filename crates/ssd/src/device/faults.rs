@@ -189,31 +189,6 @@ impl<P: Probe> Device<P> {
         self.collect(plane);
     }
 
-    /// Ends the drive's life where a plane (static placement) or the drive (dynamic) has too few blocks left for its data.
-    pub(super) fn check_spares(&mut self, plane: PlaneId) {
-        let spares = self.spare_blocks();
-        let over = match self.core.plan.config.ftl.placement {
-            Placement::Static => self.spare_blocks_of(plane) < 0,
-            Placement::Dynamic => spares < 0,
-        };
-        if over {
-            self.core.wear_out();
-        }
-    }
-
-    /// Blocks of a plane beyond those that it needs for its data, and to be collected as long as it works.
-    pub(super) fn spare_blocks_of(&self, plane: PlaneId) -> i64 {
-        let space = &self.core.plan.space;
-        let broken = self.ftl.relocator[plane].broken;
-        let needed = if broken { space.needed_for_data } else { space.needed };
-        i64::from(self.ftl.blocks.in_service(plane).0) - i64::from(needed)
-    }
-
-    /// The same of all planes, which hold each other's data.
-    fn spare_blocks(&self) -> i64 {
-        (0..self.core.plan.layout.planes).map(|plane| self.spare_blocks_of(PlaneId(plane))).sum()
-    }
-
     /// Whether a program that has ended wrote into a part that has broken.
     #[inline]
     pub(super) fn is_written_in_vain(&self, op: OpId) -> bool {

@@ -250,6 +250,7 @@ impl<P: Probe> Device<P> {
         let PageOp { owner, ppn, sense, .. } = self.flash.ops[id];
         let ppn = ppn.get();
         self.core.counters.pages_read += 1;
+        self.core.counters.media_errors += u64::from(!corrected);
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         self.core.counters.cold_reads += u64::from(cold);
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;

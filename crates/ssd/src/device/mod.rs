@@ -10,6 +10,7 @@
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
+//! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
@@ -19,6 +20,7 @@ mod collect;
 mod discard;
 mod faults;
 mod flow;
+mod health;
 mod mapping;
 mod read;
 mod write;

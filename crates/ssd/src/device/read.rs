@@ -94,6 +94,7 @@ impl<P: Probe> Device<P> {
         };
         if self.is_lost(lpn, self.writes.buffer.sectors(from, to)) && source != DataFrom::Cache {
             self.host.commands[command].uncorrectable = true;
+            self.core.counters.media_errors += 1;
         }
         self.core.probe.read(self.core.now, request, lpn, source);
         if let Some(ppn) = ppn {

@@ -206,8 +206,8 @@ impl<P: Probe> MeasuredDevice<P> {
     pub fn close_interval(&mut self) {
         let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
         let idle = self.device.idle_time();
-        let free = self.device.free_blocks();
-        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), free, idle);
+        let blocks = (self.device.free_blocks(), self.device.smart());
+        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), blocks, idle);
     }
 
     /// Books what has completed, and gives `each`.

@@ -282,6 +282,7 @@ const ROWS: &[Row] = &[
         Overwrites,
         0,
     ),
+    ("wear.spare_threshold", WORN, "0.5", Overwrites, 0),
     ("wear.endurance", &["age.precondition=closed-form", "age.pec=990"], "991", Overwrites, 0),
     ("faults.at", &[], "1ms die 1", Mixed, 0),
     ("faults.blocks", WORN, "0.05", Overwrites, 0),
@@ -416,7 +417,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
     let erases: Vec<u32> = device.erases().collect();
     let energy = Energy::of(device.plan(), &device.counters(), &device.usage());
     text.push_str(&format!("{:?}{:?}{energy:?}", device.counters(), device.usage()));
-    text.push_str(&format!("{conditions:?}{capacity}{erases:?}{ended:?}"));
+    text.push_str(&format!("{conditions:?}{capacity}{erases:?}{ended:?}{:?}", device.smart()));
     (text, sum as f64 / count as f64)
 }
 

@@ -219,6 +219,8 @@ counters! {
         pages_relocated: [u64; relocation_causes::CAUSES.len()],
         /// Look-ups that found their entry in the cache.
         map_hits: u64,
+        /// Pages read that could not be corrected, for the host or by the drive itself.
+        media_errors: u64,
         /// Trims started.
         trim_requests: u64,
         /// Flushes started.

@@ -389,6 +389,7 @@ fn faults(seed: u64) -> Vec<String> {
     };
     let at: Vec<String> = (0..d.below(4)).map(|_| format!("{}us {}", d.below(100_000), part(d))).collect();
     settings.push(format!("faults.at=[{}]", if some { at.join(", ") } else { String::new() }));
+    settings.push(format!("wear.spare_threshold={}", d.one(&["0.1", "0.5"])));
     settings.push(format!("faults.burst={}", d.from(1, 4)));
     settings.push(format!("faults.growth={}", d.one(&["none", "none", "500"])));
     settings
@@ -540,6 +541,14 @@ impl Watcher for Watch {
         let mut data = self.0.borrow_mut();
         data.slots.insert(slot, request + 1);
         data.newest.insert(lpn.0, request + 1);
+    }
+    fn rescued(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: Ppn) {
+        let mut data = self.0.borrow_mut();
+        let (newest, held) = (data.newest.get(&lpn.0).copied(), data.flash.get(&from.0).copied());
+        // A slot with newer data has lacked a part of the page.
+        if newest.is_none() || data.slots.get(&slot).copied() != newest {
+            data.slots.insert(slot, held.unwrap_or(0));
+        }
     }
     fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: DataFrom) {
         let mut data = self.0.borrow_mut();
