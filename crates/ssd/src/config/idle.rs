@@ -20,12 +20,16 @@ impl Config {
             let wears = self.wear.endurance.is_some();
             keys.extend(changed(&self.age, &default.age, if wears { &[] } else { &["pec"] }));
             keys.extend(changed(&self.chip, &default.chip, &["read_disturb"]));
+            keys.extend(changed(&self.ecc, &default.ecc, &["miscorrection"]));
             let ages = self.refresh.period.is_some();
             keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
             keys.extend(self.policies.next.is_some().then(|| "policies.next".to_owned()));
             if !keys.is_empty() {
                 idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));
             }
+        }
+        if !self.ecc.crc && self.ecc.miscorrection.0 == 0.0 {
+            idle.push("ecc.crc without ecc.miscorrection".into());
         }
         if self.host.arbitration != Arbitration::Weighted {
             let keys = changed(&self.host, &default.host, &["priorities", "weights"]);

@@ -15,7 +15,7 @@ use super::Device;
 use crate::arena::OpId;
 use crate::config::{EraseWhen, Reclaim};
 use crate::flash::QueueId;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::ftl::relocation::Relocation;
 use crate::observe::probe::Probe;
@@ -165,7 +165,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A flash page that moves has been read: what is still valid of it is programmed.
-    pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn, corrected: bool) {
+    pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
         let layout = self.core.plan.layout;
         let Address { plane, block, page } = layout.unpack(source);
         self.ftl.relocator[plane].reading -= layout.shared();
@@ -174,13 +174,13 @@ impl<P: Probe> Device<P> {
         while let Some((page, lpn, ppn)) = self.next_valid(plane, block, pages.clone()) {
             pages.start = page + 1;
             if self.ftl.relocator[plane].broken {
-                if corrected {
+                if data == PageData::Right {
                     self.rescue(lpn, ppn);
                 }
                 continue;
             }
-            if !corrected {
-                self.lose(lpn);
+            if data != PageData::Right {
+                self.damage(lpn, data);
             }
             self.ftl.relocator[plane].writing += 1;
             let op = self.relocation_op(plane, lpn, ppn);
@@ -198,7 +198,7 @@ impl<P: Probe> Device<P> {
         let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
         self.core.counters.pages_relocated[cause] += 1;
         if self.core.plan.config.gc.copyback && self.flash.is_broken(source) {
-            self.lose(lpn);
+            self.damage(lpn, PageData::Lost);
         }
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {

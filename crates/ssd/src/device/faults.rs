@@ -9,11 +9,11 @@ use nand::{DieId, FlashPlaneId, PlaneId};
 use units::{Lpn, Ppn, Time};
 
 use super::Device;
-use crate::arena::OpId;
+use crate::arena::{CommandId, OpId};
 use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
 use crate::flash::QueueId;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 use crate::write_class::WriteClass;
@@ -218,16 +218,21 @@ impl<P: Probe> Device<P> {
         faults.fails(layout.die_of(plane).0, false) || broken
     }
 
-    /// The data of a page could not be read when it was relocated or merged, and is lost, unless the buffer has all of it.
+    /// The data of a page could not be read when it was relocated or merged, or was taken for other data: so it stays, unless the buffer
+    /// has all of it.
     #[cold]
-    pub(super) fn lose(&mut self, lpn: Lpn) {
+    pub(super) fn damage(&mut self, lpn: Lpn, data: PageData) {
         let whole = match self.ftl.locate(lpn) {
             Location::Buffer(slot) => self.writes.buffer[slot].valid == self.writes.buffer.full,
             _ => false,
         };
         if let Some(damage) = self.ftl.damage.as_mut().filter(|_| !whole) {
-            damage.lose(lpn);
-            self.core.counters.pages_lost += 1;
+            if data == PageData::Wrong {
+                damage.falsify(lpn);
+            } else {
+                damage.lose(lpn);
+                self.core.counters.pages_lost += 1;
+            }
         }
     }
 
@@ -239,15 +244,29 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Whether some of the sectors that are read of a page are lost.
+    /// What has become of the data of a page before, of which some sectors are read.
     #[inline]
-    pub(super) fn is_lost(&self, lpn: Lpn, sectors: u64) -> bool {
-        let Some(damage) = &self.ftl.damage else { return false };
-        damage.is_lost(lpn)
-            && match self.ftl.locate(lpn) {
-                Location::Buffer(slot) => sectors & !self.writes.buffer[slot].dirty != 0,
-                _ => true,
+    pub(super) fn condition_of(&self, lpn: Lpn, sectors: u64) -> PageData {
+        let Some(damage) = &self.ftl.damage else { return PageData::Right };
+        let written = |slot| sectors & !self.writes.buffer[slot].dirty == 0;
+        match self.ftl.locate(lpn) {
+            Location::Buffer(slot) if written(slot) => PageData::Right,
+            _ if damage.is_lost(lpn) => PageData::Lost,
+            _ if damage.is_wrong(lpn) => PageData::Wrong,
+            _ => PageData::Right,
+        }
+    }
+
+    /// A page of a host's read is lost or wrong.
+    pub(super) fn host_reads(&mut self, command: CommandId, data: PageData) {
+        match data {
+            PageData::Right => {}
+            PageData::Wrong => self.core.counters.host_pages_wrong += 1,
+            PageData::Lost => {
+                self.host.commands[command].uncorrectable = true;
+                self.core.counters.host_pages_lost += 1;
             }
+        }
     }
 
     /// Dynamic placement: valid pages below which a plane takes more. Planes that are left take all that can still be collected.

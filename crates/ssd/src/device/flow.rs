@@ -10,7 +10,7 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::OpId;
 use crate::error::RunError;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Fate, Owner, PageData, PageOp};
 use crate::flash::{Begun, Ended, FlashAt, FlashView, QueueId, planes};
 use crate::observe::probe::{Event, Probe};
 use crate::write_class::WriteClass;
@@ -249,6 +249,11 @@ impl<P: Probe> Device<P> {
     fn read_ended(&mut self, id: OpId, corrected: bool) {
         let PageOp { owner, ppn, sense, .. } = self.flash.ops[id];
         let ppn = ppn.get();
+        let data = match corrected {
+            false => PageData::Lost,
+            true if sense.fate == Fate::Miscorrected => PageData::Wrong,
+            true => PageData::Right,
+        };
         self.core.counters.pages_read += 1;
         self.core.counters.media_errors += u64::from(!corrected);
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
@@ -257,12 +262,12 @@ impl<P: Probe> Device<P> {
         self.core.counters.read_pec += u64::from(conditions.pec.0);
         self.count_read(ppn, sense.attempt.into(), owner);
         match owner {
-            Owner::Host(command) => self.send_part(id, command, corrected),
+            Owner::Host(command) => self.send_part(id, command, data),
             Owner::Slot(slot) => {
                 self.flash.ops.release(id);
-                self.filled(slot, corrected);
+                self.filled(slot, data);
             }
-            Owner::Relocation(source) => self.relocation_read(id, source.get(), corrected),
+            Owner::Relocation(source) => self.relocation_read(id, source.get(), data),
             Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
             Owner::MapRewrite(_) => self.rewrite_map(id),
             Owner::Erase => unreachable!("Invariant: erases read nothing"),

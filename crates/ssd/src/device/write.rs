@@ -19,7 +19,7 @@ use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
 use crate::flash::QueueId;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
@@ -269,10 +269,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// The old half of a partly written page has been read.
-    pub(super) fn filled(&mut self, slot: SlotId, corrected: bool) {
+    pub(super) fn filled(&mut self, slot: SlotId, data: PageData) {
         self.writes.progress -= 1;
-        if !corrected && !self.writes.buffer[slot].outdated {
-            self.lose(self.writes.buffer[slot].lpn);
+        if data != PageData::Right && !self.writes.buffer[slot].outdated {
+            self.damage(self.writes.buffer[slot].lpn, data);
         }
         if self.writes.buffer[slot].outdated {
             self.discard_slot(slot);

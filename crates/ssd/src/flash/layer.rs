@@ -44,6 +44,7 @@ pub(crate) struct Flash {
     pub steps: Steps,
     /// Random draws of decodings.
     pub(super) draws: Stream,
+    pub(super) miscorrections: Stream,
     pub failures: Failures,
     /// Parts that have broken, where any may; and when the next one does.
     pub faults: Option<Box<Faults>>,
@@ -90,6 +91,7 @@ impl Flash {
             references: References::new(&config.read),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
+            miscorrections: Stream::new(seed, "miscorrections"),
             failures: Failures::new(seed),
             fault_due: faults.as_ref().map_or(Time::NEVER, |faults| faults.due()),
             faults,
@@ -259,7 +261,7 @@ state! {
         }
         parts { references, failures, faults }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, ranks, outcomes, draws }
+        rebuilt { dies_per_chip, ranks, outcomes, draws, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

@@ -136,8 +136,29 @@ pub(crate) enum Fate {
     Corrected,
     /// It will not.
     Uncorrectable,
+    /// The decoder takes it for other data than it is, and nothing notices.
+    Miscorrected,
     /// It matters no more: the data has been read.
     Cancelled,
+}
+
+impl Fate {
+    /// Whether the decoder ends with data, right or wrong.
+    #[inline]
+    pub fn is_decoded(self) -> bool {
+        matches!(self, Fate::Corrected | Fate::Miscorrected)
+    }
+}
+
+/// What a read that has ended has of its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageData {
+    /// Its data.
+    Right,
+    /// Nothing.
+    Lost,
+    /// Other data, which nothing has noticed.
+    Wrong,
 }
 
 /// Which sense of a page a read is at.
@@ -302,7 +323,7 @@ stored_enum! {
     Owner {
         0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
     }
-    Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, }
+    Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, 3 = Miscorrected, }
 }
 
 /// What is packed, as it was before.

@@ -327,8 +327,24 @@ impl<P: Probe> FlashAt<'_, P> {
         // A decoding that the controller ends has corrected nothing, whatever it would have come to.
         sense.fate = if corrected && !ends { Fate::Corrected } else { Fate::Uncorrectable };
         sense.decoding = if ends { t_pred } else { decoding }.0 as u32;
+        if !corrected && !ends && self.miscorrects(&op) {
+            op.sense.fate = Fate::Miscorrected;
+        }
         self.flash.ops[id].sense = op.sense;
         None
+    }
+
+    /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
+    /// (`assumed`).
+    fn miscorrects(&mut self, op: &PageOp) -> bool {
+        let (share, crc) = (self.core.plan.config.ecc.miscorrection.0, self.core.plan.config.ecc.crc);
+        if share == 0.0 || self.flash.is_broken(op.ppn.get()) {
+            return false;
+        }
+        let attempt = u64::from(op.sense.attempt) << 1 | u64::from(op.sense.on_die_retry);
+        let taken = self.flash.miscorrections.entity(op.seq).uniform(attempt) < share;
+        self.core.counters.miscorrections_caught += u64::from(taken && crc);
+        taken && !crc
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
@@ -404,7 +420,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let sense = op.sense;
         self.core.counters.soft_decodings += u64::from(sense.v_ref.fine().is_some());
-        if sense.fate == Fate::Corrected {
+        if sense.fate.is_decoded() {
             self.core.counters.soft_corrected += u64::from(sense.v_ref.fine().is_some());
             self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
             if self.core.plan.config.read.start.tracks() {
@@ -426,7 +442,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if sense.is_retry()
             && let Some(earlier) = self.flash.channels[channel].ecc.succeed(&self.flash.ops, id)
         {
-            let ended = if self.flash.ops[earlier].sense.fate == Fate::Corrected { id } else { earlier };
+            let ended = if self.flash.ops[earlier].sense.fate.is_decoded() { id } else { earlier };
             self.flash.ops.release(ended);
             return None;
         }

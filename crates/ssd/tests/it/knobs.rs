@@ -131,6 +131,16 @@ const LOST: &[&str] = &[
     "ecc.strength=0.12",
     "read.next=oracle",
 ];
+const WRONG: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=uniform:0..30d",
+    "ecc.code=qc-ldpc",
+    "ecc.t_decode=1us",
+    "ecc.strength=0.12",
+    "read.next=oracle",
+    "ecc.miscorrection=0.5",
+];
 const SOFT: &[&str] = &[
     "chip.model=tlc48",
     "age.pec=1000",
@@ -212,6 +222,8 @@ const ROWS: &[Row] = &[
     ("ecc.code_2bit", SOFT, "(a profile)", Reads, 0),
     ("ecc.code_3bit", FINE, "(a profile)", Reads, 0),
     ("ecc.strength", CODED, "2", Reads, -1),
+    ("ecc.miscorrection", LOST, "0.5", Reads, 0),
+    ("ecc.crc", WRONG, "false", Reads, 0),
     ("ecc.t_failed", CODED, "1ms", Reads, 1),
     ("ecc.t_retried", CODED, "90us", Reads, 1),
     ("ecc.decoders", SLOW_ECC, "4", Reads, -1),

@@ -5,6 +5,7 @@ mod checkpoint;
 mod common;
 mod contention;
 mod data;
+mod data_errors;
 mod end_of_life;
 mod erasing;
 mod explain;

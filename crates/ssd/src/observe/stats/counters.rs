@@ -104,6 +104,15 @@ counters! {
     FAILED_PROGRAMS {
         pages_failed = "flash.failed_programs", "pages", "pages whose program failed, programmed again elsewhere";
     }
+    /// What the decoder took for other data (ecc.miscorrection).
+    MISCORRECTIONS {
+        miscorrections_caught = "flash.retry.crc_caught", "pages", "senses whose page the decoder took for other data, as the CRC noticed";
+    }
+    /// Data that the host did not get, or not as it had written it.
+    DATA_ERRORS {
+        host_pages_lost = "host.data_errors.reported", "pages", "pages of host reads that could not be corrected";
+        host_pages_wrong = "host.data_errors.silent", "pages", "pages of host reads that were wrong without notice";
+    }
     /// Reads that no retry corrected, or only a second one.
     FAILED_RETRIES {
         pages_unreadable = "flash.retry.unreadable", "pages", "pages read that no sense could correct";

@@ -352,6 +352,7 @@ pub fn draw(seed: u64) -> Case {
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     device.extend(faults(seed));
+    device.extend(miscorrections(seed));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -364,6 +365,12 @@ fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
         format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
         format!("buffer.read_through={}", d.chance(70)),
     ]
+}
+
+/// Miscorrections, drawn by themselves.
+fn miscorrections(seed: u64) -> [String; 2] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak miscorrections"), drawn: 0 };
+    [format!("ecc.miscorrection={}", d.one(&["0.0", "0.0", "0.1", "1.0"])), format!("ecc.crc={}", d.chance(50))]
 }
 
 /// Parts that break, drawn by themselves: one device in six has any.
