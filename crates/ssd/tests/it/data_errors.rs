@@ -77,7 +77,7 @@ fn wrong_data_that_is_relocated_stays_wrong() {
     let config = lone_page_reads(lost.into_iter().chain([code.as_str()]).chain(settings));
     let mut device = Device::new(&config, 1).unwrap();
     let pages = device.plan().logical_pages;
-    let mut at = |device: &mut Device, op: Op, page: u64| {
+    let at = |device: &mut Device, op: Op, page: u64| {
         device.submit(Request::new(device.now(), op, Bytes(page * 16_384), Bytes(16_384))).unwrap();
         assert!(device.advance_to_completion(Time::NEVER).unwrap());
         device.take_completions().for_each(drop);
