@@ -38,7 +38,7 @@ pub use ecc::EccConfig;
 pub use energy::EnergyConfig;
 pub use erase::EraseConfig;
 pub use faults::{Fault, FaultsConfig, Part};
-pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement};
+pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement, Raid};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
 pub use mapping::{MapTable, MapUnit, MappingConfig, Sharing};

@@ -118,6 +118,9 @@ impl Space {
         let Relocation { reserve, padding, .. } = relocation;
         let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, map_pages, unit_pages);
         let pages = u64::from(layout.pages);
+        let needed_for_data = data.div_ceil(pages) as u32;
+        // No page of the flash is in two stripes: so many pages of parity at most.
+        let data = data + config.ftl.raid.wide().map_or(0, |wide| u64::from(layout.blocks) * pages / u64::from(wide));
         let padded = u64::from(padding) * u64::from(layout.blocks);
         let stop = config.gc.stop;
         // Stale pages enough that some block has more of them than its collection pads.
@@ -144,7 +147,7 @@ impl Space {
             open,
             reserve,
             needed,
-            needed_for_data: filled as u32,
+            needed_for_data,
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             live_limit_of_rest: most as u32,
@@ -211,6 +214,9 @@ fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
         3 => [0, 1, 2, 2, 4],
         _ => [0, 1, 2, 3, 4],
     };
+    if config.ftl.raid.wide().is_some() {
+        stream[WriteClass::PARITY as usize] = WriteClass::PARITY as u8;
+    }
     // Hints say where host data goes, in place of its age.
     if config.ftl.hints > 0 {
         stream[WriteClass::HostCold as usize] = u8::from(config.ftl.hints > 1);

@@ -106,6 +106,7 @@ impl<P: Probe> Device<P> {
     fn give_up_relocation(&mut self, plane: PlaneId) {
         let relocation = &mut self.ftl.relocator[plane];
         if relocation.reading + relocation.writing == 0 {
+            relocation.orphans.clear();
             relocation.victim = None;
             if !self.core.plan.config.gc.preemptible {
                 let die = self.core.plan.layout.die_of(plane).0;
@@ -116,13 +117,13 @@ impl<P: Probe> Device<P> {
     }
 
     /// Logical pages of a plane that may be on the move; one flash page more may have begun.
-    fn most_on_the_move(&self) -> u32 {
+    pub(super) fn most_on_the_move(&self) -> u32 {
         let layout = &self.core.plan.layout;
         self.core.plan.config.gc.relocations * layout.stripe * layout.shared()
     }
 
     /// The first valid page of a full block in a range of its pages.
-    fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<(u32, Lpn, Ppn)> {
+    pub(super) fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<(u32, Lpn, Ppn)> {
         self.ftl.next_valid(plane, block, pages, &self.core.plan, |lpn| self.flash_version(lpn))
     }
 
@@ -158,7 +159,8 @@ impl<P: Probe> Device<P> {
         // All but what the host has written.
         let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let writes = if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
+        let writes =
+            if again && self.ftl.stripes.is_none() { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
@@ -203,6 +205,7 @@ impl<P: Probe> Device<P> {
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
             self.update_location(lpn, source, ppn);
+            self.join_moved(lpn, ppn);
             self.mark_stale(source);
             self.map_moved(lpn);
         } else {
@@ -234,6 +237,9 @@ impl<P: Probe> Device<P> {
 
     /// Everything that was to move has moved: of a whole block nothing is left.
     fn emptied(&mut self, plane: PlaneId, Relocation { block, cause, wordline }: Relocation) {
+        if wordline.is_none() && self.protects_rest(plane, block) {
+            return;
+        }
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.ftl.relocator[plane].victim = None;
         if !self.core.plan.config.gc.preemptible {
@@ -431,6 +437,9 @@ impl<P: Probe> Device<P> {
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
         let PageOp { ppn, queue, owner, die, .. } = self.flash.ops[id];
+        if let Owner::Parity(stripe) = owner {
+            self.parity_waits(stripe);
+        }
         let (ppn, writes) = (ppn.get(), queue.writes().expect("Invariant: a program writes something"));
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         let stream = self.core.plan.space.stream_of(writes);
@@ -446,6 +455,9 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.completed(ppn);
         if queue.class() == Class::UserProgram {
             self.flash().one_more_waits();
+        }
+        if matches!(owner, Owner::Parity(_)) {
+            return self.flash.ops.release(id);
         }
         if broken {
             return self.redirect(id);

@@ -103,6 +103,7 @@ impl<P: Probe> Device<P> {
         self.flash().update_plane_eligibility(die, place);
         self.continue_relocation(plane);
         self.check_spares(plane);
+        self.rebuild_plane(plane);
     }
 
     /// A page was to be programmed on a plane that has broken: it goes elsewhere.
@@ -126,7 +127,11 @@ impl<P: Probe> Device<P> {
                 }
                 self.continue_relocation(plane);
             }
-            Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase => {
+            Owner::Parity(stripe) => {
+                self.flash.ops.release(id);
+                self.parity_waits(stripe);
+            }
+            Owner::Host(_) | Owner::MapFetch(_) | Owner::Erase | Owner::Rebuild(_) | Owner::Orphan(_) => {
                 unreachable!("Invariant: nothing else is programmed")
             }
         }

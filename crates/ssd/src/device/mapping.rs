@@ -289,6 +289,7 @@ impl<P: Probe> Device<P> {
             self.map.held[self.core.plan.layout.plane_of(old).0 as usize] -= 1;
             self.mark_stale(old);
         }
+        self.join_stripe(ppn);
         self.ftl.set(lpn, Location::Flash(ppn));
         self.ftl.blocks.completed(ppn);
         let state = &mut self.map.rewriting[page as usize];

@@ -10,6 +10,7 @@
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
+//! | `raid.rs` | parity over dies |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //!
@@ -22,6 +23,7 @@ mod faults;
 mod flow;
 mod health;
 mod mapping;
+mod raid;
 mod read;
 mod write;
 
@@ -562,6 +564,7 @@ impl<P: Probe> Device<P> {
             + moved
             + counters.map_programs
             + counters.pages_rescued
+            + counters.parity_programs
             + counters.pages_failed;
         let under_way = self.ftl.blocks.pending();
         if done + under_way != programmed {

@@ -162,6 +162,7 @@ impl<P: Probe> Device<P> {
     /// Waiting writes and pages go on, where something has ended that they may have waited for.
     #[inline]
     pub(super) fn writes_go_on(&mut self) {
+        self.dispatch_parity();
         self.dispatch_pools();
         self.fetch_writes();
     }
@@ -471,6 +472,7 @@ impl<P: Probe> Device<P> {
         if self.writes.buffer[slot].outdated {
             self.mark_stale(ppn);
         } else {
+            self.join_stripe(ppn);
             self.invalidate_older(slot);
             if let Some(newer) = self.writes.buffer[slot].next_version {
                 (self.writes.buffer[newer].flash_copy, self.writes.buffer[newer].prev_version) = (Some(ppn), None);
@@ -547,6 +549,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
         self.flash.stirred += 1;
         self.ftl.blocks.invalidate(ppn);
+        self.leave_stripe(ppn);
         let plane = self.core.plan.layout.plane_of(ppn);
         self.page_lost(plane);
     }

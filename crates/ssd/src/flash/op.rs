@@ -73,6 +73,12 @@ pub(crate) enum Owner {
     MapRewrite(u32),
     /// A block that is erased; the page is its first.
     Erase,
+    /// The parity of a stripe.
+    Parity(u32),
+    /// A page of the rest of a stripe, of which another one is worked out.
+    Rebuild(u32),
+    /// A page whose stripe ends with a block that this plane is to erase.
+    Orphan(u32),
 }
 
 /// One page to be read, one page to be programmed, or one block to be erased.
@@ -125,6 +131,7 @@ impl PageOp {
             Owner::Relocation(_) => "move",
             Owner::MapFetch(_) | Owner::MapRewrite(_) => "map",
             Owner::Erase => "erase",
+            Owner::Parity(_) | Owner::Rebuild(_) | Owner::Orphan(_) => "parity",
         }
     }
 }
@@ -322,6 +329,7 @@ stored! {
 stored_enum! {
     Owner {
         0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
+        6 = Parity(stripe), 7 = Rebuild(number), 8 = Orphan(plane),
     }
     Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, 3 = Miscorrected, }
 }

@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut, Range};
 
 use nand::{DieId, PlaneId};
 use schemes::Price;
-use units::{PerId, Time};
+use units::{PerId, Ppn, Time};
 
 use crate::config::Plan;
 use crate::observe::stats::{Victims, relocation_causes};
@@ -37,6 +37,8 @@ pub(crate) struct PlaneRelocation {
     /// Its pages that are to be looked at, and whether all have been.
     pub pages: Range<u32>,
     pub scanned: bool,
+    /// Valid pages elsewhere whose stripes end with the block that is being emptied (`ftl.raid`).
+    pub orphans: VecDeque<Ppn>,
     /// Pages being read, and pages waiting for their programs or in them.
     pub reading: u32,
     pub writing: u32,
@@ -189,7 +191,7 @@ state! {
 stored! {
     Relocation { block, cause, wordline }
     PlaneRelocation {
-        broken, victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
+        broken, orphans, victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
         failed, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

@@ -266,6 +266,7 @@ const ROWS: &[Row] = &[
     ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
     ("ftl.erase_when", TINY, "reclaimed", Writes, -1),
     ("ftl.streams", WORN, "1", Overwrites, 0),
+    ("ftl.raid", &["age.fill=0"], "parity:4", Writes, 0),
     ("ftl.hints", WORN, "2", Overwrites, 0),
     ("gc.victim", WORN, "fifo", Overwrites, 0),
     (

@@ -22,6 +22,7 @@ mod memory;
 mod oracle;
 mod policies;
 mod queueing_theory;
+mod raid;
 mod random_devices;
 mod read_disturb;
 mod read_retry;

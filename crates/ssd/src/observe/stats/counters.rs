@@ -152,11 +152,17 @@ counters! {
     WEAR {
         blocks_retired = "ftl.wear.retired", "blocks", "blocks that went out of service";
     }
+    /// Parity over dies.
+    PARITY {
+        parity_programs = "ftl.raid.programs", "pages", "pages of parity programmed (ftl.raid)";
+        parity_reads = "ftl.raid.reads", "pages", "pages read to work out others, or to join another stripe before theirs is erased";
+        pages_rebuilt = "ftl.raid.rebuilt", "pages", "pages that could not be read and were worked out of the rest of their stripes";
+    }
     /// Parts that have broken, where any may.
     BROKEN_PARTS {
         planes_broken = "ftl.faults.planes", "planes", "planes that broke (faults)";
         blocks_broken = "ftl.faults.blocks", "blocks", "blocks that broke by themselves, with their data";
-        pages_rescued = "ftl.faults.rescued", "pages", "pages programmed elsewhere because their plane had broken";
+        pages_rescued = "ftl.faults.rescued", "pages", "pages programmed elsewhere because their plane had broken or they could not be read";
         pages_lost = "ftl.faults.lost", "pages", "pages relocated or merged whose data could not be read: lost until they are written anew";
     }
     /// Look-ups of the cached mapping table.

@@ -353,6 +353,7 @@ pub fn draw(seed: u64) -> Case {
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     device.extend(faults(seed));
     device.extend(miscorrections(seed));
+    device.extend(parity(seed));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -365,6 +366,22 @@ fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
         format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
         format!("buffer.read_through={}", d.chance(70)),
     ]
+}
+
+/// Parity over dies, drawn by itself: one device in eight has it, on dies enough.
+fn parity(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak parity"), drawn: 0 };
+    if !d.chance(12) {
+        return vec!["ftl.raid=none".into()];
+    }
+    let wide = d.from(2, 5);
+    let settings =
+        ["age.fill=0.0", "ftl.placement=dynamic", "gc.copyback=false", "mapping.unit=page", "geometry.dies=3"];
+    let mut settings = settings.map(String::from).to_vec();
+    settings.push(format!("ftl.raid=parity:{wide}"));
+    settings.push(format!("ftl.streams={}", d.from(1, 3)));
+    settings.push(format!("ftl.over_provisioning={}", d.one(&["1.8", "3.0", "6.0"])));
+    settings
 }
 
 /// Miscorrections, drawn by themselves.

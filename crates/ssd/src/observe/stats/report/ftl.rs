@@ -3,16 +3,19 @@
 use serde_json::json;
 use units::Time;
 
-use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, RELOCATION, WEAR};
+use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, WEAR};
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
-use crate::config::Plan;
+use crate::config::{Plan, Raid};
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
     amplification(report, counters, &measured.drive.plan);
     relocation(report, measured);
     wear(report, measured);
+    if measured.drive.plan.config.ftl.raid != Raid::None {
+        report.counts(PARITY, counters);
+    }
     if measured.drive.plan.config.faults.break_parts() {
         report.counts(BROKEN_PARTS, counters);
     }
@@ -46,8 +49,15 @@ fn amplification(report: &mut Report, counters: &Counters, plan: &Plan) {
     for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {
         part(name, what, pages);
     }
-    if plan.config.faults.break_parts() {
-        part("rescued", "data programmed elsewhere because its plane had broken", counters.pages_rescued);
+    if plan.config.ftl.raid != Raid::None {
+        part("parity", "parity", counters.parity_programs);
+    }
+    if plan.config.faults.break_parts() || plan.config.ftl.raid != Raid::None {
+        part(
+            "rescued",
+            "data programmed elsewhere because its plane had broken or it could not be read",
+            counters.pages_rescued,
+        );
     }
 }
 
