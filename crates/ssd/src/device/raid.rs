@@ -6,7 +6,7 @@ use schemes::Class;
 use units::{Id as _, Lpn, Ppn};
 
 use super::Device;
-use crate::arena::OpId;
+use crate::arena::{OpId, RebuildId, StripeId};
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
@@ -61,7 +61,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Nothing needs a stripe any more.
-    fn end_stripe(&mut self, stripe: u32) {
+    fn end_stripe(&mut self, stripe: StripeId) {
         let stripes = self.stripes();
         let lpn = stripes.lpn(stripe);
         if stripes.end(stripe)
@@ -107,7 +107,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The parity of a stripe is on flash.
-    pub(super) fn parity_programmed(&mut self, id: OpId, stripe: u32) {
+    pub(super) fn parity_programmed(&mut self, id: OpId, stripe: StripeId) {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.counters.parity_programs += 1;
@@ -121,7 +121,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The parity of a stripe was not programmed, or has been worked out anew.
-    pub(super) fn parity_waits(&mut self, stripe: u32) {
+    pub(super) fn parity_waits(&mut self, stripe: StripeId) {
         self.stripes().again(stripe);
     }
 
@@ -139,19 +139,19 @@ impl<P: Probe> Device<P> {
             self.rebuilt(of, true);
             return true;
         }
-        let number = self.stripes().begin(of, rest.len() as u32);
+        let rebuild = self.stripes().begin(of, rest.len() as u32);
         let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         for page in rest {
             self.core.counters.parity_reads += 1;
-            self.queue_read(class, Owner::Rebuild(number), lpn, page, (bytes, 0));
+            self.queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
         }
         true
     }
 
     /// A page of the rest of a stripe has been read.
-    pub(super) fn rest_read(&mut self, id: OpId, number: u32, data: PageData) {
+    pub(super) fn rest_read(&mut self, id: OpId, rebuild: RebuildId, data: PageData) {
         self.flash.ops.release(id);
-        if let Some((of, right)) = self.stripes().read(number, data == PageData::Right) {
+        if let Some((of, right)) = self.stripes().read(rebuild, data == PageData::Right) {
             self.rebuilt(of, right);
         }
     }

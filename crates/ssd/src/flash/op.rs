@@ -6,7 +6,7 @@ use schemes::{Class, ReadReference};
 use units::{Lpn, Ppn};
 
 use super::queues::QueueId;
-use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
+use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, RebuildId, SlotId, StripeId};
 use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
@@ -74,9 +74,9 @@ pub(crate) enum Owner {
     /// A block that is erased; the page is its first.
     Erase,
     /// The parity of a stripe.
-    Parity(u32),
+    Parity(StripeId),
     /// A page of the rest of a stripe, of which another one is worked out.
-    Rebuild(u32),
+    Rebuild(RebuildId),
     /// A page whose stripe ends with a block that this plane is to erase.
     Orphan(u32),
 }

@@ -8,14 +8,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use nand::{DieId, Layout};
-use units::{Lpn, Ppn};
+use units::{Id as _, Lpn, Ppn};
 
-use crate::arena::OpId;
+use crate::arena::{Arena, OpId, RebuildId, StripeId};
 use crate::config::Plan;
 use crate::persist::{state, stored, stored_enum};
 
-/// A page of the flash that is in no stripe.
-const NONE: u32 = u32::MAX;
 /// Open stripes at most: their parity is kept in the controller (`assumed`). The oldest is closed short for another one.
 const MOST_OPEN: usize = 64;
 
@@ -50,6 +48,7 @@ pub(crate) enum Rebuilt {
 }
 
 /// A page whose data is worked out of the rest of its stripe.
+#[derive(Clone, Copy)]
 struct Rebuild {
     of: Rebuilt,
     left: u32,
@@ -63,13 +62,12 @@ pub(crate) struct Stripes {
     wide: u32,
     /// The page of the map that stands for the parity of the first stripe.
     base: u64,
-    stripes: Vec<Stripe>,
-    free: Vec<u32>,
-    open: VecDeque<u32>,
-    waiting: VecDeque<u32>,
+    stripes: Arena<StripeId, Stripe>,
+    open: VecDeque<StripeId>,
+    waiting: VecDeque<StripeId>,
     /// By block: the stripe of each of its pages.
-    of_block: HashMap<u64, Vec<u32>>,
-    rebuilds: Vec<Option<Rebuild>>,
+    of_block: HashMap<u64, Vec<Option<StripeId>>>,
+    rebuilds: Arena<RebuildId, Rebuild>,
     /// Planes that have broken: the block and the page from which on their data is still to be rebuilt.
     pub broken: VecDeque<(u32, u32, u32)>,
     /// Pages of them that are being rebuilt.
@@ -85,12 +83,11 @@ impl Stripes {
             layout: plan.layout,
             wide,
             base: plan.logical_pages + u64::from(plan.space.map_pages),
-            stripes: Vec::new(),
-            free: Vec::new(),
+            stripes: Arena::new(),
             open: VecDeque::new(),
             waiting: VecDeque::new(),
             of_block: HashMap::new(),
-            rebuilds: Vec::new(),
+            rebuilds: Arena::new(),
             broken: VecDeque::new(),
             rebuilding: 0,
             plane: 0,
@@ -102,39 +99,37 @@ impl Stripes {
     }
 
     /// The page of the map that stands for a stripe's parity.
-    pub fn lpn(&self, stripe: u32) -> Lpn {
-        Lpn(self.base + u64::from(stripe))
+    pub fn lpn(&self, stripe: StripeId) -> Lpn {
+        Lpn(self.base + stripe.index() as u64)
     }
 
     /// The stripe whose parity a page of the map is.
-    pub fn of_parity(&self, lpn: Lpn) -> Option<u32> {
-        lpn.0.checked_sub(self.base).map(|stripe| stripe as u32)
+    pub fn of_parity(&self, lpn: Lpn) -> Option<StripeId> {
+        lpn.0.checked_sub(self.base).map(|stripe| StripeId::new(stripe as usize))
     }
 
-    fn slot(&mut self, ppn: Ppn) -> &mut u32 {
+    fn slot(&mut self, ppn: Ppn) -> &mut Option<StripeId> {
         let (block, page) = (ppn.0 >> self.layout.page_bits, self.layout.page_of(ppn) as usize);
         let pages = self.layout.pages as usize;
-        &mut self.of_block.entry(block).or_insert_with(|| vec![NONE; pages])[page]
+        &mut self.of_block.entry(block).or_insert_with(|| vec![None; pages])[page]
     }
 
     /// The stripe of a page of the flash.
-    pub fn of(&self, ppn: Ppn) -> Option<u32> {
-        let of_block = self.of_block.get(&(ppn.0 >> self.layout.page_bits))?;
-        Some(of_block[self.layout.page_of(ppn) as usize]).filter(|stripe| *stripe != NONE)
+    pub fn of(&self, ppn: Ppn) -> Option<StripeId> {
+        self.of_block.get(&(ppn.0 >> self.layout.page_bits))?[self.layout.page_of(ppn) as usize]
     }
 
     /// A valid page joins an open stripe that has none on its die; `dies` work.
     pub fn join(&mut self, ppn: Ppn, dies: u32) {
         if let Some(before) = self.of(ppn) {
-            self.stripes[before as usize].valid -= 1;
+            self.stripes[before].valid -= 1;
         }
         let die = self.die_of(ppn);
-        let has_none =
-            |stripe: &u32| self.stripes[*stripe as usize].pages.iter().all(|other| self.die_of(*other) != die);
+        let has_none = |stripe: &StripeId| self.stripes[*stripe].pages.iter().all(|other| self.die_of(*other) != die);
         let found = self.open.iter().copied().find(has_none);
         let id = found.unwrap_or_else(|| self.open_one());
-        *self.slot(ppn) = id;
-        let stripe = &mut self.stripes[id as usize];
+        *self.slot(ppn) = Some(id);
+        let stripe = &mut self.stripes[id];
         stripe.pages.push(ppn);
         stripe.valid += 1;
         if stripe.pages.len() as u32 + 1 >= self.wide.min(dies) {
@@ -144,62 +139,54 @@ impl Stripes {
         }
     }
 
-    fn open_one(&mut self) -> u32 {
+    fn open_one(&mut self) -> StripeId {
         let stripe = Stripe { pages: Vec::new(), valid: 0, parity: Parity::Open, doomed: false };
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.stripes[id as usize] = stripe;
-                id
-            }
-            None => {
-                self.stripes.push(stripe);
-                self.stripes.len() as u32 - 1
-            }
-        };
+        let id = self.stripes.insert(stripe);
         self.open.push_back(id);
         id
     }
 
-    fn close(&mut self, id: u32) {
+    fn close(&mut self, id: StripeId) {
         self.open.retain(|other| *other != id);
-        self.stripes[id as usize].parity = Parity::Waiting;
+        self.stripes[id].parity = Parity::Waiting;
         self.waiting.push_back(id);
     }
 
     /// A page of the flash is stale. Its stripe, if that has no valid page any more and is not open.
-    pub fn leave(&mut self, ppn: Ppn) -> Option<u32> {
+    pub fn leave(&mut self, ppn: Ppn) -> Option<StripeId> {
         let id = self.of(ppn)?;
-        let stripe = &mut self.stripes[id as usize];
+        let stripe = &mut self.stripes[id];
         stripe.valid -= 1;
         (stripe.valid == 0 && stripe.parity != Parity::Open && !stripe.doomed).then_some(id)
     }
 
     /// Ends a stripe; whether its parity is on flash. One whose parity is on its way there ends when it has come.
-    pub fn end(&mut self, id: u32) -> bool {
-        let pages = std::mem::take(&mut self.stripes[id as usize].pages);
+    pub fn end(&mut self, id: StripeId) -> bool {
+        let pages = std::mem::take(&mut self.stripes[id].pages);
         for ppn in pages {
             if self.of(ppn) == Some(id) {
-                *self.slot(ppn) = NONE;
+                *self.slot(ppn) = None;
             }
         }
         self.open.retain(|other| *other != id);
         self.waiting.retain(|other| *other != id);
-        let stripe = &mut self.stripes[id as usize];
+        let stripe = &mut self.stripes[id];
         stripe.valid = 0;
-        if stripe.parity != Parity::Programming {
-            self.free.push(id);
+        let parity = stripe.parity;
+        if parity != Parity::Programming {
+            self.stripes.release(id);
         }
-        stripe.parity == Parity::Programmed
+        parity == Parity::Programmed
     }
 
     /// A block is to be erased: its stripes take no further pages. Returns them.
-    pub fn doom(&mut self, block: u64) -> Vec<u32> {
-        let mut ids = self.of_block.get(&block).cloned().unwrap_or_default();
-        ids.retain(|id| *id != NONE);
+    pub fn doom(&mut self, block: u64) -> Vec<StripeId> {
+        let of_block = self.of_block.get(&block).into_iter().flatten();
+        let mut ids: Vec<StripeId> = of_block.copied().flatten().collect();
         ids.sort_unstable();
         ids.dedup();
         for id in &ids {
-            self.stripes[*id as usize].doomed = true;
+            self.stripes[*id].doomed = true;
         }
         self.open.retain(|id| ids.binary_search(id).is_err());
         self.waiting.retain(|id| ids.binary_search(id).is_err());
@@ -212,20 +199,20 @@ impl Stripes {
     }
 
     /// The pages that still belong to a stripe.
-    pub fn pages_of(&self, id: u32) -> impl Iterator<Item = Ppn> {
-        self.stripes[id as usize].pages.iter().copied().filter(move |ppn| self.of(*ppn) == Some(id))
+    pub fn pages_of(&self, id: StripeId) -> impl Iterator<Item = Ppn> {
+        self.stripes[id].pages.iter().copied().filter(move |ppn| self.of(*ppn) == Some(id))
     }
 
     /// The pages of a stripe but for one, stale ones included.
-    pub fn rest(&self, id: u32, page: Ppn) -> Vec<Ppn> {
-        self.stripes[id as usize].pages.iter().copied().filter(|ppn| *ppn != page).collect()
+    pub fn rest(&self, id: StripeId, page: Ppn) -> Vec<Ppn> {
+        self.stripes[id].pages.iter().copied().filter(|ppn| *ppn != page).collect()
     }
 
     /// A valid page could not be read, nor be worked out: it leaves its stripe.
     pub fn give_up(&mut self, ppn: Ppn) {
         if let Some(id) = self.of(ppn) {
-            self.stripes[id as usize].valid -= 1;
-            *self.slot(ppn) = NONE;
+            self.stripes[id].valid -= 1;
+            *self.slot(ppn) = None;
         }
     }
 
@@ -235,23 +222,23 @@ impl Stripes {
     }
 
     /// Takes so many waiting stripes that have no page on a die, if there are so many. Where none of the working dies is without, any will do.
-    pub fn take_waiting(&mut self, die: DieId, count: usize, dies: u32) -> Option<Vec<u32>> {
-        let suits = |id: &u32| {
-            let pages = &self.stripes[*id as usize].pages;
+    pub fn take_waiting(&mut self, die: DieId, count: usize, dies: u32) -> Option<Vec<StripeId>> {
+        let suits = |id: &StripeId| {
+            let pages = &self.stripes[*id].pages;
             pages.len() as u32 >= dies || pages.iter().all(|ppn| self.die_of(*ppn) != die)
         };
-        let taken: Vec<u32> = self.waiting.iter().copied().filter(suits).take(count).collect();
+        let taken: Vec<StripeId> = self.waiting.iter().copied().filter(suits).take(count).collect();
         if taken.len() < count {
             return None;
         }
         self.waiting.retain(|id| !taken.contains(id));
-        taken.iter().for_each(|id| self.stripes[*id as usize].parity = Parity::Programming);
+        taken.iter().for_each(|id| self.stripes[*id].parity = Parity::Programming);
         Some(taken)
     }
 
     /// The program of a stripe's parity has ended; whether the stripe still needs it.
-    pub fn programmed(&mut self, id: u32) -> bool {
-        let stripe = &mut self.stripes[id as usize];
+    pub fn programmed(&mut self, id: StripeId) -> bool {
+        let stripe = &mut self.stripes[id];
         stripe.parity = Parity::Programmed;
         if stripe.valid == 0 && !stripe.doomed || stripe.pages.is_empty() {
             self.end(id);
@@ -261,8 +248,8 @@ impl Stripes {
     }
 
     /// The parity of a stripe is in the controller again: its program has failed, or it was worked out anew.
-    pub fn again(&mut self, id: u32) {
-        let stripe = &mut self.stripes[id as usize];
+    pub fn again(&mut self, id: StripeId) {
+        let stripe = &mut self.stripes[id];
         stripe.parity = Parity::Waiting;
         if stripe.valid == 0 && !stripe.doomed || stripe.pages.is_empty() {
             self.end(id);
@@ -271,37 +258,27 @@ impl Stripes {
         }
     }
 
-    /// A page is worked out of so many others; its number.
-    pub fn begin(&mut self, of: Rebuilt, left: u32) -> u32 {
-        let rebuild = Some(Rebuild { of, left, failed: false });
-        match self.rebuilds.iter().position(Option::is_none) {
-            Some(place) => {
-                self.rebuilds[place] = rebuild;
-                place as u32
-            }
-            None => {
-                self.rebuilds.push(rebuild);
-                self.rebuilds.len() as u32 - 1
-            }
-        }
+    /// A page is worked out of so many others.
+    pub fn begin(&mut self, of: Rebuilt, left: u32) -> RebuildId {
+        self.rebuilds.insert(Rebuild { of, left, failed: false })
     }
 
-    /// One of the pages has been read; who waits, when it was the last, and whether the data is there.
-    pub fn read(&mut self, number: u32, right: bool) -> Option<(Rebuilt, bool)> {
-        let rebuild = self.rebuilds[number as usize].as_mut().expect("Invariant: its reads are under way");
+    /// One of these has been read; who waits, when it was the last, and whether the data is there.
+    pub fn read(&mut self, id: RebuildId, right: bool) -> Option<(Rebuilt, bool)> {
+        let rebuild = &mut self.rebuilds[id];
         rebuild.left -= 1;
         rebuild.failed |= !right;
-        if rebuild.left > 0 {
-            return None;
-        }
-        let Rebuild { of, failed, .. } = self.rebuilds[number as usize].take()?;
-        Some((of, !failed))
+        let Rebuild { of, left, failed } = *rebuild;
+        (left == 0).then(|| {
+            self.rebuilds.release(id);
+            (of, !failed)
+        })
     }
 }
 
 state! {
     Stripes {
-        stored { stripes, free, open, waiting, of_block, rebuilds, broken, rebuilding, plane }
+        stored { stripes, open, waiting, of_block, rebuilds, broken, rebuilding, plane }
         rebuilt { layout, wide, base }
     }
 }
