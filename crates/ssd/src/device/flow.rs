@@ -265,7 +265,9 @@ impl<P: Probe> Device<P> {
         if data == PageData::Lost && self.is_rebuilt(id) {
             return;
         }
-        self.core.counters.media_errors += u64::from(data == PageData::Lost);
+        // Where there is parity, what is in no stripe any more is stale.
+        let needed = || self.ftl.stripes.is_none() || self.flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
+        self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
         self.deliver(id, data);
     }
 
@@ -274,7 +276,8 @@ impl<P: Probe> Device<P> {
     fn is_rebuilt(&mut self, id: OpId) -> bool {
         let PageOp { owner, queue, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();
-        !matches!(owner, Owner::Rebuild(_)) && self.rebuild(Rebuilt::Read(id), queue.class(), lpn, ppn)
+        self.reads_newer(id)
+            || !matches!(owner, Owner::Rebuild(_)) && self.rebuild(Rebuilt::Read(id), queue.class(), lpn, ppn)
     }
 
     /// Who has read a page goes on.

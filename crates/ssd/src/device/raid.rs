@@ -128,6 +128,11 @@ impl<P: Probe> Device<P> {
     /// A page could not be read: the rest of its stripe is, if it has one.
     pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
         let Some(stripes) = &self.ftl.stripes else { return false };
+        if stripes.of_parity(lpn).is_some() && self.ftl.locate(lpn) != Location::Flash(ppn) {
+            // Its stripe has ended, or it stands elsewhere by now.
+            self.rebuilt(of, true);
+            return true;
+        }
         let Some(stripe) = stripes.of_parity(lpn).or_else(|| stripes.of(ppn)) else { return false };
         let mut rest = stripes.rest(stripe, ppn);
         if stripes.of_parity(lpn).is_none()
@@ -144,6 +149,23 @@ impl<P: Probe> Device<P> {
         for page in rest {
             self.core.counters.parity_reads += 1;
             self.queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
+        }
+        true
+    }
+
+    /// A host's read has not had a page that is stale by now, and may be in no stripe: it is given the newer data.
+    pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
+        let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        if self.ftl.stripes.is_none() || !matches!(owner, Owner::Host(_)) || self.flash_version(lpn) == Some(ppn) {
+            return false;
+        }
+        match self.ftl.locate(lpn) {
+            Location::Flash(newer) => {
+                self.flash.ops.release(id);
+                self.queue_read(queue.class(), owner, lpn, newer, (bus_bytes, host_bytes));
+            }
+            Location::Buffer(_) | Location::Unmapped => self.deliver(id, PageData::Right),
         }
         true
     }
