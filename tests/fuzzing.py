@@ -162,9 +162,12 @@ def guided(target: str, seconds: float) -> None:
 
     atheris.instrument_all()
     known = CORPUS / target
-    found = Path(tempfile.mkdtemp())
-    words = [sys.argv[0], f"-max_total_time={int(seconds)}", f"-max_len={LONGEST}", "-rss_limit_mb=2048", "-timeout=20"]
-    atheris.Setup([*words, "-print_final_stats=1", str(found), str(known)], lambda data: feed(target, data))
+    found, failures = (CORPUS.parents[1] / "target" / "fuzz" / part / target for part in ("found", "failures"))
+    for place in (found, failures):
+        place.mkdir(parents=True, exist_ok=True)
+    limits = [f"-max_total_time={int(seconds)}", f"-max_len={LONGEST}", "-rss_limit_mb=2048", "-timeout=20"]
+    words = [sys.argv[0], *limits, f"-artifact_prefix={failures}/", "-print_final_stats=1"]
+    atheris.Setup([*words, str(found), str(known)], lambda data: feed(target, data))
     atheris.Fuzz()
 
 

@@ -1,4 +1,5 @@
 """Feeds every reader with what it does not expect, for a time, and counts: `make fuzz SECONDS=600`.
+Names of targets (`rust/trace python/fio`) after the seconds choose some.
 
 Targets in Rust are programs of their own with libFuzzer, built by the pinned toolchain (LLVM's pass that counts edges
 needs no other one). Targets in Python are `tests/fuzzing.py`, with Atheris where it is installed. What is found on the
@@ -14,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,13 +85,15 @@ def ledger() -> dict[str, int]:
         return {row["target"]: int(row["inputs"]) for row in csv.DictReader(file)}
 
 
-def main(seconds: int) -> int:
-    rust = build()
+def main(seconds: int, wanted: Sequence[str] = ()) -> int:
+    """Feeds the wanted targets, or all, for equal parts of the time."""
+    targets = [(f"rust/{name}", name, in_rust) for name in build()]
+    targets += [(f"python/{name}", name, in_python) for name in PYTHON]
+    targets = [target for target in targets if not wanted or target[0] in wanted]
     counts = ledger()
-    each = max(1, seconds // (len(rust) + len(PYTHON)))
+    each = max(1, seconds // max(1, len(targets)))
     held = True
-    for target, feed in [*((name, in_rust) for name in rust), *((name, in_python) for name in PYTHON)]:
-        name = f"{'rust' if feed is in_rust else 'python'}/{target}"
+    for name, target, feed in targets:
         inputs, good = feed(target, each)
         counts[name] = counts.get(name, 0) + inputs
         held = held and good
@@ -103,4 +107,4 @@ def main(seconds: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

@@ -14,9 +14,8 @@ use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Outcome, Playing, Prepared, Run, RunOptions, TraceOptions, open, parse, prepare,
-    refused,
-    result,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, Playing, Prepared, Run, RunOptions, TraceOptions, open, parse,
+    prepare, refused, result,
 };
 use ssd::stats::die;
 use ssd::{Config, Explainer, RequestLog, Stage, Timeline};

@@ -349,3 +349,17 @@ macro_rules! packed {
     )+};
 }
 packed!(PackedLpn as Lpn of 40 bits, PackedPpn as Ppn of 48 bits);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_number_that_does_not_fit_is_damaged() {
+        for (number, fits) in [((1 << 40) - 1, true), (1 << 40, false), (u64::MAX, false)] {
+            let bytes = u64::to_le_bytes(number);
+            let mut from = &bytes[..];
+            assert_eq!(PackedLpn::read(&mut Reader::new(&mut from)).is_ok(), fits);
+        }
+    }
+}
