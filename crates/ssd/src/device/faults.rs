@@ -142,6 +142,9 @@ impl<P: Probe> Device<P> {
         if self.flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
             return;
         }
+        if let Some(stripe) = self.ftl.stripes.as_ref().and_then(|stripes| stripes.of_parity(lpn)) {
+            return self.parity_is_back(stripe, lpn, source);
+        }
         if lpn.0 >= self.core.plan.logical_pages {
             return self.rewrite((lpn.0 - self.core.plan.logical_pages) as u32);
         }

@@ -67,9 +67,15 @@ impl<P: Probe> Device<P> {
         if stripes.end(stripe)
             && let Location::Flash(ppn) = self.ftl.locate(lpn)
         {
-            self.ftl.set(lpn, Location::Unmapped);
-            self.mark_stale(ppn);
+            self.drop_parity(lpn, ppn);
         }
+    }
+
+    /// Parity on flash is of no use any more.
+    fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.ftl.set(lpn, Location::Unmapped);
+        self.core.probe.dropped(self.core.now, lpn);
+        self.mark_stale(ppn);
     }
 
     /// Gives parity that waits in the controller to planes that can take a program of it.
@@ -115,6 +121,7 @@ impl<P: Probe> Device<P> {
         if self.stripes().programmed(stripe) {
             self.ftl.set(lpn, Location::Flash(ppn));
         } else {
+            self.core.probe.dropped(self.core.now, lpn);
             self.mark_stale(ppn);
         }
         self.ftl.blocks.completed(ppn);
@@ -123,6 +130,12 @@ impl<P: Probe> Device<P> {
     /// The parity of a stripe was not programmed, or has been worked out anew.
     pub(super) fn parity_waits(&mut self, stripe: StripeId) {
         self.stripes().again(stripe);
+    }
+
+    /// The parity of a stripe is in the controller, and can be programmed elsewhere than where it stands.
+    pub(super) fn parity_is_back(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) {
+        self.drop_parity(lpn, ppn);
+        self.parity_waits(stripe);
     }
 
     /// A page could not be read: the rest of its stripe is, if it has one.
@@ -195,9 +208,7 @@ impl<P: Probe> Device<P> {
                 self.stripes().rebuilding -= 1;
                 match self.stripes().of_parity(lpn) {
                     Some(stripe) if right && self.ftl.locate(lpn) == Location::Flash(ppn) => {
-                        self.ftl.set(lpn, Location::Unmapped);
-                        self.mark_stale(ppn);
-                        self.parity_waits(stripe);
+                        self.parity_is_back(stripe, lpn, ppn);
                     }
                     None if right => self.rescue(lpn, ppn),
                     _ => {}

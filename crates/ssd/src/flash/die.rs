@@ -256,6 +256,8 @@ impl<P: Probe> FlashAt<'_, P> {
             return self.senses_end(die);
         };
         self.flash.dies[die].active = None;
+        // It can take programs again.
+        self.flash.stirred += 1;
         if self.flash.dies[die].work.suspensions > 0 {
             self.charge_suspensions(die, active);
         }

@@ -445,6 +445,11 @@ impl Blocks {
         let open = &mut self.planes[plane.0 as usize].open[stream];
         open.next_page = self.layout.pages;
         let block = open.block;
+        // It is a candidate where its plane has broken meanwhile.
+        let candidates = &mut self.planes[plane.0 as usize].candidates;
+        if let Some(candidates) = candidates.as_mut().filter(|candidates| candidates.contains(block)) {
+            candidates.remove(block);
+        }
         self.empty(plane, block);
     }
 

@@ -111,6 +111,9 @@ pub trait Probe {
     fn rescued(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _from: Ppn) {}
     /// A page of the map, numbered behind the logical pages, has been programmed.
     fn mapped(&mut self, _time: Time, _lpn: Lpn, _ppn: Ppn) {}
+    /// A page of the map that was programmed is of no use any more: it stood for the parity of a stripe that has ended, or whose parity
+    /// is in the controller again.
+    fn dropped(&mut self, _time: Time, _lpn: Lpn) {}
     /// A page was unmapped by a trim.
     fn trimmed(&mut self, _time: Time, _request: u64, _lpn: Lpn) {}
     /// A block has been erased.
