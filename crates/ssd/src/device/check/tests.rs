@@ -94,7 +94,7 @@ fn a_drive_at_work_passes() {
 
 #[test]
 fn drives_whose_parts_break_pass() {
-    let parity = ["age.fill=0.0", "ftl.raid=parity:3"];
+    let parity = ["age.fill=0.0", "ftl.raid=parity:3", "buffer.mode=write-through"];
     for more in [&[][..], &parity] {
         let faults = "faults.at=[5ms plane 1, 20ms blocks 2:5, 30ms program 0]";
         let mut drive = at_work(1000, &[more, &["geometry.dies=3", "ftl.over_provisioning=6", faults]].concat());
