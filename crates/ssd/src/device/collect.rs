@@ -457,6 +457,7 @@ impl<P: Probe> Device<P> {
             self.flash().one_more_waits();
         }
         if matches!(owner, Owner::Parity(_)) {
+            self.flash().update_plane_eligibility(die, queue.plane() as u8);
             return self.flash.ops.release(id);
         }
         if broken {

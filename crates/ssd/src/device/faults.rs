@@ -181,6 +181,9 @@ impl<P: Probe> Device<P> {
             self.freed(plane);
         } else if let Some(stream) = self.ftl.blocks.is_filled_by(plane, block) {
             self.ftl.blocks.abandon(plane, stream);
+            // What waits for the stream may have no room now.
+            let (die, place) = self.core.plan.layout.die_of(plane);
+            self.flash().update_plane_eligibility(die, place);
             self.block_failed(plane, block);
         } else if self.ftl.blocks.is_closed(plane, block) || self.ftl.blocks.is_full(plane, block) {
             self.block_failed(plane, block);

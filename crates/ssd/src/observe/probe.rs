@@ -107,7 +107,7 @@ pub trait Probe {
     fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn) {}
     /// A page of the drive's own accord has been programmed elsewhere.
     fn moved(&mut self, _time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn) {}
-    /// The controller had the data of a page whose plane has broken: it is in a slot now, a new one or that of newer data that lacks it.
+    /// The controller had the data of a page whose plane has broken, or worked it out: it is in a slot now, a new one or that of newer data that lacks it.
     fn rescued(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _from: Ppn) {}
     /// A page of the map, numbered behind the logical pages, has been programmed.
     fn mapped(&mut self, _time: Time, _lpn: Lpn, _ppn: Ppn) {}
