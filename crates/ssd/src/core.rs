@@ -69,6 +69,8 @@ pub(crate) enum Resource {
     Arrival,
     /// The next block is looked at, whether its data is too old.
     Patrol,
+    /// A part breaks.
+    Fault,
 }
 
 /// The agenda's slots, by rank.

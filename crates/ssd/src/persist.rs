@@ -6,7 +6,7 @@
 //!
 //! Numbers have their own width, the least significant byte first. Nothing is aligned or named: only the same build reads it.
 
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::io::{self, Read, Write};
 
@@ -381,6 +381,16 @@ impl<T: Stored> Stored for VecDeque<T> {
     }
 }
 
+/// In the place of the component: whether it is there follows from the configuration.
+impl<T: State> State for Box<T> {
+    fn save(&self, to: &mut Writer) {
+        T::save(self, to);
+    }
+    fn load(&mut self, from: &mut Reader) -> io::Result<()> {
+        T::load(self, from)
+    }
+}
+
 impl<I: Id, T: Stored> Stored for PerId<I, T> {
     fn write(&self, to: &mut Writer) {
         write_each(self.iter(), to);
@@ -396,6 +406,15 @@ impl<T: Stored + Ord> Stored for BinaryHeap<T> {
     }
     fn read(from: &mut Reader) -> io::Result<BinaryHeap<T>> {
         Vec::read(from).map(BinaryHeap::from)
+    }
+}
+
+impl<T: Stored + Ord> Stored for BTreeSet<T> {
+    fn write(&self, to: &mut Writer) {
+        write_each(self.iter(), to);
+    }
+    fn read(from: &mut Reader) -> io::Result<BTreeSet<T>> {
+        Vec::read(from).map(BTreeSet::from_iter)
     }
 }
 

@@ -232,5 +232,6 @@ fn name_of(resource: Resource) -> String {
         Resource::WriteCompletion => "a write, trim or flush completes".into(),
         Resource::Arrival => "a request arrives".into(),
         Resource::Patrol => "a visit for refresh".into(),
+        Resource::Fault => "a part breaks".into(),
     }
 }

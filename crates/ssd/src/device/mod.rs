@@ -9,6 +9,9 @@
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
+//! | `faults.rs` | parts that break, and data that is lost with them |
+//! | `raid.rs` | parity over dies |
+//! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
@@ -18,8 +21,11 @@
 mod check;
 mod collect;
 mod discard;
+mod faults;
 mod flow;
+mod health;
 mod mapping;
+mod raid;
 mod read;
 mod write;
 
@@ -172,8 +178,14 @@ impl<P: Probe> Device<P> {
         &self.core.probe
     }
 
-    /// Tells the probe that the workload begins: what was submitted before brought the drive into its state.
+    /// What is submitted now only brings the drive into its state: no part breaks until the workload begins.
+    pub fn workload_is_to_come(&mut self) {
+        self.faults_count_from(Time::NEVER);
+    }
+
+    /// The workload begins: what was submitted before brought the drive into its state. The probe is told.
     pub fn workload_begins(&mut self) {
+        self.faults_count_from(self.core.now);
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Begins { first: self.next_id });
         }
@@ -275,6 +287,7 @@ impl<P: Probe> Device<P> {
                 Resource::WriteCompletion => self.on_write_completion(),
                 Resource::Arrival => self.on_arrival(),
                 Resource::Patrol => self.on_patrol(),
+                Resource::Fault => self.on_fault(),
             }
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
@@ -350,14 +363,24 @@ impl<P: Probe> Device<P> {
         parts.join(", ")
     }
 
-    /// The next event, a visit for refresh included: these go on for ever, so they come only up to a
+    /// The next event, parts that break and visits for refresh included: visits go on for ever, so they come only up to a
     /// time that was asked for, or while something happens to requests.
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
-        if self.ftl.relocator.patrol == Time::NEVER {
+        if self.ftl.relocator.patrol == Time::NEVER && self.flash.fault_due == Time::NEVER {
             return next;
         }
+        let next = self.or_patrol(next, limit);
+        if self.fault_comes(next.map_or(limit, |(time, _)| time)) {
+            return Some((self.flash.fault_due.max(self.core.now), Resource::Fault));
+        }
+        next
+    }
+
+    /// The next visit for refresh, if it comes before what is next.
+    #[inline]
+    fn or_patrol(&self, next: Option<(Time, Resource)>, limit: Time) -> Option<(Time, Resource)> {
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
         if self.ftl.relocator.patrol < until && !endless {
@@ -545,6 +568,8 @@ impl<P: Probe> Device<P> {
             + counters.pages_padded
             + moved
             + counters.map_programs
+            + counters.pages_rescued
+            + counters.parity_programs
             + counters.pages_failed;
         let under_way = self.ftl.blocks.pending();
         if done + under_way != programmed {

@@ -5,6 +5,7 @@ mod flash;
 mod ftl;
 mod host;
 mod resources;
+mod smart;
 mod statistic;
 
 use super::Measured;
@@ -17,6 +18,7 @@ pub fn report(measured: &Measured) -> Report {
     host::add(&mut report, measured);
     flash::add(&mut report, measured);
     ftl::add(&mut report, measured);
+    smart::add(&mut report, measured);
     resources::add(&mut report, measured);
     report
 }
