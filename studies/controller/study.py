@@ -584,13 +584,14 @@ def _draw_sizes(measured: Measured) -> Figure:
         words = [f"+ {NAMES[part]}" for part in PARTS if part in point - before]
         words += [f"- {NAMES[part]}" for part in PARTS if part in before - point]
         spot = (len(point), 100 * mean)
-        axes.annotate(", ".join(words), spot, (4, 8), textcoords="offset points", fontsize=7, rotation=30)
+        axes.annotate(", ".join(words), spot, (0, -8), textcoords="offset points", fontsize=7, rotation=-35, va="top")
         before = point
     axes.axhline(5, color="0.5", lw=0.8, ls="--")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlim(0.7, 9)
-    axes.set_ylim(3, 10_000)
+    axes.set_ylim(1, 10_000)
+    axes.set_xticks(range(1, 9))
     axes.set_xlabel("parts of the controller")
     axes.set_ylabel("above the best, at the worst\nage and workload (%)")
     axes.grid(alpha=0.3)

@@ -171,20 +171,23 @@ type Column<T> = (&'static str, fn(&Row) -> T);
 
 /// The time series as a Parquet file's bytes.
 pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
-    let whole: [Column<u64>; 5] = [
+    let whole: [Column<u64>; 6] = [
         ("time_ns", |row| row.time_ns),
         ("reads", |row| row.reads),
         ("writes", |row| row.writes),
         ("read_bytes", |row| row.read_bytes),
         ("write_bytes", |row| row.write_bytes),
+        ("media_errors", |row| row.media_errors),
     ];
-    let real: [Column<f64>; 6] = [
+    let real: [Column<f64>; 8] = [
         ("outstanding", |row| row.outstanding),
         ("buffered_pages", |row| row.buffered_pages),
         ("die_busy", |row| row.die_busy),
         ("channel_busy", |row| row.channel_busy),
         ("free_blocks", |row| row.free_blocks),
         ("free_blocks_min", |row| row.free_blocks_min),
+        ("available_spare", |row| row.available_spare),
+        ("percentage_used", |row| row.percentage_used),
     ];
     let names: Vec<(&str, &str)> =
         whole.iter().map(|(name, _)| (*name, "INT64")).chain(real.iter().map(|(name, _)| (*name, "DOUBLE"))).collect();

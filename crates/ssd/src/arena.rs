@@ -21,6 +21,10 @@ units::ids! {
     FetchId,
     /// What waits for a line of the map.
     AwaitedId,
+    /// A stripe of parity.
+    StripeId,
+    /// A page that is worked out of the rest of its stripe.
+    RebuildId,
 }
 
 /// A place of an arena.
@@ -206,4 +210,4 @@ macro_rules! ids {
         }
     )+};
 }
-ids!(OpId, CommandId, SlotId, WaiterId, FetchId, AwaitedId);
+ids!(OpId, CommandId, SlotId, WaiterId, FetchId, AwaitedId, StripeId, RebuildId);

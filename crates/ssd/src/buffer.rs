@@ -32,6 +32,8 @@ pub(crate) struct Slot {
     pub next_version: Option<SlotId>,
     /// The placement hint of the newest write to it.
     pub hint: u16,
+    /// Its data was saved from a plane that has broken: the host has not written it.
+    pub rescued: bool,
     /// Newer data reached flash first: this slot's page is stale as soon as it is programmed.
     pub outdated: bool,
     /// Writes to be acknowledged when this slot is on flash.
@@ -139,6 +141,7 @@ impl Buffer {
             prev_version: None,
             next_version: None,
             hint: 0,
+            rescued: false,
             outdated: false,
             waiters: None,
             prev: None,
@@ -276,7 +279,7 @@ state! {
 
 stored! {
     Slot {
-        lpn, state, host_bytes, dirty, valid, flash_copy, prev_version, next_version, hint, outdated, waiters, prev, next,
+        lpn, state, host_bytes, dirty, valid, flash_copy, prev_version, next_version, hint, rescued, outdated, waiters, prev, next,
     }
     Waiter { command, next }
 }

@@ -73,6 +73,8 @@ pub(crate) enum Resource {
     Patrol,
     /// The power is cut.
     Cut,
+    /// A part breaks.
+    Fault,
 }
 
 /// The agenda's slots, by rank.

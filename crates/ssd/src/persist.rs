@@ -6,7 +6,7 @@
 //!
 //! Numbers have their own width, the least significant byte first. Nothing is aligned or named: only the same build reads it.
 
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::io::{self, Read, Write};
 
@@ -405,6 +405,15 @@ impl<T: Stored + Ord> Stored for BinaryHeap<T> {
     }
     fn read(from: &mut Reader) -> io::Result<BinaryHeap<T>> {
         Vec::read(from).map(BinaryHeap::from)
+    }
+}
+
+impl<T: Stored + Ord> Stored for BTreeSet<T> {
+    fn write(&self, to: &mut Writer) {
+        write_each(self.iter(), to);
+    }
+    fn read(from: &mut Reader) -> io::Result<BTreeSet<T>> {
+        Vec::read(from).map(BTreeSet::from_iter)
     }
 }
 

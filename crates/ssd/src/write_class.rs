@@ -12,7 +12,7 @@ pub enum WriteClass {
     HostCold,
     /// Relocated data.
     Relocated,
-    /// Data that had been moved before.
+    /// Data that had been moved before; where there is parity (`ftl.raid`), which knows no such data, the parity.
     RelocatedAgain,
     /// The map.
     Map,
@@ -22,8 +22,15 @@ impl WriteClass {
     /// How many there are.
     pub const COUNT: usize = 5;
 
+    /// All of them.
+    pub const ALL: [WriteClass; WriteClass::COUNT] =
+        [WriteClass::Host, WriteClass::HostCold, WriteClass::Relocated, WriteClass::RelocatedAgain, WriteClass::Map];
+
     /// What the host writes, in the order of placement handles.
     pub const OF_HANDLES: [WriteClass; 2] = [WriteClass::Host, WriteClass::HostCold];
+
+    /// What parity is written as.
+    pub const PARITY: WriteClass = WriteClass::RelocatedAgain;
 
     /// Everything but relocated data.
     pub const NOT_RELOCATED: [WriteClass; 3] = [WriteClass::Host, WriteClass::HostCold, WriteClass::Map];

@@ -2,7 +2,7 @@
 
 use nand::Layout;
 use schemes::Soft;
-use units::{Bytes, Span};
+use units::{Bytes, Fraction, Span};
 
 use super::refusal::{Check, Refusal, not_too_long, positive, refuse};
 
@@ -22,6 +22,11 @@ units::section! {
         code_3bit: String = "qc-ldpc".to_owned(),
         /// Errors that the code corrects, over those that it was profiled with.
         strength: f64 = 1.0,
+        /// Probability that the decoder takes a page that it cannot correct for other data (a miscorrection), at each of its senses.
+        miscorrection: Fraction = Fraction(0.0),
+        /// A CRC over the data of a codeword catches miscorrections: the page counts as one that cannot be corrected. Without it what
+        /// is read is wrong and nothing says so.
+        crc: bool = true,
         /// tECC: time to decode one page; with `code` one iteration of its decoder.
         t_decode: Span = Span(5_000),
         /// tECC of a page that cannot be corrected; "none" takes as long as any, with `code` all iterations.

@@ -36,6 +36,26 @@ units::choices! {
     }
 }
 
+units::choices! {
+    /// What protects data from the loss of a page, a block or a die.
+    pub enum Raid {
+        /// Nothing but the code of each page.
+        None = "none",
+        /// Of so many pages on different dies one is the parity of the others.
+        Parity(u32 = 8 in 2..=64) = "parity",
+    }
+}
+
+impl Raid {
+    /// Pages of a stripe, its parity included.
+    pub(crate) fn wide(self) -> Option<u32> {
+        match self {
+            Raid::None => None,
+            Raid::Parity(wide) => Some(wide),
+        }
+    }
+}
+
 /// The order in which consecutive pages are dealt to channels, chips (ways), dies and planes: the first
 /// letter changes fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +114,9 @@ units::section! {
         /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3: host
         /// data whose last version was young, other host data, relocated data; 4: also data moved more than once.
         streams: u32 = 2,
+        /// Parity over dies: none, or parity:N, stripes of N pages of which one is the parity of the others. It takes the open block of
+        /// the fourth stream.
+        raid: Raid = Raid::None,
         /// Placement handles: host data whose request has hint h goes into stream h mod so many, each with an open block a plane
         /// (reclaim unit handles of NVMe Flexible Data Placement); 0 ignores hints.
         hints: u16 = 0,

@@ -3,7 +3,7 @@
 use schemes::{SuspendErase, SuspendProgram};
 use units::section::Section;
 
-use super::{Arbitration, Config, Reclaim};
+use super::{Arbitration, Config, Reclaim, WearConfig};
 
 impl Config {
     /// Settings of the present configuration that have no effect, each with the reason.
@@ -20,12 +20,16 @@ impl Config {
             let wears = self.wear.endurance.is_some();
             keys.extend(changed(&self.age, &default.age, if wears { &[] } else { &["pec"] }));
             keys.extend(changed(&self.chip, &default.chip, &["read_disturb"]));
+            keys.extend(changed(&self.ecc, &default.ecc, &["miscorrection"]));
             let ages = self.refresh.period.is_some();
             keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
             keys.extend(self.policies.next.is_some().then(|| "policies.next".to_owned()));
             if !keys.is_empty() {
                 idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));
             }
+        }
+        if !self.ecc.crc && self.ecc.miscorrection.0 == 0.0 {
+            idle.push("ecc.crc without ecc.miscorrection".into());
         }
         if self.host.arbitration != Arbitration::Weighted {
             let keys = changed(&self.host, &default.host, &["priorities", "weights"]);
@@ -61,6 +65,7 @@ impl Config {
         if self.power.cut_at.is_empty() && self.power.plp {
             idle.push("power.plp without power.cut_at".into());
         }
+        idle.extend(self.idle_faults());
         if self.erase.pulse.is_none() {
             let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
             keys.extend(changed(&self.age, &default.age, &["worn_under"]));
@@ -70,6 +75,24 @@ impl Config {
                     keys.join(", ")
                 ));
             }
+        }
+        idle
+    }
+
+    /// The same of parts that break.
+    fn idle_faults(&self) -> Vec<String> {
+        let (faults, wear) = (&self.faults, &self.wear);
+        let mut idle = Vec::new();
+        let chances = faults.chances().map(|(_, share)| share);
+        let fails = [wear.program_fail, wear.erase_fail].iter().chain(&chances).any(|share| share.0 > 0.0);
+        if faults.growth.is_some() && !fails {
+            idle.push("faults.growth without anything that fails by chance".into());
+        }
+        if wear.spare_threshold != WearConfig::default().spare_threshold && !self.blocks_fail() {
+            idle.push("wear.spare_threshold without blocks that fail".into());
+        }
+        if faults.burst > 1 && faults.blocks.0 == 0.0 {
+            idle.push("faults.burst without faults.blocks".into());
         }
         idle
     }

@@ -11,6 +11,7 @@ mod chip_model;
 mod ecc;
 mod energy;
 mod erase;
+mod faults;
 mod ftl;
 mod gc;
 mod host;
@@ -37,7 +38,8 @@ pub use bus::{BusConfig, Transfer};
 pub use ecc::EccConfig;
 pub use energy::EnergyConfig;
 pub use erase::EraseConfig;
-pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement};
+pub use faults::{Fault, FaultsConfig, Part};
+pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement, Raid};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
 pub(crate) use mapping::CHANGE;
@@ -105,6 +107,8 @@ sections! {
     gc: GcConfig,
     /// Wear levelling and failing blocks.
     wear: WearConfig,
+    /// Parts that break.
+    faults: FaultsConfig,
     /// Logical-to-physical map.
     mapping: MappingConfig,
     /// Refresh and read reclaim.

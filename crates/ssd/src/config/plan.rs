@@ -9,6 +9,7 @@ use schemes::{Class, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Rate, Span};
 
 use super::Config;
+use super::Raid;
 use super::bus::PageTime;
 use super::chip_model::Decoding;
 use super::refusal::{dotted, in_section};
@@ -16,6 +17,7 @@ use super::space::Space;
 use super::together;
 use crate::lifetime::Eraser;
 use crate::phases::Phases;
+use crate::write_class::WriteClass;
 
 /// A checked configuration with what follows from it.
 #[derive(Clone, Debug)]
@@ -74,6 +76,17 @@ impl Plan {
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
         Bytes(self.logical_pages * self.layout.page_size.0)
+    }
+
+    /// Whether what is written in a class has been relocated.
+    #[inline]
+    pub(crate) fn relocates(&self, writes: WriteClass) -> bool {
+        writes.is_relocated() && !(writes == WriteClass::PARITY && self.config.ftl.raid != Raid::None)
+    }
+
+    /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
+    pub fn needed_blocks(&self) -> u32 {
+        self.space.needed
     }
 
     /// Time on the bus for `bytes`.

@@ -32,12 +32,15 @@ pub(crate) struct Space {
     pub open: u32,
     /// Free blocks that only relocated data may open.
     pub reserve: u32,
-    /// Blocks that a plane must have to hold its share of the data and still be collected.
+    /// Blocks that a plane must have to hold its share of the data and still be collected; those for the data alone.
     pub needed: u32,
+    pub needed_for_data: u32,
     /// Reclaiming a block with so many valid pages gains nothing: the last programs of its relocated data are padded.
     pub victim_valid_limit: u32,
     /// Dynamic placement: a plane takes data of the host and of the map while it has fewer valid pages.
     pub live_limit: u32,
+    /// The same where planes have broken, whose data the others hold: all that can be collected.
+    pub live_limit_of_rest: u32,
     /// Static placement: a plane takes pages of the map while it has fewer of them.
     pub map_limit: u32,
     /// Blocks of the drive that may hold data of the run at the same time, so that their pages can be numbered.
@@ -58,10 +61,8 @@ impl Relocation {
     fn new(config: &Config, unit_pages: u32) -> Relocation {
         let streams = if config.ftl.streams == 4 { 2 } else { 1 };
         // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
-        let wear = &config.wear;
-        let failing = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0 || wear.endurance.is_some();
         // A cut takes pages of open blocks, like a block that fails.
-        let failing = failing || config.erase.retire || !config.power.cut_at.is_empty();
+        let failing = config.blocks_fail() || !config.power.cut_at.is_empty();
         let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(failing);
         Relocation { streams, reserve, padding: streams * (unit_pages - 1) }
     }
@@ -91,6 +92,20 @@ impl Relocation {
     }
 }
 
+impl Config {
+    /// Whether data may be damaged in a way that goes along with it.
+    pub(crate) fn keeps_damage(&self) -> bool {
+        self.faults.break_parts() || self.ecc.miscorrection.0 > 0.0
+    }
+
+    /// Whether blocks may go out of service in a run.
+    pub fn blocks_fail(&self) -> bool {
+        let wear = &self.wear;
+        let by_chance = wear.program_fail.0 > 0.0 || wear.erase_fail.0 > 0.0;
+        by_chance || wear.endurance.is_some() || self.erase.retire || self.faults.break_parts()
+    }
+}
+
 impl Space {
     /// The stream that a write class goes into.
     #[inline]
@@ -109,6 +124,9 @@ impl Space {
         let own_pages = map_pages.saturating_add(journal_pages);
         let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, own_pages, unit_pages);
         let pages = u64::from(layout.pages);
+        let needed_for_data = data.div_ceil(pages) as u32;
+        // No page of the flash is in two stripes: so many pages of parity at most.
+        let data = data + config.ftl.raid.wide().map_or(0, |wide| u64::from(layout.blocks) * pages / u64::from(wide));
         let padded = u64::from(padding) * u64::from(layout.blocks);
         let stop = config.gc.stop;
         // Stale pages enough that some block has more of them than its collection pads.
@@ -126,7 +144,8 @@ impl Space {
         let room = u64::from(layout.blocks - stop - open) * pages;
         // A host's program and one of the map may have been on their way when the limit was reached.
         let stale = padded + 2 * u64::from(unit_pages);
-        let live_limit = ((data + room) / 2).min(room.saturating_sub(stale)).max(data + 1);
+        let most = room.saturating_sub(stale).max(data + 1);
+        let live_limit = ((data + room) / 2).min(most).max(data + 1);
         let space = Space {
             map_pages,
             journal_pages,
@@ -135,8 +154,10 @@ impl Space {
             open,
             reserve,
             needed,
+            needed_for_data,
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
+            live_limit_of_rest: most as u32,
             map_limit,
             most_written: most_written(layout, open)?,
         };
@@ -200,6 +221,9 @@ fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
         3 => [0, 1, 2, 2, 4],
         _ => [0, 1, 2, 3, 4],
     };
+    if config.ftl.raid.wide().is_some() {
+        stream[WriteClass::PARITY as usize] = WriteClass::PARITY as u8;
+    }
     // Hints say where host data goes, in place of its age.
     if config.ftl.hints > 0 {
         stream[WriteClass::HostCold as usize] = u8::from(config.ftl.hints > 1);

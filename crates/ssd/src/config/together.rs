@@ -5,7 +5,7 @@ use schemes::{Pacing, SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
 use super::Config;
-use super::ftl::Allocation;
+use super::ftl::{Allocation, Placement};
 use super::mapping::{MapTable, Sharing};
 use super::refusal::{Refusal, refuse};
 use crate::phases::Phases;
@@ -20,6 +20,8 @@ pub(super) fn check(
     programs_fill_blocks(config, layout)?;
     buffer_holds_a_program(config, layout)?;
     refresh_keeps_up(config, layout, timings)?;
+    parity_is_over_dies(config, layout)?;
+    recovery_finds_every_part(config)?;
     map_cache_has_room(config)?;
     superblocks_are_programmed_together(config)?;
     whole_pages_are_copied_back(config, layout)?;
@@ -107,6 +109,63 @@ fn superblocks_are_programmed_together(config: &Config) -> Result<(), Refusal> {
         return refuse("gc.copyback", problem, "set it to false, or ftl.allocation to \"plane\"");
     }
     Ok(())
+}
+
+fn parity_is_over_dies(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    let Some(wide) = config.ftl.raid.wide() else { return Ok(()) };
+    if wide > layout.dies {
+        let problem = format!("puts each of {wide} pages on a die of its own, and there are {}", layout.dies);
+        return refuse("ftl.raid", problem, "write fewer pages, or give the device more dies");
+    }
+    let fill = config.age.fill.0;
+    let reasons = [
+        (
+            "ftl.streams",
+            config.ftl.streams == 4,
+            "takes the open block that parity does".to_owned(),
+            "write 3 or fewer",
+        ),
+        (
+            "ftl.placement",
+            config.ftl.placement == Placement::Static,
+            "keeps addresses on their planes, and what is rebuilt goes to others".to_owned(),
+            "write \"dynamic\"",
+        ),
+        (
+            "gc.copyback",
+            config.gc.copyback,
+            "relocates data that the controller does not see, and parity is worked out there".to_owned(),
+            "set it to false",
+        ),
+        (
+            "mapping.unit",
+            layout.shared() > 1,
+            "is smaller than a flash page, and parity is of flash pages".to_owned(),
+            "write \"page\"",
+        ),
+        (
+            "age.fill",
+            fill > 0.0,
+            format!("is {fill}, and data from before the run has no parity"),
+            "write 0 and let the workload fill the drive",
+        ),
+    ];
+    match reasons.into_iter().find(|(_, is_so, ..)| *is_so) {
+        Some((key, _, problem, remedy)) => refuse(key, problem, format!("{remedy}, or set ftl.raid to \"none\"")),
+        None => Ok(()),
+    }
+}
+
+/// Recovery from a power cut knows neither broken parts nor stripes.
+fn recovery_finds_every_part(config: &Config) -> Result<(), Refusal> {
+    let survives = config.mapping.checkpoint.is_some() || !config.power.cut_at.is_empty();
+    let problem = "is set, and the map is kept on flash for power cuts (mapping.checkpoint, power.cut_at)";
+    let remedy = "leave out one of the two";
+    match (survives, config.faults.break_parts(), config.ftl.raid.wide()) {
+        (true, true, _) => refuse("faults.at", problem, remedy),
+        (true, _, Some(_)) => refuse("ftl.raid", problem, remedy),
+        _ => Ok(()),
+    }
 }
 
 fn whole_pages_are_copied_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {

@@ -40,6 +40,8 @@ units::section! {
         erase_fail: Fraction = Fraction(0.0),
         /// P/E cycles after which a block's erase fails; "none" never does.
         endurance: Option<PeCycles> = None,
+        /// Share of a new drive's spare blocks below which it warns (NVMe's available spare threshold).
+        spare_threshold: Fraction = Fraction(0.1),
         /// What follows when too few good blocks are left: stop (the run ends with its result), or read-only (NVMe's critical
         /// warning "media placed in read only mode": reads go on, everything else is refused).
         end_of_life: EndOfLife = EndOfLife::Stop,

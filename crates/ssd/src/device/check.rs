@@ -233,5 +233,6 @@ fn name_of(resource: Resource) -> String {
         Resource::Arrival => "a request arrives".into(),
         Resource::Patrol => "a visit for refresh".into(),
         Resource::Cut => "the power is cut".into(),
+        Resource::Fault => "a part breaks".into(),
     }
 }

@@ -13,9 +13,9 @@ use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::OpId;
-use crate::config::{EraseWhen, Placement, Reclaim};
+use crate::config::{EraseWhen, Reclaim};
 use crate::flash::QueueId;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::ftl::relocation::Relocation;
 use crate::observe::probe::Probe;
@@ -71,8 +71,11 @@ impl<P: Probe> Device<P> {
     }
 
     /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
-    fn continue_relocation(&mut self, plane: PlaneId) {
+    pub(super) fn continue_relocation(&mut self, plane: PlaneId) {
         let Some(moving) = self.ftl.relocator[plane].victim else { return };
+        if self.ftl.relocator[plane].broken {
+            return self.give_up_relocation(plane);
+        }
         loop {
             let relocation = &self.ftl.relocator[plane];
             if relocation.scanned || relocation.reading + relocation.writing >= self.most_on_the_move() {
@@ -98,14 +101,29 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// The relocation of a block whose plane has broken ends when nothing of it is under way any more.
+    #[cold]
+    fn give_up_relocation(&mut self, plane: PlaneId) {
+        let relocation = &mut self.ftl.relocator[plane];
+        if relocation.reading + relocation.writing == 0 {
+            relocation.orphans.clear();
+            relocation.victim = None;
+            if !self.core.plan.config.gc.preemptible {
+                let die = self.core.plan.layout.die_of(plane).0;
+                self.flash.dies[die].exclusive -= 1;
+                self.flash().mark_dirty(die);
+            }
+        }
+    }
+
     /// Logical pages of a plane that may be on the move; one flash page more may have begun.
-    fn most_on_the_move(&self) -> u32 {
+    pub(super) fn most_on_the_move(&self) -> u32 {
         let layout = &self.core.plan.layout;
         self.core.plan.config.gc.relocations * layout.stripe * layout.shared()
     }
 
     /// The first valid page of a full block in a range of its pages.
-    fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<(u32, Lpn, Ppn)> {
+    pub(super) fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<(u32, Lpn, Ppn)> {
         self.ftl.next_valid(plane, block, pages, &self.core.plan, |lpn| self.flash_version(lpn))
     }
 
@@ -141,14 +159,15 @@ impl<P: Probe> Device<P> {
         // All but what the host has written.
         let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let writes = if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
+        let writes =
+            if again && self.ftl.stripes.is_none() { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
     }
 
     /// A flash page that moves has been read: what is still valid of it is programmed.
-    pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn) {
+    pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
         let layout = self.core.plan.layout;
         let Address { plane, block, page } = layout.unpack(source);
         self.ftl.relocator[plane].reading -= layout.shared();
@@ -156,6 +175,15 @@ impl<P: Probe> Device<P> {
         let mut pages = page..layout.after_flash_page(page);
         while let Some((page, lpn, ppn)) = self.next_valid(plane, block, pages.clone()) {
             pages.start = page + 1;
+            if self.ftl.relocator[plane].broken {
+                if data == PageData::Right {
+                    self.rescue(lpn, ppn);
+                }
+                continue;
+            }
+            if data != PageData::Right {
+                self.damage(lpn, data);
+            }
             self.ftl.relocator[plane].writing += 1;
             let op = self.relocation_op(plane, lpn, ppn);
             let op = self.flash.ops.insert(op);
@@ -171,10 +199,14 @@ impl<P: Probe> Device<P> {
         let plane = self.core.plan.layout.plane_of(source);
         let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
         self.core.counters.pages_relocated[cause] += 1;
+        if self.core.plan.config.gc.copyback && self.flash.is_broken(source) {
+            self.damage(lpn, PageData::Lost);
+        }
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {
             self.update_location(lpn, source, ppn);
             self.map_names(lpn, Some(source), ppn);
+            self.join_moved(lpn, ppn);
             self.mark_stale(source);
             self.map_moved(lpn);
         } else {
@@ -206,6 +238,9 @@ impl<P: Probe> Device<P> {
 
     /// Everything that was to move has moved: of a whole block nothing is left.
     fn emptied(&mut self, plane: PlaneId, Relocation { block, cause, wordline }: Relocation) {
+        if wordline.is_none() && self.protects_rest(plane, block) {
+            return;
+        }
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.ftl.relocator[plane].victim = None;
         if !self.core.plan.config.gc.preemptible {
@@ -217,7 +252,7 @@ impl<P: Probe> Device<P> {
         }
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));
-        if cause == relocation_causes::BAD_BLOCK {
+        if cause == relocation_causes::BAD_BLOCK || self.is_broken_block(plane, block) {
             self.retire(plane, block);
         } else if self.core.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
             self.ftl.relocator[plane].erasing = true;
@@ -259,6 +294,7 @@ impl<P: Probe> Device<P> {
 
     /// Counts an erase; whether it failed.
     fn erase_fails(&mut self, plane: PlaneId, block: u32) -> bool {
+        let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
         self.core.probe.erased(self.core.now, plane, block);
@@ -280,11 +316,13 @@ impl<P: Probe> Device<P> {
         let worn = exhausted
             || wear.endurance.is_some_and(|limit| self.core.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
         let failures = &mut self.flash.failures;
+        let pec = self.core.plan.config.age.pec.0.saturating_add(erases);
+        let share = self.core.plan.config.faults.grown(wear.erase_fail, pec);
         let mut fails = || {
             failures.erases_drawn += 1;
-            failures.erases.uniform(failures.erases_drawn) < wear.erase_fail.0
+            failures.erases.uniform(failures.erases_drawn) < share
         };
-        worn || wear.erase_fail.0 > 0.0 && (0..of_flash).any(|_| fails())
+        broken || worn || wear.erase_fail.0 > 0.0 && (0..of_flash).any(|_| fails())
     }
 
     /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
@@ -299,7 +337,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A plane has a free block more, or one less in service.
-    fn freed(&mut self, plane: PlaneId) {
+    pub(super) fn freed(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.flash().update_plane_eligibility(die, place);
         self.collect(plane);
@@ -403,11 +441,15 @@ impl<P: Probe> Device<P> {
     /// The program of a page failed: its data goes elsewhere, and the block out of service.
     pub(super) fn program_failed(&mut self, id: OpId) {
         let PageOp { ppn, queue, owner, die, .. } = self.flash.ops[id];
+        if let Owner::Parity(stripe) = owner {
+            self.parity_waits(stripe);
+        }
         let (ppn, writes) = (ppn.get(), queue.writes().expect("Invariant: a program writes something"));
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         let stream = self.core.plan.space.stream_of(writes);
         self.core.counters.pages_failed += 1;
-        if !self.ftl.relocator[plane].failed.contains(&block) {
+        let broken = self.ftl.relocator[plane].broken;
+        if !broken && !self.ftl.relocator[plane].failed.contains(&block) {
             self.ftl.relocator[plane].failed.push(block);
             if self.ftl.blocks.open_block(plane, stream) == block {
                 self.ftl.blocks.abandon(plane, stream);
@@ -417,6 +459,13 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.completed(ppn);
         if queue.class() == Class::UserProgram {
             self.flash().one_more_waits();
+        }
+        if matches!(owner, Owner::Parity(_)) {
+            self.flash().update_plane_eligibility(die, queue.plane() as u8);
+            return self.flash.ops.release(id);
+        }
+        if broken {
+            return self.redirect(id);
         }
         self.flash().queue_program(id);
         // Nothing may come any more that could fill the unit it waits in now.
@@ -430,7 +479,10 @@ impl<P: Probe> Device<P> {
     }
 
     /// A block goes out of service.
-    fn retire(&mut self, plane: PlaneId, block: u32) {
+    pub(super) fn retire(&mut self, plane: PlaneId, block: u32) {
+        if self.ftl.relocator[plane].broken {
+            return;
+        }
         self.ftl.blocks.retire(plane);
         if let Some(power) = &mut self.power {
             // Whatever it still holds has moved.
@@ -438,16 +490,7 @@ impl<P: Probe> Device<P> {
             power.flash.anchor.bad.push((plane.0, block));
         }
         self.core.counters.blocks_retired += u64::from(self.core.plan.layout.stripe);
-        let needed = u64::from(self.core.plan.space.needed);
-        let in_service = |plane: u32| u64::from(self.ftl.blocks.in_service(PlaneId(plane)).0);
-        let planes = self.core.plan.layout.planes;
-        let over = match self.core.plan.config.ftl.placement {
-            Placement::Static => in_service(plane.0) < needed,
-            Placement::Dynamic => (0..planes).map(in_service).sum::<u64>() < needed * u64::from(planes),
-        };
-        if over {
-            self.core.wear_out();
-        }
+        self.check_spares(plane);
     }
 
     /// Checks that nothing is left over of what has moved, when everything is quiet.

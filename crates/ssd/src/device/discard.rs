@@ -55,6 +55,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.ftl.set(lpn, Location::Unmapped);
+        self.restore_page(lpn);
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
         }

@@ -3,15 +3,16 @@
 //! Each event changes its own resource first; what depends on it follows in a fixed order: the owner of what has ended, waiting
 //! writes, the dies that may do more, their buses.
 
-use nand::{ChannelId, DieId};
+use nand::{ChannelId, DieId, PlaneId};
 use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::OpId;
 use crate::error::RunError;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Fate, Owner, PageData, PageOp};
 use crate::flash::{Begun, Ended, FlashAt, FlashView, QueueId, planes};
+use crate::ftl::stripes::Rebuilt;
 use crate::observe::probe::{Event, Probe};
 use crate::write_class::WriteClass;
 
@@ -212,14 +213,15 @@ impl<P: Probe> Device<P> {
     }
 
     fn program_ended(&mut self, die: DieId, first: OpId, set: u8) {
-        let failed = self.flash().failed_programs(set);
+        let page = self.flash.ops[first].ppn.get();
+        let failed = self.flash().failed_programs(die, set, page);
         if self.power.is_some() {
             self.record_program(die, first, failed);
         }
         let mut next = Some(first);
         while let Some(op) = next {
             next = self.flash.ops[op].next;
-            if failed >> self.flash.ops[op].queue.plane() & 1 != 0 {
+            if failed >> self.flash.ops[op].queue.plane() & 1 != 0 || self.is_written_in_vain(op) {
                 self.program_failed(op);
                 continue;
             }
@@ -228,7 +230,13 @@ impl<P: Probe> Device<P> {
                 Owner::Relocation(source) => self.moved(op, source.get()),
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
                 Owner::Journal(place) => self.journal_programmed(op, place),
-                Owner::Host(_) | Owner::MapFetch(_) | Owner::Recovery | Owner::Erase => {
+                Owner::Parity(stripe) => self.parity_programmed(op, stripe),
+                Owner::Host(_)
+                | Owner::MapFetch(_)
+                | Owner::Recovery
+                | Owner::Erase
+                | Owner::Rebuild(_)
+                | Owner::Orphan(_) => {
                     unreachable!("Invariant: nothing else is programmed")
                 }
             }
@@ -262,23 +270,50 @@ impl<P: Probe> Device<P> {
     fn read_ended(&mut self, id: OpId, corrected: bool) {
         let PageOp { owner, ppn, sense, .. } = self.flash.ops[id];
         let ppn = ppn.get();
+        let data = match corrected {
+            false => PageData::Lost,
+            true if sense.fate == Fate::Miscorrected => PageData::Wrong,
+            true => PageData::Right,
+        };
         self.core.counters.pages_read += 1;
         let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
         self.core.counters.cold_reads += u64::from(cold);
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.core.counters.read_pec += u64::from(conditions.pec.0);
         self.count_read(ppn, sense.attempt.into(), owner);
-        match owner {
-            Owner::Host(command) => self.send_part(id, command, corrected),
+        if data == PageData::Lost && self.is_rebuilt(id) {
+            return;
+        }
+        // Where there is parity, what is in no stripe any more is stale.
+        let needed = || self.ftl.stripes.is_none() || self.flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
+        self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
+        self.deliver(id, data);
+    }
+
+    /// Whether the data of a page that could not be read is worked out of other pages: it is delivered then.
+    #[cold]
+    fn is_rebuilt(&mut self, id: OpId) -> bool {
+        let PageOp { owner, queue, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        self.reads_newer(id)
+            || !matches!(owner, Owner::Rebuild(_)) && self.rebuild(Rebuilt::Read(id), queue.class(), lpn, ppn)
+    }
+
+    /// Who has read a page goes on.
+    pub(super) fn deliver(&mut self, id: OpId, data: PageData) {
+        match self.flash.ops[id].owner {
+            Owner::Host(command) => self.send_part(id, command, data),
             Owner::Slot(slot) => {
                 self.flash.ops.release(id);
-                self.filled(slot);
+                self.filled(slot, data);
             }
-            Owner::Relocation(source) => self.relocation_read(id, source.get()),
+            Owner::Relocation(source) => self.relocation_read(id, source.get(), data),
             Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
             Owner::MapRewrite(_) => self.rewrite_map(id),
-            Owner::Recovery => self.recovery_read(id, ppn),
-            Owner::Journal(_) | Owner::Erase => unreachable!("Invariant: these read nothing"),
+            Owner::Recovery => self.recovery_read(id),
+            Owner::Rebuild(number) => self.rest_read(id, number, data),
+            Owner::Orphan(plane) => self.orphan_read(id, PlaneId(plane), data),
+            Owner::Journal(_) | Owner::Erase | Owner::Parity(_) => unreachable!("Invariant: these read nothing"),
         }
     }
 }

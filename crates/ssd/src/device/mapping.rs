@@ -280,14 +280,16 @@ impl<P: Probe> Device<P> {
         let planes = self.core.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;
         let stream = self.core.plan.space.stream_of(WriteClass::Map);
+        let works = |plane: &u32| !self.ftl.relocator[nand::PlaneId(*plane)].broken;
         let collectable = |plane: &u32| match self.core.plan.config.ftl.placement {
             Placement::Static => self.map.held[*plane as usize] < self.core.plan.space.map_limit,
             Placement::Dynamic => self.stays_collectable(nand::PlaneId(*plane)),
         };
         let room = |plane: &u32| self.ftl.blocks.room(nand::PlaneId(*plane), stream, false);
-        let mut planes = (1..=planes).map(next).filter(collectable);
+        let working = (1..=planes).map(next).filter(works);
+        let mut planes = working.clone().filter(collectable);
         let first = planes.clone().next();
-        planes.find(room).or(first).unwrap_or_else(|| next(1))
+        planes.find(room).or(first).or(working.clone().next()).unwrap_or_else(|| next(1))
     }
 
     /// A translation page is on flash.
@@ -299,6 +301,7 @@ impl<P: Probe> Device<P> {
             self.map.held[self.core.plan.layout.plane_of(old).0 as usize] -= 1;
             self.mark_stale(old);
         }
+        self.join_stripe(ppn);
         self.ftl.set(lpn, Location::Flash(ppn));
         self.ftl.blocks.completed(ppn);
         if self.map_page_survives(page, lpn, ppn) {

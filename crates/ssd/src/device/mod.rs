@@ -9,6 +9,9 @@
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
+//! | `faults.rs` | parts that break, and data that is lost with them |
+//! | `raid.rs` | parity over dies |
+//! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `survival.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
@@ -20,9 +23,12 @@
 mod check;
 mod collect;
 mod discard;
+mod faults;
 mod flow;
+mod health;
 mod mapping;
 mod power;
+mod raid;
 mod read;
 mod survival;
 mod write;
@@ -185,8 +191,14 @@ impl<P: Probe> Device<P> {
         &self.core.probe
     }
 
-    /// The workload begins, as the probe is told: what was submitted before brought the drive into its state.
+    /// What is submitted now only brings the drive into its state: no part breaks until the workload begins.
+    pub fn workload_is_to_come(&mut self) {
+        self.faults_count_from(Time::NEVER);
+    }
+
+    /// The workload begins: what was submitted before brought the drive into its state. The probe is told.
     pub fn workload_begins(&mut self) {
+        self.faults_count_from(self.core.now);
         self.arm_cuts();
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Begins { first: self.next_id });
@@ -290,6 +302,7 @@ impl<P: Probe> Device<P> {
                 Resource::Arrival => self.on_arrival(),
                 Resource::Patrol => self.on_patrol(),
                 Resource::Cut => self.on_cut(),
+                Resource::Fault => self.on_fault(),
             }
             if std::mem::take(&mut self.core.life.becomes_read_only) {
                 self.refuse_writes();
@@ -365,15 +378,25 @@ impl<P: Probe> Device<P> {
         parts.join(", ")
     }
 
-    /// The next event, visits for refresh and power cuts included: these go on for ever, so they come only up to a
+    /// The next event, parts that break, power cuts and visits for refresh included: visits go on for ever, so they come only up to a
     /// time that was asked for, or while something happens to requests.
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
         let standing = self.ftl.relocator.patrol.min(self.core.cuts.next);
-        if standing == Time::NEVER {
+        if standing == Time::NEVER && self.flash.fault_due == Time::NEVER {
             return next;
         }
+        let next = self.or_standing(next, standing, limit);
+        if self.fault_comes(next.map_or(limit, |(time, _)| time)) {
+            return Some((self.flash.fault_due.max(self.core.now), Resource::Fault));
+        }
+        next
+    }
+
+    /// The next visit for refresh or power cut, if it comes before what is next.
+    #[inline]
+    fn or_standing(&self, next: Option<(Time, Resource)>, standing: Time, limit: Time) -> Option<(Time, Resource)> {
         let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
         let until = next.map_or(limit, |(time, _)| time);
         if standing < until && !endless {
@@ -563,6 +586,8 @@ impl<P: Probe> Device<P> {
             + counters.checkpoint_programs
             + counters.journal_programs
             + counters.pages_cut
+            + counters.pages_rescued
+            + counters.parity_programs
             + counters.pages_failed;
         let under_way = self.ftl.blocks.pending();
         if done + under_way != programmed {

@@ -286,7 +286,7 @@ impl<P: Probe> Device<P> {
             power.oracle = Some(oracle);
         }
         self.core.counters.pages_checked += checked;
-        self.core.counters.pages_lost += lost;
+        self.core.counters.checked_lost += lost;
         self.core.counters.pages_reported += reported;
         if let Some(text) = violation {
             self.core.life.failure.get_or_insert(RunError::Broken(text));
@@ -358,7 +358,8 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page has been read for recovery.
-    pub(super) fn recovery_read(&mut self, id: OpId, ppn: Ppn) {
+    pub(super) fn recovery_read(&mut self, id: OpId) {
+        let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else { return };
         recovering.under_way -= 1;
@@ -399,7 +400,8 @@ impl Power {
             }
             Owner::Relocation(source) => self.flash.page(source.get()).map(|page| (page.version, page.content.clone())),
             Owner::MapRewrite(_) | Owner::Journal(_) => self.own.get(&lpn).cloned(),
-            Owner::Host(_) | Owner::MapFetch(_) | Owner::Recovery | Owner::Erase => None,
+            // Parity is refused with power cuts.
+            _ => None,
         }
     }
 

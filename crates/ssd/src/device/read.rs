@@ -9,7 +9,7 @@ use super::Device;
 
 use crate::arena::{CommandId, OpId};
 use crate::config::{Plan, Transfer};
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::host::{Command, part, parts};
 use crate::observe::probe::{DataFrom, Event, Probe};
@@ -95,6 +95,13 @@ impl<P: Probe> Device<P> {
                 }
             }
         };
+        match self.condition_of(lpn, self.writes.buffer.sectors(from, to)) {
+            PageData::Right => {}
+            // It is counted with what the flash says.
+            data if ppn.is_some() => self.host.commands[command].uncorrectable |= data == PageData::Lost,
+            _ if source == DataFrom::Cache => {}
+            data => self.host_reads(command, data),
+        }
         self.core.probe.read(self.core.now, request, lpn, source);
         if let Some(ppn) = ppn {
             if let Some((op, last)) = *sensed
@@ -141,12 +148,12 @@ impl<P: Probe> Device<P> {
     }
 
     /// Sends a part of a read to the host, which its operation has read.
-    pub(super) fn send_part(&mut self, id: OpId, command: CommandId, corrected: bool) {
+    pub(super) fn send_part(&mut self, id: OpId, command: CommandId, data: PageData) {
         let PageOp { host_bytes, seq, sense, lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
-        let entry = &mut self.host.commands[command];
-        entry.uncorrectable |= !corrected;
-        let request = entry.id;
+        let data = if data == PageData::Right { self.condition_of(lpn.get(), u64::MAX) } else { data };
+        self.host_reads(command, data);
+        let request = self.host.commands[command].id;
         let through_dram = self.core.plan.config.buffer.read_through;
         let sent = self.host.send(&mut self.core, host_bytes, through_dram);
         if P::EXPLAINS {
@@ -154,7 +161,7 @@ impl<P: Probe> Device<P> {
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
         }
         self.host.part_sent(&mut self.core, command, sent);
-        if corrected && self.read_cache.is_some() {
+        if data == PageData::Right && self.read_cache.is_some() {
             self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);
         }
     }
@@ -183,11 +190,14 @@ impl<P: Probe> Device<P> {
 
     /// Keeps a part of a read in the read cache, which holds what the map's flash page does.
     fn keep_part(&mut self, command: CommandId, (lpn, from, to): (Lpn, u32, u32)) {
-        let Some(cache) = self.read_cache.as_mut() else { return };
+        if self.condition_of(lpn, u64::MAX) != PageData::Right {
+            return;
+        }
         let id = self.host.commands[command].id;
         let moved = transferred(&self.core.plan, from, to);
         let moved = moved.start..moved.end.min(self.core.plan.layout.page_size.0 as u32);
         let sectors = self.writes.buffer.sectors(moved.start, moved.end);
+        let Some(cache) = self.read_cache.as_mut() else { return };
         cache.keep(lpn, sectors);
         self.core.probe.cached(self.core.now, id, lpn, sectors);
         let crossed = if self.core.plan.config.buffer.read_through { to - from } else { 0 };

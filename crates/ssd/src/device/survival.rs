@@ -269,6 +269,7 @@ impl<P: Probe> Device<P> {
             if let Location::Flash(ppn) = self.ftl.locate(lpn) {
                 self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;
                 self.mark_stale(ppn);
+                self.core.probe.dropped(self.core.now, lpn);
             }
             self.ftl.set(lpn, Location::Unmapped);
         }

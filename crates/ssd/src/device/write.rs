@@ -19,7 +19,7 @@ use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
 use crate::flash::QueueId;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
@@ -151,6 +151,9 @@ impl<P: Probe> Device<P> {
         if self.power.is_some() {
             self.stamp_write(id, lpn, slot);
         }
+        if self.writes.buffer[slot].dirty == self.writes.buffer.full {
+            self.restore_page(lpn);
+        }
         self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
     }
@@ -164,6 +167,7 @@ impl<P: Probe> Device<P> {
     /// Waiting writes and pages go on, where something has ended that they may have waited for.
     #[inline]
     pub(super) fn writes_go_on(&mut self) {
+        self.dispatch_parity();
         self.dispatch_pools();
         self.fetch_writes();
     }
@@ -256,7 +260,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Sends a page that is not in the dirty list any more to flash.
-    fn send_slot(&mut self, slot: SlotId) {
+    pub(super) fn send_slot(&mut self, slot: SlotId) {
         let missing = self.writes.buffer.full & !self.writes.buffer[slot].valid;
         if missing == 0 {
             self.program_slot(slot);
@@ -274,8 +278,11 @@ impl<P: Probe> Device<P> {
     }
 
     /// The old half of a partly written page has been read.
-    pub(super) fn filled(&mut self, slot: SlotId) {
+    pub(super) fn filled(&mut self, slot: SlotId, data: PageData) {
         self.writes.progress -= 1;
+        if data != PageData::Right && !self.writes.buffer[slot].outdated {
+            self.damage(self.writes.buffer[slot].lpn, data);
+        }
         if self.writes.buffer[slot].outdated {
             self.discard_slot(slot);
         } else {
@@ -317,6 +324,11 @@ impl<P: Probe> Device<P> {
     /// Queues the program of a slot's page.
     pub(super) fn place_program(&mut self, op: OpId) {
         self.flash().one_more_waits();
+        self.wait_for_die(op);
+    }
+
+    /// A page that is counted among those that wait for their program waits for its die, or for any.
+    pub(super) fn wait_for_die(&mut self, op: OpId) {
         match self.core.plan.config.ftl.placement {
             Placement::Static => self.flash().queue_program(op),
             Placement::Dynamic => {
@@ -391,7 +403,7 @@ impl<P: Probe> Device<P> {
     /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected.
     pub(super) fn stays_collectable(&self, plane: nand::PlaneId) -> bool {
         let retired = self.ftl.blocks.in_service(plane).1;
-        self.ftl.blocks.live(plane) + retired * self.core.plan.layout.pages < self.core.plan.space.live_limit
+        self.ftl.blocks.live(plane) + retired * self.core.plan.layout.pages < self.live_limit()
     }
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
@@ -462,13 +474,16 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.probe.programmed(self.core.now, lpn, slot, ppn);
-        self.core.counters.user_pages_programmed += 1;
+        let rescued = self.writes.buffer[slot].rescued;
+        self.core.counters.user_pages_programmed += u64::from(!rescued);
+        self.core.counters.pages_rescued += u64::from(rescued);
         if let Some(power) = &mut self.power {
             power.checkpoints.written();
         }
         if self.writes.buffer[slot].outdated {
             self.mark_stale(ppn);
         } else {
+            self.join_stripe(ppn);
             self.invalidate_older(slot);
             if let Some(newer) = self.writes.buffer[slot].next_version {
                 (self.writes.buffer[newer].flash_copy, self.writes.buffer[newer].prev_version) = (Some(ppn), None);
@@ -556,6 +571,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
         self.flash.stirred += 1;
         self.ftl.blocks.invalidate(ppn);
+        self.leave_stripe(ppn);
         let plane = self.core.plan.layout.plane_of(ppn);
         self.page_lost(plane);
     }

@@ -9,7 +9,7 @@ use nand::{ChannelId, DieId};
 use units::{Id as _, Time};
 
 use super::layer::FlashAt;
-use super::op::{Fate, PageOp};
+use super::op::PageOp;
 use super::queues::QueueId;
 use super::state::Pick;
 use crate::arena::OpId;
@@ -180,7 +180,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);
         bus.transfer_out = Some(op);
         bus.free_at = end;
-        let corrected = sense.fate == Fate::Corrected;
+        let corrected = sense.fate.is_decoded();
         let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
         bus.ecc.reserved += 1;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));

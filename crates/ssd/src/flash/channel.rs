@@ -78,7 +78,7 @@ impl EccState {
         };
         let mut last = None;
         for entry in self.decoding.iter_mut().filter(of_read) {
-            if ops[entry.1].sense.fate == Fate::Corrected {
+            if ops[entry.1].sense.fate.is_decoded() {
                 return Some(entry.1);
             }
             last = Some(entry);

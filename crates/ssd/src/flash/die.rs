@@ -84,6 +84,19 @@ impl<P: Probe> FlashAt<'_, P> {
         self.mark_dirty(die);
     }
 
+    /// Takes the programs out of a queue of a die.
+    pub fn empty_queue(&mut self, die: DieId, queue: QueueId) -> Vec<OpId> {
+        let mut taken = Vec::new();
+        while let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) {
+            taken.push(op);
+        }
+        let state = &mut self.flash.dies[die];
+        state.waiting.set(queue, false);
+        state.flush_partial.set(queue, false);
+        self.update_eligibility(die, queue);
+        taken
+    }
+
     /// Queues a block to be erased.
     pub fn queue_erase(&mut self, op: OpId) {
         let PageOp { die, queue, .. } = self.flash.ops[op];
@@ -243,6 +256,8 @@ impl<P: Probe> FlashAt<'_, P> {
             return self.senses_end(die);
         };
         self.flash.dies[die].active = None;
+        // It can take programs again.
+        self.flash.stirred += 1;
         if self.flash.dies[die].work.suspensions > 0 {
             self.charge_suspensions(die, active);
         }

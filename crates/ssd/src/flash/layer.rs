@@ -1,10 +1,11 @@
 //! The flash as a whole: its state, what decisions are made from, and what changes it.
 
 use nand::model::outcomes::Outcomes;
-use nand::{ChannelId, DieId};
-use units::{Id as _, PerId, Stream};
+use nand::{Address, ChannelId, DieId};
+use units::{Id as _, PerId, Ppn, Stream, Time};
 
 use super::channel::Channel;
+use super::faults::Faults;
 use super::op::Ops;
 use super::queues::{Ranks, planes};
 use super::references::References;
@@ -43,7 +44,11 @@ pub(crate) struct Flash {
     pub steps: Steps,
     /// Random draws of decodings.
     pub(super) draws: Stream,
+    pub(super) miscorrections: Stream,
     pub failures: Failures,
+    /// Parts that have broken, where any may; and when the next one does.
+    pub faults: Option<Box<Faults>>,
+    pub fault_due: Time,
     /// The age that the last operation was given.
     pub(super) last_seq: u64,
     /// Partly filled units of host data go as they are.
@@ -62,6 +67,7 @@ impl Flash {
             let temperature = config.age.temperature.0;
             Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
         });
+        let faults = Faults::new(plan, seed);
         let write_queue_full = config.schedule.write_queue == Some(0);
         let dies_per_channel = layout.chips * layout.dies_per_chip;
         let die = |die: u32| {
@@ -85,7 +91,10 @@ impl Flash {
             references: References::new(&config.read),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
+            miscorrections: Stream::new(seed, "miscorrections"),
             failures: Failures::new(seed),
+            fault_due: faults.as_ref().map_or(Time::NEVER, |faults| faults.due()),
+            faults,
             last_seq: 0,
             flush_units: config.buffer.mode == BufferMode::WriteThrough,
             host_units: 0,
@@ -108,6 +117,12 @@ impl Flash {
     /// Ranks the queues anew, by what has been loaded.
     pub fn rank(&mut self, plan: &Plan) {
         self.ranks = Ranks::new(plan, self.write_queue_full);
+    }
+
+    /// Whether a page is in a part that has broken.
+    #[inline]
+    pub fn is_broken(&self, ppn: Ppn) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.holds(ppn))
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn on a die.
@@ -213,13 +228,17 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// The planes of a program command that failed.
-    pub fn failed_programs(&mut self, set: u8) -> u8 {
-        let share = self.core.plan.config.wear.program_fail.0;
-        if share == 0.0 {
-            return 0;
+    /// The planes of a program command that failed, which begins with that page.
+    pub fn failed_programs(&mut self, die: DieId, set: u8, first: Ppn) -> u8 {
+        let stuck = self.flash.faults.as_mut().is_some_and(|faults| faults.fails(die, true));
+        let mut failed = if stuck { set & set.wrapping_neg() } else { 0 };
+        let config = &self.core.plan.config;
+        if config.wear.program_fail.0 == 0.0 {
+            return failed;
         }
-        let mut failed = 0;
+        let Address { plane, block, .. } = self.core.plan.layout.unpack(first);
+        let share =
+            config.faults.grown(config.wear.program_fail, self.ftl.blocks.cycles(plane, block, &self.core.plan));
         for plane in planes(set) {
             for _ in 0..self.core.plan.layout.stripe {
                 self.flash.failures.programs_drawn += 1;
@@ -251,11 +270,11 @@ state! {
     Flash {
         stored {
             ops, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
-            flush_units, host_units, stirred,
+            flush_units, host_units, stirred, fault_due,
         }
-        parts { references, failures }
+        parts { references, failures, faults }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, ranks, outcomes, draws }
+        rebuilt { dies_per_chip, ranks, outcomes, draws, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

@@ -9,6 +9,7 @@
 //! | `sense.rs`, `program.rs` | pages out of the array and into it |
 //! | `suspend.rs` | programs and erases that are suspended for reads |
 //! | `erase.rs` | erases, pulse by pulse |
+//! | `faults.rs` | parts that have broken, and those that will |
 //! | `retry.rs` | what becomes of a sensed page: predictions, retries, speculation |
 //! | `references.rs` | what is remembered of references that read pages |
 //! | `channel.rs` | a channel: its bus, its ECC engine |
@@ -27,6 +28,7 @@ mod check;
 mod decoder;
 mod die;
 mod erase;
+mod faults;
 mod layer;
 pub(crate) mod op;
 mod outage;

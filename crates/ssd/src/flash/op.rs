@@ -6,7 +6,7 @@ use schemes::{Class, ReadReference};
 use units::{Lpn, Ppn};
 
 use super::queues::QueueId;
-use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, SlotId};
+use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, RebuildId, SlotId, StripeId};
 use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
@@ -77,6 +77,12 @@ pub(crate) enum Owner {
     Recovery,
     /// A block that is erased; the page is its first.
     Erase,
+    /// The parity of a stripe.
+    Parity(StripeId),
+    /// A page of the rest of a stripe, of which another one is worked out.
+    Rebuild(RebuildId),
+    /// A page whose stripe ends with a block that this plane is to erase.
+    Orphan(u32),
 }
 
 /// One page to be read, one page to be programmed, or one block to be erased.
@@ -130,6 +136,7 @@ impl PageOp {
             Owner::MapFetch(_) | Owner::MapRewrite(_) | Owner::Journal(_) => "map",
             Owner::Recovery => "recovery",
             Owner::Erase => "erase",
+            Owner::Parity(_) | Owner::Rebuild(_) | Owner::Orphan(_) => "parity",
         }
     }
 }
@@ -141,8 +148,29 @@ pub(crate) enum Fate {
     Corrected,
     /// It will not.
     Uncorrectable,
+    /// The decoder takes it for other data than it is, and nothing notices.
+    Miscorrected,
     /// It matters no more: the data has been read.
     Cancelled,
+}
+
+impl Fate {
+    /// Whether the decoder ends with data, right or wrong.
+    #[inline]
+    pub fn is_decoded(self) -> bool {
+        matches!(self, Fate::Corrected | Fate::Miscorrected)
+    }
+}
+
+/// What a read that has ended has of its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageData {
+    /// Its data.
+    Right,
+    /// Nothing.
+    Lost,
+    /// Other data, which nothing has noticed.
+    Wrong,
 }
 
 /// Which sense of a page a read is at.
@@ -305,10 +333,10 @@ stored! {
 
 stored_enum! {
     Owner {
-        0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase, 6 = Journal(place),
-        7 = Recovery,
+        0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
+        6 = Parity(stripe), 7 = Rebuild(number), 8 = Orphan(plane), 9 = Journal(place), 10 = Recovery,
     }
-    Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, }
+    Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, 3 = Miscorrected, }
 }
 
 /// What is packed, as it was before; what does not fit is damaged.

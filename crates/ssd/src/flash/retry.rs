@@ -186,6 +186,10 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
     fn next_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
+        // What sentinel cells say is for the sense that follows.
+        if op.sense.v_ref.decodes() && self.flash.is_broken(op.ppn.get()) {
+            return None;
+        }
         let (v_ref, ecc) = (op.sense.v_ref, &self.core.plan.config.ecc);
         let soft = || {
             let fine = ecc.soft.after(v_ref.known_bits(), v_ref.fine().is_some());
@@ -288,7 +292,10 @@ impl<P: Probe> FlashAt<'_, P> {
                 op.sense.read = outcomes.read(block, page, conditions);
             }
         }
-        let (corrected, predicted, decoding) = self.decoding_of(&op);
+        let (mut corrected, predicted, decoding) = self.decoding_of(&op);
+        if self.flash.is_broken(op.ppn.get()) {
+            corrected = false;
+        }
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor.predicts(again) {
@@ -297,6 +304,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
+            && !self.flash.is_broken(op.ppn.get())
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op)
         {
             op.sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..op.sense };
@@ -319,8 +327,24 @@ impl<P: Probe> FlashAt<'_, P> {
         // A decoding that the controller ends has corrected nothing, whatever it would have come to.
         sense.fate = if corrected && !ends { Fate::Corrected } else { Fate::Uncorrectable };
         sense.decoding = if ends { t_pred } else { decoding }.0 as u32;
+        if !corrected && !ends && self.miscorrects(&op) {
+            op.sense.fate = Fate::Miscorrected;
+        }
         self.flash.ops[id].sense = op.sense;
         None
+    }
+
+    /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
+    /// (`assumed`).
+    fn miscorrects(&mut self, op: &PageOp) -> bool {
+        let (share, crc) = (self.core.plan.config.ecc.miscorrection.0, self.core.plan.config.ecc.crc);
+        if share == 0.0 || self.flash.is_broken(op.ppn.get()) {
+            return false;
+        }
+        let attempt = u64::from(op.sense.attempt) << 1 | u64::from(op.sense.on_die_retry);
+        let taken = self.flash.miscorrections.entity(op.seq).uniform(attempt) < share;
+        self.core.counters.miscorrections_caught += u64::from(taken && crc);
+        taken && !crc
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
@@ -388,13 +412,15 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// A page has been decoded: whether its data is there, none where the read goes on.
     pub(super) fn corrected(&mut self, id: OpId) -> Option<bool> {
-        if self.flash.outcomes.is_none() {
-            return Some(true);
-        }
         let op = self.flash.ops[id];
+        if self.flash.outcomes.is_none() {
+            let broken = self.flash.is_broken(op.ppn.get());
+            self.core.counters.pages_unreadable += u64::from(broken);
+            return Some(!broken);
+        }
         let sense = op.sense;
         self.core.counters.soft_decodings += u64::from(sense.v_ref.fine().is_some());
-        if sense.fate == Fate::Corrected {
+        if sense.fate.is_decoded() {
             self.core.counters.soft_corrected += u64::from(sense.v_ref.fine().is_some());
             self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
             if self.core.plan.config.read.start.tracks() {
@@ -416,7 +442,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if sense.is_retry()
             && let Some(earlier) = self.flash.channels[channel].ecc.succeed(&self.flash.ops, id)
         {
-            let ended = if self.flash.ops[earlier].sense.fate == Fate::Corrected { id } else { earlier };
+            let ended = if self.flash.ops[earlier].sense.fate.is_decoded() { id } else { earlier };
             self.flash.ops.release(ended);
             return None;
         }

@@ -209,7 +209,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Decides whether a program queue can start.
     pub(super) fn update_eligibility(&mut self, die: DieId, queue: QueueId) {
         let Some((plane, stream)) = self.view().stream_of(die, queue) else { return };
-        let moved = queue.writes().is_some_and(WriteClass::is_relocated);
+        let moved = queue.writes().is_some_and(|writes| self.core.plan.relocates(writes));
         let state = &self.flash.dies[die];
         let len = state.queues[queue].len;
         let whole = len >= self.core.plan.unit_pages

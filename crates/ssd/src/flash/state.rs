@@ -276,6 +276,11 @@ impl DieState {
         programs
     }
 
+    /// Whether anything waits in a queue of programs.
+    pub fn waits_in(&self, queue: QueueId) -> bool {
+        self.waiting.has(queue)
+    }
+
     pub fn has_host_programs(&self) -> bool {
         !self.waiting.and(HOST_PROGRAMS).is_empty()
     }

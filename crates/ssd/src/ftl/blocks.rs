@@ -448,6 +448,11 @@ impl Blocks {
         let open = &mut self.planes[plane.0 as usize].open[stream];
         open.next_page = self.layout.pages;
         let block = open.block;
+        // It is a candidate where its plane has broken meanwhile.
+        let candidates = &mut self.planes[plane.0 as usize].candidates;
+        if let Some(candidates) = candidates.as_mut().filter(|candidates| candidates.contains(block)) {
+            candidates.remove(block);
+        }
         self.empty(plane, block);
     }
 
@@ -542,6 +547,55 @@ impl Blocks {
     /// An empty block goes out of service.
     pub fn retire(&mut self, plane: PlaneId) {
         self.planes[plane.0 as usize].retired += 1;
+    }
+
+    /// Every block of a plane goes out of service, with the data in it; returns how many were in service.
+    pub fn retire_all(&mut self, plane: PlaneId) -> u32 {
+        let in_service = self.in_service(plane).0;
+        for stream in 0..WriteClass::COUNT {
+            if self.plane(plane).open[stream].next_page < self.layout.pages {
+                self.abandon(plane, stream);
+            }
+        }
+        self.free[plane.0 as usize] = 0;
+        let entry = &mut self.planes[plane.0 as usize];
+        entry.released.clear();
+        entry.retired = entry.usable;
+        in_service
+    }
+
+    /// The erased block that a stream of a plane fills, if that is it: which stream.
+    pub fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<usize> {
+        let fills = |open: &Open| open.block == block && open.erased && open.next_page < self.layout.pages;
+        self.plane(plane).open.iter().position(fills)
+    }
+
+    /// The block that stands for one: blocks that were never opened are alike, and the next of them does. None that the factory found bad.
+    pub fn stands_for(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        let plane = self.plane(plane);
+        let never_opened = block >= plane.fresh;
+        (block < plane.usable).then_some(if never_opened { plane.fresh } else { block })
+    }
+
+    /// Takes a free block out of those that may be opened; whether it was one.
+    pub fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
+        let entry = &mut self.planes[plane.0 as usize];
+        let before = entry.released.len();
+        entry.released.retain(|Reverse((_, _, free, _))| *free != block);
+        let taken = block == entry.fresh || entry.released.len() < before;
+        if block == entry.fresh {
+            entry.fresh += 1;
+            let index = self.index(plane, block);
+            self.blocks[index].written = EMPTY;
+        }
+        self.free[plane.0 as usize] -= u32::from(taken);
+        taken
+    }
+
+    /// Whether a block holds data of the run and no further page of it is given out.
+    pub fn is_closed(&self, plane: PlaneId, block: u32) -> bool {
+        let record = self.block(plane, block).written;
+        record < EMPTY && self.written[record as usize].closed
     }
 
     /// The full block of a plane with the fewest erases, and that number. A scan: for static wear levelling alone.

@@ -99,10 +99,12 @@ impl Ftl {
     /// Every plane's blocks are free, open, full or out of service, as they are counted, and count their valid pages right.
     pub fn check_blocks(&self, plan: &Plan) -> Result<(), Violation> {
         for plane in (0..plan.layout.planes).map(PlaneId) {
-            let erasing = self.relocator[plane].erasing;
-            self.blocks.check(plane, erasing, &self.aged).map_err(|(place, found, expected)| {
-                Violation::new(Invariant::Counts, format!("{place}, plane {}", plane.0), found, expected)
-            })?;
+            let relocation = &self.relocator[plane];
+            self.blocks.check(plane, relocation.erasing, relocation.broken, &self.aged).map_err(
+                |(place, found, expected)| {
+                    Violation::new(Invariant::Counts, format!("{place}, plane {}", plane.0), found, expected)
+                },
+            )?;
         }
         Ok(())
     }

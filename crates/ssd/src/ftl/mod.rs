@@ -11,12 +11,14 @@ pub(crate) mod blocks;
 pub(crate) mod candidates;
 mod check;
 pub(crate) mod cmt;
+mod damage;
 mod disturb;
 pub(crate) mod map;
 mod places;
 mod relocate;
 pub(crate) mod relocation;
 mod restore;
+pub(crate) mod stripes;
 mod suspended;
 pub(crate) mod wear;
 
@@ -32,9 +34,11 @@ use crate::persist::state;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
+use damage::Damage;
 use disturb::Disturb;
 use map::{Entry, Map};
 use relocation::Relocator;
+use stripes::Stripes;
 use suspended::Suspended;
 use wear::WearTable;
 
@@ -60,6 +64,10 @@ pub(crate) struct Ftl {
     disturb: Option<Disturb>,
     /// How often programs were suspended, where that leaves errors.
     pub suspended: Option<Suspended>,
+    /// Pages whose data is damaged, where parts may break.
+    pub damage: Option<Damage>,
+    /// Stripes of parity, where there are any.
+    pub stripes: Option<Stripes>,
     /// The cached mapping table, where the map is on flash.
     pub cmt: Option<CachedMap>,
     pub relocator: Relocator,
@@ -78,6 +86,8 @@ impl Ftl {
             wear: WearTable::new(plan, seed),
             disturb: Disturb::new(plan),
             suspended: Suspended::new(plan),
+            damage: Damage::new(plan),
+            stripes: Stripes::new(plan),
             cmt: CachedMap::new(plan),
             aged,
             relocator: Relocator::new(plan),
@@ -311,9 +321,11 @@ impl Ftl {
     }
 }
 
-/// Logical pages, and pages of the map and of its journal behind them.
+/// Logical pages, pages of the map and of its journal behind them, and those that stand for parity, of which there are never more
+/// than pages of the flash.
 fn all_pages(plan: &Plan) -> u64 {
-    plan.logical_pages + u64::from(plan.space.map_pages) + u64::from(plan.space.journal_pages)
+    let parity = plan.config.ftl.raid.wide().map_or(0, |_| plan.layout.raw_pages());
+    plan.logical_pages + u64::from(plan.space.map_pages) + u64::from(plan.space.journal_pages) + parity
 }
 
 /// Blocks of each plane that the factory found good. Bad ones are numbered last: where they stand changes nothing,
@@ -346,5 +358,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, cmt, relocator } rebuilt { aged, draws } }
+    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, damage, stripes, cmt, relocator } rebuilt { aged, draws } }
 }

@@ -16,6 +16,9 @@ impl Ftl {
     pub fn may_relocate(&mut self, plane: PlaneId, plan: &Plan) -> bool {
         let (free, gc) = (self.blocks.free(plane), &plan.config.gc);
         let relocation = &mut self.relocator[plane];
+        if relocation.broken {
+            return false;
+        }
         relocation.running = free < gc.start || (relocation.running && free < gc.stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
         let may = work && relocation.rests();
@@ -189,7 +192,10 @@ impl Ftl {
         let layout = &plan.layout;
         (0..layout.planes_per_die as u8).map(|plane| layout.plane(die, plane)).any(|plane| {
             let relocation = &self.relocator[plane];
-            relocation.rests() && !relocation.no_background_victim && self.blocks.free(plane) < plan.config.gc.idle_stop
+            relocation.rests()
+                && !relocation.broken
+                && !relocation.no_background_victim
+                && self.blocks.free(plane) < plan.config.gc.idle_stop
         })
     }
 }

@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut, Range};
 
 use nand::{DieId, PlaneId};
 use schemes::Price;
-use units::{PerId, Time};
+use units::{PerId, Ppn, Time};
 
 use crate::config::Plan;
 use crate::observe::stats::{Victims, relocation_causes};
@@ -30,11 +30,15 @@ impl Relocation {
 /// What is going on in a plane.
 #[derive(Default)]
 pub(crate) struct PlaneRelocation {
+    /// The plane has broken: nothing is written to it or relocated in it any more.
+    pub broken: bool,
     /// Whose pages move.
     pub victim: Option<Relocation>,
     /// Its pages that are to be looked at, and whether all have been.
     pub pages: Range<u32>,
     pub scanned: bool,
+    /// Valid pages elsewhere whose stripes end with the block that is being emptied (`ftl.raid`).
+    pub orphans: VecDeque<Ppn>,
     /// Pages being read, and pages waiting for their programs or in them.
     pub reading: u32,
     pub writing: u32,
@@ -71,6 +75,14 @@ impl PlaneRelocation {
     /// Whether it neither moves a block nor erases one.
     pub fn rests(&self) -> bool {
         self.victim.is_none() && !self.erasing
+    }
+
+    /// Nothing is relocated any more.
+    pub fn break_down(&mut self) {
+        (self.broken, self.running) = (true, false);
+        self.requests.clear();
+        self.failed.clear();
+        self.set_paced(false);
     }
 
     /// Whether so many pages of host data are paid for, or need not be.
@@ -179,7 +191,7 @@ state! {
 stored! {
     Relocation { block, cause, wordline }
     PlaneRelocation {
-        victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
+        broken, orphans, victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
         failed, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

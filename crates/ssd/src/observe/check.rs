@@ -137,6 +137,14 @@ impl Probe for Checker {
         self.ledger.map(lpn, ppn);
     }
 
+    fn rescued(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: Ppn) {
+        self.ledger.rescue(lpn, slot, from);
+    }
+
+    fn dropped(&mut self, _: Time, lpn: Lpn) {
+        self.ledger.drop_page(lpn);
+    }
+
     fn trimmed(&mut self, _: Time, _: u64, lpn: Lpn) {
         self.ledger.trim(lpn);
     }

@@ -257,11 +257,30 @@ impl Ledger {
         }
     }
 
+    /// The data of a page on flash, which is the newest there, is in a slot as well: a new one, or that of newer data.
+    pub(crate) fn rescue(&mut self, lpn: Lpn, slot: SlotId, from: Ppn) {
+        let page = self.pages.get(&lpn).copied().unwrap_or(Page::OLD);
+        let has_newer = page.newest == Newest::Slot(slot);
+        if page.known && page.on_flash != Some(from) || !has_newer && page.newest != Newest::Flash {
+            let found = format!("what is in {} is taken into slot {}", self.place(from), slot.index());
+            let expected = format!("its newest copy on flash, {}", self.place_or_none(page.on_flash));
+            self.violated(Invariant::Data, format!("page {}", lpn.0), found, expected);
+        }
+        self.fill(lpn, slot, false);
+    }
+
     /// A page of the map was programmed.
     pub(crate) fn map(&mut self, lpn: Lpn, ppn: Ppn) {
         self.programs(lpn, ppn);
-        self.pages.entry(lpn).or_insert(Page::OLD);
+        self.pages.entry(lpn).or_insert(Page::OLD).newest = Newest::Flash;
         self.settle(lpn, Some(ppn));
+    }
+
+    /// A page of the map is of no use any more.
+    pub(crate) fn drop_page(&mut self, lpn: Lpn) {
+        self.touched.pages.push(lpn);
+        self.pages.entry(lpn).or_insert(Page::OLD).newest = Newest::Nowhere;
+        self.settle(lpn, None);
     }
 
     /// A page was unmapped.

@@ -107,8 +107,13 @@ pub trait Probe {
     fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn) {}
     /// A page of the drive's own accord has been programmed elsewhere.
     fn moved(&mut self, _time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn) {}
+    /// The controller had the data of a page whose plane has broken, or worked it out: it is in a slot now, a new one or that of newer data that lacks it.
+    fn rescued(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _from: Ppn) {}
     /// A page of the map, numbered behind the logical pages, has been programmed.
     fn mapped(&mut self, _time: Time, _lpn: Lpn, _ppn: Ppn) {}
+    /// A page of the map that was programmed is of no use any more: it stood for the parity of a stripe that has ended, or whose parity
+    /// is in the controller again.
+    fn dropped(&mut self, _time: Time, _lpn: Lpn) {}
     /// A page was unmapped by a trim.
     fn trimmed(&mut self, _time: Time, _request: u64, _lpn: Lpn) {}
     /// A block has been erased.

@@ -58,8 +58,11 @@ impl<P: Probe> MeasuredDevice<P> {
     ) -> Result<MeasuredDevice<P>, RunError> {
         let (device, preconditioning) = match &options.checkpoint {
             None => {
-                let device = Device::watched(config, options.seed, probe)?;
+                let mut device = Device::watched(config, options.seed, probe)?;
                 let preconditioning = Overwriting::new(device.plan(), options.seed);
+                if preconditioning.is_some() {
+                    device.workload_is_to_come();
+                }
                 (device, preconditioning)
             }
             Some(path) => (Checkpoint::open(path)?.settled(config)?.watched_by(probe), None),
@@ -203,8 +206,8 @@ impl<P: Probe> MeasuredDevice<P> {
     pub fn close_interval(&mut self) {
         let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
         let idle = self.device.idle_time();
-        let free = self.device.free_blocks();
-        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), free, idle);
+        let blocks = (self.device.free_blocks(), self.device.smart());
+        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), blocks, idle);
     }
 
     /// Books what has completed, and gives `each`.

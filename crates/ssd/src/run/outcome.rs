@@ -80,6 +80,7 @@ fn state_of<P: Probe>(device: &Device<P>) -> DriveState {
         erases: device.erases().collect(),
         effective_pec: device.effective_pec().map(Iterator::collect),
         end_of_life: device.end_of_life(),
+        smart: device.smart(),
         free_blocks: device.free_blocks(),
         tracked_bytes: device.tracked_bytes(),
         recoveries: device.recoveries().to_vec(),

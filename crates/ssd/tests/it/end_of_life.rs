@@ -87,3 +87,35 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
         }
     }
 }
+
+#[test]
+fn spares_and_wear_are_reported_as_nvme_does() {
+    let mut device =
+        Device::new(&config(&["wear.end_of_life=read-only", "wear.endurance=90", "age.pec=40"]), 1).unwrap();
+    let plan = device.plan();
+    let needed = plan.needed_blocks() * plan.layout.planes;
+    let (blocks, pages) = (plan.layout.blocks * plan.layout.planes, plan.logical_pages);
+    let mut before = device.smart();
+    assert_eq!((before.available_spare, before.critical_warning(), before.media_errors), (100.0, 0, 0));
+    assert_eq!(before.percentage_used, Some(100.0 * 40.0 / 90.0));
+    let random = units::Stream::new(3, "pages");
+    for index in 0.. {
+        let page = random.below(index, pages);
+        device.submit(Request::new(device.now(), Op::Write, Bytes(page * 16_384), Bytes(16_384))).unwrap();
+        device.advance_to_completion(Time::NEVER).unwrap();
+        let refused = device.take_completions().any(|completion| completion.refused);
+        let (now, counters) = (device.smart(), device.counters());
+        let spare = f64::from(blocks - counters.blocks_retired as u32) - f64::from(needed);
+        assert_eq!(now.available_spare, 100.0 * spare.max(0.0) / f64::from(blocks - needed));
+        let pec = 40.0 + counters.blocks_erased as f64 / f64::from(blocks);
+        assert_eq!(now.percentage_used, Some(100.0 * pec / 90.0));
+        assert_eq!(now.critical_warning() & 1, u64::from(now.available_spare < 10.0));
+        assert_eq!(now.critical_warning() & 8 != 0, device.end_of_life().is_some());
+        assert!(now.available_spare <= before.available_spare && now.percentage_used >= before.percentage_used);
+        before = now;
+        if refused {
+            break;
+        }
+    }
+    assert_eq!(before.critical_warning() & 8, 8);
+}

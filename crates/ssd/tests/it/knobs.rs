@@ -131,6 +131,16 @@ const LOST: &[&str] = &[
     "ecc.strength=0.12",
     "read.next=oracle",
 ];
+const WRONG: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=uniform:0..30d",
+    "ecc.code=qc-ldpc",
+    "ecc.t_decode=1us",
+    "ecc.strength=0.12",
+    "read.next=oracle",
+    "ecc.miscorrection=0.5",
+];
 const SOFT: &[&str] = &[
     "chip.model=tlc48",
     "age.pec=1000",
@@ -212,6 +222,8 @@ const ROWS: &[Row] = &[
     ("ecc.code_2bit", SOFT, "(a profile)", Reads, 0),
     ("ecc.code_3bit", FINE, "(a profile)", Reads, 0),
     ("ecc.strength", CODED, "2", Reads, -1),
+    ("ecc.miscorrection", LOST, "0.5", Reads, 0),
+    ("ecc.crc", WRONG, "false", Reads, 0),
     ("ecc.t_failed", CODED, "1ms", Reads, 1),
     ("ecc.t_retried", CODED, "90us", Reads, 1),
     ("ecc.decoders", SLOW_ECC, "4", Reads, -1),
@@ -254,6 +266,7 @@ const ROWS: &[Row] = &[
     ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
     ("ftl.erase_when", TINY, "reclaimed", Writes, -1),
     ("ftl.streams", WORN, "1", Overwrites, 0),
+    ("ftl.raid", &["age.fill=0"], "parity:4", Writes, 0),
     ("ftl.hints", WORN, "2", Overwrites, 0),
     ("gc.victim", WORN, "fifo", Overwrites, 0),
     (
@@ -282,7 +295,15 @@ const ROWS: &[Row] = &[
         Overwrites,
         0,
     ),
+    ("wear.spare_threshold", WORN, "0.5", Overwrites, 0),
     ("wear.endurance", &["age.precondition=closed-form", "age.pec=990"], "991", Overwrites, 0),
+    ("faults.at", &[], "1ms die 1", Mixed, 0),
+    ("faults.blocks", WORN, "0.05", Overwrites, 0),
+    ("faults.burst", &["age.precondition=closed-form", "faults.blocks=0.05"], "3", Overwrites, 0),
+    ("faults.plane", WORN, "0.1", Overwrites, 0),
+    ("faults.die", WORN, "0.1", Overwrites, 0),
+    ("faults.channel", WORN, "0.1", Overwrites, 0),
+    ("faults.growth", &["age.precondition=closed-form", "age.pec=1000", "wear.erase_fail=0.01"], "100", Overwrites, 0),
     ("mapping.unit", &[], "4KiB", Writes, 0),
     ("mapping.table", &["mapping.cache=64KiB"], "cached", Reads, 1),
     ("mapping.cache", CACHED, "1MiB", Reads, -1),
@@ -413,7 +434,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
     let erases: Vec<u32> = device.erases().collect();
     let energy = Energy::of(device.plan(), &device.counters(), &device.usage());
     text.push_str(&format!("{:?}{:?}{energy:?}", device.counters(), device.usage()));
-    text.push_str(&format!("{conditions:?}{capacity}{erases:?}{ended:?}"));
+    text.push_str(&format!("{conditions:?}{capacity}{erases:?}{ended:?}{:?}", device.smart()));
     (text, sum as f64 / count as f64)
 }
 

@@ -93,6 +93,38 @@ fn a_drive_at_work_passes() {
 }
 
 #[test]
+fn drives_whose_parts_break_pass() {
+    let parity = ["age.fill=0.0", "ftl.raid=parity:3", "buffer.mode=write-through"];
+    for more in [&[][..], &parity] {
+        let faults = "faults.at=[5ms plane 1, 20ms blocks 2:5, 30ms program 0]";
+        let mut drive = at_work(1000, &[more, &["geometry.dies=3", "ftl.over_provisioning=6", faults]].concat());
+        play(&mut drive, 3000).unwrap();
+        assert_eq!((drive.counters().planes_broken, drive.counters().parity_programs > 0), (1, !more.is_empty()));
+        drive.check_all().unwrap();
+        drive.flush().unwrap();
+        drive.check_all().unwrap();
+    }
+}
+
+#[test]
+fn what_is_rescued_from_elsewhere_or_dropped_or_left_in_service_is_caught() {
+    let rescue = |drive: &mut Drive| {
+        let (lpn, ppn) = on_flash(drive);
+        drive.core.probe.rescued(drive.core.now, lpn, units::Id::new(1000), Ppn(ppn.0 ^ 1));
+    };
+    assert_eq!(found(at_work(500, &[]), rescue), Invariant::Data);
+    let unknown = |drive: &mut Drive| {
+        let (lpn, ppn) = on_flash(drive);
+        drive.core.probe.rescued(drive.core.now, lpn, units::Id::new(1000), ppn);
+    };
+    assert_eq!(found(at_work(500, &[]), unknown), Invariant::Mapping);
+    let drop = |drive: &mut Drive| drive.core.probe.dropped(drive.core.now, on_flash(drive).0);
+    assert_eq!(found(at_work(500, &[]), drop), Invariant::Mapping);
+    let broken = |drive: &mut Drive| drive.ftl.relocator[PlaneId(1)].broken = true;
+    assert_eq!(found(at_work(500, &[]), broken), Invariant::Counts);
+}
+
+#[test]
 fn a_wrong_entry_of_the_map_is_caught() {
     assert_eq!(found(at_work(500, &[]), exchange_entries), Invariant::Mapping);
     let lose = |drive: &mut Drive| {

@@ -20,8 +20,9 @@ impl Blocks {
         })
     }
 
-    /// Checks that every block of a plane is free, open, full or out of service, as many of each as are counted.
-    pub fn check(&self, plane: PlaneId, erasing: bool, aged: &Aged) -> Result<(), Found> {
+    /// Checks that every block of a plane is free, open, full or out of service, as many of each as are counted. All blocks of a plane
+    /// that has broken are out of service, with what they hold.
+    pub fn check(&self, plane: PlaneId, erasing: bool, broken: bool, aged: &Aged) -> Result<(), Found> {
         let entry = self.plane(plane);
         let mut is_free = vec![false; self.layout.blocks as usize];
         for Reverse((_, _, block, _)) in &entry.released {
@@ -32,7 +33,7 @@ impl Blocks {
                 return Err((format!("block {block}"), "it is free and holds data".into(), "nothing in it".into()));
             }
         }
-        let free = entry.usable - entry.fresh + entry.released.len() as u32;
+        let free = if broken { 0 } else { entry.usable - entry.fresh + entry.released.len() as u32 };
         if free != self.free(plane) {
             return Err(("free blocks".into(), format!("{} are counted", self.free(plane)), format!("{free}")));
         }
@@ -42,8 +43,14 @@ impl Blocks {
             valid += self.live_in_block(plane, block, aged);
             self.check_block(plane, block, aged)?;
         }
+        let open = entry.open.iter().filter(|open| open.next_page < self.layout.pages).count();
+        let in_use = (entry.released.len(), open, entry.usable - entry.retired);
+        if broken && in_use != (0, 0, 0) {
+            let found = format!("{} free, {} open, {} in service", in_use.0, in_use.1, in_use.2);
+            return Err(("blocks of a broken plane".into(), found, "none".into()));
+        }
         let expected = entry.released.len() as u32 + entry.retired + u32::from(erasing);
-        if empty != expected {
+        if empty != expected && !broken {
             let counted = (entry.released.len(), entry.retired, u32::from(erasing));
             let expected =
                 format!("{} that are free, {} out of service and {} being erased", counted.0, counted.1, counted.2);

@@ -104,6 +104,15 @@ counters! {
     FAILED_PROGRAMS {
         pages_failed = "flash.failed_programs", "pages", "pages whose program failed, programmed again elsewhere";
     }
+    /// What the decoder took for other data (ecc.miscorrection).
+    MISCORRECTIONS {
+        miscorrections_caught = "flash.retry.crc_caught", "pages", "senses whose page the decoder took for other data, as the CRC noticed";
+    }
+    /// Data that the host did not get, or not as it had written it.
+    DATA_ERRORS {
+        host_pages_lost = "host.data_errors.reported", "pages", "pages of host reads that could not be corrected";
+        host_pages_wrong = "host.data_errors.silent", "pages", "pages of host reads that were wrong without notice";
+    }
     /// Reads that no retry corrected, or only a second one.
     FAILED_RETRIES {
         pages_unreadable = "flash.retry.unreadable", "pages", "pages read that no sense could correct";
@@ -142,6 +151,19 @@ counters! {
     /// What wear has done.
     WEAR {
         blocks_retired = "ftl.wear.retired", "blocks", "blocks that went out of service";
+    }
+    /// Parity over dies.
+    PARITY {
+        parity_programs = "ftl.raid.programs", "pages", "pages of parity programmed (ftl.raid)";
+        parity_reads = "ftl.raid.reads", "pages", "pages read to work out others, or to join another stripe before theirs is erased";
+        pages_rebuilt = "ftl.raid.rebuilt", "pages", "pages that could not be read and were worked out of the rest of their stripes";
+    }
+    /// Parts that have broken, where any may.
+    BROKEN_PARTS {
+        planes_broken = "ftl.faults.planes", "planes", "planes that broke (faults)";
+        blocks_broken = "ftl.faults.blocks", "blocks", "blocks that broke by themselves, with their data";
+        pages_rescued = "ftl.faults.rescued", "pages", "pages programmed elsewhere because their plane had broken or they could not be read";
+        pages_lost = "ftl.faults.lost", "pages", "pages relocated or merged whose data could not be read: lost until they are written anew";
     }
     /// Look-ups of the cached mapping table.
     MAP_LOOKUPS {
@@ -235,11 +257,13 @@ counters! {
         /// Pages that the host checked after cuts.
         pages_checked: u64,
         /// Of these, pages whose newest acknowledged state was lost.
-        pages_lost: u64,
+        checked_lost: u64,
         /// Of these, pages that are reported as lost when they are read.
         pages_reported: u64,
         /// Look-ups that found their entry in the cache.
         map_hits: u64,
+        /// Pages read that could not be corrected, for the host or by the drive itself.
+        media_errors: u64,
         /// Trims started.
         trim_requests: u64,
         /// Flushes started.

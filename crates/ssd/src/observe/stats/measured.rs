@@ -5,6 +5,7 @@ use units::Time;
 use workload::ReadCounts;
 
 use super::latency::ByQueue;
+use super::smart::Smart;
 use super::{Counters, Steps, Usage, Victims};
 use crate::config::Plan;
 
@@ -57,6 +58,8 @@ pub struct DriveState {
     pub effective_pec: Option<Vec<f64>>,
     /// When its life ended, if it has.
     pub end_of_life: Option<Time>,
+    /// Its health as it would report it.
+    pub smart: Smart,
     /// Free blocks of all planes, and of the plane that has the fewest.
     pub free_blocks: (u64, u32),
     /// Memory that tracked references take [B].

@@ -8,6 +8,7 @@ pub mod latency;
 mod measured;
 pub mod report;
 pub mod series;
+pub mod smart;
 mod usage;
 
 pub use causes::{channel, die, relocation_causes};

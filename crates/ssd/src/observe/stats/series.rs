@@ -6,6 +6,8 @@
 use units::{Span, Time};
 use workload::Op;
 
+use super::smart::Smart;
+
 /// Rows are merged when there would be more.
 const MAX_ROWS: usize = 2048;
 
@@ -34,6 +36,12 @@ pub struct Row {
     pub free_blocks: f64,
     /// Free blocks of the plane that has the fewest.
     pub free_blocks_min: f64,
+    /// NVMe's available spare [%], mean of the samples.
+    pub available_spare: f64,
+    /// Its percentage used [%], 0 where blocks never wear out, mean of the samples.
+    pub percentage_used: f64,
+    /// Its media errors until the end of the interval.
+    pub media_errors: u64,
 }
 
 /// Time that dies and channels were idle, summed over them [ns], and how many there are.
@@ -45,18 +53,25 @@ pub struct IdleTime {
 }
 
 /// The columns of the time series: name, unit and description.
-pub const COLUMNS: [(&str, &str, &str); 11] = [
+pub const COLUMNS: [(&str, &str, &str); 14] = [
     ("time_ns", "ns", "end of the interval, from the start of the run"),
     ("reads", "requests", "reads completed in the interval"),
     ("writes", "requests", "writes completed in the interval"),
     ("read_bytes", "B", "bytes of those reads"),
     ("write_bytes", "B", "bytes of those writes"),
+    ("media_errors", "pages", "pages read that could not be corrected (NVMe), since the start of the device"),
     ("outstanding", "requests", "requests submitted and not completed, sampled at interval ends"),
     ("buffered_pages", "pages", "pages in the write buffer, sampled at interval ends"),
     ("die_busy", "share", "share of the dies' time that was not idle"),
     ("channel_busy", "share", "share of the channels' time that was not idle"),
     ("free_blocks", "blocks", "free blocks, sampled at interval ends"),
     ("free_blocks_min", "blocks", "free blocks of the plane that has the fewest, sampled at interval ends"),
+    ("available_spare", "%", "spare blocks left, of those of the new drive (NVMe), sampled at interval ends"),
+    (
+        "percentage_used",
+        "%",
+        "mean P/E cycles over wear.endurance (NVMe), 0 where that is none, sampled at interval ends",
+    ),
 ];
 
 /// A growing time series.
@@ -107,7 +122,14 @@ impl Series {
     }
 
     /// The present interval ends at `now`, with the device in this state.
-    pub fn close(&mut self, now: Time, outstanding: u64, buffered_pages: u32, free: (u64, u32), idle: IdleTime) {
+    pub fn close(
+        &mut self,
+        now: Time,
+        outstanding: u64,
+        buffered_pages: u32,
+        (free, smart): ((u64, u32), Smart),
+        idle: IdleTime,
+    ) {
         let span = now.since(self.last.0).0 as f64;
         if span > 0.0 {
             let busy = |idle: u64, before: u64, count: usize| 1.0 - (idle - before) as f64 / (span * count as f64);
@@ -119,6 +141,9 @@ impl Series {
                 channel_busy: busy(idle.channels, self.last.1.channels, idle.counts.1),
                 free_blocks: free.0 as f64,
                 free_blocks_min: f64::from(free.1),
+                available_spare: smart.available_spare,
+                percentage_used: smart.percentage_used.unwrap_or(0.0),
+                media_errors: smart.media_errors,
                 ..self.current
             });
         }
@@ -157,6 +182,9 @@ fn merge(a: Row, b: Row) -> Row {
         channel_busy: mean(a.channel_busy, b.channel_busy),
         free_blocks: mean(a.free_blocks, b.free_blocks),
         free_blocks_min: mean(a.free_blocks_min, b.free_blocks_min),
+        available_spare: mean(a.available_spare, b.available_spare),
+        percentage_used: mean(a.percentage_used, b.percentage_used),
+        media_errors: b.media_errors,
     }
 }
 
@@ -170,7 +198,7 @@ mod tests {
         let mut series = Series::new();
         for _ in 0..10_000 {
             series.completed(Op::Read, 4096);
-            series.close(series.next_end(), 3, 7, (0, 0), idle(series.next_end()));
+            series.close(series.next_end(), 3, 7, ((0, 0), Smart::default()), idle(series.next_end()));
         }
         let rows = series.rows();
         assert!(rows.len() < MAX_ROWS);

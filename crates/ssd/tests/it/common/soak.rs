@@ -357,6 +357,9 @@ pub fn draw(seed: u64) -> Case {
     device.push(format!("mapping.journal={}", checkpoint != "none" && power.chance(50)));
     device.push(format!("power.plp={}", power.chance(50)));
     device.push(format!("power.cut_at={}", power.one(&["[]", "[]", "[]", "random:50ms", "[op:7, 30ms, op:90]"])));
+    device.extend(faults(seed));
+    device.extend(miscorrections(seed));
+    device.extend(parity(seed));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -369,6 +372,57 @@ fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
         format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
         format!("buffer.read_through={}", d.chance(70)),
     ]
+}
+
+/// Parity over dies, drawn by itself: one device in eight has it, on dies enough.
+fn parity(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak parity"), drawn: 0 };
+    if !d.chance(12) {
+        return vec!["ftl.raid=none".into()];
+    }
+    let wide = d.from(2, 5);
+    let settings =
+        ["age.fill=0.0", "ftl.placement=dynamic", "gc.copyback=false", "mapping.unit=page", "geometry.dies=3"];
+    let mut settings = settings.map(String::from).to_vec();
+    settings.push(format!("ftl.raid=parity:{wide}"));
+    settings.push(format!("ftl.streams={}", d.from(1, 3)));
+    settings.push(format!("ftl.over_provisioning={}", d.one(&["1.8", "3.0", "6.0"])));
+    settings
+}
+
+/// Miscorrections, drawn by themselves.
+fn miscorrections(seed: u64) -> [String; 2] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak miscorrections"), drawn: 0 };
+    [format!("ecc.miscorrection={}", d.one(&["0.0", "0.0", "0.1", "1.0"])), format!("ecc.crc={}", d.chance(50))]
+}
+
+/// Parts that break, drawn by themselves: one device in six has any.
+fn faults(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak faults"), drawn: 0 };
+    let some = d.chance(16);
+    let mut rate = |key: &str, rates: &[&str]| {
+        let drawn = d.one(rates);
+        format!("faults.{key}={}", if some { drawn } else { "0.0" })
+    };
+    let mut settings = vec![
+        rate("blocks", &["0.0", "0.01"]),
+        rate("plane", &["0.0", "0.0", "0.001"]),
+        rate("die", &["0.0", "0.0", "0.001"]),
+        rate("channel", &["0.0", "0.0", "0.001"]),
+    ];
+    let part = |d: &mut Dice| {
+        let number = d.below(20);
+        match d.one(&["program 0", "erase 0", "block 0:", "blocks 0:", "die 0", "plane 0", "channel 0"]) {
+            part if part.ends_with(':') => format!("{part}{number}"),
+            part => part.to_owned(),
+        }
+    };
+    let at: Vec<String> = (0..d.below(4)).map(|_| format!("{}us {}", d.below(100_000), part(d))).collect();
+    settings.push(format!("faults.at=[{}]", if some { at.join(", ") } else { String::new() }));
+    settings.push(format!("wear.spare_threshold={}", d.one(&["0.1", "0.5"])));
+    settings.push(format!("faults.burst={}", d.from(1, 4)));
+    settings.push(format!("faults.growth={}", d.one(&["none", "none", "500"])));
+    settings
 }
 
 /// The unit of the map, drawn by itself. Pages that several units share are not copied back.
@@ -528,6 +582,14 @@ impl Watcher for Watch {
         let mut data = self.0.borrow_mut();
         data.slots.insert(slot, request + 1);
         data.newest.insert(lpn.0, request + 1);
+    }
+    fn rescued(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: Ppn) {
+        let mut data = self.0.borrow_mut();
+        let (newest, held) = (data.newest.get(&lpn.0).copied(), data.flash.get(&from.0).copied());
+        // A slot with newer data has lacked a part of the page.
+        if newest.is_none() || data.slots.get(&slot).copied() != newest {
+            data.slots.insert(slot, held.unwrap_or(0));
+        }
     }
     fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: DataFrom) {
         let mut data = self.0.borrow_mut();

@@ -30,6 +30,7 @@ watcher! {
     joined(_time: Time, _lpn: Lpn, _slot: SlotId, _from: DataFrom)
     programmed(_time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn)
     moved(_time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn)
+    rescued(_time: Time, _lpn: Lpn, _slot: SlotId, _from: Ppn)
     mapped(_time: Time, _lpn: Lpn, _ppn: Ppn)
     trimmed(_time: Time, _request: u64, _lpn: Lpn)
     erased(_time: Time, _plane: PlaneId, _block: u32)

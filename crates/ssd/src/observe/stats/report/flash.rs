@@ -1,7 +1,7 @@
 //! What the flash has done.
 
 use super::super::counters::{
-    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, PREDICTIONS, PULSED_ERASES, RETRY_COMMANDS, SUSPENSIONS,
+    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, MISCORRECTIONS, PREDICTIONS, PULSED_ERASES, RETRY_COMMANDS, SUSPENSIONS,
 };
 use super::super::{Counters, Measured};
 use super::statistic::Report;
@@ -62,6 +62,9 @@ fn retries(report: &mut Report, measured: &Measured) {
     let share = modelled.then(|| counters.pages_retried as f64 / counters.pages_read as f64);
     report.add("flash.retry.share", "", "share of the pages read that were retried", share);
     report.counts(FAILED_RETRIES, counters);
+    if plan.config.ecc.miscorrection.0 > 0.0 {
+        report.counts(MISCORRECTIONS, counters);
+    }
     let senses = (counters.senses > 0).then(|| counters.speculative_senses as f64 / counters.senses as f64);
     report.add("flash.retry.speculative", "", "senses begun and not needed, over all that ended (PR2)", senses);
     let usage = &measured.totals.usage;

@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use super::super::Measured;
-use super::super::counters::{BUFFERED, FAILED_REQUESTS, READ_CACHE};
+use super::super::counters::{BUFFERED, DATA_ERRORS, FAILED_REQUESTS, READ_CACHE};
 use super::super::latency::{Latencies, PERCENTILES};
 use super::statistic::Report;
 
@@ -65,6 +65,13 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
     }
     report.add("host.trace.other_lines", "lines", "lines of the trace that are no requests", read.other_lines);
     report.counts(FAILED_REQUESTS, counters);
+    if measured.drive.plan.config.keeps_damage() {
+        report.counts(DATA_ERRORS, counters);
+        let (errors, bits) = (counters.host_pages_lost + counters.host_pages_wrong, 8.0 * counters.read_bytes as f64);
+        let rate = (bits > 0.0).then(|| errors as f64 / bits);
+        let what = "pages of host reads that were lost or wrong, for each bit read (UBER, JESD218)";
+        report.add("host.data_errors.uber", "", what, rate);
+    }
     report.add("host.trace.reordered", "requests", "requests that stood too late in the trace", read.reordered);
     report.counts(BUFFERED, counters);
     if measured.drive.plan.config.buffer.read_cache > Bytes(0) {

@@ -6,6 +6,7 @@ mod ftl;
 mod host;
 mod power;
 mod resources;
+mod smart;
 mod statistic;
 
 use super::Measured;
@@ -19,6 +20,7 @@ pub fn report(measured: &Measured) -> Report {
     flash::add(&mut report, measured);
     ftl::add(&mut report, measured);
     power::add(&mut report, measured);
+    smart::add(&mut report, measured);
     resources::add(&mut report, measured);
     report
 }

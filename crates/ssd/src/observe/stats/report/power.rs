@@ -40,7 +40,7 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
             "lost",
             "pages",
             "of these, pages whose newest acknowledged state was lost, as it may be",
-            counters.pages_lost,
+            counters.checked_lost,
         ),
         (
             "reported",

@@ -1,0 +1,295 @@
+//! Parts that break (`faults`).
+//!
+//! The pages of a broken part cannot be read any more, and nothing is programmed or erased there. A broken block goes the way of every
+//! block that fails: its data is relocated, as far as it can be had, and it goes out of service. Of a broken plane, which is never
+//! collected again, the data stays where it is until the host writes it anew; what was on its way there goes to other planes. The drive
+//! goes on with what is left, if that holds its data and can be collected.
+
+use nand::{DieId, FlashPlaneId, PlaneId};
+use units::{Lpn, Ppn, Time};
+
+use super::Device;
+use crate::arena::{CommandId, OpId};
+use crate::buffer::SlotState;
+use crate::config::{Part, Placement};
+use crate::flash::QueueId;
+use crate::flash::op::{Owner, PageData, PageOp};
+use crate::ftl::Location;
+use crate::observe::probe::Probe;
+use crate::write_class::WriteClass;
+
+impl<P: Probe> Device<P> {
+    /// Whether a part breaks before anything else happens, until then. Without a time that was asked for, parts that break later than
+    /// everything else do not.
+    #[cold]
+    pub(super) fn fault_comes(&self, until: Time) -> bool {
+        let due = self.flash.fault_due;
+        due <= self.core.now || (due < until && until != Time::NEVER)
+    }
+
+    /// The times of parts that break count from then.
+    pub(super) fn faults_count_from(&mut self, begin: Time) {
+        if let Some(faults) = &mut self.flash.faults {
+            faults.begin(begin);
+            self.flash.fault_due = faults.due();
+        }
+    }
+
+    /// A part breaks.
+    #[cold]
+    pub(super) fn on_fault(&mut self) {
+        let layout = self.core.plan.layout;
+        let Some(faults) = &mut self.flash.faults else { return };
+        let part = faults.next();
+        self.flash.fault_due = faults.due();
+        let planes_per_die = layout.flash_planes_per_die();
+        match part {
+            Part::Program(die) => faults.fail_next(DieId(die as u16), true),
+            Part::Erase(die) => faults.fail_next(DieId(die as u16), false),
+            Part::Block { plane, block } => self.break_block(FlashPlaneId(plane), block),
+            Part::Blocks { plane, count } => {
+                for _ in 0..count {
+                    let block = self.flash.faults.as_mut().map_or(0, |faults| faults.below(layout.blocks));
+                    self.break_block(FlashPlaneId(plane), block);
+                }
+            }
+            Part::Plane(plane) => self.break_planes(plane..plane + 1),
+            Part::Die(die) => self.break_planes(die * planes_per_die..(die + 1) * planes_per_die),
+            Part::Channel(channel) => {
+                let of_channel = layout.chips * layout.dies_per_chip * planes_per_die;
+                self.break_planes(channel * of_channel..(channel + 1) * of_channel);
+            }
+        }
+        self.writes_go_on();
+        self.run_scheduler();
+    }
+
+    /// Planes of the flash break.
+    fn break_planes(&mut self, planes: std::ops::Range<u32>) {
+        let stripe = self.core.plan.layout.stripe;
+        let mut broken = Vec::new();
+        for plane in planes {
+            let Some(faults) = &mut self.flash.faults else { return };
+            self.core.counters.planes_broken += u64::from(faults.break_plane(FlashPlaneId(plane)));
+            // Superblocks have a block on every plane of their die.
+            let plane = PlaneId(plane / stripe);
+            if !std::mem::replace(&mut self.ftl.relocator[plane].broken, true) {
+                self.ftl.relocator[plane].break_down();
+                broken.push(plane);
+            }
+        }
+        // What was on its way to one of them goes to none of the others.
+        for plane in broken {
+            self.leave_plane(plane);
+        }
+    }
+
+    /// Nothing is written to a plane any more: what waits for it goes elsewhere.
+    fn leave_plane(&mut self, plane: PlaneId) {
+        let layout = self.core.plan.layout;
+        let (die, place) = layout.die_of(plane);
+        let retired = self.ftl.blocks.retire_all(plane);
+        self.core.counters.blocks_retired += u64::from(retired * layout.stripe);
+        if self.map.plane == plane.0 {
+            self.map.filled = 0;
+        }
+        if self.core.plan.config.ftl.placement == Placement::Dynamic {
+            for writes in WriteClass::ALL {
+                for op in self.flash().empty_queue(die, QueueId::of_programs(writes, place.into())) {
+                    self.redirect(op);
+                }
+            }
+        }
+        self.flash().update_plane_eligibility(die, place);
+        self.continue_relocation(plane);
+        self.check_spares(plane);
+        self.rebuild_plane(plane);
+    }
+
+    /// A page was to be programmed on a plane that has broken: it goes elsewhere.
+    pub(super) fn redirect(&mut self, id: OpId) {
+        let PageOp { owner, queue, die, lpn, .. } = self.flash.ops[id];
+        match owner {
+            Owner::Slot(_) => self.wait_for_die(id),
+            Owner::MapRewrite(_) => {
+                let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
+                self.map.held[plane.0 as usize] -= 1;
+                self.rewrite_map(id);
+            }
+            Owner::Relocation(source) => {
+                let source = source.get();
+                let plane = self.core.plan.layout.plane_of(source);
+                self.flash.ops.release(id);
+                self.ftl.relocator[plane].writing -= 1;
+                // A page that is copied back has not been read.
+                if !self.core.plan.config.gc.copyback {
+                    self.rescue(lpn.get(), source);
+                }
+                self.continue_relocation(plane);
+            }
+            Owner::Parity(stripe) => {
+                self.flash.ops.release(id);
+                self.parity_waits(stripe);
+            }
+            Owner::Journal(_) => unreachable!("Invariant: no part breaks where the map is kept on flash"),
+            Owner::Host(_)
+            | Owner::MapFetch(_)
+            | Owner::Recovery
+            | Owner::Erase
+            | Owner::Rebuild(_)
+            | Owner::Orphan(_) => {
+                unreachable!("Invariant: nothing else is programmed")
+            }
+        }
+    }
+
+    /// The controller has the data of a page that cannot stay in its plane: by way of the write buffer it goes to another one.
+    pub(super) fn rescue(&mut self, lpn: Lpn, source: Ppn) {
+        if self.flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
+            return;
+        }
+        if let Some(stripe) = self.ftl.stripes.as_ref().and_then(|stripes| stripes.of_parity(lpn)) {
+            return self.parity_is_back(stripe, lpn, source);
+        }
+        if lpn.0 >= self.core.plan.logical_pages {
+            return self.rewrite((lpn.0 - self.core.plan.logical_pages) as u32);
+        }
+        let full = self.writes.buffer.full;
+        match self.ftl.locate(lpn) {
+            // What the newer data lacks.
+            Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
+                self.writes.buffer[slot].valid = full;
+                self.core.probe.rescued(self.core.now, lpn, slot, source);
+            }
+            Location::Buffer(_) | Location::Unmapped => {}
+            Location::Flash(_) => {
+                let slot = self.writes.buffer.add(lpn, 0, full, Some(source));
+                self.writes.buffer[slot].rescued = true;
+                self.ftl.set(lpn, Location::Buffer(slot));
+                self.core.probe.rescued(self.core.now, lpn, slot, source);
+                self.send_slot(slot);
+            }
+        }
+    }
+
+    /// A block of the flash breaks, with its data.
+    fn break_block(&mut self, flash_plane: FlashPlaneId, block: u32) {
+        let plane = PlaneId(flash_plane.0 / self.core.plan.layout.stripe);
+        let (Some(faults), Some(block)) = (&mut self.flash.faults, self.ftl.blocks.stands_for(plane, block)) else {
+            return;
+        };
+        if self.ftl.relocator[plane].broken || !faults.break_block(flash_plane, block) {
+            return;
+        }
+        self.core.counters.blocks_broken += 1;
+        if self.ftl.blocks.take_out(plane, block) {
+            self.retire(plane, block);
+            self.freed(plane);
+        } else if let Some(stream) = self.ftl.blocks.is_filled_by(plane, block) {
+            self.ftl.blocks.abandon(plane, stream);
+            // What waits for the stream may have no room now.
+            let (die, place) = self.core.plan.layout.die_of(plane);
+            self.flash().update_plane_eligibility(die, place);
+            self.block_failed(plane, block);
+        } else if self.ftl.blocks.is_closed(plane, block) || self.ftl.blocks.is_full(plane, block) {
+            self.block_failed(plane, block);
+        }
+    }
+
+    /// A block that holds data has failed: its data is relocated. One that is being relocated goes out of service after that anyway.
+    pub(super) fn block_failed(&mut self, plane: PlaneId, block: u32) {
+        let relocation = &mut self.ftl.relocator[plane];
+        let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
+        if !moves && !relocation.failed.contains(&block) {
+            relocation.failed.push(block);
+        }
+        self.collect(plane);
+    }
+
+    /// Whether a program that has ended wrote into a part that has broken.
+    #[inline]
+    pub(super) fn is_written_in_vain(&self, op: OpId) -> bool {
+        self.flash.faults.is_some() && {
+            let ppn = self.flash.ops[op].ppn.get();
+            self.flash.is_broken(ppn) || self.ftl.relocator[self.core.plan.layout.plane_of(ppn)].broken
+        }
+    }
+
+    /// Whether a block of any plane that makes it up has broken.
+    pub(super) fn is_broken_block(&self, plane: PlaneId, block: u32) -> bool {
+        let mut planes = self.core.plan.layout.flash_planes_of(plane);
+        self.flash.faults.as_ref().is_some_and(|faults| planes.any(|plane| faults.is_broken(plane, block)))
+    }
+
+    /// A block has been erased: whether it is broken, or its erase was to fail. Parts that break with that do so next.
+    #[cold]
+    pub(super) fn breaks_with_erase(&mut self, plane: PlaneId, block: u32) -> bool {
+        let layout = self.core.plan.layout;
+        let broken = self.ftl.relocator[plane].broken || self.is_broken_block(plane, block);
+        let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
+        let Some(faults) = &mut self.flash.faults else { return false };
+        for flash_plane in layout.flash_planes_of(plane) {
+            faults.erased(&self.core.plan.config.faults, flash_plane, pec);
+        }
+        self.flash.fault_due = faults.due();
+        faults.fails(layout.die_of(plane).0, false) || broken
+    }
+
+    /// The data of a page could not be read when it was relocated or merged, or was taken for other data: so it stays, unless the buffer
+    /// has all of it.
+    #[cold]
+    pub(super) fn damage(&mut self, lpn: Lpn, data: PageData) {
+        let whole = match self.ftl.locate(lpn) {
+            Location::Buffer(slot) => self.writes.buffer[slot].valid == self.writes.buffer.full,
+            _ => false,
+        };
+        if let Some(damage) = self.ftl.damage.as_mut().filter(|_| !whole) {
+            if data == PageData::Wrong {
+                damage.falsify(lpn);
+            } else {
+                damage.lose(lpn);
+                self.core.counters.pages_lost += 1;
+            }
+        }
+    }
+
+    /// The host has written or trimmed all of a page.
+    #[inline]
+    pub(super) fn restore_page(&mut self, lpn: Lpn) {
+        if let Some(damage) = &mut self.ftl.damage {
+            damage.forget(lpn);
+        }
+    }
+
+    /// What has become of the data of a page before, of which some sectors are read.
+    #[inline]
+    pub(super) fn condition_of(&self, lpn: Lpn, sectors: u64) -> PageData {
+        let Some(damage) = &self.ftl.damage else { return PageData::Right };
+        let written = |slot| sectors & !self.writes.buffer[slot].dirty == 0;
+        match self.ftl.locate(lpn) {
+            Location::Buffer(slot) if written(slot) => PageData::Right,
+            _ if damage.is_lost(lpn) => PageData::Lost,
+            _ if damage.is_wrong(lpn) => PageData::Wrong,
+            _ => PageData::Right,
+        }
+    }
+
+    /// A page of a host's read is lost or wrong.
+    pub(super) fn host_reads(&mut self, command: CommandId, data: PageData) {
+        match data {
+            PageData::Right => {}
+            PageData::Wrong => self.core.counters.host_pages_wrong += 1,
+            PageData::Lost => {
+                self.host.commands[command].uncorrectable = true;
+                self.core.counters.host_pages_lost += 1;
+            }
+        }
+    }
+
+    /// Dynamic placement: valid pages below which a plane takes more. Planes that are left take all that can still be collected.
+    #[inline]
+    pub(super) fn live_limit(&self) -> u32 {
+        let space = &self.core.plan.space;
+        if self.core.counters.planes_broken == 0 { space.live_limit } else { space.live_limit_of_rest }
+    }
+}

@@ -1,0 +1,320 @@
+//! Parity over dies (`ftl.raid`): its programs, pages that are worked out of the rest of their stripes, and stripes of which a block is
+//! to be erased. See `ftl/stripes.rs`.
+
+use nand::{DieId, PlaneId};
+use schemes::Class;
+use units::{Id as _, Lpn, Ppn};
+
+use super::Device;
+use crate::arena::{OpId, RebuildId, StripeId};
+use crate::flash::QueueId;
+use crate::flash::op::{Owner, PageData, PageOp};
+use crate::ftl::Location;
+use crate::ftl::stripes::{Rebuilt, Stripes};
+use crate::observe::probe::Probe;
+use crate::write_class::WriteClass;
+
+impl<P: Probe> Device<P> {
+    fn stripes(&mut self) -> &mut Stripes {
+        self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
+    }
+
+    /// Dies that work.
+    fn working_dies(&self) -> u32 {
+        let layout = &self.core.plan.layout;
+        if self.core.counters.planes_broken == 0 {
+            return layout.dies;
+        }
+        let works = |die: u32| {
+            let mut planes =
+                (0..layout.planes_per_die as u8).map(|place| layout.plane(DieId::new(die as usize), place));
+            planes.any(|plane| !self.ftl.relocator[plane].broken)
+        };
+        (0..layout.dies).filter(|die| works(*die)).count() as u32
+    }
+
+    /// A page has been programmed and is valid: it joins a stripe.
+    #[inline]
+    pub(super) fn join_stripe(&mut self, ppn: Ppn) {
+        if self.ftl.stripes.is_some() {
+            let dies = self.working_dies();
+            self.stripes().join(ppn, dies);
+        }
+    }
+
+    /// The same of a page that was relocated; parity is in no stripe.
+    #[inline]
+    pub(super) fn join_moved(&mut self, lpn: Lpn, ppn: Ppn) {
+        if self.ftl.stripes.as_ref().is_some_and(|stripes| stripes.of_parity(lpn).is_none()) {
+            self.join_stripe(ppn);
+        }
+    }
+
+    /// A page of the flash is stale.
+    #[inline]
+    pub(super) fn leave_stripe(&mut self, ppn: Ppn) {
+        if let Some(stripes) = &mut self.ftl.stripes
+            && let Some(stripe) = stripes.leave(ppn)
+        {
+            self.end_stripe(stripe);
+        }
+    }
+
+    /// Nothing needs a stripe any more.
+    fn end_stripe(&mut self, stripe: StripeId) {
+        let stripes = self.stripes();
+        let lpn = stripes.lpn(stripe);
+        if stripes.end(stripe)
+            && let Location::Flash(ppn) = self.ftl.locate(lpn)
+        {
+            self.drop_parity(lpn, ppn);
+        }
+    }
+
+    /// Parity on flash is of no use any more.
+    fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.ftl.set(lpn, Location::Unmapped);
+        self.core.probe.dropped(self.core.now, lpn);
+        self.mark_stale(ppn);
+    }
+
+    /// Gives parity that waits in the controller to planes that can take a program of it.
+    #[inline]
+    pub(super) fn dispatch_parity(&mut self) {
+        let unit = self.core.plan.unit_pages as usize;
+        while self.ftl.stripes.as_ref().is_some_and(|stripes| stripes.waiting() >= unit) && self.program_parity(unit) {}
+    }
+
+    /// Programs the parity of so many stripes on the next plane that can take it; whether one can.
+    #[cold]
+    fn program_parity(&mut self, unit: usize) -> bool {
+        let (layout, dies) = (self.core.plan.layout, self.working_dies());
+        let stream = self.core.plan.space.stream_of(WriteClass::PARITY);
+        let last = self.stripes().plane;
+        for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
+            let (die, place) = layout.die_of(plane);
+            let queue = QueueId::of_programs(WriteClass::PARITY, place.into());
+            let takes = !self.flash.dies[die].waits_in(queue)
+                && self.ftl.blocks.room(plane, stream, false)
+                && self.stays_collectable(plane);
+            let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };
+            self.stripes().plane = plane.0;
+            for stripe in taken {
+                let lpn = self.stripes().lpn(stripe);
+                let bytes = layout.page_size.0 as u32;
+                let seq = self.flash.number();
+                let op = PageOp { seq, ..PageOp::new(Owner::Parity(stripe), lpn, Ppn(0), (die, queue), bytes) };
+                let op = self.flash.ops.insert(op);
+                self.flash().queue_program(op);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// The parity of a stripe is on flash.
+    pub(super) fn parity_programmed(&mut self, id: OpId, stripe: StripeId) {
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        self.flash.ops.release(id);
+        self.core.counters.parity_programs += 1;
+        self.core.probe.mapped(self.core.now, lpn, ppn);
+        if self.stripes().programmed(stripe) {
+            self.ftl.set(lpn, Location::Flash(ppn));
+        } else {
+            self.core.probe.dropped(self.core.now, lpn);
+            self.mark_stale(ppn);
+        }
+        self.ftl.blocks.completed(ppn);
+    }
+
+    /// The parity of a stripe was not programmed, or has been worked out anew.
+    pub(super) fn parity_waits(&mut self, stripe: StripeId) {
+        self.stripes().again(stripe);
+    }
+
+    /// The parity of a stripe is in the controller, and can be programmed elsewhere than where it stands.
+    pub(super) fn parity_is_back(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) {
+        self.drop_parity(lpn, ppn);
+        self.parity_waits(stripe);
+    }
+
+    /// A page could not be read: the rest of its stripe is, if it has one.
+    pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
+        let Some(stripes) = &self.ftl.stripes else { return false };
+        if stripes.of_parity(lpn).is_some() && self.ftl.locate(lpn) != Location::Flash(ppn) {
+            // Its stripe has ended, or it stands elsewhere by now.
+            self.rebuilt(of, true);
+            return true;
+        }
+        let Some(stripe) = stripes.of_parity(lpn).or_else(|| stripes.of(ppn)) else { return false };
+        let mut rest = stripes.rest(stripe, ppn);
+        if stripes.of_parity(lpn).is_none()
+            && let Location::Flash(parity) = self.ftl.locate(stripes.lpn(stripe))
+        {
+            rest.push(parity);
+        }
+        if rest.is_empty() {
+            self.rebuilt(of, true);
+            return true;
+        }
+        let rebuild = self.stripes().begin(of, rest.len() as u32);
+        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        for page in rest {
+            self.core.counters.parity_reads += 1;
+            self.queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
+        }
+        true
+    }
+
+    /// A host's read has not had a page that is stale by now, and may be in no stripe: it is given the newer data.
+    pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
+        let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        if self.ftl.stripes.is_none() || !matches!(owner, Owner::Host(_)) || self.flash_version(lpn) == Some(ppn) {
+            return false;
+        }
+        match self.ftl.locate(lpn) {
+            Location::Flash(newer) => {
+                self.flash.ops.release(id);
+                self.queue_read(queue.class(), owner, lpn, newer, (bus_bytes, host_bytes));
+            }
+            Location::Buffer(_) | Location::Unmapped => self.deliver(id, PageData::Right),
+        }
+        true
+    }
+
+    /// A page of the rest of a stripe has been read.
+    pub(super) fn rest_read(&mut self, id: OpId, rebuild: RebuildId, data: PageData) {
+        self.flash.ops.release(id);
+        if let Some((of, right)) = self.stripes().read(rebuild, data == PageData::Right) {
+            self.rebuilt(of, right);
+        }
+    }
+
+    /// The data of a page has been worked out, or it is lost.
+    fn rebuilt(&mut self, of: Rebuilt, right: bool) {
+        self.core.counters.pages_rebuilt += u64::from(right);
+        self.core.counters.media_errors += u64::from(!right);
+        match of {
+            Rebuilt::Read(op) => {
+                let (lpn, ppn) = self.flash.ops[op].pages();
+                let of_host = matches!(self.flash.ops[op].owner, Owner::Host(_));
+                self.deliver(op, if right { PageData::Right } else { PageData::Lost });
+                if right && of_host {
+                    self.rescue(lpn, ppn);
+                }
+            }
+            Rebuilt::Page(lpn, ppn) => {
+                self.stripes().rebuilding -= 1;
+                match self.stripes().of_parity(lpn) {
+                    Some(stripe) if right && self.ftl.locate(lpn) == Location::Flash(ppn) => {
+                        self.parity_is_back(stripe, lpn, ppn);
+                    }
+                    None if right => self.rescue(lpn, ppn),
+                    _ => {}
+                }
+                self.rebuild_planes();
+            }
+        }
+        self.writes_go_on();
+    }
+
+    /// The data of a plane that has broken is rebuilt from now on.
+    pub(super) fn rebuild_plane(&mut self, plane: PlaneId) {
+        if let Some(stripes) = &mut self.ftl.stripes {
+            stripes.broken.push_back((plane.0, 0, 0));
+            self.rebuild_planes();
+        }
+    }
+
+    /// Rebuilds further pages of broken planes, as many at once as a collection relocates.
+    fn rebuild_planes(&mut self) {
+        let layout = self.core.plan.layout;
+        while self.core.life.read_only.is_none()
+            && self.stripes().rebuilding < self.most_on_the_move()
+            && let Some(&(plane, block, page)) = self.stripes().broken.front()
+        {
+            let found = self.next_valid(PlaneId(plane), block, page..layout.pages);
+            let next = match found {
+                Some((page, ..)) => (plane, block, page + 1),
+                None => (plane, block + 1, 0),
+            };
+            let broken = &mut self.stripes().broken;
+            broken.pop_front();
+            if next.1 < layout.blocks {
+                broken.push_front(next);
+            }
+            if let Some((_, lpn, ppn)) = found {
+                self.stripes().rebuilding += 1;
+                if !self.rebuild(Rebuilt::Page(lpn, ppn), Class::InternalRead, lpn, ppn) {
+                    self.stripes().rebuilding -= 1;
+                }
+            }
+        }
+    }
+
+    /// A block is empty, and before it is erased the valid pages that its stripes have elsewhere join others. Whether any still have
+    /// to.
+    pub(super) fn protects_rest(&mut self, plane: PlaneId, block: u32) -> bool {
+        if self.ftl.stripes.is_none() {
+            return false;
+        }
+        let number = u64::from(self.core.plan.layout.block(plane, block).0);
+        loop {
+            while self.ftl.relocator[plane].reading < self.most_on_the_move()
+                && let Some(ppn) = self.ftl.relocator[plane].orphans.pop_front()
+            {
+                self.read_orphan(plane, ppn);
+            }
+            if self.ftl.relocator[plane].reading > 0 {
+                return true;
+            }
+            let stripes = self.stripes().doom(number);
+            let pages: Vec<Ppn> =
+                stripes.iter().flat_map(|stripe| self.stripes().pages_of(*stripe).collect::<Vec<_>>()).collect();
+            let orphans = pages.into_iter().filter(|ppn| self.valid_page(*ppn).is_some()).collect();
+            self.ftl.relocator[plane].orphans = orphans;
+            if self.ftl.relocator[plane].orphans.is_empty() {
+                stripes.into_iter().for_each(|stripe| self.end_stripe(stripe));
+                self.stripes().forget_block(number);
+                return false;
+            }
+        }
+    }
+
+    /// The logical page whose valid data a page of the flash holds.
+    fn valid_page(&self, ppn: Ppn) -> Option<Lpn> {
+        let nand::Address { plane, block, page } = self.core.plan.layout.unpack(ppn);
+        self.next_valid(plane, block, page..page + 1).map(|(_, lpn, _)| lpn)
+    }
+
+    fn read_orphan(&mut self, plane: PlaneId, ppn: Ppn) {
+        let Some(lpn) = self.valid_page(ppn) else { return };
+        self.ftl.relocator[plane].reading += 1;
+        self.core.counters.parity_reads += 1;
+        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        self.queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, ppn, (bytes, 0));
+    }
+
+    /// A page whose stripe is to end has been read: it joins another one.
+    pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
+        let (_, ppn) = self.flash.ops[id].pages();
+        self.flash.ops.release(id);
+        if self.valid_page(ppn).is_some() {
+            if data == PageData::Lost {
+                self.stripes().give_up(ppn);
+            } else {
+                self.join_stripe(ppn);
+            }
+        }
+        let relocation = &mut self.ftl.relocator[plane];
+        relocation.reading -= 1;
+        match relocation.victim {
+            Some(moving) if relocation.reading > 0 && !relocation.broken => {
+                self.protects_rest(plane, moving.block);
+            }
+            _ => self.continue_relocation(plane),
+        }
+        self.dispatch_parity();
+    }
+}

@@ -1,0 +1,294 @@
+//! Stripes of parity over dies (`ftl.raid`).
+//!
+//! A stripe is N - 1 flash pages of as many dies, in the order in which they were programmed, and a page of their parity on yet another
+//! die. Pages join an open stripe when their programs have ended; its parity is in the controller until there is a program's worth of
+//! such pages for a plane. A page of the flash belongs to one stripe. What is stale of a stripe still counts for its parity: before a
+//! block is erased, the valid pages that its stripes have elsewhere join other stripes.
+
+use std::collections::{HashMap, VecDeque};
+
+use nand::{DieId, Layout};
+use units::{Id as _, Lpn, Ppn};
+
+use crate::arena::{Arena, OpId, RebuildId, StripeId};
+use crate::config::Plan;
+use crate::persist::{state, stored, stored_enum};
+
+/// Open stripes at most: their parity is kept in the controller (`assumed`). The oldest is closed short for another one.
+const MOST_OPEN: usize = 64;
+
+/// Where the parity of a stripe is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parity {
+    /// In the controller; pages may join.
+    Open,
+    /// In the controller, waiting for its program.
+    Waiting,
+    /// In the controller, on its way to flash.
+    Programming,
+    /// On flash: the map says where.
+    Programmed,
+}
+
+struct Stripe {
+    pages: Vec<Ppn>,
+    valid: u32,
+    parity: Parity,
+    /// One of its blocks is to be erased: nothing joins it, and no parity of it is programmed any more.
+    doomed: bool,
+}
+
+/// Who waits for the data of a page that could not be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rebuilt {
+    /// A read of it.
+    Read(OpId),
+    /// The drive, which writes it elsewhere.
+    Page(Lpn, Ppn),
+}
+
+/// A page whose data is worked out of the rest of its stripe.
+#[derive(Clone, Copy)]
+struct Rebuild {
+    of: Rebuilt,
+    left: u32,
+    failed: bool,
+}
+
+/// The stripes. Memory: some 60 bytes and 8 for each of its pages a stripe, 4 bytes for each page of blocks that hold any.
+pub(crate) struct Stripes {
+    layout: Layout,
+    /// Pages of a stripe, its parity included.
+    wide: u32,
+    /// The page of the map that stands for the parity of the first stripe.
+    base: u64,
+    stripes: Arena<StripeId, Stripe>,
+    open: VecDeque<StripeId>,
+    waiting: VecDeque<StripeId>,
+    /// By block: the stripe of each of its pages.
+    of_block: HashMap<u64, Vec<Option<StripeId>>>,
+    rebuilds: Arena<RebuildId, Rebuild>,
+    /// Planes that have broken: the block and the page from which on their data is still to be rebuilt.
+    pub broken: VecDeque<(u32, u32, u32)>,
+    /// Pages of them that are being rebuilt.
+    pub rebuilding: u32,
+    /// The plane that took parity last.
+    pub plane: u32,
+}
+
+impl Stripes {
+    pub fn new(plan: &Plan) -> Option<Stripes> {
+        let wide = plan.config.ftl.raid.wide()?;
+        Some(Stripes {
+            layout: plan.layout,
+            wide,
+            base: plan.logical_pages + u64::from(plan.space.map_pages),
+            stripes: Arena::new(),
+            open: VecDeque::new(),
+            waiting: VecDeque::new(),
+            of_block: HashMap::new(),
+            rebuilds: Arena::new(),
+            broken: VecDeque::new(),
+            rebuilding: 0,
+            plane: 0,
+        })
+    }
+
+    fn die_of(&self, ppn: Ppn) -> DieId {
+        self.layout.die_of(self.layout.plane_of(ppn)).0
+    }
+
+    /// The page of the map that stands for a stripe's parity.
+    pub fn lpn(&self, stripe: StripeId) -> Lpn {
+        Lpn(self.base + stripe.index() as u64)
+    }
+
+    /// The stripe whose parity a page of the map is.
+    pub fn of_parity(&self, lpn: Lpn) -> Option<StripeId> {
+        lpn.0.checked_sub(self.base).map(|stripe| StripeId::new(stripe as usize))
+    }
+
+    fn slot(&mut self, ppn: Ppn) -> &mut Option<StripeId> {
+        let (block, page) = (ppn.0 >> self.layout.page_bits, self.layout.page_of(ppn) as usize);
+        let pages = self.layout.pages as usize;
+        &mut self.of_block.entry(block).or_insert_with(|| vec![None; pages])[page]
+    }
+
+    /// The stripe of a page of the flash.
+    pub fn of(&self, ppn: Ppn) -> Option<StripeId> {
+        self.of_block.get(&(ppn.0 >> self.layout.page_bits))?[self.layout.page_of(ppn) as usize]
+    }
+
+    /// A valid page joins an open stripe that has none on its die; `dies` work.
+    pub fn join(&mut self, ppn: Ppn, dies: u32) {
+        if let Some(before) = self.of(ppn) {
+            self.stripes[before].valid -= 1;
+        }
+        let die = self.die_of(ppn);
+        let has_none = |stripe: &StripeId| self.stripes[*stripe].pages.iter().all(|other| self.die_of(*other) != die);
+        let found = self.open.iter().copied().find(has_none);
+        let id = found.unwrap_or_else(|| self.open_one());
+        *self.slot(ppn) = Some(id);
+        let stripe = &mut self.stripes[id];
+        stripe.pages.push(ppn);
+        stripe.valid += 1;
+        if stripe.pages.len() as u32 + 1 >= self.wide.min(dies) {
+            self.close(id);
+        } else if self.open.len() > MOST_OPEN {
+            self.close(self.open[0]);
+        }
+    }
+
+    fn open_one(&mut self) -> StripeId {
+        let stripe = Stripe { pages: Vec::new(), valid: 0, parity: Parity::Open, doomed: false };
+        let id = self.stripes.insert(stripe);
+        self.open.push_back(id);
+        id
+    }
+
+    fn close(&mut self, id: StripeId) {
+        self.open.retain(|other| *other != id);
+        self.stripes[id].parity = Parity::Waiting;
+        self.waiting.push_back(id);
+    }
+
+    /// A page of the flash is stale. Its stripe, if that has no valid page any more and is not open.
+    pub fn leave(&mut self, ppn: Ppn) -> Option<StripeId> {
+        let id = self.of(ppn)?;
+        let stripe = &mut self.stripes[id];
+        stripe.valid -= 1;
+        (stripe.valid == 0 && stripe.parity != Parity::Open && !stripe.doomed).then_some(id)
+    }
+
+    /// Ends a stripe; whether its parity is on flash. One whose parity is on its way there ends when it has come.
+    pub fn end(&mut self, id: StripeId) -> bool {
+        let pages = std::mem::take(&mut self.stripes[id].pages);
+        for ppn in pages {
+            if self.of(ppn) == Some(id) {
+                *self.slot(ppn) = None;
+            }
+        }
+        self.open.retain(|other| *other != id);
+        self.waiting.retain(|other| *other != id);
+        let stripe = &mut self.stripes[id];
+        stripe.valid = 0;
+        let parity = stripe.parity;
+        if parity != Parity::Programming {
+            self.stripes.release(id);
+        }
+        parity == Parity::Programmed
+    }
+
+    /// A block is to be erased: its stripes take no further pages. Returns them.
+    pub fn doom(&mut self, block: u64) -> Vec<StripeId> {
+        let of_block = self.of_block.get(&block).into_iter().flatten();
+        let mut ids: Vec<StripeId> = of_block.copied().flatten().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in &ids {
+            self.stripes[*id].doomed = true;
+        }
+        self.open.retain(|id| ids.binary_search(id).is_err());
+        self.waiting.retain(|id| ids.binary_search(id).is_err());
+        ids
+    }
+
+    /// A block holds nothing any more.
+    pub fn forget_block(&mut self, block: u64) {
+        self.of_block.remove(&block);
+    }
+
+    /// The pages that still belong to a stripe.
+    pub fn pages_of(&self, id: StripeId) -> impl Iterator<Item = Ppn> {
+        self.stripes[id].pages.iter().copied().filter(move |ppn| self.of(*ppn) == Some(id))
+    }
+
+    /// The pages of a stripe but for one, stale ones included.
+    pub fn rest(&self, id: StripeId, page: Ppn) -> Vec<Ppn> {
+        self.stripes[id].pages.iter().copied().filter(|ppn| *ppn != page).collect()
+    }
+
+    /// A valid page could not be read, nor be worked out: it leaves its stripe.
+    pub fn give_up(&mut self, ppn: Ppn) {
+        if let Some(id) = self.of(ppn) {
+            self.stripes[id].valid -= 1;
+            *self.slot(ppn) = None;
+        }
+    }
+
+    /// Stripes whose parity waits for its program.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Takes so many waiting stripes that have no page on a die, if there are so many. Where none of the working dies is without, any will do.
+    pub fn take_waiting(&mut self, die: DieId, count: usize, dies: u32) -> Option<Vec<StripeId>> {
+        let suits = |id: &StripeId| {
+            let pages = &self.stripes[*id].pages;
+            pages.len() as u32 >= dies || pages.iter().all(|ppn| self.die_of(*ppn) != die)
+        };
+        let taken: Vec<StripeId> = self.waiting.iter().copied().filter(suits).take(count).collect();
+        if taken.len() < count {
+            return None;
+        }
+        self.waiting.retain(|id| !taken.contains(id));
+        taken.iter().for_each(|id| self.stripes[*id].parity = Parity::Programming);
+        Some(taken)
+    }
+
+    /// The program of a stripe's parity has ended; whether the stripe still needs it.
+    pub fn programmed(&mut self, id: StripeId) -> bool {
+        let stripe = &mut self.stripes[id];
+        stripe.parity = Parity::Programmed;
+        if stripe.valid == 0 && !stripe.doomed || stripe.pages.is_empty() {
+            self.end(id);
+            return false;
+        }
+        true
+    }
+
+    /// The parity of a stripe is in the controller again: its program has failed, or it was worked out anew.
+    pub fn again(&mut self, id: StripeId) {
+        let stripe = &mut self.stripes[id];
+        stripe.parity = Parity::Waiting;
+        if stripe.valid == 0 && !stripe.doomed || stripe.pages.is_empty() {
+            self.end(id);
+        } else if !stripe.doomed {
+            self.waiting.push_back(id);
+        }
+    }
+
+    /// A page is worked out of so many others.
+    pub fn begin(&mut self, of: Rebuilt, left: u32) -> RebuildId {
+        self.rebuilds.insert(Rebuild { of, left, failed: false })
+    }
+
+    /// One of these has been read; who waits, when it was the last, and whether the data is there.
+    pub fn read(&mut self, id: RebuildId, right: bool) -> Option<(Rebuilt, bool)> {
+        let rebuild = &mut self.rebuilds[id];
+        rebuild.left -= 1;
+        rebuild.failed |= !right;
+        let Rebuild { of, left, failed } = *rebuild;
+        (left == 0).then(|| {
+            self.rebuilds.release(id);
+            (of, !failed)
+        })
+    }
+}
+
+state! {
+    Stripes {
+        stored { stripes, open, waiting, of_block, rebuilds, broken, rebuilding, plane }
+        rebuilt { layout, wide, base }
+    }
+}
+
+stored! {
+    Stripe { pages, valid, parity, doomed }
+    Rebuild { of, left, failed }
+}
+
+stored_enum! {
+    Parity { 0 = Open, 1 = Waiting, 2 = Programming, 3 = Programmed, }
+    Rebuilt { 0 = Read(op), 1 = Page(lpn, ppn), }
+}

@@ -1,0 +1,135 @@
+//! Parity over dies: what it costs, and what it gives back.
+
+use crate::faults::{play, reads, writes};
+use ssd::{Config, Device};
+use units::{Lpn, Time};
+use workload::Op;
+
+/// Eight dies on four channels, of one plane of 60 blocks of 24 pages each.
+fn config(settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    let small = [
+        "geometry.channels=4",
+        "geometry.chips=1",
+        "geometry.dies=2",
+        "geometry.planes=1",
+        "geometry.blocks=60",
+        "geometry.pages=24",
+        "chip.program_unit=page",
+        "ftl.over_provisioning=1.5",
+        "buffer.size=1MiB",
+        "age.fill=0",
+        "wear.end_of_life=read-only",
+    ];
+    small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    config
+}
+
+#[test]
+fn parity_of_n_pages_amplifies_sequential_writes_by_n_over_n_minus_1() {
+    for wide in [2, 4, 8] {
+        let mut device =
+            Device::new(&config(&[&format!("ftl.raid=parity:{wide}"), "ftl.over_provisioning=3"]), 1).unwrap();
+        let pages = device.plan().logical_pages / 7 / 8 * 7 * 8;
+        play(&mut device, (0..pages).map(|page| (Op::Write, page)));
+        device.flush().unwrap();
+        let counters = device.counters();
+        let expected = pages / (wide - 1);
+        // A stripe may be open on each die.
+        assert!(
+            (expected - 8..=expected).contains(&counters.parity_programs),
+            "{} of {expected}",
+            counters.parity_programs
+        );
+        assert_eq!(counters.pages_programmed, pages + counters.parity_programs);
+        assert_eq!(counters.parity_reads, 0);
+    }
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_worked_out_of_the_n_minus_1_others() {
+    for wide in [2, 4, 8] {
+        let raid = format!("ftl.raid=parity:{wide}");
+        let mut device = Device::new(&config(&[&raid, "ftl.over_provisioning=3", "faults.at=1s die 3"]), 1).unwrap();
+        let pages = device.plan().logical_pages / 2;
+        play(&mut device, (0..pages).map(|page| (Op::Write, page)));
+        device.flush().unwrap();
+        let layout = device.plan().layout;
+        let on_die =
+            |device: &Device, page: u64| device.flash_page(Lpn(page)).is_some_and(|ppn| layout.place_of(ppn).0.0 == 3);
+        let lost = (0..pages).filter(|page| on_die(&device, *page)).count() as u64;
+        let before = device.counters();
+        device.advance(Time(20_000_000_000)).unwrap();
+        let after = device.counters();
+        let parity = before.parity_programs / 8;
+        // The parity that stood there is worked out as well; that of stripes that are open is in the controller.
+        let rebuilt = after.pages_rebuilt;
+        assert!(
+            rebuilt >= lost && rebuilt <= lost + 2 * parity + 8,
+            "{rebuilt} rebuilt of {lost} pages and {parity} of parity"
+        );
+        let most = rebuilt * (wide - 1);
+        assert!(
+            (most - 8 * wide..=most).contains(&after.parity_reads),
+            "{} reads, {most} expected",
+            after.parity_reads
+        );
+        let done = play(&mut device, reads(pages));
+        assert!(done.iter().all(|completion| !completion.uncorrectable));
+        assert!((0..pages).all(|page| !on_die(&device, page)), "what the die held is on others");
+        device.flush().unwrap();
+        assert_eq!((device.counters().pages_rescued, device.counters().media_errors), (lost, 0));
+        device.check_mapping().unwrap();
+    }
+}
+
+#[test]
+fn without_parity_it_is_lost() {
+    let mut device = Device::new(&config(&["faults.at=1s die 3"]), 1).unwrap();
+    let pages = device.plan().logical_pages / 2;
+    play(&mut device, (0..pages).map(|page| (Op::Write, page)));
+    device.flush().unwrap();
+    device.advance(Time(2_000_000_000)).unwrap();
+    let lost = play(&mut device, reads(pages)).iter().filter(|completion| completion.uncorrectable).count() as u64;
+    assert!(lost.abs_diff(pages / 8) < pages / 50, "{lost} of {pages}");
+}
+
+#[test]
+fn what_random_writes_leave_survives_the_loss_of_a_die_and_of_blocks() {
+    for (part, settings) in [
+        ("die 2", &["ftl.raid=parity:8"][..]),
+        ("die 2", &["ftl.raid=parity:4", "gc.pacing=token"]),
+        ("plane 7", &["ftl.raid=parity:5", "ftl.streams=3", "ftl.erase_when=reclaimed"]),
+        ("blocks 3:12", &["ftl.raid=parity:4"]),
+        ("die 1", &["ftl.raid=parity:4", "chip.program_unit=wordline", "ftl.over_provisioning=3"]),
+        ("die 5", &["ftl.raid=parity:4", "mapping.table=cached", "mapping.cache=64KiB", "ftl.over_provisioning=3"]),
+        (
+            "die 0",
+            &[
+                "ftl.raid=parity:4",
+                "geometry.planes=2",
+                "chip.plane_programs=lockstep",
+                "ftl.allocation=superblock",
+                "ftl.over_provisioning=3",
+            ],
+        ),
+    ] {
+        let fault = format!("faults.at=0ms {part}");
+        let mut device = Device::new(&config(&[settings, &[&fault]].concat()), 1).unwrap();
+        // The fault comes with the workload: what is played before it is not.
+        device.workload_is_to_come();
+        let pages = device.plan().logical_pages * 3 / 4;
+        play(&mut device, (0..pages).map(|page| (Op::Write, page)).chain(writes(pages, 8 * pages)));
+        device.check_mapping().unwrap();
+        let before = device.counters();
+        assert!(before.pages_relocated[0] > 0 && before.parity_programs > 0, "{part} {settings:?}");
+        device.workload_begins();
+        play(&mut device, writes(pages, pages));
+        device.flush().unwrap();
+        let done = play(&mut device, reads(pages));
+        let lost = done.iter().filter(|completion| completion.uncorrectable).count();
+        assert_eq!((lost, device.end_of_life()), (0, None), "{part} {settings:?}: {:?}", device.counters());
+        assert!(device.counters().pages_rebuilt > 0 && device.counters().media_errors == 0);
+        device.check_mapping().unwrap();
+    }
+}
