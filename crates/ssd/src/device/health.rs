@@ -1,6 +1,7 @@
 //! How many blocks are left, and when they are too few: the end of the drive's life.
 
 use nand::PlaneId;
+use units::PeCycles;
 
 use super::Device;
 use crate::config::Placement;
@@ -10,17 +11,23 @@ use crate::observe::stats::smart::Smart;
 impl<P: Probe> Device<P> {
     /// The drive's health as it would report it.
     pub fn smart(&self) -> Smart {
-        let wear = &self.core.plan.config.wear;
-        let blocks = self.usable_blocks() * u64::from(self.core.plan.layout.stripe);
-        let erases = self.core.counters.blocks_erased as f64 / blocks.max(1) as f64;
-        let pec = f64::from(self.core.plan.config.age.pec.0) + erases;
+        let config = &self.core.plan.config;
+        let used = |limit: PeCycles| 100.0 * self.mean_pec() / f64::from(limit.0.max(1));
         Smart {
-            available_spare: self.available_spare(),
-            available_spare_threshold: 100.0 * wear.spare_threshold.0,
-            percentage_used: wear.endurance.map(|limit| 100.0 * pec / f64::from(limit.0.max(1))),
+            // The time series asks at each of its intervals: what cannot change is not worked out.
+            available_spare: if config.blocks_fail() { self.available_spare() } else { 100.0 },
+            available_spare_threshold: 100.0 * config.wear.spare_threshold.0,
+            percentage_used: config.wear.endurance.map(used),
             media_errors: self.core.counters.media_errors,
             read_only: self.core.life.read_only.is_some(),
         }
+    }
+
+    /// P/E cycles of a block, on the mean.
+    fn mean_pec(&self) -> f64 {
+        let blocks = self.usable_blocks() * u64::from(self.core.plan.layout.stripe);
+        let erases = self.core.counters.blocks_erased as f64 / blocks.max(1) as f64;
+        f64::from(self.core.plan.config.age.pec.0) + erases
     }
 
     fn planes(&self) -> impl Iterator<Item = PlaneId> + use<P> {
