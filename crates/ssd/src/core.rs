@@ -177,10 +177,11 @@ impl DriveLife {
         }
     }
 
-    /// The end of life, if blocks have failed.
+    /// The end of life, if blocks have failed, or power cuts have taken the pages that collection would have gained.
     pub fn worn_out(now: Time, counters: &Counters) -> Option<RunError> {
         let (written, retired) = (counters.write_bytes, counters.blocks_retired);
-        let failed = retired > 0 || counters.pages_failed > 0;
+        let broken = counters.blocks_broken + counters.planes_broken;
+        let failed = retired + counters.pages_failed + broken + counters.cuts > 0;
         failed.then_some(RunError::EndOfLife { time: now, written, retired })
     }
 }

@@ -1,99 +1,116 @@
 //! Settings that have no effect.
 
 use schemes::{SuspendErase, SuspendProgram};
-use units::section::Section;
+use units::value::Scalar;
 
-use super::{Arbitration, Config, Reclaim, WearConfig};
+use super::{Arbitration, Config, Reclaim};
+
+/// Keys that have no effect, when that is so, and what they would need.
+struct Rule {
+    keys: &'static [&'static str],
+    idle: fn(&Config) -> bool,
+    without: &'static str,
+}
+
+const NO_MODEL: &str = "a chip model (chip.model), whose pages could fail";
+const NO_PULSES: &str = "erase.pulse, by which blocks are erased pulse by pulse";
+
+/// Rules that name the same need are told as one.
+const RULES: &[Rule] = &[
+    Rule {
+        keys: &["read.start", "read.next", "read.pipeline", "read.sensing", "read.predictor", "policies.next"],
+        idle: |config| !config.is_modelled(),
+        without: NO_MODEL,
+    },
+    Rule { keys: &["chip.read_disturb", "ecc.miscorrection"], idle: |config| !config.is_modelled(), without: NO_MODEL },
+    Rule {
+        keys: &["age.pec"],
+        idle: |config| !config.is_modelled() && config.wear.endurance.is_none(),
+        without: NO_MODEL,
+    },
+    Rule {
+        keys: &["age.retention"],
+        idle: |config| !config.is_modelled() && config.refresh.period.is_none(),
+        without: NO_MODEL,
+    },
+    Rule { keys: &["ecc.crc"], idle: |config| config.ecc.miscorrection.0 == 0.0, without: "ecc.miscorrection" },
+    Rule {
+        keys: &["host.priorities", "host.weights"],
+        idle: |config| config.host.arbitration != Arbitration::Weighted,
+        without: "host.arbitration = \"weighted\"",
+    },
+    Rule { keys: &["chip.neighbour_disturb"], idle: |config| !config.chip.read_disturb, without: "chip.read_disturb" },
+    Rule { keys: &["refresh.reclaim"], idle: |config| config.refresh.reads.is_none(), without: "refresh.reads" },
+    Rule {
+        keys: &["refresh.reclaim"],
+        idle: |config| {
+            let weighs = config.chip.read_disturb && config.chip.neighbour_disturb != 1.0;
+            config.refresh.reclaim == Reclaim::Wordline && config.refresh.reads.is_some() && !weighs
+        },
+        without: "chip.read_disturb and chip.neighbour_disturb",
+    },
+    Rule {
+        keys: &["chip.suspended_program_errors"],
+        idle: |config| config.schedule.suspend_program == SuspendProgram::None || !config.is_modelled(),
+        without: "schedule.suspend_program and chip.model",
+    },
+    Rule {
+        keys: &["chip.suspended_erase_wear"],
+        idle: |config| config.schedule.suspend_erase == SuspendErase::None || config.erase.pulse.is_none(),
+        without: "schedule.suspend_erase and erase.pulse",
+    },
+    Rule {
+        keys: &["age.reads"],
+        idle: |config| !config.chip.read_disturb && config.refresh.reads.is_none(),
+        without: "chip.read_disturb or refresh.reads",
+    },
+    Rule { keys: &["power.plp"], idle: |config| config.power.cut_at.is_empty(), without: "power.cut_at" },
+    Rule {
+        keys: &["faults.growth"],
+        idle: |config| !config.fails_by_chance(),
+        without: "anything that fails by chance",
+    },
+    Rule { keys: &["wear.spare_threshold"], idle: |config| !config.blocks_fail(), without: "blocks that fail" },
+    Rule { keys: &["faults.burst"], idle: |config| config.faults.blocks.0 == 0.0, without: "faults.blocks" },
+    Rule {
+        keys: &["erase.requirement", "age.worn_under"],
+        idle: |config| config.erase.pulse.is_none(),
+        without: NO_PULSES,
+    },
+];
 
 impl Config {
     /// Settings of the present configuration that have no effect, each with the reason.
     pub fn idle_settings(&self) -> Vec<String> {
         let default = Config::default();
-        let mut idle = Vec::new();
-        let changed = |section: &dyn Section, base: &dyn Section, keys: &[&str]| -> Vec<String> {
-            let differ = keys.iter().filter(|key| section.get(key) != base.get(key));
-            differ.map(|key| format!("{}.{key}", section.name())).collect()
-        };
-        let modelled = self.geometry.layout().is_ok_and(|layout| self.chip.model_for(layout.bits).is_some());
-        if !modelled {
-            let mut keys = changed(&self.read, &default.read, &["start", "next", "pipeline", "sensing", "predictor"]);
-            let wears = self.wear.endurance.is_some();
-            keys.extend(changed(&self.age, &default.age, if wears { &[] } else { &["pec"] }));
-            keys.extend(changed(&self.chip, &default.chip, &["read_disturb"]));
-            keys.extend(changed(&self.ecc, &default.ecc, &["miscorrection"]));
-            let ages = self.refresh.period.is_some();
-            keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
-            keys.extend(self.policies.next.is_some().then(|| "policies.next".to_owned()));
-            if !keys.is_empty() {
-                idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));
+        let mut needs: Vec<(&str, Vec<&str>)> = Vec::new();
+        for rule in RULES.iter().filter(|rule| (rule.idle)(self)) {
+            for key in rule.keys.iter().filter(|key| self.value(key) != default.value(key)) {
+                match needs.iter_mut().find(|(without, _)| *without == rule.without) {
+                    Some((_, keys)) => keys.push(key),
+                    None => needs.push((rule.without, vec![key])),
+                }
             }
         }
-        if !self.ecc.crc && self.ecc.miscorrection.0 == 0.0 {
-            idle.push("ecc.crc without ecc.miscorrection".into());
-        }
-        if self.host.arbitration != Arbitration::Weighted {
-            let keys = changed(&self.host, &default.host, &["priorities", "weights"]);
-            if !keys.is_empty() {
-                idle.push(format!("{} without host.arbitration = \"weighted\"", keys.join(", ")));
-            }
-        }
-        if !self.chip.read_disturb {
-            let keys = changed(&self.chip, &default.chip, &["neighbour_disturb"]);
-            if !keys.is_empty() {
-                idle.push("chip.neighbour_disturb without chip.read_disturb".into());
-            }
-        }
-        if self.refresh.reclaim == Reclaim::Wordline {
-            if self.refresh.reads.is_none() {
-                idle.push("refresh.reclaim without refresh.reads".into());
-            } else if !self.chip.read_disturb || self.chip.neighbour_disturb == 1.0 {
-                idle.push("refresh.reclaim without chip.read_disturb and chip.neighbour_disturb".into());
-            }
-        }
-        let schedule = &self.schedule;
-        if (schedule.suspend_program == SuspendProgram::None || !modelled) && self.chip.suspended_program_errors > 0.0 {
-            idle.push("chip.suspended_program_errors without schedule.suspend_program and chip.model".into());
-        }
-        if (schedule.suspend_erase == SuspendErase::None || self.erase.pulse.is_none())
-            && self.chip.suspended_erase_wear > 0.0
-        {
-            idle.push("chip.suspended_erase_wear without schedule.suspend_erase and erase.pulse".into());
-        }
-        if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {
-            idle.push("age.reads without chip.read_disturb or refresh.reads".into());
-        }
-        if self.power.cut_at.is_empty() && self.power.plp {
-            idle.push("power.plp without power.cut_at".into());
-        }
-        idle.extend(self.idle_faults());
-        if self.erase.pulse.is_none() {
-            let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
-            keys.extend(changed(&self.age, &default.age, &["worn_under"]));
-            if !keys.is_empty() {
-                idle.push(format!(
-                    "{} without erase.pulse, by which blocks are erased pulse by pulse",
-                    keys.join(", ")
-                ));
-            }
-        }
-        idle
+        needs.into_iter().map(|(without, keys)| format!("{} without {without}", keys.join(", "))).collect()
     }
 
-    /// The same of parts that break.
-    fn idle_faults(&self) -> Vec<String> {
-        let (faults, wear) = (&self.faults, &self.wear);
-        let mut idle = Vec::new();
-        let chances = faults.chances().map(|(_, share)| share);
-        let fails = [wear.program_fail, wear.erase_fail].iter().chain(&chances).any(|share| share.0 > 0.0);
-        if faults.growth.is_some() && !fails {
-            idle.push("faults.growth without anything that fails by chance".into());
+    /// The value of a key that is written with its section. What stands in for a policy has no other name than that there is one.
+    fn value(&self, key: &str) -> Option<Scalar> {
+        if key == "policies.next" {
+            return Some(Scalar::Bool(self.policies.next.is_some()));
         }
-        if wear.spare_threshold != WearConfig::default().spare_threshold && !self.blocks_fail() {
-            idle.push("wear.spare_threshold without blocks that fail".into());
-        }
-        if faults.burst > 1 && faults.blocks.0 == 0.0 {
-            idle.push("faults.burst without faults.blocks".into());
-        }
-        idle
+        let (section, key) = key.split_once('.')?;
+        self.sections().into_iter().find(|entry| entry.name() == section)?.get(key)
+    }
+
+    /// Whether reads can fail.
+    fn is_modelled(&self) -> bool {
+        self.geometry.layout().is_ok_and(|layout| self.chip.model_for(layout.bits).is_some())
+    }
+
+    fn fails_by_chance(&self) -> bool {
+        let chances = self.faults.chances().map(|(_, share)| share);
+        [self.wear.program_fail, self.wear.erase_fail].iter().chain(&chances).any(|share| share.0 > 0.0)
     }
 }

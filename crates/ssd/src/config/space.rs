@@ -62,8 +62,8 @@ impl Relocation {
         let streams = if config.ftl.streams == 4 { 2 } else { 1 };
         // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
         // A cut takes pages of open blocks, like a block that fails.
-        let failing = config.blocks_fail() || !config.power.cut_at.is_empty();
-        let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(failing);
+        let (fail, cuts) = (config.blocks_fail(), !config.power.cut_at.is_empty());
+        let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(fail) + u32::from(cuts);
         Relocation { streams, reserve, padding: streams * (unit_pages - 1) }
     }
 

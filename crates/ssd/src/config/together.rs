@@ -21,7 +21,7 @@ pub(super) fn check(
     buffer_holds_a_program(config, layout)?;
     refresh_keeps_up(config, layout, timings)?;
     parity_is_over_dies(config, layout)?;
-    recovery_finds_every_part(config)?;
+    recovery_finds_every_page(config)?;
     map_cache_has_room(config)?;
     superblocks_are_programmed_together(config)?;
     whole_pages_are_copied_back(config, layout)?;
@@ -157,15 +157,12 @@ fn parity_is_over_dies(config: &Config, layout: &Layout) -> Result<(), Refusal> 
 }
 
 /// Recovery from a power cut knows neither broken parts nor stripes.
-fn recovery_finds_every_part(config: &Config) -> Result<(), Refusal> {
-    let survives = config.mapping.checkpoint.is_some() || !config.power.cut_at.is_empty();
-    let problem = "is set, and the map is kept on flash for power cuts (mapping.checkpoint, power.cut_at)";
-    let remedy = "leave out one of the two";
-    match (survives, config.faults.break_parts(), config.ftl.raid.wide()) {
-        (true, true, _) => refuse("faults.at", problem, remedy),
-        (true, _, Some(_)) => refuse("ftl.raid", problem, remedy),
-        _ => Ok(()),
+fn recovery_finds_every_page(config: &Config) -> Result<(), Refusal> {
+    if config.ftl.raid.wide().is_some() && !config.power.cut_at.is_empty() {
+        let problem = "is set with power.cut_at, and the controller alone knows which pages make up a stripe";
+        return refuse("ftl.raid", problem, "leave out one of the two");
     }
+    Ok(())
 }
 
 fn whole_pages_are_copied_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {

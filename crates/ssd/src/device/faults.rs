@@ -24,6 +24,10 @@ impl<P: Probe> Device<P> {
     #[cold]
     pub(super) fn fault_comes(&self, until: Time) -> bool {
         let due = self.flash.fault_due;
+        if self.power.as_ref().is_some_and(|power| power.recovering.is_some()) {
+            // The drive finds it out when it is ready.
+            return false;
+        }
         due <= self.core.now || (due < until && until != Time::NEVER)
     }
 
@@ -60,6 +64,7 @@ impl<P: Probe> Device<P> {
                 self.break_planes(channel * of_channel..(channel + 1) * of_channel);
             }
         }
+        self.map_is_damaged();
         self.writes_go_on();
         self.run_scheduler();
     }
@@ -111,7 +116,7 @@ impl<P: Probe> Device<P> {
         let PageOp { owner, queue, die, lpn, .. } = self.flash.ops[id];
         match owner {
             Owner::Slot(_) => self.wait_for_die(id),
-            Owner::MapRewrite(_) => {
+            Owner::MapRewrite(_) | Owner::Journal(_) => {
                 let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
                 self.map.held[plane.0 as usize] -= 1;
                 self.rewrite_map(id);
@@ -131,7 +136,6 @@ impl<P: Probe> Device<P> {
                 self.flash.ops.release(id);
                 self.parity_waits(stripe);
             }
-            Owner::Journal(_) => unreachable!("Invariant: no part breaks where the map is kept on flash"),
             Owner::Host(_)
             | Owner::MapFetch(_)
             | Owner::Recovery
@@ -151,8 +155,11 @@ impl<P: Probe> Device<P> {
         if let Some(stripe) = self.ftl.stripes.as_ref().and_then(|stripes| stripes.of_parity(lpn)) {
             return self.parity_is_back(stripe, lpn, source);
         }
-        if lpn.0 >= self.core.plan.logical_pages {
-            return self.rewrite((lpn.0 - self.core.plan.logical_pages) as u32);
+        if let Some(page) = lpn.0.checked_sub(self.core.plan.logical_pages) {
+            // A page of the journal stays: the next checkpoint, which is due, makes it needless.
+            return if page < self.core.plan.space.map_pages.into() {
+                self.rewrite(page as u32)
+            };
         }
         let full = self.writes.buffer.full;
         match self.ftl.locate(lpn) {
@@ -166,6 +173,7 @@ impl<P: Probe> Device<P> {
                 let slot = self.writes.buffer.add(lpn, 0, full, Some(source));
                 self.writes.buffer[slot].rescued = true;
                 self.ftl.set(lpn, Location::Buffer(slot));
+                self.stamp_rescued(slot, source);
                 self.core.probe.rescued(self.core.now, lpn, slot, source);
                 self.send_slot(slot);
             }

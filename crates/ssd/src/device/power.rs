@@ -23,8 +23,8 @@ use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::power::bugs::Bug;
 use crate::power::media::{BlockState, Content, Data, OnFlash, Page};
 use crate::power::oracle::{Reads, Verdict};
-use crate::power::recover::{KeptJournal, Recovered, Run, STEPS, recover};
-use crate::power::{Power, Recovering, Stamp};
+use crate::power::recover::{KeptJournal, Recovered, Remains, Run, STEPS, recover};
+use crate::power::{Power, Recovering, Stamp, keeps_what_is_programmed};
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
@@ -107,11 +107,22 @@ impl<P: Probe> Device<P> {
         let data = match from {
             DataFrom::Nothing => Data::ZEROS,
             DataFrom::Buffer(frozen) => power.stamp_of(frozen).data,
+            DataFrom::Flash(ppn) if self.flash.is_broken(ppn) => Data::LOST,
             DataFrom::Flash(ppn) => match power.flash.page(ppn) {
                 Some(Page { content: Content::Host(data), .. }) => *data,
                 _ => Data::default(),
             },
             DataFrom::Cache | DataFrom::Merged(..) => Data::default(),
+        };
+        power.stamp(slot, data);
+    }
+
+    /// A slot holds what was on a page that is not programmed where it was to be.
+    pub(super) fn stamp_rescued(&mut self, slot: SlotId, source: Ppn) {
+        let Some(power) = &mut self.power else { return };
+        let data = match power.flash.page(source) {
+            Some(Page { content: Content::Host(data), .. }) => *data,
+            _ => Data::default(),
         };
         power.stamp(slot, data);
     }
@@ -124,6 +135,15 @@ impl<P: Probe> Device<P> {
 
     /// A die's program has ended: what its pages hold now.
     pub(super) fn record_program(&mut self, die: DieId, first: OpId, failed: u8) {
+        let (damage, flash, plan) = (self.ftl.damage.as_ref(), &self.flash, &self.core.plan);
+        // Whether what is programmed could not be read before.
+        let lost = |owner: Owner, lpn: Lpn| match owner {
+            Owner::Relocation(source) if plan.config.gc.copyback || lpn.0 >= plan.logical_pages => {
+                flash.is_broken(source.get())
+            }
+            Owner::Slot(_) | Owner::Relocation(_) => damage.is_some_and(|damage| damage.is_lost(lpn)),
+            _ => false,
+        };
         let Some(power) = &mut self.power else { return };
         let number = power.program_of(die);
         let mut next = Some(first);
@@ -136,6 +156,7 @@ impl<P: Probe> Device<P> {
             if failed >> op.queue.plane() & 1 == 0
                 && let Some((version, content)) = power.content(op.owner, lpn, self.core.plan.logical_pages)
             {
+                let content = if lost(op.owner, lpn) { Content::Host(Data::LOST) } else { content };
                 power.flash.write(ppn, Page { lpn, version, number, content });
             }
         }
@@ -173,6 +194,7 @@ impl<P: Probe> Device<P> {
         self.read_cache = ReadCache::new(plan);
         self.ftl.stop_relocating();
         let recovered = self.recover();
+        self.recover_damage(&recovered, &kept);
         let plan = &self.core.plan;
         self.map = TranslationPages::new(plan.space.map_pages, self.ftl.map_pages_of_planes(plan));
         self.restore_buffer(kept);
@@ -257,10 +279,18 @@ impl<P: Probe> Device<P> {
 
     /// Finds out what is where, from the flash and the journal's changes that capacitors have kept.
     fn recover(&mut self) -> Recovered {
+        let lossy = self.has_lost_data() || !keeps_what_is_programmed(&self.core.plan);
         let power = self.power.as_mut().expect("Invariant: only drives with power cuts are cut");
         let plan = &self.core.plan;
         let kept = if plan.config.power.plp { power.unwritten() } else { KeptJournal::default() };
-        let recovered = recover(&power.flash, &kept, &self.ftl, plan, power.bug);
+        let broken = |ppn: Ppn| self.flash.is_broken(ppn);
+        let remains = Remains { flash: &power.flash, is_broken: &broken, lossy };
+        let recovered = recover(remains, &kept, &self.ftl, plan, power.bug);
+        let is_listed = |place: Ppn| {
+            !broken(place) && matches!(power.flash.page(place), Some(Page { content: Content::Journal(_), .. }))
+        };
+        let list = power.flash.anchor.list.iter().map(|place| place.filter(|place| is_listed(*place))).collect();
+        power.flash.anchor.list = list;
         power.forget(plan);
         power.resume(&recovered, plan, self.core.cuts.done);
         let flash = &power.flash;
@@ -268,12 +298,30 @@ impl<P: Probe> Device<P> {
         let failed: Vec<Vec<u32>> = self.ftl.relocator.planes.iter().map(|of| of.failed.clone()).collect();
         let has_failed = |plane: PlaneId, block: u32| failed[plane.0 as usize].contains(&block);
         let holds = |plane: PlaneId, block: u32| holds(flash, plane, block);
-        let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed };
-        let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(&flash.anchor.list);
+        let broken: Vec<bool> = self.ftl.relocator.planes.iter().map(|of| of.broken).collect();
+        let is_broken = |plane: PlaneId| broken[plane.0 as usize];
+        let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
+        let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
         let places = recovered.found.iter().map(|(lpn, mapped)| (*lpn, mapped.place)).chain(journal);
         self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), plan);
         recovered
+    }
+
+    /// Whether flash has lost data by itself: parts of it have broken, or pages could not be corrected when they were relocated.
+    fn has_lost_data(&self) -> bool {
+        let counters = &self.core.counters;
+        counters.planes_broken + counters.blocks_broken + counters.pages_lost > 0
+    }
+
+    /// Pages on flash, or in the buffer that capacitors have kept, that say that their data was lost.
+    fn recover_damage(&mut self, recovered: &Recovered, kept: &[Kept]) {
+        let (Some(damage), Some(power)) = (&mut self.ftl.damage, &self.power) else { return };
+        let says_lost =
+            |place: &Ppn| matches!(power.flash.page(*place), Some(Page { content: Content::Host(Data::LOST), .. }));
+        let found = recovered.found.iter().filter(|(_, mapped)| mapped.place.as_ref().is_some_and(says_lost));
+        let buffered = kept.iter().map(|page| page.lpn).filter(|lpn| damage.is_lost(*lpn));
+        damage.recover(found.map(|(lpn, _)| *lpn).chain(buffered).collect());
     }
 
     /// What each page reads as is held against what the host's side was promised.
@@ -281,7 +329,7 @@ impl<P: Probe> Device<P> {
         let Some(power) = &mut self.power else { return };
         let Some(mut oracle) = power.oracle.take() else { return };
         let Verdict { checked, lost, reported, violation } =
-            oracle.check(|lpn| (self.reads_as(lpn), self.ftl.initial_place(lpn).is_none()));
+            oracle.check(self.has_lost_data(), |lpn| (self.reads_as(lpn), self.ftl.initial_place(lpn).is_none()));
         if let Some(power) = &mut self.power {
             power.oracle = Some(oracle);
         }
@@ -296,11 +344,16 @@ impl<P: Probe> Device<P> {
     /// What a page would read as now.
     fn reads_as(&self, lpn: Lpn) -> Reads {
         let Some(power) = &self.power else { return Reads::Damaged };
-        let data = |data: Data| if data == Data::ZEROS { Reads::Zeros } else { Reads::Data(data) };
+        let data = |data: Data| match data {
+            Data::ZEROS => Reads::Zeros,
+            Data::LOST => Reads::Lost,
+            data => Reads::Data(data),
+        };
         match self.ftl.locate(lpn) {
             Location::Unmapped if power.flash.anchor.lost.contains_key(&lpn) => Reads::Lost,
             Location::Unmapped => Reads::Zeros,
             Location::Buffer(slot) => data(power.stamp_of(slot).data),
+            Location::Flash(ppn) if self.flash.is_broken(ppn) => Reads::Lost,
             Location::Flash(ppn) if power.flash.is_initial(ppn) => {
                 if self.ftl.initial_place(lpn) == Some(ppn) {
                     Reads::Data(Data::default())
@@ -377,7 +430,9 @@ impl<P: Probe> Device<P> {
         self.host.power_on(&mut self.core);
         self.core.cuts.ready = true;
         self.next_cut();
-        for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
+        let layout = self.core.plan.layout;
+        for plane in (0..layout.planes).map(PlaneId) {
+            self.ftl.request_needless(plane, layout.blocks);
             self.collect(plane);
         }
         self.destage();
@@ -439,19 +494,20 @@ impl Power {
         let place_of = |ppn: &Ppn| self.flash.page(*ppn).map(|page| (page.lpn.0 - behind) as u32);
         let pages: Vec<(u64, u32)> =
             journal.iter().filter_map(|(index, place)| Some((*index, place_of(place)?))).collect();
-        let list: Vec<u32> = self.flash.anchor.list.iter().filter_map(place_of).collect();
+        let list: Vec<u32> = self.flash.anchor.list.iter().flatten().filter_map(place_of).collect();
         self.journal.resume(pages, list, first, *horizon);
         news.iter().for_each(|change| self.journal.add(*change));
         changed.iter().for_each(|page| self.checkpoints.page_changes(*page));
     }
 }
 
-/// What a block holds, as its pages say.
+/// What a block holds, as its pages say. One whose erase was interrupted holds nothing that can be read, and must be erased before it
+/// is programmed: as one that is full of what is out of date.
 fn holds(flash: &OnFlash, plane: PlaneId, block: u32) -> Holds {
     match flash.block(plane, block) {
         BlockState::Initial => Holds::AtStart,
-        BlockState::Blank => Holds::Nothing { erased: true },
-        BlockState::HalfErased => Holds::Nothing { erased: false },
+        BlockState::Blank => Holds::Nothing,
+        BlockState::HalfErased => Holds::Pages { stream: 0, opened: 0, programmed: flash.pages() },
         BlockState::Written(block) => {
             Holds::Pages { stream: block.stream, opened: block.opened, programmed: block.programmed }
         }

@@ -78,6 +78,24 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// A part of the flash has broken: translation pages that it held are programmed anew, with a checkpoint that begins as soon as it can,
+    /// after which no page of the journal matters that it held.
+    pub(super) fn map_is_damaged(&mut self) {
+        let first = self.core.plan.logical_pages;
+        let is_broken = |page: &u32| match self.ftl.locate(Lpn(first + u64::from(*page))) {
+            Location::Flash(ppn) => self.flash.is_broken(ppn),
+            _ => false,
+        };
+        if self.power.is_none() {
+            return;
+        }
+        let pages: Vec<u32> = (0..self.core.plan.space.map_pages).filter(is_broken).collect();
+        let Some(power) = &mut self.power else { return };
+        pages.into_iter().for_each(|page| power.checkpoints.page_changes(page));
+        power.checkpoints.want();
+        self.map_survives();
+    }
+
     /// A translation page is on flash; whether a checkpoint wanted that.
     pub(super) fn map_page_survives(&mut self, page: u32, lpn: Lpn, ppn: Ppn) -> bool {
         let Some(power) = &mut self.power else { return false };
@@ -98,7 +116,14 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the map are waited for, so that partly filled units go.
     pub(super) fn map_is_awaited(&self) -> bool {
         let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        running.is_some_and(|running| running.list.is_none() && running.todo.is_empty())
+        let all_there_may_be = self.map.rewrites >= self.most_rewrites();
+        running.is_some_and(|running| running.list.is_none() && (all_there_may_be || running.todo.is_empty()))
+    }
+
+    /// Translation pages that may be on their way for a checkpoint: what host requests wait for goes first, and may have half of a cached
+    /// map's.
+    fn most_rewrites(&self) -> u32 {
+        if self.ftl.cmt.is_some() { (self.core.plan.config.mapping.writes / 2).max(1) } else { u32::MAX }
     }
 
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
@@ -188,8 +213,7 @@ impl<P: Probe> Device<P> {
         if power.checkpoints.is_due(long) {
             power.checkpoints.begin(power.journal.next(), power.horizon());
         }
-        // What host requests wait for goes first: they may have half of the pages that may be on their way.
-        let most = if self.ftl.cmt.is_some() { (self.core.plan.config.mapping.writes / 2).max(1) } else { u32::MAX };
+        let most = self.most_rewrites();
         while self.map.rewrites < most
             && let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
             && let Some(page) = running.todo.pop()
@@ -197,10 +221,7 @@ impl<P: Probe> Device<P> {
             running.waiting.push(page);
             self.rewrite(page);
         }
-        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        if running
-            .is_some_and(|running| running.list.is_none() && (self.map.rewrites >= most || running.todo.is_empty()))
-        {
+        if self.map_is_awaited() {
             self.force_map();
         }
         self.list_map_pages();
@@ -257,7 +278,7 @@ impl<P: Probe> Device<P> {
         power.flash.anchor.journal.retain(|(index, _)| *index >= first);
         let list: Vec<u32> = power.journal.list().collect();
         let places = list.into_iter().filter_map(|place| match self.ftl.locate(self.journal_lpn(place)) {
-            Location::Flash(ppn) => Some(ppn),
+            Location::Flash(ppn) => Some(Some(ppn)),
             _ => None,
         });
         let places = places.collect();

@@ -27,6 +27,11 @@ impl Damage {
         self.lost.insert(lpn.0);
     }
 
+    /// After a power cut these pages say that their data was lost.
+    pub fn recover(&mut self, lost: Vec<Lpn>) {
+        self.lost = lost.into_iter().map(|lpn| lpn.0).collect();
+    }
+
     /// A page's data is wrong.
     pub fn falsify(&mut self, lpn: Lpn) {
         self.wrong.insert(lpn.0);

@@ -6,6 +6,7 @@ use units::{Lpn, Ppn};
 use super::blocks::FoundBlocks;
 use super::cmt::CachedMap;
 use super::map::{Entry, Map};
+use super::relocation::Relocation;
 use super::{Ftl, all_pages};
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
@@ -58,12 +59,26 @@ impl Ftl {
         self.blocks.release_empty(found, &self.aged);
     }
 
+    /// The full blocks of a plane of which nothing is valid are erased first, whatever the victim policy: cuts leave many, and have taken
+    /// the pages that collecting others would need.
+    pub fn request_needless(&mut self, plane: PlaneId, blocks: u32) {
+        for block in 0..blocks {
+            if self.blocks.is_full(plane, block) && self.blocks.live_in_block(plane, block, &self.aged) == 0 {
+                let request = Relocation::block(block, relocation_causes::COLLECTION);
+                self.relocator[plane].requests.push_back(request);
+            }
+        }
+    }
+
     /// Nothing is being relocated any more. Blocks that have failed are still to be emptied.
     pub fn stop_relocating(&mut self) {
         for relocation in &mut self.relocator.planes {
             let old = std::mem::take(relocation);
-            let bad = |moving: &&super::relocation::Relocation| moving.cause == relocation_causes::BAD_BLOCK;
-            relocation.failed = old.failed;
+            let bad = |moving: &&Relocation| moving.cause == relocation_causes::BAD_BLOCK;
+            (relocation.failed, relocation.broken) = (old.failed, old.broken);
+            if old.broken {
+                continue;
+            }
             relocation.failed.extend(old.requests.iter().chain(&old.victim).filter(bad).map(|moving| moving.block));
             relocation.failed.sort_unstable();
             relocation.failed.dedup();

@@ -82,7 +82,7 @@ impl Stripes {
         Some(Stripes {
             layout: plan.layout,
             wide,
-            base: plan.logical_pages + u64::from(plan.space.map_pages),
+            base: plan.logical_pages + u64::from(plan.space.map_pages) + u64::from(plan.space.journal_pages),
             stripes: Arena::new(),
             open: VecDeque::new(),
             waiting: VecDeque::new(),

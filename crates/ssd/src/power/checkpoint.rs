@@ -29,6 +29,8 @@ pub(crate) struct Checkpoints {
     list: Vec<u32>,
     /// Bytes of the host's that have been programmed since the last began.
     written: u64,
+    /// One is due at once.
+    wanted: bool,
     pub running: Option<Running>,
 }
 
@@ -42,6 +44,7 @@ impl Checkpoints {
             changed: vec![false; plan.space.map_pages as usize],
             list: Vec::new(),
             written: 0,
+            wanted: false,
             running: None,
         }
     }
@@ -66,9 +69,14 @@ impl Checkpoints {
         self.written += self.page_size;
     }
 
+    /// A part of the flash has broken, perhaps with pages of the map or of its journal: one is due.
+    pub fn want(&mut self) {
+        self.wanted = true;
+    }
+
     /// Whether one is due; `long`: the journal needs it.
     pub fn is_due(&self, long: bool) -> bool {
-        let due = self.interval.is_some_and(|interval| self.written >= interval || long);
+        let due = self.interval.is_some_and(|interval| self.written >= interval || long || self.wanted);
         due && self.running.is_none()
     }
 
@@ -76,14 +84,14 @@ impl Checkpoints {
     pub fn begin(&mut self, first: u64, horizon: u64) {
         let todo = std::mem::take(&mut self.list);
         todo.iter().for_each(|page| self.changed[*page as usize] = false);
-        self.written = 0;
+        (self.written, self.wanted) = (0, false);
         self.running = Some(Running { first, horizon, todo, waiting: Vec::new(), list: None });
     }
 }
 
 state! {
     Checkpoints {
-        stored { changed, list, written, running }
+        stored { changed, list, written, wanted, running }
         rebuilt { entries, logical_pages, interval, page_size }
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Data {
 impl Data {
     /// A page of zeros: what an address that holds nothing reads as.
     pub const ZEROS: Data = Data { number: u64::MAX };
+    /// What a page holds whose data could not be read when it was relocated or merged: reading it is an error.
+    pub const LOST: Data = Data { number: u64::MAX - 2 };
     /// What an interrupted program has left.
     pub const GARBAGE: Data = Data { number: u64::MAX - 1 };
 }
@@ -95,8 +97,8 @@ pub(crate) enum BlockState {
 pub(crate) struct Anchor {
     /// How often the power has come back.
     pub boots: u64,
-    /// Where the list of the last checkpoint is.
-    pub list: Vec<Ppn>,
+    /// Where the list of the last checkpoint is; nowhere any more, what could not be read after a cut.
+    pub list: Vec<Option<Ppn>>,
     /// The first page of the journal that matters, and the places of those from there on that have been programmed.
     pub first: u64,
     pub journal: Vec<(u64, Ppn)>,
@@ -109,7 +111,7 @@ pub(crate) struct Anchor {
 impl Anchor {
     /// A page of the journal, or of a list, has moved.
     pub fn moved(&mut self, before: Option<Ppn>, to: Ppn) {
-        let places = self.journal.iter_mut().map(|(_, place)| place).chain(&mut self.list);
+        let places = self.journal.iter_mut().map(|(_, place)| place).chain(self.list.iter_mut().flatten());
         places.filter(|place| Some(**place) == before).for_each(|place| *place = to);
     }
 }
@@ -128,11 +130,16 @@ impl OnFlash {
         OnFlash { layout, unit_pages, blocks, anchor: Anchor::default() }
     }
 
+    /// Pages of a block.
+    pub fn pages(&self) -> u32 {
+        self.layout.pages
+    }
+
     pub fn block(&self, plane: PlaneId, block: u32) -> &BlockState {
         &self.blocks[self.layout.block_index(plane, block)]
     }
 
-    /// What a page holds, if that can be read.
+    /// What a page holds, if any program has ended in it: whether that can still be read, parts that break decide.
     pub fn page(&self, ppn: Ppn) -> Option<&Page> {
         let Address { plane, block, page } = self.layout.unpack(ppn);
         match self.block(plane, block) {

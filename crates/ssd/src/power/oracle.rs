@@ -83,10 +83,9 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     pub fn new(plan: &Plan) -> Oracle {
-        let (config, layout) = (&plan.config, &plan.layout);
+        let config = &plan.config;
         let (plp, journal) = (config.power.plp, config.mapping.journal);
-        let whole_wordlines = plan.unit_pages == layout.bits * layout.stripe * layout.shared();
-        let promises = plp || whole_wordlines;
+        let promises = super::keeps_what_is_programmed(plan);
         Oracle {
             writes_at_once: plp || (promises && config.buffer.mode == BufferMode::WriteThrough),
             trims_at_once: plp && journal,
@@ -155,8 +154,9 @@ impl Oracle {
     }
 
     /// The power has been cut: checks what each page reads as, with whether it held nothing at the start. What it reads as is its
-    /// only state from now on.
-    pub fn check(&mut self, reads: impl Fn(Lpn) -> (Reads, bool)) -> Verdict {
+    /// only state from now on. Where the flash has lost data (`broken`) nothing that was acknowledged is promised: a page may read as an
+    /// error, or as it was before; never as another page, or as what no program has finished.
+    pub fn check(&mut self, broken: bool, reads: impl Fn(Lpn) -> (Reads, bool)) -> Verdict {
         self.under_way.clear();
         self.flushes.clear();
         self.settled += self.pending.len() as u64;
@@ -168,10 +168,13 @@ impl Oracle {
             let (allowed, state) = match found {
                 Reads::Zeros => {
                     let trimmed = page.trimmed > 0 && page.trimmed >= page.oldest;
-                    (trimmed || !self.writes_with_flush || (empty && page.oldest == 0), page.trimmed)
+                    (trimmed || broken || !self.writes_with_flush || (empty && page.oldest == 0), page.trimmed)
                 }
-                Reads::Data(Data { number }) => ((page.oldest..=page.newest).contains(&number), number),
-                Reads::Lost => (!self.writes_with_flush, 0),
+                Reads::Data(Data { number }) => {
+                    let oldest = if broken { 0 } else { page.oldest };
+                    ((oldest..=page.newest).contains(&number), number)
+                }
+                Reads::Lost => (broken || !self.writes_with_flush, 0),
                 Reads::Another(_) | Reads::Damaged => (false, 0),
             };
             if !allowed {
@@ -180,10 +183,11 @@ impl Oracle {
             }
             verdict.lost += u64::from(state < page.acknowledged);
             verdict.reported += u64::from(found == Reads::Lost);
-            let oldest = if self.writes_with_flush { state } else { 0 };
+            let oldest = if self.writes_with_flush && found != Reads::Lost { state } else { 0 };
             let trimmed = if found == Reads::Zeros { state } else { 0 };
-            // What is lost now may have been an older state.
-            let newest = if found == Reads::Lost { page.newest } else { state };
+            // What is lost now may have been an older state. Where pages of the map are destroyed, any state may come back.
+            let stays = found != Reads::Lost && self.writes_with_flush && !broken;
+            let newest = if stays { state } else { page.newest };
             *page = History { oldest, newest, acknowledged: state, trimmed };
         }
         verdict

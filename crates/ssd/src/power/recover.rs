@@ -7,8 +7,8 @@
 //! 3. The translation pages are read: all of them where the map is in memory, otherwise those that have entries among these.
 //!
 //! Of all versions of a page that are found the one with the largest sequence number counts. An entry that names a block which has
-//! been erased since is no version: what it named has moved, or is out of date. If a page is known to have had a newer version
-//! than any that is left, it is lost, and reading it is an error.
+//! been erased since is no version: what it named has moved, or is out of date. Nor is one in a part of the flash that has broken. If a
+//! page is known to have had a newer version than any that is left, it is lost, and reading it is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,15 +56,28 @@ pub(crate) struct Recovered {
     pub reads: [Vec<Run>; STEPS],
 }
 
+/// What recovery is given of the flash.
+pub(crate) struct Remains<'a> {
+    pub flash: &'a OnFlash,
+    /// Whether a page is in a part that has broken.
+    pub is_broken: &'a dyn Fn(Ppn) -> bool,
+    /// Whether pages may have been lost whose programs had ended.
+    pub lossy: bool,
+}
+
 /// Recovery in progress.
 struct Recovery<'a> {
     flash: &'a OnFlash,
+    broken: &'a dyn Fn(Ppn) -> bool,
+    lossy: bool,
     initial: &'a Ftl,
     plan: &'a Plan,
     bug: Option<Bug>,
     found: BTreeMap<Lpn, Mapped>,
     /// The largest sequence number that is known of a page, whether that version is still there or not.
     known: BTreeMap<Lpn, u64>,
+    /// The largest of a version that has been erased.
+    erased: BTreeMap<Lpn, u64>,
     news: Vec<Change>,
     changed: BTreeSet<u32>,
     horizon: u64,
@@ -74,14 +87,23 @@ struct Recovery<'a> {
 }
 
 /// Recovers a drive. `kept` is what capacitors have kept of the journal, `initial` tells what was there at the start.
-pub(crate) fn recover(flash: &OnFlash, kept: &KeptJournal, initial: &Ftl, plan: &Plan, bug: Option<Bug>) -> Recovered {
+pub(crate) fn recover(
+    Remains { flash, is_broken: broken, lossy }: Remains,
+    kept: &KeptJournal,
+    initial: &Ftl,
+    plan: &Plan,
+    bug: Option<Bug>,
+) -> Recovered {
     let mut recovery = Recovery {
         flash,
+        broken,
+        lossy,
         initial,
         plan,
         bug,
         found: BTreeMap::new(),
         known: BTreeMap::new(),
+        erased: BTreeMap::new(),
         news: Vec::new(),
         changed: BTreeSet::new(),
         horizon: 0,
@@ -101,7 +123,7 @@ pub(crate) fn recover(flash: &OnFlash, kept: &KeptJournal, initial: &Ftl, plan: 
     recovery.finish(journal)
 }
 
-impl Recovery<'_> {
+impl<'a> Recovery<'a> {
     fn planes(&self) -> impl Iterator<Item = PlaneId> + use<> {
         (0..self.plan.layout.planes).map(PlaneId)
     }
@@ -110,10 +132,21 @@ impl Recovery<'_> {
         self.plan.layout.pack(Address { plane, block, page })
     }
 
-    /// The blocks of a plane that have been written in the run.
+    /// What a page holds, if that can be read.
+    fn page(&self, ppn: Ppn) -> Option<&'a Page> {
+        self.flash.page(ppn).filter(|_| !(self.broken)(ppn))
+    }
+
+    /// Whether any plane that a block is made of has its part of it.
+    fn is_readable(&self, plane: PlaneId, block: u32) -> bool {
+        let layout = &self.plan.layout;
+        (0..layout.stripe * layout.shared()).any(|page| !(self.broken)(self.at(plane, block, page)))
+    }
+
+    /// The blocks of a plane that have been written in the run, as far as they can be read.
     fn written(&self, plane: PlaneId) -> impl Iterator<Item = (u32, &Block)> {
         (0..self.plan.layout.blocks).filter_map(move |number| match self.flash.block(plane, number) {
-            BlockState::Written(block) => Some((number, block)),
+            BlockState::Written(block) if self.is_readable(plane, number) => Some((number, block)),
             _ => None,
         })
     }
@@ -132,8 +165,9 @@ impl Recovery<'_> {
         let places: BTreeMap<u64, Ppn> = self.flash.anchor.journal.iter().copied().collect();
         let (mut pages, mut broken) = (Vec::new(), false);
         for place in &self.flash.anchor.list {
-            self.reads[1].push(Run { first: *place, flash_pages: 1 });
-            if let Some(Page { content: Content::Journal(page), number, .. }) = self.flash.page(*place) {
+            self.reads[1].extend(place.map(|first| Run { first, flash_pages: 1 }));
+            let page = place.and_then(|place| self.page(place));
+            if let Some(Page { content: Content::Journal(page), number, .. }) = page {
                 self.horizon = page.horizon;
                 page.changes.iter().for_each(|change| self.consider(*change, *number));
             } else {
@@ -142,7 +176,7 @@ impl Recovery<'_> {
         }
         for index in self.flash.anchor.first.. {
             let place = places.get(&index).copied();
-            let page = place.and_then(|place| self.flash.page(place)).map(|page| (&page.content, page.number));
+            let page = place.and_then(|place| self.page(place)).map(|page| (&page.content, page.number));
             match (page, kept.get(&index)) {
                 (Some((Content::Journal(JournalPage { index: held, horizon, changes }), number)), _)
                     if *held == index =>
@@ -213,8 +247,11 @@ impl Recovery<'_> {
         let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(layout.pages) / layout.shared();
         self.reads[2].push(Run { first: self.at(plane, number, 0), flash_pages: pages });
         for (place, page) in (0..).zip(&block.pages) {
-            let Some(page) = page else { continue };
-            if matches!(page.content, Content::Journal(_)) {
+            let Some(page) = page.as_ref().filter(|_| !(self.broken)(self.at(plane, number, place))) else {
+                continue;
+            };
+            if page.lpn.0 >= self.plan.logical_pages + u64::from(self.plan.space.map_pages) {
+                // Where the pages of the journal are that matter, is known.
                 continue;
             }
             let change = Change {
@@ -258,7 +295,7 @@ impl Recovery<'_> {
             if self.flash.is_initial(place) {
                 continue;
             }
-            let Some((Content::Map(changes), number)) = self.flash.page(place).map(|page| (&page.content, page.number))
+            let Some((Content::Map(changes), number)) = self.page(place).map(|page| (&page.content, page.number))
             else {
                 whole = false;
                 continue;
@@ -292,6 +329,10 @@ impl Recovery<'_> {
         let known = self.known.entry(lpn).or_insert(0);
         *known = to.version.max(*known);
         if to.place.is_some_and(|place| !self.still_there(place, by)) {
+            if to.place.is_some_and(|place| !(self.broken)(place)) {
+                let erased = self.erased.entry(lpn).or_insert(0);
+                *erased = to.version.max(*erased);
+            }
             return;
         }
         let newer = match self.found.get(&lpn) {
@@ -304,8 +345,11 @@ impl Recovery<'_> {
         }
     }
 
-    /// Whether the block of a page has not been erased since program `by`.
+    /// Whether the block of a page has not been erased since program `by`, and can be read.
     fn still_there(&self, place: Ppn, by: u64) -> bool {
+        if (self.broken)(place) {
+            return false;
+        }
         let Address { plane, block, .. } = self.plan.layout.unpack(place);
         match self.flash.block(plane, block) {
             BlockState::Initial => true,
@@ -316,12 +360,13 @@ impl Recovery<'_> {
 
     fn finish(mut self, journal: Vec<(u64, Ppn)>) -> Recovered {
         self.initial_data_that_is_gone();
+        self.trimmed_data_that_is_gone();
         let is_lost = |(lpn, known): (&Lpn, &u64)| {
             let Some(found) = self.found.get(lpn) else { return Some(*lpn) };
             let unreadable = found.place.is_some_and(|place| {
                 !self.flash.is_initial(place)
                     && self.bug != Some(Bug::DamagedPageAccepted)
-                    && self.flash.page(place).is_none_or(|page| page.lpn != *lpn)
+                    && self.page(place).is_none_or(|page| page.lpn != *lpn)
             });
             (found.version < *known || unreadable).then_some(*lpn)
         };
@@ -342,6 +387,19 @@ impl Recovery<'_> {
         let lost = lost.into_iter().filter(|lpn| lpn.0 < self.plan.logical_pages).collect();
         let Recovery { found, changed, horizon, reads, .. } = self;
         Recovered { found, lost, news, changed: changed.into_iter().collect(), journal, horizon, reads }
+    }
+
+    /// The newest version of a page was erased, and none that is newer has been found: it was trimmed, since data is programmed before
+    /// what it replaces is erased.
+    fn trimmed_data_that_is_gone(&mut self) {
+        if self.lossy {
+            return;
+        }
+        for (lpn, version) in std::mem::take(&mut self.erased) {
+            if version == self.known[&lpn] && self.found.get(&lpn).is_none_or(|found| found.version < version) {
+                self.learn(&[Change { lpn, to: Mapped { place: None, version } }], u64::MAX);
+            }
+        }
     }
 
     /// Pages that held data at the start in blocks that were erased since, and of which nothing newer is known, were trimmed.

@@ -67,13 +67,24 @@ fn play(config: &Config, load: &Load, bug: Option<Bug>) -> Result<Counters, RunE
     Ok(device.counters())
 }
 
-/// How a device keeps its map, and when its power is cut.
+/// How a device keeps its map, when its power is cut, and which of its parts break.
 fn powers() -> impl Strategy<Value = Vec<String>> {
     let map = prop::sample::select(vec!["none", "256KiB", "1MiB"]);
     let cuts =
         prop::sample::select(vec!["random:6ms", "random:40ms", "[5ms,6ms,9ms,40ms,41ms]", "[op:5,op:40,op:41,op:160]"]);
-    (map, any::<bool>(), any::<bool>(), cuts).prop_map(|(checkpoint, journal, plp, cuts)| {
+    let parts = prop::sample::select(vec![
+        "faults.at=[]",
+        "faults.at=[]",
+        "faults.at=[]",
+        "faults.at=[3ms block 0:1, 7ms blocks 0:4, 9ms program 0]",
+        "faults.at=[4ms plane 0]",
+        "faults.at=[1ms erase 0, 30ms die 0]",
+        "faults.blocks=0.05",
+        "faults.plane=0.02",
+    ]);
+    (map, any::<bool>(), any::<bool>(), cuts, parts).prop_map(|(checkpoint, journal, plp, cuts, parts)| {
         vec![
+            parts.to_owned(),
             format!("mapping.checkpoint={checkpoint}"),
             format!("mapping.journal={}", journal && checkpoint != "none"),
             format!("power.plp={plp}"),

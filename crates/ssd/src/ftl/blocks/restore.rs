@@ -14,8 +14,8 @@ use crate::write_class::WriteClass;
 pub(crate) enum Holds {
     /// As at the start: initial data, or nothing.
     AtStart,
-    /// Nothing; whether it must be erased before it is programmed.
-    Nothing { erased: bool },
+    /// Nothing since it was erased.
+    Nothing,
     /// Pages up to that one have been programmed since it was opened for a stream by that program.
     Pages { stream: u8, opened: u64, programmed: u32 },
 }
@@ -27,6 +27,8 @@ pub(crate) struct FoundBlocks<'a> {
     pub is_bad: &'a dyn Fn(PlaneId, u32) -> bool,
     /// Failed, and not emptied yet.
     pub has_failed: &'a dyn Fn(PlaneId, u32) -> bool,
+    /// All of a plane, which is out of service.
+    pub is_broken: &'a dyn Fn(PlaneId) -> bool,
 }
 
 impl Blocks {
@@ -41,7 +43,9 @@ impl Blocks {
             for block in 0..entry.fresh {
                 self.restore_block(plane, block, (found.holds)(plane, block), aged);
             }
-            self.restore_open(plane, found);
+            if !(found.is_broken)(plane) {
+                self.restore_open(plane, found);
+            }
         }
     }
 
@@ -70,7 +74,7 @@ impl Blocks {
                 (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream, true);
                 self.blocks[index].written = record;
             }
-            Holds::AtStart | Holds::Nothing { .. } => self.hold_nothing(index),
+            Holds::AtStart | Holds::Nothing => self.hold_nothing(index),
         }
     }
 
@@ -127,7 +131,7 @@ impl Blocks {
     /// Blocks that hold nothing are free: those that were found so and, where free blocks are erased when they are opened, those
     /// whose pages are all out of date.
     pub fn release_empty(&mut self, found: &FoundBlocks, aged: &Aged) {
-        for plane in (0..self.layout.planes).map(PlaneId) {
+        for plane in (0..self.layout.planes).map(PlaneId).filter(|plane| !(found.is_broken)(*plane)) {
             for block in 0..self.plane(plane).fresh {
                 let index = self.index(plane, block);
                 let free = match (found.holds)(plane, block) {
@@ -135,7 +139,7 @@ impl Blocks {
                         self.hold_nothing(index);
                         false
                     }
-                    Holds::Nothing { erased } => erased || self.erase_when == EraseWhen::Opened,
+                    Holds::Nothing => true,
                     Holds::AtStart if self.blocks[index].written == EMPTY => true,
                     Holds::AtStart => {
                         self.erase_when == EraseWhen::Opened && self.live_in_block(plane, block, aged) == 0
