@@ -8,11 +8,11 @@ from ssdlab.cli.base import INTERNAL, Whole, commands
 
 
 @commands.command()
-@click.argument("file", metavar="FILE")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--cases", type=Whole(1), metavar="N", help="Play the first N cases  [default: the file's]")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
-def faults(file: str, cases: int | None, threads: int | None) -> int:
-    """Play FILE's campaign of power cuts: cases drawn by a seed, checked after each cut.
+def faults(files: tuple[str, ...], cases: int | None, threads: int | None) -> int:
+    """Play campaigns of power cuts and parts that break: cases drawn by a seed, and checked.
 
     A table says what became of them. Each failure is made small and shown as a command that plays it; the exit status
     is then not 0.
@@ -24,6 +24,9 @@ def faults(file: str, cases: int | None, threads: int | None) -> int:
     from ssdlab.faults.campaign import faults as played
     from ssdlab.show.faults import of_campaign
 
-    found = played(file, cases=cases, threads=threads)
-    show(*of_campaign(found))
-    return INTERNAL if found.failures else 0
+    failed = False
+    for file in files:
+        found = played(file, cases=cases, threads=threads)
+        show(*of_campaign(found))
+        failed |= bool(found.failures)
+    return INTERNAL if failed else 0

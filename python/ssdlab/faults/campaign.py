@@ -14,10 +14,13 @@ from ssdlab.faults.spec import Campaign, Case
 from ssdlab.runs.api import run
 from ssdlab.runs.options import flag_of, setting_texts
 
-OUTCOMES = ("kept", "lost", "reported", "not cut", "ended", "refused", "failed")
+OUTCOMES = ("kept", "lost", "reported", "unharmed", "ended", "refused", "failed")
 """Nothing acknowledged was lost; some was, as the configuration allows; some was and reads as an error; the run was
-over before the first cut; the drive's life ended; the configuration is refused; a promise, or a law of the simulator,
-was broken."""
+over before anything happened; the drive's life ended; the configuration is refused; a promise, or a law of the
+simulator, was broken."""
+
+HARMLESS = {"program", "erase"}
+"""Parts whose failure loses nothing: a controller knows at once, and still has the data."""
 
 
 class Outcome(NamedTuple):
@@ -25,9 +28,11 @@ class Outcome(NamedTuple):
 
     case: Case
     outcome: str
-    cuts: int
-    checked: int
+    cuts: int = 0
+    checked: int = 0
     """Pages that the host's side checked."""
+    broken: int = 0
+    """Planes and blocks that broke."""
     why: str = ""
 
 
@@ -49,11 +54,12 @@ class Found(NamedTuple):
     def counts(self) -> dict[tuple[str, str], Counter[str]]:
         """Cases by outcome: for each value of what was drawn, by name and value, and under ("", "all")."""
         counts: dict[tuple[str, str], Counter[str]] = {("", "all"): Counter()}
+        counts.update({("fault", kind): Counter() for kind in self.campaign.kinds()})
         for name, values in self.campaign.draw.items():
             counts.update({(name, str(value)): Counter() for value in values})
         for found in self.outcomes:
             counts["", "all"][found.outcome] += 1
-            for name, value in found.case.drawn.items():
+            for name, value in (*found.case.drawn.items(), *(("fault", kind) for kind in found.case.faults)):
                 counts[name, str(value)][found.outcome] += 1
         return counts
 
@@ -94,17 +100,33 @@ def play(case: Case) -> Outcome:
     try:
         result = run(**case.arguments())
     except InputError as error:
-        return Outcome(case, "refused", 0, 0, str(error))
+        return Outcome(case, "refused", why=str(error))
     except SimulationError as error:
-        return Outcome(case, "failed", 0, 0, str(error))
-    power = result.to_dict()["power"]
-    if result.to_dict()["ftl"]["wear"]["ended_s"] is not None:
+        return Outcome(case, "failed", why=str(error))
+    found = result.to_dict()
+    power = found.get("power", {"cuts": 0, "checked": 0, "reported": 0, "lost": 0})
+    ftl = found["ftl"]
+    parts = ftl.get("faults", {"planes": 0, "blocks": 0, "lost": 0})
+    broken = parts["planes"] + parts["blocks"]
+    harmed = power["cuts"] + broken + found["flash"]["failed_programs"] + ftl["wear"].get("retired", 0)
+    reported = power["reported"] + parts["lost"] + found["host"]["uncorrectable"]
+    outcome = "reported" if reported else "lost" if power["lost"] else "kept"
+    why = ""
+    if ftl["wear"]["ended_s"] is not None:
         outcome = "ended"
-    elif power["cuts"] == 0:
-        outcome = "not cut"
-    else:
-        outcome = "reported" if power["reported"] else "lost" if power["lost"] else "kept"
-    return Outcome(case, outcome, power["cuts"], power["checked"])
+    elif harmed == 0:
+        outcome = "unharmed"
+    elif outcome != "kept" and keeps_all(case):
+        outcome, why = "failed", f"{reported + power['lost']} pages were lost, and the drive was to lose none"
+    return Outcome(case, outcome, power["cuts"], power["checked"], broken, why)
+
+
+def keeps_all(case: Case) -> bool:
+    """Whether nothing may be lost: the power stays on, and nothing breaks with data, or a single part under parity."""
+    harmful = [part for part in case.parts if part.split()[1] not in HARMLESS]
+    parity = str(case.settings.get("ftl.raid", "none")) != "none"
+    single = len(harmful) == 1 and harmful[0].split()[1] != "channel" and parity
+    return not case.cuts and (not harmful or single)
 
 
 def _failure(found: Outcome) -> Failure:
@@ -113,7 +135,7 @@ def _failure(found: Outcome) -> Failure:
 
 
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """The smallest case found that fails too: without cuts that it does not need, and with fewer requests."""
+    """The smallest case found that fails too: without cuts and parts that it does not need, and with fewer requests."""
     while True:
         smaller = next((less for less in _smaller(case) if fails(less)), None)
         if smaller is None:
@@ -122,9 +144,11 @@ def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
 
 
 def _smaller(case: Case) -> Iterator[Case]:
-    if len(case.cuts) > 1:
+    if len(case.cuts) + len(case.parts) > 1:
         for cut in case.cuts:
             yield case._replace(cuts=tuple(other for other in case.cuts if other != cut))
+        for part in case.parts:
+            yield case._replace(parts=tuple(other for other in case.parts if other != part))
     requests = case.options.get("requests")
     if requests is not None:
         for fewer in (requests // 2, requests - requests // 8):
@@ -142,6 +166,8 @@ def command_of(case: Case) -> str:
                 words += [flag_of(name), text]
         elif name == "workload":
             words.append(str(value))
+        elif value is True:
+            words.append(flag_of(name))
         else:
             words += [flag_of(name), str(value)]
     return shlex.join(words)

@@ -1,4 +1,4 @@
-"""Fault files: what is drawn for each case, and how often the power is cut.
+"""Fault files: what is drawn for each case, how often the power is cut, and which parts break.
 
 A campaign is a TOML file (or the same as a mapping)::
 
@@ -15,6 +15,12 @@ A campaign is a TOML file (or the same as a mapping)::
     [cuts]
     most = 3                          # so many cuts at most, one at least
     within = 600                      # each in one of the first so many programs and erases
+    [parts]
+    may = ["block 0:3", "die 1", "program 0"]   # what may break, as in faults.at
+    most = 2                          # so many of these at most, one at least
+    within_us = 30_000                # each in the first so many microseconds
+
+Without [cuts] and [parts], power is cut.
 """
 
 from __future__ import annotations
@@ -28,8 +34,8 @@ from ssdlab._core import InputError
 from ssdlab.runs.options import OPTIONS
 from ssdlab.sweeps.spec import read_source
 
-KEYS = ("about", "cases", "seed", "run", "draw", "cuts")
-OWNED = ("seed", "power.cut_at", "settings")
+KEYS = ("about", "cases", "seed", "run", "draw", "cuts", "parts")
+OWNED = ("seed", "power.cut_at", "faults.at", "settings")
 """What a campaign sets itself, or takes apart: nothing draws it."""
 
 
@@ -44,11 +50,22 @@ class Case(NamedTuple):
     """What was drawn, by name."""
     cuts: tuple[int, ...]
     """The programs and erases in which the power is cut, counted from the beginning of the workload."""
+    parts: tuple[str, ...] = ()
+    """What breaks, and when, as in faults.at."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What happens to the drive: power cuts, and kinds of parts."""
+        return (("power cut",) if self.cuts else ()) + tuple(sorted({part.split()[1] for part in self.parts}))
 
     def arguments(self) -> dict[str, Any]:
         """What :func:`ssdlab.run` takes."""
-        cuts = [f"op:{operation}" for operation in self.cuts]
-        return {**self.options, "settings": {**self.settings, "power.cut_at": cuts}}
+        settings = dict(self.settings)
+        if self.cuts:
+            settings["power.cut_at"] = [f"op:{operation}" for operation in self.cuts]
+        if self.parts:
+            settings["faults.at"] = list(self.parts)
+        return {**self.options, "settings": settings}
 
 
 class Campaign(NamedTuple):
@@ -62,6 +79,9 @@ class Campaign(NamedTuple):
     draw: dict[str, list[Any]]
     most: int
     within: int
+    may: tuple[str, ...] = ()
+    most_parts: int = 0
+    within_us: int = 0
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Campaign:
@@ -80,9 +100,15 @@ class Campaign(NamedTuple):
         settings: dict[str, Any] = {}
         for name, value in {**self.run, **drawn}.items():
             (options if name in OPTIONS else settings)[name] = value
-        count = random_of.randint(1, self.most)
+        count = random_of.randint(min(1, self.most), self.most)
         cuts = tuple(sorted({random_of.randint(1, self.within) for _ in range(count)}))
-        return Case(number, options, settings, drawn, cuts)
+        count = random_of.randint(1, self.most_parts) if self.may else 0
+        broken = sorted((random_of.randint(0, self.within_us), random_of.choice(self.may)) for _ in range(count))
+        return Case(number, options, settings, drawn, cuts, tuple(f"{time}us {part}" for time, part in broken))
+
+    def kinds(self) -> list[str]:
+        """What may happen to the drive, as :attr:`Case.faults` names it."""
+        return (["power cut"] if self.most else []) + sorted({part.split()[0] for part in self.may})
 
 
 def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
@@ -91,8 +117,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
 
     for name, value in data.items():
         if name not in KEYS:
-            raise fail(name, "unknown", "a campaign has about, cases, seed, [run], [draw] and [cuts]")
-        if name in ("run", "draw", "cuts") and not isinstance(value, Mapping):
+            raise fail(name, "unknown", "a campaign has about, cases, seed, [run], [draw], [cuts] and [parts]")
+        if name in ("run", "draw", "cuts", "parts") and not isinstance(value, Mapping):
             raise fail(name, "must be a section", f"write [{name}] on a line of its own")
 
     def number(section: Mapping[str, Any], key: str, default: int, where: str = "") -> int:
@@ -111,14 +137,21 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
     for name, values in draw.items():
         if name in OWNED:
             raise fail(
-                f"draw.{name}", "is set by the campaign itself", "leave it out; [cuts] says when the power is cut"
+                f"draw.{name}", "is set by the campaign itself", "leave it out; [cuts] and [parts] say what happens, and when"
             )
         if not isinstance(values, list) or not values:
             raise fail(f"draw.{name}", "must be a list of values", f'write "{name}" = [ ... ] with what is drawn from')
-    cuts = data.get("cuts", {})
-    for name in cuts:
-        if name not in ("most", "within"):
-            raise fail(f"cuts.{name}", "unknown", "[cuts] has most and within")
+    cuts, parts = data.get("cuts", {}), data.get("parts", {})
+    for section, known in ((cuts, ("most", "within")), (parts, ("may", "most", "within_us"))):
+        where = "cuts" if section is cuts else "parts"
+        for name in section:
+            if name not in known:
+                raise fail(f"{where}.{name}", "unknown", f"[{where}] has {', '.join(known)}")
+    may = parts.get("may", [])
+    if not isinstance(may, list) or not all(isinstance(part, str) and len(part.split()) == 2 for part in may):
+        raise fail("parts.may", f"is {may!r}", 'write a list of parts as in faults.at: [ "block 0:3", "die 1" ]')
+    if "parts" in data and not may:
+        raise fail("parts.may", "is missing", 'write what may break: [ "block 0:3", "die 1" ]')
     return Campaign(
         str(data.get("about", "")),
         origin,
@@ -126,6 +159,9 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
         number(data, "seed", 1),
         run,
         draw,
-        number(cuts, "most", 3, "cuts."),
+        number(cuts, "most", 3, "cuts.") if "cuts" in data or not may else 0,
         number(cuts, "within", 1000, "cuts."),
+        tuple(may),
+        number(parts, "most", 1, "parts."),
+        number(parts, "within_us", 10_000, "parts."),
     )

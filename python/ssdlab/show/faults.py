@@ -16,7 +16,9 @@ def of_campaign(found: Found) -> tuple[list[Table], list[str]]:
         for (name, value), count in counts.items()
     ]
     cuts, checked = (sum(getattr(each, what) for each in found.outcomes) for what in ("cuts", "checked"))
-    lines = [f"{number_text(cuts)} power cuts, {number_text(checked)} pages checked after them"]
+    broken = sum(each.broken for each in found.outcomes)
+    lines = [f"{number_text(cuts)} power cuts, {number_text(checked)} pages checked after them"] if cuts else []
+    lines += [f"{number_text(broken)} planes and blocks broke with their data"] if broken else []
     for failure in found.failures:
         lines += [f"case {failure.number}: {failure.why}", f"  {failure.command}"]
     return [Table("Cases by what was drawn and by outcome", ("", *shown), rows)], lines

@@ -162,6 +162,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.journal_programs += 1;
         self.core.probe.mapped(self.core.now, lpn, ppn);
         self.ftl.set(lpn, Location::Flash(ppn));
+        self.join_stripe(ppn);
         self.ftl.blocks.completed(ppn);
         let Some(power) = &mut self.power else { return };
         power.own.remove(&lpn);
