@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use nand::{Address, Layout, PlaneId};
 use units::{Lpn, Ppn};
 
+use crate::config::Plan;
 use crate::persist::{state, stored, stored_enum};
 
 /// Data of the host, as a number that the host's side gave it; 0 is what was there before the run.
@@ -202,6 +203,12 @@ impl OnFlash {
         let state = if whole { BlockState::Blank } else { BlockState::HalfErased };
         self.blocks[self.layout.block_index(plane, block)] = state;
     }
+}
+
+/// Whether an interrupted program destroys nothing that was programmed before it: capacitors let it end, or it has wordlines to itself.
+pub(crate) fn keeps_what_is_programmed(plan: &Plan) -> bool {
+    let layout = &plan.layout;
+    plan.config.power.plp || plan.unit_pages == layout.bits * layout.stripe * layout.shared()
 }
 
 state! {

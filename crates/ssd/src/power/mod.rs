@@ -187,12 +187,6 @@ impl Power {
     }
 }
 
-/// Whether an interrupted program destroys nothing that was programmed before it: capacitors let it end, or it has wordlines to itself.
-pub(crate) fn keeps_what_is_programmed(plan: &Plan) -> bool {
-    let layout = &plan.layout;
-    plan.config.power.plp || plan.unit_pages == layout.bits * layout.stripe * layout.shared()
-}
-
 /// The streams that have an open block, plane by plane.
 pub(crate) fn streams(plan: &Plan) -> impl Iterator<Item = (PlaneId, u8)> {
     (0..plan.layout.planes).flat_map(|plane| plan.space.open_streams().map(move |stream| (PlaneId(plane), stream)))

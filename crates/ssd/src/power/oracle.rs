@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use units::Lpn;
 
-use super::media::Data;
+use super::media::{Data, keeps_what_is_programmed};
 use crate::config::{BufferMode, Plan};
 use crate::persist::{state, stored};
 
@@ -85,7 +85,7 @@ impl Oracle {
     pub fn new(plan: &Plan) -> Oracle {
         let config = &plan.config;
         let (plp, journal) = (config.power.plp, config.mapping.journal);
-        let promises = super::keeps_what_is_programmed(plan);
+        let promises = keeps_what_is_programmed(plan);
         Oracle {
             writes_at_once: plp || (promises && config.buffer.mode == BufferMode::WriteThrough),
             trims_at_once: plp && journal,
