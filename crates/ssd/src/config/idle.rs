@@ -63,6 +63,7 @@ impl Config {
             idle.push("age.reads without chip.read_disturb or refresh.reads".into());
         }
         idle.extend(self.idle_faults());
+        idle.extend(self.idle_limits());
         if self.erase.pulse.is_none() {
             let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
             keys.extend(changed(&self.age, &default.age, &["worn_under"]));
@@ -72,6 +73,30 @@ impl Config {
                     keys.join(", ")
                 ));
             }
+        }
+        idle
+    }
+
+    /// The same of power and temperature.
+    fn idle_limits(&self) -> Vec<String> {
+        let default = Config::default();
+        let changed = |section: &dyn Section, base: &dyn Section, keys: &[&str], reason: &str| {
+            let differ = keys.iter().filter(|key| section.get(key) != base.get(key));
+            let keys: Vec<String> = differ.map(|key| format!("{}.{key}", section.name())).collect();
+            (!keys.is_empty()).then(|| format!("{} {reason}", keys.join(", ")))
+        };
+        let (energy, thermal) = (&self.energy, &self.thermal);
+        let throttling = ["light", "heavy", "hysteresis"];
+        let mut idle = Vec::new();
+        if energy.power_states.is_empty() {
+            idle.extend(changed(energy, &default.energy, &["power_state", "window"], "without energy.power_states"));
+        }
+        if thermal.resistance.is_none() {
+            let keys = [&["time_constant", "ambient"], &throttling[..]].concat();
+            idle.extend(changed(thermal, &default.thermal, &keys, "without thermal.resistance"));
+        } else if energy.limits_mw().is_none_or(|[normal, _, lowest]| normal <= lowest) {
+            let reason = "without a lower one in energy.power_states";
+            idle.extend(changed(thermal, &default.thermal, &throttling, reason));
         }
         idle
     }

@@ -23,6 +23,7 @@ mod refresh;
 mod refusal;
 mod schedule;
 mod space;
+mod thermal;
 mod together;
 mod wear;
 
@@ -47,6 +48,7 @@ pub use read::{ReadConfig, Tracking};
 pub use refresh::{Reclaim, RefreshConfig};
 pub use schedule::ScheduleConfig;
 pub(crate) use space::{Space, WRITTEN_PAGES};
+pub use thermal::ThermalConfig;
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 
 use crate::policies::Policies;
@@ -118,6 +120,8 @@ sections! {
     erase: EraseConfig,
     /// Energy.
     energy: EnergyConfig,
+    /// Temperature.
+    thermal: ThermalConfig,
     /// Initial state.
     age: AgeConfig,
 }

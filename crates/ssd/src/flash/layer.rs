@@ -4,6 +4,7 @@ use nand::model::outcomes::Outcomes;
 use nand::{Address, ChannelId, DieId};
 use units::{Id as _, PerId, Ppn, Stream, Time};
 
+use super::budget::Budget;
 use super::channel::Channel;
 use super::faults::Faults;
 use super::op::Ops;
@@ -49,6 +50,8 @@ pub(crate) struct Flash {
     /// Parts that have broken, where any may; and when the next one does.
     pub faults: Option<Box<Faults>>,
     pub fault_due: Time,
+    /// What it may use, where that is limited or its temperature is followed.
+    pub budget: Option<Box<Budget>>,
     /// The age that the last operation was given.
     pub(super) last_seq: u64,
     /// Partly filled units of host data go as they are.
@@ -95,6 +98,7 @@ impl Flash {
             failures: Failures::new(seed),
             fault_due: faults.as_ref().map_or(Time::NEVER, |faults| faults.due()),
             faults,
+            budget: Budget::new(plan),
             last_seq: 0,
             flush_units: config.buffer.mode == BufferMode::WriteThrough,
             host_units: 0,
@@ -195,7 +199,7 @@ impl FlashView<'_> {
             }
         }
         for (index, channel) in self.flash.channels.iter().enumerate() {
-            if channel.forgotten(self.plan.config.ecc.buffer) {
+            if channel.forgotten(self.plan.config.ecc.buffer, self.flash.is_held()) {
                 return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
             }
         }
@@ -259,7 +263,7 @@ state! {
             ops, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
             flush_units, host_units, stirred, fault_due,
         }
-        parts { references, failures, faults }
+        parts { references, failures, faults, budget }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
         rebuilt { dies_per_chip, ranks, outcomes, draws, miscorrections }
     }

@@ -16,11 +16,13 @@
 //! | `layer.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
 //! | `decoder.rs` | ECC engines |
+//! | `budget.rs`, `heat.rs` | what the drive may use, and its temperature |
 //! | `check.rs` | dies and buses held to their invariants, for drives that are checked |
 //!
 //! Invariant: an operation that holds a register never waits for its own die. A sensed page leaves over the bus whatever
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
+mod budget;
 mod bus;
 mod channel;
 mod check;
@@ -28,6 +30,7 @@ mod decoder;
 mod die;
 mod erase;
 mod faults;
+mod heat;
 mod layer;
 pub(crate) mod op;
 mod program;

@@ -22,6 +22,7 @@ mod map_unit;
 mod memory;
 mod oracle;
 mod policies;
+mod power_states;
 mod queueing_theory;
 mod raid;
 mod random_devices;
