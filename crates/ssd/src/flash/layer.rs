@@ -105,6 +105,18 @@ impl Flash {
         }
     }
 
+    /// Whether nothing may begin, since too much energy has been used.
+    #[inline]
+    pub(super) fn is_held(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.is_held())
+    }
+
+    /// Whether what the drive uses is limited.
+    #[inline]
+    pub(super) fn is_limited(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.is_limited())
+    }
+
     /// Ranks the queues anew, by what has been loaded.
     pub fn rank(&mut self, plan: &Plan) {
         self.ranks = Ranks::new(plan, self.write_queue_full);

@@ -16,6 +16,7 @@
 //! | `layer.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
 //! | `decoder.rs` | ECC engines |
+//! | `energy.rs` | what waits for energy, and what uses it |
 //! | `budget.rs`, `heat.rs` | what the drive may use, and its temperature |
 //! | `check.rs` | dies and buses held to their invariants, for drives that are checked |
 //!
@@ -28,6 +29,7 @@ mod channel;
 mod check;
 mod decoder;
 mod die;
+mod energy;
 mod erase;
 mod faults;
 mod heat;

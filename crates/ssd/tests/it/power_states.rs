@@ -51,7 +51,9 @@ fn request(time: u64, op: Op, page: u64) -> Request {
 /// When each of some requests completes, in their order.
 fn finishes(config: &Config, requests: &[Request]) -> Vec<u64> {
     let mut device = Device::new(config, 1).unwrap();
-    requests.iter().for_each(|request| drop(device.submit(*request).unwrap()));
+    for request in requests {
+        device.submit(*request).unwrap();
+    }
     device.advance(Time(100_000_000)).unwrap();
     device.check().unwrap();
     let mut completions: Vec<_> = device.take_completions().collect();
