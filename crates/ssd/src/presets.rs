@@ -16,6 +16,7 @@ macro_rules! preset {
 /// Every preset, in the order in which they are listed: its name and its text.
 const ALL: &[(&str, &str)] = &[
     preset!("tlc"),
+    preset!("qlc"),
     preset!("tlc-page"),
     preset!("asplos21"),
     preset!("fast12-slc"),

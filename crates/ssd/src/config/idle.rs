@@ -22,7 +22,8 @@ impl Config {
             keys.extend(changed(&self.chip, &default.chip, &["read_disturb"]));
             keys.extend(changed(&self.ecc, &default.ecc, &["miscorrection"]));
             let ages = self.refresh.period.is_some();
-            keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention"] }));
+            keys.extend(changed(&self.age, &default.age, if ages { &[] } else { &["retention", "schedule"] }));
+            keys.extend(changed(&self.age, &default.age, &["written_at"]));
             keys.extend(self.policies.next.is_some().then(|| "policies.next".to_owned()));
             if !keys.is_empty() {
                 idle.push(format!("{} without a chip model (chip.model), whose pages could fail", keys.join(", ")));

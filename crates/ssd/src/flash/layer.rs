@@ -69,6 +69,7 @@ impl Flash {
             let wordlines = layout.flash_pages().div_ceil(layout.bits);
             let temperature = config.age.temperature.0;
             Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
+                .programmed_at(config.age.written_at().0)
         });
         let faults = Faults::new(plan, seed);
         let write_queue_full = config.schedule.write_queue == Some(0);

@@ -274,7 +274,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let map = cold && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         let reads = if self.core.plan.config.chip.read_disturb { conditions.reads } else { 0 };
-        PageState { pec: conditions.pec.0, retention, reads, extra }
+        PageState { pec: conditions.pec.0, retention, reads, crossed: cold && self.core.plan.crossed, extra }
     }
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure

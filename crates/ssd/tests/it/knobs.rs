@@ -383,6 +383,8 @@ const ROWS: &[Row] = &[
     ("age.reads", &["chip.model=tlc48", "age.pec=1000", "chip.read_disturb=true"], "5000000", Reads, 1),
     ("age.temperature", &[], "85C", Writes, 0),
     ("age.fill", &[], "0.1", Reads, -1),
+    ("age.schedule", &["chip.model=tlc48", "age.pec=1000"], "['30d 40C', '1mo 10C']", Reads, 1),
+    ("age.written_at", &["chip.model=tlc48", "age.pec=1000", "age.retention=1mo"], "-40C", Reads, 1),
     ("age.worn_under", PULSED, "ispe", Overwrites, 0),
     ("age.staggered", WORN, "false", Overwrites, 0),
     ("age.precondition", &[], "closed-form", Mixed, 0),

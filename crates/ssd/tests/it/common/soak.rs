@@ -355,6 +355,7 @@ pub fn draw(seed: u64) -> Case {
     device.extend(miscorrections(seed));
     device.extend(parity(seed));
     device.extend(power_states(seed));
+    device.extend(temperatures(seed));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -389,6 +390,17 @@ fn parity(seed: u64) -> Vec<String> {
 fn miscorrections(seed: u64) -> [String; 2] {
     let d = &mut Dice { stream: Stream::new(seed, "soak miscorrections"), drawn: 0 };
     [format!("ecc.miscorrection={}", d.one(&["0.0", "0.0", "0.1", "1.0"])), format!("ecc.crc={}", d.chance(50))]
+}
+
+/// Where data was before the run, drawn by themselves.
+fn temperatures(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak temperatures"), drawn: 0 };
+    let mut keys = vec![format!("age.written_at={}", d.one(&["none", "none", "-20C", "70C"]))];
+    if d.chance(15) {
+        keys.push("age.retention=0ns".to_owned());
+        keys.push(format!("age.schedule={}", d.one(&["['12h 40C']", "['30d 45C', '60d 15C']"])));
+    }
+    keys
 }
 
 /// What the drive may use and how hot it becomes, drawn by themselves: one device in six is limited, and one in six is followed.
