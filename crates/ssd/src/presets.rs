@@ -16,8 +16,8 @@ macro_rules! preset {
 /// Every preset, in the order in which they are listed: its name and its text.
 const ALL: &[(&str, &str)] = &[
     preset!("tlc"),
-    preset!("qlc"),
     preset!("tlc-page"),
+    preset!("qlc"),
     preset!("asplos21"),
     preset!("fast12-slc"),
     preset!("fast12-mlc"),
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_missing_device_names_its_neighbour() {
         assert!(load("tcl").unwrap_err().to_string().contains("did you mean `tlc`?"));
-        assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, tlc-page, asplos21"));
+        assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, tlc-page, qlc, asplos21"));
     }
 
     #[test]

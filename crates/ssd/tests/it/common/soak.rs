@@ -356,6 +356,9 @@ pub fn draw(seed: u64) -> Case {
     device.extend(parity(seed));
     device.extend(power_states(seed));
     device.extend(temperatures(seed));
+    if bits == 4 && model == "none" && Stream::new(seed, "soak qlc").below(1, 2) == 0 {
+        device.push("chip.model=qlc".to_owned());
+    }
     Case { seed, requests, depth, device, workload }
 }
 
