@@ -3,7 +3,7 @@
     pip install "ssdlab[calibrate]"; python presets/chips/calibrate.py [--report] [tlc48 | tlc48-rif | tlc48-reo | ...]
 
 Each family is fitted at once, by least squares on all of its claims, never one claim at a time. Constants that are not
-fitted are kept as they stand here, with their source. A run takes some minutes for tlc48; slc, mlc and qlc are only written.
+fitted are kept as they stand here, with their source. A run takes some minutes for tlc48; the others that fit nothing are only written.
 Behind each preset stands what the families saw: their claims as the papers' procedures now measure them on the chip,
 and for each fitted constant the claims that it saw. With --report the presets are left as they are.
 Afterwards the kept RPTs are rewritten, presets/chips/NAME.rpt.csv: the columns pec, months and cut of what
@@ -17,6 +17,7 @@ import json
 import math
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -185,7 +186,7 @@ KNOTS = (0, 528, 1064, 1547, 2056, 3173, 4027, 5294, 7943)
 
 def written(value: object, key: str = "") -> str:
     """A value in TOML; numbers to five significant digits."""
-    if key == "shift_time":
+    if key == "shift_time" and not isinstance(value, str):
         assert isinstance(value, float)
         return f'"{round(value * 30 * 86_400)}s"'
     if isinstance(value, list):
@@ -492,6 +493,31 @@ def planar(bits: int, loops: int, verify: str, t_bers: str) -> Constants:
     return {"cells": cells, "variation": variation, "sensing": sensing, "programming": programming, "erasing": erasing}
 
 
+def tlc2x() -> Constants:
+    """2D TLC, of which electronics25 gives two figures and no constants: tlc48-reo, but that one erase pulse suffices for life, as
+    on the 2D chips of fast12. Nothing is fitted."""
+    with (FOLDER / "tlc48-reo.toml").open("rb") as file:
+        reo = tomllib.load(file)
+    same = "assumed (as tlc48-reo; electronics25 Fig. 6 names a 2D chip and gives no constants)"
+    changed: Constants = {
+        "variation": {
+            "layer": (0.0, "planar chips have no layers"),
+            "layers": (1, "planar chips have no layers"),
+            "wordlines": (128, "assumed (a usual number)"),
+        },
+        "erasing": {
+            "t_grain": ("82500ns", "fast12 Table 1: one pulse of 3.3 ms, in parts of which the hardest block needs all"),
+            "grains": (40, "assumed (one pulse suffices for life: fast12 section 4.1)"),
+            "t_verify": ("24us", "fast12 Table 1"),
+            "loops": (1, "fast12 section 4.1: one pulse"),
+        },
+    }
+    return {
+        section: {key: changed.get(section, {}).get(key, (value, same)) for key, value in reo[section].items()}
+        for section in ("cells", "variation", "sensing", "programming", "erasing")
+    }
+
+
 def qlc() -> Constants:
     """Four bits in the window of three: no paper at hand measures such a chip, so that nothing is fitted. Half pitches are half as
     many volts, states are programmed nearly as narrow in them, and wear comes three times as fast."""
@@ -533,6 +559,7 @@ PRESETS: dict[str, Callable[[], tuple[str, Constants]]] = {
     "tlc48-rif": tlc48_rif,
     "tlc48-reo": tlc48_reo,
     "slc": lambda: ("SLC of fast12 Table 1", planar(1, 5, "8us", "1500us")),
+    "tlc2x": lambda: ("2x-nm 2D TLC of electronics25 section 3.1: tlc48-reo, erased in one pulse", tlc2x()),
     "qlc": lambda: ("QLC: 16 states a cell, all assumed", qlc()),
     "mlc": lambda: ("2-bit MLC of fast12 Table 1", planar(2, 15, "24us", "3300us")),
 }
