@@ -506,7 +506,10 @@ def tlc2x() -> Constants:
             "wordlines": (128, "assumed (a usual number)"),
         },
         "erasing": {
-            "t_grain": ("82500ns", "fast12 Table 1: one pulse of 3.3 ms, in parts of which the hardest block needs all"),
+            "t_grain": (
+                "82500ns",
+                "fast12 Table 1: one pulse of 3.3 ms, in parts of which the hardest block needs all",
+            ),
             "grains": (40, "assumed (one pulse suffices for life: fast12 section 4.1)"),
             "t_verify": ("24us", "fast12 Table 1"),
             "loops": (1, "fast12 section 4.1: one pulse"),
@@ -523,7 +526,15 @@ def qlc() -> Constants:
     many volts, states are programmed nearly as narrow in them, and wear comes three times as fast."""
     half = "assumed (in half pitches of half the volts: "
     cells = {key: (value, "assumed (as for 48-layer TLC)") for key, (value, _) in TLC["cells"].items()}
-    for key in ("cold_errors", "disturb", "disturb_wear", "disturb_scale", "cross_shift", "width_factor", "shift_lowest"):
+    for key in (
+        "cold_errors",
+        "disturb",
+        "disturb_wear",
+        "disturb_scale",
+        "cross_shift",
+        "width_factor",
+        "shift_lowest",
+    ):
         cells[key] = TLC["cells"][key]
     cells |= {
         "bits": (4, "the chip has four bits a cell"),

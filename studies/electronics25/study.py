@@ -20,7 +20,7 @@ from ssdlab.chip import figures as chip_figures
 from ssdlab.chip.characterize import before_the_last_pulse, constant, grains_of, load, loops_of
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import plot
-from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, off, predicted
+from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
 from ssdlab.study.folder import number
 
 CHIP = "tlc48-reo"
@@ -188,11 +188,10 @@ def _unsafe() -> pl.DataFrame:
 def _share_of_erases(chip: Chip) -> float:
     """What section 3.1 calls the percentage of endurance errors: the errors that cycles add, less those that their
     programs alone would, after the 5,000 cycles that it names as a block's life; by each block's own errors by wear."""
-    worn = WORN
-    programs = constant(chip, "erasing", "program_stress") * worn / 1000
+    programs = constant(chip, "erasing", "program_stress") * WORN / 1000
     fresh = constant(chip, "erasing", "rber_fresh")
     both = alone = 0.0
-    for life in zip(*chip.erase_lives(list(range(0, worn + 1, 50))), strict=True):
+    for life in zip(*chip.erase_lives(list(range(0, WORN + 1, 50))), strict=True):
         wear, errors = [at[1] for at in life], [at[2] - fresh for at in life]
         both += errors[-1]
         alone += float(np.interp(programs, wear, errors))
@@ -513,7 +512,7 @@ def _us(text: str) -> float:
         "reo.tbers.equation": predicted(chip("erasing.t_verify"), off("reo", "ispe")),
         "reo.m_ispe.formula": by_construction("the same formula on both sides"),
         "reo.dpes.limit": by_construction("a literal, given to the scheme"),
-        "reo.stress.3d_over_2d": predicted(),
+        "reo.stress.3d_over_2d": predicted(chip("erasing.loop_stress"), named("WORN", 2500)),
     }
 )
 def _mechanisms(tables: Tables) -> dict[str, Measured]:
