@@ -3,7 +3,8 @@
     pip install "ssdlab[calibrate]"; python presets/chips/calibrate.py [--report] [tlc48 | tlc48-rif | tlc48-reo | ...]
 
 Each family is fitted at once, by least squares on all of its claims, never one claim at a time. Constants that are not
-fitted are kept as they stand here, with their source. A run takes some minutes for tlc48; the others that fit nothing are only written.
+fitted are kept as they stand here, with their source. A run takes some minutes for tlc48; the others that fit nothing
+are only written.
 Behind each preset stands what the families saw: their claims as the papers' procedures now measure them on the chip,
 and for each fitted constant the claims that it saw. With --report the presets are left as they are.
 Afterwards the kept RPTs are rewritten, presets/chips/NAME.rpt.csv: the columns pec, months and cut of what
@@ -494,8 +495,8 @@ def planar(bits: int, loops: int, verify: str, t_bers: str) -> Constants:
 
 
 def tlc2x() -> Constants:
-    """2D TLC, of which electronics25 gives two figures and no constants: tlc48-reo, but that one erase pulse suffices for life, as
-    on the 2D chips of fast12. Nothing is fitted."""
+    """2D TLC, of which electronics25 gives two figures and no constants: tlc48-reo, but that one erase pulse suffices for
+    life, as on the 2D chips of fast12. Nothing is fitted."""
     with (FOLDER / "tlc48-reo.toml").open("rb") as file:
         reo = tomllib.load(file)
     same = "assumed (as tlc48-reo; electronics25 Fig. 6 names a 2D chip and gives no constants)"
@@ -522,8 +523,8 @@ def tlc2x() -> Constants:
 
 
 def qlc() -> Constants:
-    """Four bits in the window of three: no paper at hand measures such a chip, so that nothing is fitted. Half pitches are half as
-    many volts, states are programmed nearly as narrow in them, and wear comes three times as fast."""
+    """Four bits in the window of three: no paper at hand measures such a chip, so that nothing is fitted. Half pitches are
+    half as many volts, states are programmed nearly as narrow in them, and wear comes three times as fast."""
     half = "assumed (in half pitches of half the volts: "
     cells = {key: (value, "assumed (as for 48-layer TLC)") for key, (value, _) in TLC["cells"].items()}
     for key in (
