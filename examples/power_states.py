@@ -1,4 +1,4 @@
-"""What power states and throttling cost: `python examples/power_states.py [FIGURE]` draws the figure of docs/model.md."""
+"""What power states and throttling cost: `python examples/power_states.py [FIGURE]` draws it (docs/model.md)."""
 
 from __future__ import annotations
 

@@ -495,8 +495,8 @@ def planar(bits: int, loops: int, verify: str, t_bers: str) -> Constants:
 
 
 def tlc2x() -> Constants:
-    """2D TLC, of which electronics25 gives two figures and no constants: tlc48-reo, but that one erase pulse suffices for
-    life, as on the 2D chips of fast12. Nothing is fitted."""
+    """2D TLC, of which electronics25 gives two figures and no constants: tlc48-reo, but that one erase pulse suffices
+    for life, as on the 2D chips of fast12. Nothing is fitted."""
     with (FOLDER / "tlc48-reo.toml").open("rb") as file:
         reo = tomllib.load(file)
     same = "assumed (as tlc48-reo; electronics25 Fig. 6 names a 2D chip and gives no constants)"
@@ -523,8 +523,8 @@ def tlc2x() -> Constants:
 
 
 def qlc() -> Constants:
-    """Four bits in the window of three: no paper at hand measures such a chip, so that nothing is fitted. Half pitches are
-    half as many volts, states are programmed nearly as narrow in them, and wear comes three times as fast."""
+    """Four bits in the window of three: no paper at hand measures such a chip, so that nothing is fitted. Half pitches
+    are half as many volts, states are programmed nearly as narrow in them, and wear comes three times as fast."""
     half = "assumed (in half pitches of half the volts: "
     cells = {key: (value, "assumed (as for 48-layer TLC)") for key, (value, _) in TLC["cells"].items()}
     for key in (

@@ -517,7 +517,12 @@ fn cells_of_sixteen_states_wear_age_and_are_read_again() {
     let steps = retry_steps(&chip, Population { chips: 20, blocks: 10, seed: 1 }, &at, 1, &|_| ());
     assert!(steps.windows(2).all(|pair| pair[0].mean() < pair[1].mean()));
     // Worn out, a year later, the longest read still ends before the table does.
-    assert!(steps[0].fewest() >= 1 && steps[3].most() < cells.retry_steps as usize, "{} {}", steps[3].mean(), steps[3].most());
+    assert!(
+        steps[0].fewest() >= 1 && steps[3].most() < cells.retry_steps as usize,
+        "{} {}",
+        steps[3].mean(),
+        steps[3].most()
+    );
 }
 
 #[test]
@@ -535,8 +540,8 @@ fn what_is_read_at_the_temperature_of_its_program_is_not_shifted_and_hotter_or_c
             let colder = [95.0, 105.0, 125.0].map(|programmed_at| errors(85.0, programmed_at, page));
             assert!(colder.is_sorted() && colder[0] > same, "{name} {page}");
         }
-        // The references that follow the voltages leave as many errors as without.
+        // The references that follow the voltages leave nearly as many errors as without: higher states shift a little more.
         let least = |programmed_at: f64| Ladder::crossed(&chip, 0, [0.0, 0.0, 0.0], 85.0, programmed_at).least(0.0);
-        assert!((least(0.0) / least(85.0) - 1.0).abs() < 1e-3);
+        assert!((1.0..1.1).contains(&(least(0.0) / least(85.0))));
     }
 }
