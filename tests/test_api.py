@@ -152,7 +152,14 @@ def test_the_time_series_loses_no_request(tmp_path: Path) -> None:
     result = small(series_out=path)
     series = polars.read_parquet(path)
     assert series.equals(result.series)
-    assert series.columns == [name for name, _, _ in _core.columns()[1]]
+    # The last two are of drives whose power is limited or whose temperature is followed.
+    columns = [name for name, _, _ in _core.columns()[1]]
+    assert series.columns == columns[:-2]
+    limits = ["energy.power_states=[0.5]", "thermal.resistance=20"]
+    limited = ssdlab.run("tlc", requests=3000, settings=limits)
+    assert limited.series.columns == columns
+    assert limited["thermal.temperature"] > 30.0
+    assert limited["energy"]["held"] > 20.0
     assert series.select(polars.col("reads") + polars.col("writes")).sum().item() == 3000
     assert series["read_bytes"].sum() == result.host.read.bytes
     assert series["time_ns"].is_sorted()

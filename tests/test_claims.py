@@ -69,7 +69,7 @@ def test_only_what_is_not_measured_has_no_lever() -> None:
         for verdict in verdicts(found.id)
         if isinstance(verdict.proof, Predicted) and not verdict.proof.levers
     ]
-    assert bare == ["reo.stress.3d_over_2d", "flow.progressive"]
+    assert bare == ["flow.progressive"]
     every = [verdict for found in STUDIES for verdict in verdicts(found.id)]
     assert all(verdict.measured.value is None for verdict in every if verdict.claim.id in bare)
 

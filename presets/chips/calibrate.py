@@ -3,7 +3,8 @@
     pip install "ssdlab[calibrate]"; python presets/chips/calibrate.py [--report] [tlc48 | tlc48-rif | tlc48-reo | ...]
 
 Each family is fitted at once, by least squares on all of its claims, never one claim at a time. Constants that are not
-fitted are kept as they stand here, with their source. A run takes some minutes for tlc48; slc and mlc are only written.
+fitted are kept as they stand here, with their source. A run takes some minutes for tlc48; the others that fit nothing
+are only written.
 Behind each preset stands what the families saw: their claims as the papers' procedures now measure them on the chip,
 and for each fitted constant the claims that it saw. With --report the presets are left as they are.
 Afterwards the kept RPTs are rewritten, presets/chips/NAME.rpt.csv: the columns pec, months and cut of what
@@ -17,6 +18,7 @@ import json
 import math
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,7 @@ EARLY = (
 TAIL = "assumed (weak wordlines; the most steps at 2K cycles and a year stay below 25, where the axis of Fig. 5 ends)"
 NO_EARLY = "assumed (none: no claim is on worn pages of age 0)"
 NO_TAIL = "assumed (none: no claim is on weak wordlines)"
+CROSS = "assumed (1 mV/K is left of the shift of voltages with temperature, of half pitches of 0.4 V)"
 DISTURB = "assumed (linear in reads and growing with wear: Y. Cai et al., DSN'15; size for this chip not published)"
 
 # Of 48-layer TLC (asplos21). Numbers of what is fitted are where the fit begins.
@@ -66,6 +69,7 @@ TLC: Constants = {
         "disturb": (0.1, DISTURB),
         "disturb_wear": (0.5, DISTURB),
         "disturb_scale": (0, "assumed (the erased state alone, the simplest form)"),
+        "cross_shift": (0.0025, CROSS),
         "retry_step": (0.17368, STEPS),
         "retry_steps": (40, "assumed (at least 25: asplos21 Fig. 5; longer than any page of the claims needs)"),
         "capability": (72, "asplos21 Table 1"),
@@ -183,7 +187,7 @@ KNOTS = (0, 528, 1064, 1547, 2056, 3173, 4027, 5294, 7943)
 
 def written(value: object, key: str = "") -> str:
     """A value in TOML; numbers to five significant digits."""
-    if key == "shift_time":
+    if key == "shift_time" and not isinstance(value, str):
         assert isinstance(value, float)
         return f'"{round(value * 30 * 86_400)}s"'
     if isinstance(value, list):
@@ -490,11 +494,85 @@ def planar(bits: int, loops: int, verify: str, t_bers: str) -> Constants:
     return {"cells": cells, "variation": variation, "sensing": sensing, "programming": programming, "erasing": erasing}
 
 
+def tlc2x() -> Constants:
+    """2D TLC, of which electronics25 gives two figures and no constants: tlc48-reo, but that one erase pulse suffices
+    for life, as on the 2D chips of fast12. Nothing is fitted."""
+    with (FOLDER / "tlc48-reo.toml").open("rb") as file:
+        reo = tomllib.load(file)
+    same = "assumed (as tlc48-reo; electronics25 Fig. 6 names a 2D chip and gives no constants)"
+    changed: Constants = {
+        "variation": {
+            "layer": (0.0, "planar chips have no layers"),
+            "layers": (1, "planar chips have no layers"),
+            "wordlines": (128, "assumed (a usual number)"),
+        },
+        "erasing": {
+            "t_grain": (
+                "82500ns",
+                "fast12 Table 1: one pulse of 3.3 ms, in parts of which the hardest block needs all",
+            ),
+            "grains": (40, "assumed (one pulse suffices for life: fast12 section 4.1)"),
+            "t_verify": ("24us", "fast12 Table 1"),
+            "loops": (1, "fast12 section 4.1: one pulse"),
+        },
+    }
+    return {
+        section: {key: changed.get(section, {}).get(key, (value, same)) for key, value in reo[section].items()}
+        for section in ("cells", "variation", "sensing", "programming", "erasing")
+    }
+
+
+def qlc() -> Constants:
+    """Four bits in the window of three: no paper at hand measures such a chip, so that nothing is fitted. Half pitches
+    are half as many volts, states are programmed nearly as narrow in them, and wear comes three times as fast."""
+    half = "assumed (in half pitches of half the volts: "
+    cells = {key: (value, "assumed (as for 48-layer TLC)") for key, (value, _) in TLC["cells"].items()}
+    for key in (
+        "cold_errors",
+        "disturb",
+        "disturb_wear",
+        "disturb_scale",
+        "cross_shift",
+        "width_factor",
+        "shift_lowest",
+    ):
+        cells[key] = TLC["cells"][key]
+    cells |= {
+        "bits": (4, "the chip has four bits a cell"),
+        "shift": (0.45, half + "newer cells lose less charge than those of asplos21)"),
+        "shift_time": (0.5388, "assumed (as tlc48)"),
+        "wear_knee": (0.2, "assumed (an endurance of some 1,500 cycles, a third of TLC's or less)"),
+        "wear_slope": (2.5, "assumed (as wear_knee)"),
+        "width": (0.33, half + "two-pass programs make states narrower; 0.0006 errors a bit fresh)"),
+        "width_wear": (0.12, "assumed (as wear_knee)"),
+        "cold_errors": (2.4, "assumed (as for 48-layer TLC)"),
+        "cross_shift": (0.005, half + "1 mV/K is left of the shift of voltages with temperature)"),
+        "retry_step": (0.13, "assumed (finer than of TLC, whose states are twice as far apart)"),
+        "retry_steps": (50, "assumed (longer than any page needs after a year at 1,000 cycles)"),
+        "capability": (72, "assumed (the ECC of asplos21 Table 1)"),
+    }
+    other = "assumed (as for 48-layer TLC)"
+    variation = {key: (value, other) for key, (value, _) in TLC["variation"].items()}
+    variation |= {"layers": (96, "assumed (a usual number)"), "tail": (0.02, "assumed (as tlc48)")}
+    programming = {
+        "loops": (24, "assumed (twice as many as for TLC, whose states are twice as far apart)"),
+        "t_pulse": ("60us", "assumed (so that a program takes 2 ms)"),
+        "t_verify": ("23us", "assumed (so that a program takes 2 ms)"),
+        "v_start": (15.0, "assumed (as for 48-layer TLC)"),
+        "v_step": (0.25, "assumed (half of that of TLC)"),
+    }
+    sensing = {key: (value, other) for key, (value, _) in TLC["sensing"].items()}
+    erasing = {key: (value, other) for key, (value, _) in ERASING.items()}
+    return {"cells": cells, "variation": variation, "sensing": sensing, "programming": programming, "erasing": erasing}
+
+
 PRESETS: dict[str, Callable[[], tuple[str, Constants]]] = {
     "tlc48": tlc48,
     "tlc48-rif": tlc48_rif,
     "tlc48-reo": tlc48_reo,
     "slc": lambda: ("SLC of fast12 Table 1", planar(1, 5, "8us", "1500us")),
+    "tlc2x": lambda: ("2x-nm 2D TLC of electronics25 section 3.1: tlc48-reo, erased in one pulse", tlc2x()),
+    "qlc": lambda: ("QLC: 16 states a cell, all assumed", qlc()),
     "mlc": lambda: ("2-bit MLC of fast12 Table 1", planar(2, 15, "24us", "3300us")),
 }
 

@@ -179,7 +179,7 @@ pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
         ("write_bytes", |row| row.write_bytes),
         ("media_errors", |row| row.media_errors),
     ];
-    let real: [Column<f64>; 8] = [
+    let mut real: Vec<Column<f64>> = vec![
         ("outstanding", |row| row.outstanding),
         ("buffered_pages", |row| row.buffered_pages),
         ("die_busy", |row| row.die_busy),
@@ -189,6 +189,8 @@ pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
         ("available_spare", |row| row.available_spare),
         ("percentage_used", |row| row.percentage_used),
     ];
+    let of_some_drives: [Column<f64>; 2] = [("power_w", |row| row.power_w), ("temperature", |row| row.temperature)];
+    real.extend(of_some_drives.into_iter().filter(|(_, value)| rows.iter().any(|row| value(row) != 0.0)));
     let names: Vec<(&str, &str)> =
         whole.iter().map(|(name, _)| (*name, "INT64")).chain(real.iter().map(|(name, _)| (*name, "DOUBLE"))).collect();
     let write = || -> Result<Vec<u8>, ParquetError> {

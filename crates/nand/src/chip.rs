@@ -84,7 +84,7 @@ units::section! {
         t_set: Span = Span(1_000),
         /// tRST: RESET of a die that senses (asplos21 Table 1).
         t_rst: Span = Span(5_000),
-        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages). "auto" is the virtual chip of the geometry's cells (slc, mlc, tlc48; QLC has none); "none" has no errors.
+        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages). "auto" is the virtual chip of the geometry's cells (slc, mlc, tlc48, qlc); "none" has no errors.
         model: Option<String> = None,
         /// How the planes of a die take reads: single, lockstep or independent.
         plane_reads: PlaneReads = PlaneReads::Independent,
@@ -251,7 +251,7 @@ impl Chip {
                 1 => Some("slc"),
                 2 => Some("mlc"),
                 3 => Some("tlc48"),
-                _ => None,
+                _ => Some("qlc"),
             },
             other => other,
         }

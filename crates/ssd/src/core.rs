@@ -24,7 +24,7 @@ pub(crate) struct Core<P: Probe> {
 
 impl<P: Probe> Core<P> {
     pub fn new(plan: Plan, probe: P) -> Core<P> {
-        let slots = Slots::new(plan.layout.channels, plan.layout.dies, plan.config.host.t_firmware > Span::ZERO);
+        let slots = Slots::new(&plan);
         Core {
             now: Time::ZERO,
             agenda: Agenda::new(slots.len()),
@@ -43,6 +43,13 @@ impl<P: Probe> Core<P> {
         Core { plan, now, agenda, slots, life, cuts, counters, probe }
     }
 
+    /// Something may begin again then, where power is limited.
+    pub fn set_energy_event(&mut self, time: Time) {
+        if let Some(slot) = self.slots.energy {
+            self.agenda.set(slot, time);
+        }
+    }
+
     /// The drive has too few good blocks to go on.
     #[cold]
     pub fn wear_out(&mut self) {
@@ -59,6 +66,8 @@ pub(crate) enum Resource {
     Bus(ChannelId),
     /// A die: something in its array ends.
     Die(DieId),
+    /// What was used is paid for: something may begin again.
+    Energy,
     /// The firmware has processed a command.
     Firmware,
     /// Written data has crossed the link.
@@ -82,6 +91,8 @@ pub(crate) enum Resource {
 pub(crate) struct Slots {
     channels: u32,
     dies: u32,
+    /// Only where power is limited.
+    pub energy: Option<EventSlot>,
     /// Only where commands take the firmware time.
     pub firmware: Option<EventSlot>,
     pub write_data: EventSlot,
@@ -91,12 +102,15 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    fn new(channels: u32, dies: u32, firmware: bool) -> Slots {
+    fn new(plan: &Plan) -> Slots {
+        let (channels, dies) = (plan.layout.channels, plan.layout.dies);
+        let (energy, firmware) = (plan.config.energy.limits_mw().is_some(), plan.config.host.t_firmware > Span::ZERO);
         let others = 2 * channels + dies;
-        let slot = |rank| EventSlot(others + u32::from(firmware) + rank);
+        let slot = |rank| EventSlot(others + u32::from(energy) + u32::from(firmware) + rank);
         let (write_data, read_completion, write_completion, arrival) = (slot(0), slot(1), slot(2), slot(3));
-        let firmware = firmware.then_some(EventSlot(others));
-        Slots { channels, dies, firmware, write_data, read_completion, write_completion, arrival }
+        let firmware = firmware.then_some(EventSlot(others + u32::from(energy)));
+        let energy = energy.then_some(EventSlot(others));
+        Slots { channels, dies, energy, firmware, write_data, read_completion, write_completion, arrival }
     }
 
     /// How many there are.
@@ -134,6 +148,7 @@ impl Slots {
             _ if slot == self.read_completion => Resource::ReadCompletion,
             _ if slot == self.write_completion => Resource::WriteCompletion,
             _ if slot == self.arrival => Resource::Arrival,
+            _ if Some(slot) == self.energy => Resource::Energy,
             _ => Resource::Firmware,
         }
     }

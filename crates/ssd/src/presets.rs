@@ -17,6 +17,7 @@ macro_rules! preset {
 const ALL: &[(&str, &str)] = &[
     preset!("tlc"),
     preset!("tlc-page"),
+    preset!("qlc"),
     preset!("asplos21"),
     preset!("fast12-slc"),
     preset!("fast12-mlc"),
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn a_missing_device_names_its_neighbour() {
         assert!(load("tcl").unwrap_err().to_string().contains("did you mean `tlc`?"));
-        assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, tlc-page, asplos21"));
+        assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, tlc-page, qlc, asplos21"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ class Stage(NamedTuple):
     """When it ended [ns]."""
     die: dict[str, int]
     """While a part waited for its die: what that did, or, where it was idle, waited for (``bus wait``, ``chip wait``,
-    ``collection wait``) [ns]."""
+    ``collection wait``, ``energy wait``) [ns]."""
 
     @property
     def took_ns(self) -> int:

@@ -168,9 +168,11 @@ class Result:
 
     def __getitem__(self, key: str) -> Any:
         """``result["host"]["read"]``, or by a statistic's dotted name: ``result["host.read.iops"]``."""
-        value: Any = getattr(self, key.split(".")[0]) if key.split(".")[0] in self._data else None
-        if value is None:
+        section = key.split(".")[0]
+        if section not in self._data:
             raise KeyError(key)
+        # Sections that only some drives have are plain dictionaries.
+        value: Any = getattr(self, section, self._data[section])
         for part in key.split(".")[1:]:
             value = value[part]
         return value

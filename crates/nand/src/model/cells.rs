@@ -12,7 +12,7 @@ use super::normal::cdf;
 units::section! {
     /// Threshold voltages of the cells and the vendor's retry table. In half pitches between states, wear in units of 1,000 P/E cycles.
     pub struct Cells in "cells" {
-        /// Bits of a cell: 1, 2 or 3.
+        /// Bits of a cell: 1, 2, 3 or 4.
         bits: u32 = 3,
         /// Shift of the highest state of a typical page, per unit of ln(1 + age / shift_time), without wear.
         shift: f64 = 0.5,
@@ -46,6 +46,8 @@ units::section! {
         disturb_wear: f64 = 0.5,
         /// Voltage over which the current that reads drive into a cell falls by e: the shift grows with the logarithm of the reads, and reaches the states above. 0: the erased state alone, in proportion to the reads.
         disturb_scale: f64 = 0.0,
+        /// Shift of the highest boundary by each kelvin that a page is read hotter than it was programmed; read colder its voltages are higher.
+        cross_shift: f64 = 0.0025,
         /// Step of the vendor's retry table: step k reads boundaries k times this lower, in proportion to their shifts.
         retry_step: f64 = 0.16,
         /// Steps of the retry table behind the default read.
@@ -81,15 +83,20 @@ impl Cells {
     }
 
     /// The boundaries at which the bit of a page flips, by page type: TLC <2, 3, 2> (asplos21 section
-    /// 2.2), MLC <1, 2>, SLC <1>.
+    /// 2.2), MLC <1, 2>, SLC <1>. QLC <4, 4, 4, 3>: of the Gray codes with so evenly many boundaries a page one whose boundaries lie
+    /// farthest apart, by search (`assumed`; that QLC balances its pages so is usual, which code it takes is not public).
     pub fn boundaries(&self, page: u32) -> &'static [u32] {
         match (self.bits, page) {
             (1, _) => &[0],
             (2, 0) => &[1],
             (2, _) => &[0, 2],
-            (_, 0) => &[0, 4],
-            (_, 1) => &[1, 3, 5],
-            _ => &[2, 6],
+            (3, 0) => &[0, 4],
+            (3, 1) => &[1, 3, 5],
+            (3, _) => &[2, 6],
+            (_, 0) => &[0, 3, 5, 10],
+            (_, 1) => &[2, 6, 8, 12],
+            (_, 2) => &[4, 9, 11, 14],
+            _ => &[1, 7, 13],
         }
     }
 
@@ -111,6 +118,12 @@ impl Cells {
             * (1.0 + self.width_wear * (1.0 - libm::exp(-early * early)));
         let width = libm::sqrt(own * own + (self.width_shift * shift) * (self.width_shift * shift));
         Shape { shift, width, disturb: self.disturb * (1.0 + self.disturb_wear * x) * reads / 1e6 }
+    }
+
+    /// The same, read so many kelvins hotter than programmed: the chip's own compensation leaves a part of the shift of its voltages
+    /// with temperature.
+    pub fn crossed(&self, shape: Shape, kelvins: f64) -> Shape {
+        Shape { shift: shape.shift + self.cross_shift * kelvins, ..shape }
     }
 
     /// The share of the highest boundary's shift that boundary j, or any voltage between, takes.
@@ -228,9 +241,10 @@ impl Cells {
             ("disturb", self.disturb),
             ("disturb_wear", self.disturb_wear),
             ("disturb_scale", self.disturb_scale),
+            ("cross_shift", self.cross_shift),
         ];
-        if !(1..=3).contains(&self.bits) {
-            return Some(("bits", format!("is {}", self.bits), "write 1 (SLC), 2 (MLC) or 3 (TLC)"));
+        if !(1..=4).contains(&self.bits) {
+            return Some(("bits", format!("is {}", self.bits), "write 1 (SLC), 2 (MLC), 3 (TLC) or 4 (QLC)"));
         }
         if let Some((key, value)) = positive.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1e6)) {
             return Some((key, format!("is {value}"), "write a positive number"));

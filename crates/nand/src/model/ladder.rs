@@ -36,7 +36,12 @@ impl Ladder {
     /// The table for pages at `page` in their wordlines after `x` thousand cycles, `months` at 30 °C and `reads` of the block,
     /// read at `celsius`.
     pub fn new(chip: &VirtualChip, page: u32, x: f64, months: f64, reads: f64, celsius: f64) -> Ladder {
-        let cells = &chip.cells;
+        Ladder::crossed(chip, page, [x, months, reads], celsius, celsius)
+    }
+
+    /// The same of pages that were programmed at another temperature; cycles, months and reads as there.
+    pub fn crossed(chip: &VirtualChip, page: u32, at: [f64; 3], celsius: f64, programmed_at: f64) -> Ladder {
+        let (cells, [x, months, reads]) = (&chip.cells, at);
         let (middle, half) = chip.variation.bounds();
         let steps = cells.retry_steps as usize + 1;
         let cold = cells.cold(celsius);
@@ -54,7 +59,7 @@ impl Ladder {
         };
         for point in 0..POINTS {
             let log_factor = middle + half * (2.0 * point as f64 / (POINTS - 1) as f64 - 1.0);
-            let shape = cells.shape(x, months, reads, libm::exp(log_factor));
+            let shape = cells.crossed(cells.shape(x, months, reads, libm::exp(log_factor)), celsius - programmed_at);
             let mut first = steps;
             for step in 0..steps {
                 let errors = cells.errors(shape, page, step as f64 * cells.retry_step) + cold;

@@ -48,8 +48,15 @@ macro_rules! preset {
 }
 
 /// Every chip preset: its name and its text.
-const ALL: &[(&str, &str)] =
-    &[preset!("tlc48"), preset!("tlc48-rif"), preset!("tlc48-reo"), preset!("slc"), preset!("mlc")];
+const ALL: &[(&str, &str)] = &[
+    preset!("tlc48"),
+    preset!("tlc48-rif"),
+    preset!("tlc48-reo"),
+    preset!("slc"),
+    preset!("mlc"),
+    preset!("qlc"),
+    preset!("tlc2x"),
+];
 
 /// The presets' names.
 pub fn names() -> impl Iterator<Item = &'static str> {

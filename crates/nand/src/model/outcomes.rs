@@ -68,6 +68,8 @@ pub struct PageState {
     pub retention: Span,
     /// Reads of its block, as far as they disturb it.
     pub reads: u32,
+    /// It was programmed at the other temperature that the outcomes know ([`Outcomes::programmed_at`]).
+    pub crossed: bool,
     /// Errors per KiB that incomplete erasure or narrower states add in its worst codeword.
     pub extra: f64,
 }
@@ -148,6 +150,8 @@ pub struct Outcomes {
     draws: Draws,
     archetypes: Archetypes,
     celsius: f64,
+    /// Where pages were programmed that were not at this temperature.
+    programmed_at: f64,
     /// Wordlines of the drive's blocks.
     wordlines: u32,
     /// For each archetype that was met the log factors and worst codewords of its pages.
@@ -166,11 +170,12 @@ struct Key {
     wear: u32,
     age: u32,
     reads: u32,
+    crossed: bool,
 }
 
 impl Key {
     /// None that is ever met.
-    const NONE: Key = Key { wear: u32::MAX, age: u32::MAX, reads: u32::MAX };
+    const NONE: Key = Key { wear: u32::MAX, age: u32::MAX, reads: u32::MAX, crossed: false };
 }
 
 /// What is known for one bin of wear, one of age and one of reads.
@@ -215,6 +220,7 @@ impl Outcomes {
             draws,
             archetypes,
             celsius,
+            programmed_at: celsius,
             wordlines,
             pages,
             index,
@@ -222,6 +228,11 @@ impl Outcomes {
             last,
             chunks: 0,
         }
+    }
+
+    /// The same, with pages that were programmed at another temperature.
+    pub fn programmed_at(self, celsius: f64) -> Outcomes {
+        Outcomes { programmed_at: celsius, ..self }
     }
 
     /// The archetype of a block of the drive.
@@ -255,7 +266,7 @@ impl Outcomes {
     #[inline]
     fn key(&self, at: PageState) -> Key {
         let reads = if at.reads == 0 { 0 } else { bin(f64::from(at.reads) * self.per_read, READS) };
-        Key { wear: at.pec / CYCLES, age: bin(at.retention.0 as f64 / self.unit, AGES), reads }
+        Key { wear: at.pec / CYCLES, age: bin(at.retention.0 as f64 / self.unit, AGES), reads, crossed: at.crossed }
     }
 
     /// tPRE of retries of a page in such a state [ns], where retries are sensed faster.
@@ -359,6 +370,7 @@ impl Outcomes {
             // A bin takes its mildest condition: what is asked for is often the end of a profiled range.
             faster.t_pre(key.wear * CYCLES, value_at(f64::from(key.age), AGES) * self.unit)
         });
+        let programmed_at = if key.crossed { self.programmed_at } else { self.celsius };
         let mut ladders: Vec<(Ladder, f64)> = Vec::new();
         let mut easy = false;
         if let OutcomeSource::Virtual(chip) = &self.reading {
@@ -367,7 +379,7 @@ impl Outcomes {
             let (cuts, relative) = (Cuts { pre: cut, ..Cuts::default() }, chip.relative_shift(x, months));
             ladders.extend((0..self.bits).map(|page| {
                 let added = chip.sensing.added(cuts, chip.senses(page), x, relative, self.celsius);
-                (Ladder::new(chip, page, x, months, reads, self.celsius), added)
+                (Ladder::crossed(chip, page, [x, months, reads], self.celsius, programmed_at), added)
             }));
             let (middle, half) = chip.variation.bounds();
             easy = ladders.iter().all(|(ladder, _)| ladder.steps(middle + half, WORST) == Some(0));
@@ -496,7 +508,7 @@ mod tests {
             for page in 0..192 {
                 for days in [0, 1, 10, 30, 200] {
                     let retention = Span(days * 86_400_000_000_000);
-                    let at = |extra| PageState { pec: 1_000, retention, reads: 0, extra };
+                    let at = |extra| PageState { pec: 1_000, retention, reads: 0, crossed: false, extra };
                     let (plain, read) = (outcomes.read(3, page, at(0.0)), outcomes.read(3, page, at(extra)));
                     assert!(read.first >= plain.first && read.weak >= plain.weak, "{plain:?} {read:?}");
                     assert!(read.first == UNCORRECTABLE || read.first <= read.last);

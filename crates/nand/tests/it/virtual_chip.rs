@@ -18,7 +18,7 @@ use units::{Span, Stream};
 
 /// Pages of completely erased blocks.
 fn state(pec: u32, retention: Span) -> PageState {
-    PageState { pec, retention, reads: 0, extra: 0.0 }
+    PageState { pec, retention, reads: 0, crossed: false, extra: 0.0 }
 }
 
 const SMALL: Population = Population { chips: 3, blocks: 2, seed: 1 };
@@ -438,7 +438,7 @@ fn measured_steps_take_the_place_of_the_model() {
 /// A drive that begins fresh does not ask its chip (`chip.model = "auto"`).
 #[test]
 fn young_data_of_a_fresh_chip_needs_no_retry() {
-    for name in ["slc", "mlc", "tlc48"] {
+    for name in ["slc", "mlc", "tlc48", "qlc"] {
         let chip = VirtualChip::preset(name).unwrap();
         let conditions = [(0.0, 7.0), (0.3, 1.0)].map(|(x, days)| Condition { x, months: days / 30.4, celsius: 30.0 });
         for population in retry_steps(&chip, Population { chips: 20, blocks: 20, seed: 7 }, &conditions, 1, &|_| ()) {
@@ -477,4 +477,71 @@ fn worn_pages_are_retried_at_age_0_and_fresh_ones_are_not() {
     // No claim of the other chips' papers is on it.
     let reo = retry_steps(&chip("tlc48-reo"), population, &[at(3.0)], 1, &|_| ());
     assert_eq!(reo[0].most(), 0);
+}
+
+#[test]
+fn pages_are_coded_so_that_neighbouring_states_differ_in_one_bit_and_none_are_the_same() {
+    for bits in 1..=4u32 {
+        let cells = Cells { bits, ..Cells::default() };
+        let pages: Vec<&[u32]> = (0..bits).map(|page| cells.boundaries(page)).collect();
+        let mut all: Vec<u32> = pages.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..cells.states() - 1).collect::<Vec<_>>(), "each boundary is of one page");
+        let code = |state: u32| -> Vec<usize> {
+            pages.iter().map(|page| page.iter().filter(|boundary| **boundary < state).count() % 2).collect()
+        };
+        let codes: std::collections::HashSet<_> = (0..cells.states()).map(code).collect();
+        assert_eq!(codes.len() as u32, cells.states(), "{bits}");
+    }
+}
+
+#[test]
+fn cells_of_sixteen_states_wear_age_and_are_read_again() {
+    let chip = chip("qlc");
+    let cells = &chip.cells;
+    let rber = |x: f64, months: f64| {
+        let pages = (0..4).map(|page| cells.error_rate(cells.shape(x, months, 0.0, 1.0), page, 0.0));
+        pages.sum::<f64>() / 4.0
+    };
+    // Fresh cells make some 0.0006 errors a bit (assumed: an order above TLC's).
+    assert!((5e-4..1e-3).contains(&rber(0.0, 0.0)), "{}", rber(0.0, 0.0));
+    let (wears, ages) = ([0.0, 0.2, 0.5, 1.0, 1.5], [0.0, 0.1, 1.0, 3.0, 12.0]);
+    for x in wears {
+        assert!(ages.windows(2).all(|pair| rber(x, pair[0]) < rber(x, pair[1])), "{x}");
+    }
+    for months in ages {
+        assert!(wears.windows(2).all(|pair| rber(pair[0], months) <= rber(pair[1], months)), "{months}");
+    }
+    let at =
+        [(0.0, 3.0), (0.5, 3.0), (1.0, 3.0), (1.0, 12.0)].map(|(x, months)| Condition { x, months, celsius: 30.0 });
+    let steps = retry_steps(&chip, Population { chips: 20, blocks: 10, seed: 1 }, &at, 1, &|_| ());
+    assert!(steps.windows(2).all(|pair| pair[0].mean() < pair[1].mean()));
+    // Worn out, a year later, the longest read still ends before the table does.
+    assert!(
+        steps[0].fewest() >= 1 && steps[3].most() < cells.retry_steps as usize,
+        "{} {}",
+        steps[3].mean(),
+        steps[3].most()
+    );
+}
+
+#[test]
+fn what_is_read_at_the_temperature_of_its_program_is_not_shifted_and_hotter_or_colder_is_read_worse() {
+    for name in ["tlc48", "qlc"] {
+        let chip = chip(name);
+        let errors = |celsius: f64, programmed_at: f64, page: u32| {
+            Ladder::crossed(&chip, page, [0.0, 0.0, 0.0], celsius, programmed_at).default(0.0)
+        };
+        for page in 0..chip.cells.bits {
+            let same = Ladder::new(&chip, page, 0.0, 0.0, 0.0, 85.0).default(0.0);
+            assert_eq!(errors(85.0, 85.0, page), same);
+            let hotter = [60.0, 40.0, 0.0].map(|programmed_at| errors(85.0, programmed_at, page));
+            assert!(hotter.is_sorted() && hotter[0] > same, "{name} {page}");
+            let colder = [95.0, 105.0, 125.0].map(|programmed_at| errors(85.0, programmed_at, page));
+            assert!(colder.is_sorted() && colder[0] > same, "{name} {page}");
+        }
+        // The references that follow the voltages leave nearly as many errors as without: higher states shift a little more.
+        let least = |programmed_at: f64| Ladder::crossed(&chip, 0, [0.0, 0.0, 0.0], 85.0, programmed_at).least(0.0);
+        assert!((1.0..1.1).contains(&(least(0.0) / least(85.0))));
+    }
 }

@@ -51,6 +51,47 @@ units::choices! {
     }
 }
 
+/// A time for which data was kept at a temperature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// How long.
+    pub span: Span,
+    /// At which temperature.
+    pub temperature: Temperature,
+}
+
+impl Value for Stage {
+    fn expects() -> String {
+        "a time and a temperature, such as \"30d 40C\"".into()
+    }
+    fn read(scalar: &Scalar) -> Option<Stage> {
+        let Scalar::Text(text) = scalar else { return None };
+        let (span, temperature) = text.trim().rsplit_once(char::is_whitespace)?;
+        let part = |text: &str| Scalar::Text(text.trim().to_owned());
+        Some(Stage { span: Span::read(&part(span))?, temperature: Temperature::read(&part(temperature))? })
+    }
+    fn write(&self) -> Scalar {
+        let text = |scalar| match scalar {
+            Scalar::Text(text) => text,
+            other => other.to_string(),
+        };
+        Scalar::Text(format!("{} {}", text(self.span.write()), text(self.temperature.write())))
+    }
+}
+
+/// The age at 30 C to which stages come by Arrhenius' law. Times at the same temperature are added up first, so that neither their order
+/// nor how they are divided changes a nanosecond.
+fn equivalent(stages: &[Stage]) -> Span {
+    let mut stages = stages.to_vec();
+    stages.sort_by(|a, b| a.temperature.0.total_cmp(&b.temperature.0));
+    let each = stages.chunk_by(|a, b| a.temperature == b.temperature);
+    let age = each.map(|same| {
+        let span: u64 = same.iter().map(|stage| stage.span.0).sum();
+        (span as f64 * same[0].temperature.acceleration()).round() as u64
+    });
+    Span(age.fold(0, u64::saturating_add))
+}
+
 units::section! {
     /// The state that a run starts from: a drive that has been written and has aged.
     pub struct AgeConfig in "age" {
@@ -60,6 +101,11 @@ units::section! {
         worn_under: WornUnder = WornUnder::Scheme,
         /// Age of the data at 30 C, such as "3mo" or "uniform:0..30d".
         retention: Retention = Retention::Fixed(Span::ZERO),
+        /// The temperatures at which the data was kept, in place of its age at 30 C: stages such as ["45d 40C", "45d 20C"], of which only the sums
+        /// at each temperature count.
+        schedule: Vec<Stage> = Vec::new(),
+        /// Temperature at which the data from before the run was programmed (cross-temperature); "none": that of the run.
+        written_at: Option<Temperature> = None,
         /// Age of the translation pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).
         map_retention: Span = Span::ZERO,
         /// Reads of every block that holds data, since it was erased (chip.read_disturb, refresh.reads).
@@ -80,6 +126,16 @@ units::section! {
 }
 
 impl AgeConfig {
+    /// How old the data is, as if kept at 30 C.
+    pub fn data_age(&self) -> Retention {
+        if self.schedule.is_empty() { self.retention } else { Retention::Fixed(equivalent(&self.schedule)) }
+    }
+
+    /// At which temperature the data was programmed.
+    pub fn written_at(&self) -> Temperature {
+        self.written_at.unwrap_or(self.temperature)
+    }
+
     /// Whether dies start at places of their own.
     pub fn is_staggered(&self) -> bool {
         self.staggered.unwrap_or(self.precondition == Precondition::ClosedForm)
@@ -92,6 +148,47 @@ impl Check for AgeConfig {
             let problem = "is set, and age.precondition = \"closed-form\" says where stale pages are";
             return refuse("invalid", problem, "leave it at 0, or set age.precondition to \"none\"");
         }
+        if !self.schedule.is_empty() && self.retention != Retention::Fixed(Span::ZERO) {
+            return refuse("schedule", "is set beside age.retention", "write one of them");
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 86_400_000_000_000;
+
+    fn stages(texts: &[&str]) -> Vec<Stage> {
+        texts.iter().map(|text| Stage::read(&Scalar::Text((*text).into())).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_constant_schedule_is_an_age_and_the_order_of_stages_does_not_matter() {
+        assert_eq!(equivalent(&stages(&["400d 30C"])), Span(400 * DAY));
+        let at_85 = equivalent(&stages(&["13h 85C"]));
+        assert_eq!(at_85, Span((13.0 / 24.0 * DAY as f64 * Temperature(85.0).acceleration()).round() as u64));
+        // Ninety days and nights are forty-five days of each, whatever comes first.
+        let days: Vec<Stage> = (0..90).flat_map(|_| stages(&["12h 41C", "12h 17C"])).collect();
+        let sums = equivalent(&stages(&["45d 17C", "45d 41C"]));
+        assert_eq!(equivalent(&days), sums);
+        assert_eq!(equivalent(&days.into_iter().rev().collect::<Vec<_>>()), sums);
+        // The hot half counts: by 1.108 eV it is worth 28 times the cold one.
+        let [hot, cold] = [41.0, 17.0].map(|celsius| Temperature(celsius).acceleration());
+        assert_eq!(sums, Span((45.0 * DAY as f64 * hot).round() as u64 + (45.0 * DAY as f64 * cold).round() as u64));
+        assert!((25.0..32.0).contains(&(hot / cold)));
+    }
+
+    #[test]
+    fn stages_are_written_as_they_are_read() {
+        for text in ["30d 40C", "12h -5C", "1mo 85C"] {
+            let stage = stages(&[text])[0];
+            assert_eq!(Stage::read(&stage.write()), Some(stage), "{text}");
+        }
+        for text in ["", "30d", "40C", "30d 40", "40C 30d"] {
+            assert_eq!(Stage::read(&Scalar::Text(text.into())), None, "{text}");
+        }
     }
 }

@@ -24,7 +24,8 @@ impl Config {
     pub(super) fn meets_no_errors(&self) -> bool {
         self.chip.model.as_deref() == Some(AUTO)
             && self.age.pec.0 == 0
-            && self.age.retention == Retention::Fixed(Span::ZERO)
+            && self.age.data_age() == Retention::Fixed(Span::ZERO)
+            && self.age.written_at() == self.age.temperature
             && self.age.map_retention == Span::ZERO
             && self.age.temperature.0 <= 30.0
             && !self.chip.read_disturb

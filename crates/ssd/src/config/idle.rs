@@ -22,14 +22,14 @@ const RULES: &[Rule] = &[
         idle: |config| !config.is_modelled(),
         without: NO_MODEL,
     },
-    Rule { keys: &["chip.read_disturb", "ecc.miscorrection"], idle: |config| !config.is_modelled(), without: NO_MODEL },
+    Rule { keys: &["chip.read_disturb", "ecc.miscorrection", "age.written_at"], idle: |config| !config.is_modelled(), without: NO_MODEL },
     Rule {
         keys: &["age.pec"],
         idle: |config| !config.is_modelled() && config.wear.endurance.is_none(),
         without: NO_MODEL,
     },
     Rule {
-        keys: &["age.retention"],
+        keys: &["age.retention", "age.schedule"],
         idle: |config| !config.is_modelled() && config.refresh.period.is_none(),
         without: NO_MODEL,
     },
@@ -69,6 +69,24 @@ const RULES: &[Rule] = &[
         keys: &["faults.growth"],
         idle: |config| !config.fails_by_chance(),
         without: "anything that fails by chance",
+    },
+    Rule {
+        keys: &["energy.power_state", "energy.window"],
+        idle: |config| config.energy.power_states.is_empty(),
+        without: "energy.power_states",
+    },
+    Rule {
+        keys: &["thermal.time_constant", "thermal.ambient", "thermal.light", "thermal.heavy", "thermal.hysteresis"],
+        idle: |config| config.thermal.resistance.is_none(),
+        without: "thermal.resistance",
+    },
+    Rule {
+        keys: &["thermal.light", "thermal.heavy", "thermal.hysteresis"],
+        idle: |config| {
+            let never_lower = config.energy.limits_mw().is_none_or(|[normal, _, lowest]| normal <= lowest);
+            config.thermal.resistance.is_some() && never_lower
+        },
+        without: "a lower one in energy.power_states",
     },
     Rule { keys: &["wear.spare_threshold"], idle: |config| !config.blocks_fail(), without: "blocks that fail" },
     Rule { keys: &["faults.burst"], idle: |config| config.faults.blocks.0 == 0.0, without: "faults.blocks" },

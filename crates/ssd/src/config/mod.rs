@@ -24,6 +24,7 @@ mod refresh;
 mod refusal;
 mod schedule;
 mod space;
+mod thermal;
 mod together;
 mod wear;
 
@@ -32,7 +33,7 @@ use units::ConfigError;
 use units::document::{Document, apply_word};
 use units::section::Section;
 
-pub use age::{AgeConfig, Precondition, WornUnder};
+pub use age::{AgeConfig, Precondition, Stage, WornUnder};
 pub use buffer::{BufferConfig, BufferMode};
 pub use bus::{BusConfig, Transfer};
 pub use ecc::EccConfig;
@@ -50,6 +51,7 @@ pub use read::{ReadConfig, Tracking};
 pub use refresh::{Reclaim, RefreshConfig};
 pub use schedule::ScheduleConfig;
 pub(crate) use space::{Space, WRITTEN_PAGES};
+pub use thermal::ThermalConfig;
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 
 use crate::policies::Policies;
@@ -121,6 +123,8 @@ sections! {
     erase: EraseConfig,
     /// Energy.
     energy: EnergyConfig,
+    /// Temperature.
+    thermal: ThermalConfig,
     /// Initial state.
     age: AgeConfig,
     /// Power cuts.

@@ -6,7 +6,7 @@ use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::{Class, SuspendErase, SuspendProgram};
-use units::{Bytes, ConfigError, Rate, Span};
+use units::{Bytes, ConfigError, Rate, Retention, Span};
 
 use super::Config;
 use super::Raid;
@@ -48,6 +48,9 @@ pub struct Plan {
     pub(crate) asks: bool,
     /// The rank of each class of operations: the smaller goes first.
     pub(crate) ranks: [u8; Class::COUNT],
+    /// How old the data is that the run starts with, and whether it was programmed at another temperature than that of the run.
+    pub(crate) retention: Retention,
+    pub(crate) crossed: bool,
     /// Whether there is a chip model.
     pub(crate) modelled: bool,
     /// What decides which errors reads meet; none also where none of them can.
@@ -156,6 +159,8 @@ impl Config {
                 || self.schedule.suspend_erase != SuspendErase::None,
             asks: !self.policies.sources().is_empty(),
             ranks,
+            retention: self.age.data_age(),
+            crossed: self.age.written_at() != self.age.temperature,
             modelled,
             cells,
             eraser,

@@ -29,6 +29,7 @@ pub(super) fn check(
     suspended_phases_are_known(config, phases)?;
     policies_have_something_to_stand_in_for(config)?;
     reclaim_comes_after_the_start(config)?;
+    drive_at_rest_is_not_throttled(config)?;
     cycles_before_the_run_are_played(config)
 }
 
@@ -58,6 +59,17 @@ fn reclaim_comes_after_the_start(config: &Config) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
+}
+
+fn drive_at_rest_is_not_throttled(config: &Config) -> Result<(), Refusal> {
+    let (thermal, rest) = (&config.thermal, config.thermal.at_rest(config.energy.idle_mw));
+    let ends = thermal.light.0 - thermal.hysteresis;
+    if thermal.resistance.is_some() && rest >= ends {
+        let problem =
+            format!("is {} C, and its throttling ends at {ends} C: a drive at rest has {rest} C", thermal.light.0);
+        return refuse("thermal.light", problem, "write a higher one, or lower thermal.ambient or energy.idle_mw");
+    }
+    Ok(())
 }
 
 fn programs_fill_blocks(config: &Config, layout: &Layout) -> Result<(), Refusal> {

@@ -226,6 +226,7 @@ fn name_of(resource: Resource) -> String {
         Resource::Decoder(channel) => format!("the decoders of channel {}", channel.0),
         Resource::Bus(channel) => format!("the bus of channel {}", channel.0),
         Resource::Die(die) => format!("die {}", die.0),
+        Resource::Energy => "energy is paid for".into(),
         Resource::Firmware => "the firmware".into(),
         Resource::WriteData => "written data reaches the drive".into(),
         Resource::ReadCompletion => "a read completes".into(),

@@ -118,6 +118,17 @@ impl<P: Probe> Device<P> {
         self.run_scheduler();
     }
 
+    /// What was used is paid for: dies begin in the order of their operations until too much has been used again.
+    pub(super) fn on_energy(&mut self) {
+        self.flash().energy_is_paid();
+        while let Some(channel) = self.flash().next_channel() {
+            while let Some(begun) = self.flash().arbitrate(channel) {
+                self.layers_above(begun);
+            }
+            self.run_scheduler();
+        }
+    }
+
     /// A page is decoded.
     pub(super) fn on_decoded(&mut self, channel: ChannelId) {
         if let Some((op, corrected)) = self.flash().decoded(channel) {

@@ -48,6 +48,7 @@ pub use crate::host::Completion;
 use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
+use crate::observe::stats::throttling::Throttling;
 use crate::observe::stats::{Counters, Steps, Usage, Victims, channel, die, relocation_causes};
 use crate::persist::{Reader, State as _, state};
 use crate::power::Power;
@@ -295,6 +296,7 @@ impl<P: Probe> Device<P> {
                 Resource::Decoder(channel) => self.on_decoded(channel),
                 Resource::Bus(channel) => self.on_bus(channel),
                 Resource::Die(die) => self.on_die(die),
+                Resource::Energy => self.on_energy(),
                 Resource::Firmware => self.on_firmware(),
                 Resource::WriteData => self.on_write_data(),
                 Resource::ReadCompletion => self.on_read_completion(),
@@ -504,6 +506,11 @@ impl<P: Probe> Device<P> {
     pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
         let planes = self.ftl.relocator.planes.iter().zip((0..).map(PlaneId));
         planes.map(|(relocation, plane)| (self.ftl.blocks.all_taken(plane), relocation.host_pages)).collect()
+    }
+
+    /// How power and temperature have kept it from working since the start, where they are limited or followed.
+    pub fn throttling(&self) -> Option<Throttling> {
+        self.flash.budget.as_ref().map(|budget| budget.throttling(self.core.now))
     }
 
     /// Where the time of every resource has gone since the start.

@@ -15,6 +15,7 @@ use super::state::Pick;
 use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
+use crate::observe::stats::energy::Energy;
 use crate::write_class::WriteClass;
 
 /// What a die begins that layers above have a part in.
@@ -82,11 +83,12 @@ impl<P: Probe> FlashAt<'_, P> {
             let bus = &self.flash.channels[channel];
             let waiting = bus.out.len > 0;
             let out_ready = waiting && bus.ecc.reserved < self.core.plan.config.ecc.buffer;
-            let wanted = bus.wants_command | bus.wants_data != 0 || out_ready;
+            let (held, dies_want) = (self.flash.is_held(), bus.wants_command | bus.wants_data != 0);
+            let wanted = dies_want && !held || out_ready;
             // A page that arrives at this very moment has the bus until its event is played.
             if bus.free_at > self.core.now || bus.transfer_out.is_some() {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
-                let needed = bus.transfer_out.is_some() || wanted || waiting;
+                let needed = bus.transfer_out.is_some() || dies_want || waiting;
                 self.schedule_bus(channel, if needed { bus.free_at } else { Time::NEVER });
                 return None;
             }
@@ -97,7 +99,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.schedule_bus(channel, Time::NEVER);
                 return None;
             }
-            match self.turn(channel, out_ready) {
+            match if held { Turn::Page } else { self.turn(channel, out_ready) } {
                 Turn::Page => self.grant_page(channel),
                 Turn::Die(die) => {
                     let begun = self.begin(die);
@@ -118,10 +120,16 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         // Round robin.
         let later = dies & (u64::MAX << bus.last_die << 1);
-        let place = if later != 0 { later } else { dies }.trailing_zeros();
-        let die = DieId::new((bus.first_die + place) as usize);
-        if bus.wants_command == 0 && out_ready {
-            let bus = &self.flash.channels[channel];
+        let mut place = if later != 0 { later } else { dies }.trailing_zeros();
+        let first = bus.first_die;
+        let mut die = DieId::new((first + place) as usize);
+        if self.flash.is_limited()
+            && let Some((_, of)) = self.view().first_die(channel)
+        {
+            (place, die) = (u32::from(of.0) - first, of);
+        }
+        let bus = &self.flash.channels[channel];
+        if bus.wants_data & self.flash.dies[die].bit != 0 && out_ready {
             let rank = |op: OpId| self.flash.ranks.of[self.flash.ops[op].queue.class() as usize];
             let head = bus.out.head.map(|op| (rank(op), bus.out.head_seq));
             if self.view().program_precedence(die) >= head {
@@ -178,6 +186,9 @@ impl<P: Probe> FlashAt<'_, P> {
         // What is sensed finely crosses as a page for each bit of a cell.
         let pages = sense.v_ref.pages();
         let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);
+        let decodes = sense.v_ref.decodes();
+        self.use_energy(|plan| Energy::leaves(plan, u64::from(bytes) * u64::from(pages), decodes));
+        let bus = &mut self.flash.channels[channel];
         bus.transfer_out = Some(op);
         bus.free_at = end;
         let corrected = sense.fate.is_decoded();

@@ -44,10 +44,10 @@ impl Channel {
         }
     }
 
-    /// Whether the bus is in use or wanted and has no event.
-    pub fn forgotten(&self, ecc_buffer: u32) -> bool {
+    /// Whether the bus is in use or wanted and has no event. Dies may want it and have to wait until what was used is paid for.
+    pub fn forgotten(&self, ecc_buffer: u32, held: bool) -> bool {
         let out_ready = !self.out.is_empty() && self.ecc.reserved < ecc_buffer;
-        let wanted = self.wants_command | self.wants_data != 0 || out_ready;
+        let wanted = self.wants_command | self.wants_data != 0 && !held || out_ready;
         (wanted || self.transfer_out.is_some()) && self.event == Time::NEVER
     }
 }

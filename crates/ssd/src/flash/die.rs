@@ -174,13 +174,15 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Notes what a die waits for, if it is idle and has work.
-    fn note_wait(&mut self, die: DieId) {
+    pub(super) fn note_wait(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         let registers = state.page_full | state.cache_full | state.reserved.planes;
         let wait = if state.active.is_some() || state.sensing != 0 || registers != 0 {
             None
         } else if self.view().chip_taken(die) {
             Some(die::WAIT_CHIP)
+        } else if state.picked != Pick::Nothing && self.flash.is_held() {
+            Some(die::WAIT_ENERGY)
         } else if state.picked != Pick::Nothing {
             Some(die::WAIT_BUS)
         } else if state.exclusive != 0 {

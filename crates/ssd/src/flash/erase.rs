@@ -47,6 +47,7 @@ impl<P: Probe> FlashAt<'_, P> {
         state.work = Work { began: start, runs_from: start, ..Work::default() };
         self.core.cuts.operation(start, end);
         self.die_enters(die, die::ERASE, None);
+        self.array_draws(die, |plan| plan.config.energy.erase_mw, self.core.now, end);
         self.core.probe.erase(start, end, die, self.core.plan.layout.flash_set(set));
         self.tell_phases(die);
     }

@@ -4,6 +4,7 @@ use nand::model::outcomes::Outcomes;
 use nand::{Address, ChannelId, DieId};
 use units::{Id as _, PerId, Ppn, Stream, Time};
 
+use super::budget::Budget;
 use super::channel::Channel;
 use super::faults::Faults;
 use super::op::Ops;
@@ -49,6 +50,8 @@ pub(crate) struct Flash {
     /// Parts that have broken, where any may; and when the next one does.
     pub faults: Option<Box<Faults>>,
     pub fault_due: Time,
+    /// What it may use, where that is limited or its temperature is followed.
+    pub budget: Option<Box<Budget>>,
     /// The age that the last operation was given.
     pub(super) last_seq: u64,
     /// Partly filled units of host data go as they are.
@@ -66,6 +69,7 @@ impl Flash {
             let wordlines = layout.flash_pages().div_ceil(layout.bits);
             let temperature = config.age.temperature.0;
             Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
+                .programmed_at(config.age.written_at().0)
         });
         let faults = Faults::new(plan, seed);
         let write_queue_full = config.schedule.write_queue == Some(0);
@@ -95,6 +99,7 @@ impl Flash {
             failures: Failures::new(seed),
             fault_due: faults.as_ref().map_or(Time::NEVER, |faults| faults.due()),
             faults,
+            budget: Budget::new(plan),
             last_seq: 0,
             flush_units: config.buffer.mode == BufferMode::WriteThrough,
             host_units: 0,
@@ -112,6 +117,18 @@ impl Flash {
         self.flush_units = plan.config.buffer.mode == BufferMode::WriteThrough;
         self.stirred += 1;
         self.rank(plan);
+    }
+
+    /// Whether nothing may begin, since too much energy has been used.
+    #[inline]
+    pub(super) fn is_held(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.is_held())
+    }
+
+    /// Whether what the drive uses is limited.
+    #[inline]
+    pub(super) fn is_limited(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.is_limited())
     }
 
     /// Ranks the queues anew, by what has been loaded.
@@ -208,7 +225,7 @@ impl FlashView<'_> {
             }
         }
         for (index, channel) in self.flash.channels.iter().enumerate() {
-            if channel.forgotten(self.plan.config.ecc.buffer) {
+            if channel.forgotten(self.plan.config.ecc.buffer, self.flash.is_held()) {
                 return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
             }
         }
@@ -272,7 +289,7 @@ state! {
             ops, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
             flush_units, host_units, stirred, fault_due,
         }
-        parts { references, failures, faults }
+        parts { references, failures, faults, budget }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
         rebuilt { dies_per_chip, ranks, outcomes, draws, miscorrections }
     }

@@ -17,18 +17,23 @@
 //! | `bus.rs` | channel buses |
 //! | `outage.rs` | the power is cut |
 //! | `decoder.rs` | ECC engines |
+//! | `energy.rs` | what waits for energy, and what uses it |
+//! | `budget.rs`, `heat.rs` | what the drive may use, and its temperature |
 //! | `check.rs` | dies and buses held to their invariants, for drives that are checked |
 //!
 //! Invariant: an operation that holds a register never waits for its own die. A sensed page leaves over the bus whatever
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
+mod budget;
 mod bus;
 mod channel;
 mod check;
 mod decoder;
 mod die;
+mod energy;
 mod erase;
 mod faults;
+mod heat;
 mod layer;
 pub(crate) mod op;
 mod outage;

@@ -42,11 +42,18 @@ impl<P: Probe> FlashAt<'_, P> {
         let now = self.core.now;
         for die in self.flash.dies.ids() {
             self.die_enters(die, die::IDLE, None);
+            // What its array would have used after this.
+            match self.flash.dies[die].active {
+                Some((active, _)) => self.array_draws(die, Active::power(active), now, now),
+                None => self.array_draws(die, |plan| plan.config.energy.sense_mw, now, now),
+            }
         }
         for channel in self.flash.channels.ids() {
             self.bus_enters(channel, channel::IDLE, None);
         }
         self.flash.power_off(now, &self.core.plan);
+        // What is owed stays owed, and its event is gone.
+        self.use_energy(|_| 0.0);
     }
 }
 

@@ -10,6 +10,7 @@ use super::queues::{QueueId, planes};
 use super::state::{Active, Program, Work};
 use crate::arena::{List, OpId};
 use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::energy::Energy;
 use crate::observe::stats::{channel, die};
 use crate::phases::{Phases, slower};
 use crate::write_class::WriteClass;
@@ -28,6 +29,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.occupy(channel, commands * 2, channel::COMMAND)
         } else {
             self.core.counters.pages_transferred_in += pages;
+            self.use_energy(|plan| Energy::moves(plan, pages * plan.layout.page_size.0));
             self.occupy(channel, commands + self.core.plan.t_data_in(pages), channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing, pass: 0 };
@@ -138,6 +140,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.core.cuts.operation(runs_from, end);
         state.work = Work { began: runs_from, runs_from, ..Work::default() };
         self.die_enters(die, die::LOAD, Some((start, die::PROGRAM)));
+        self.array_draws(die, |plan| plan.config.energy.program_mw, start, end);
         if P::EXPLAINS {
             let (pages, what) =
                 (self.core.plan.flash_unit() * program.planes.count_ones(), self.flash.ops[program.ops].purpose());

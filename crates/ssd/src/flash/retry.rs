@@ -98,6 +98,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let read = &self.core.plan.config.read;
         if read.predictor.looks_on_die(self.flash.ops[id].sense.is_repeat()) {
             self.core.counters.predicting_ns += read.t_pred.0;
+            self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
         }
     }
 
@@ -273,7 +274,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let map = cold && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         let reads = if self.core.plan.config.chip.read_disturb { conditions.reads } else { 0 };
-        PageState { pec: conditions.pec.0, retention, reads, extra }
+        PageState { pec: conditions.pec.0, retention, reads, crossed: cold && self.core.plan.crossed, extra }
     }
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
@@ -300,6 +301,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor.predicts(again) {
             self.core.counters.predictions += 1;
+            self.use_energy(|plan| plan.config.energy.prediction_nj * 1e3);
             self.core.counters.predicted_failures += u64::from(predicted);
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
@@ -313,6 +315,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense = op.sense;
             let PageOp { ppn, die, seq, sense, .. } = op;
             let end = self.core.now + took;
+            self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
             self.core.probe.sense(self.core.now, end, die, ppn.get());
             if P::EXPLAINS {
                 self.core.probe.explain(
@@ -508,6 +511,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.die_enters(die, crate::observe::stats::die::READ, None);
         self.take_chip(die);
         let end = now + reset + set;
+        self.array_draws(die, |plan| plan.config.energy.sense_mw, now, end);
         self.core.probe.reset(now, end, die);
         if P::EXPLAINS {
             let plane = plane as u8;

@@ -70,6 +70,7 @@ impl<P: Probe> FlashAt<'_, P> {
             start = start + self.set_timing(die, shorter);
         }
         let end = start + t_read;
+        self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
         for queue in &queues[..count] {
             let plane = queue.plane();
             let state = &mut self.flash.dies[die];

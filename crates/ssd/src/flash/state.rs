@@ -9,6 +9,7 @@ use units::{Span, Time};
 use super::op::{Ops, PageOp, Queue};
 use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
 use crate::arena::OpId;
+use crate::config::Plan;
 use crate::meter::Meter;
 use crate::observe::stats::die;
 use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
@@ -83,6 +84,16 @@ pub(super) enum Active {
     Erase(OpId),
     /// The blocks that the stream of a write class has just opened on these planes.
     EraseOpened(WriteClass, u8),
+}
+
+impl Active {
+    /// What the array draws meanwhile [mW].
+    pub(super) fn power(self) -> impl FnOnce(&Plan) -> f64 {
+        move |plan| match self {
+            Active::Program(_) => plan.config.energy.program_mw,
+            Active::Erase(_) | Active::EraseOpened(..) => plan.config.energy.erase_mw,
+        }
+    }
 }
 
 /// What has ended in the array of a die, for the layers above.

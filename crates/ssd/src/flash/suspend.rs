@@ -143,6 +143,7 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         self.core.counters.operations_suspended += u64::from(first);
+        self.array_draws(die, Active::power(active), self.core.now, self.core.now);
         self.core.probe.suspend(self.core.now, die);
     }
 
@@ -174,6 +175,7 @@ impl<P: Probe> FlashAt<'_, P> {
             crate::observe::stats::die::ERASE
         };
         self.die_enters(die, cause, None);
+        self.array_draws(die, Active::power(active), self.core.now, end);
         self.core.probe.resume(self.core.now, end, die);
         self.tell_phases(die);
     }

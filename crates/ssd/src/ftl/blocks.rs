@@ -709,7 +709,7 @@ impl Blocks {
         let elapsed = |ns: u64| Span((ns as f64 * self.acceleration) as u64);
         match tick {
             None => {
-                let before = plan.config.age.retention.of_block(self.ages, index as u64);
+                let before = plan.retention.of_block(self.ages, index as u64);
                 Span(before.0.saturating_add(elapsed(now.0).0))
             }
             Some(tick) => elapsed(now.0.saturating_sub(u64::from(tick) << TICK_BITS)),

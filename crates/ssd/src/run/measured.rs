@@ -95,7 +95,7 @@ impl<P: Probe> MeasuredDevice<P> {
         self.origin = self.device.now();
         self.first_id = self.device.submitted();
         self.device.workload_begins();
-        self.series.start(self.origin, self.device.idle_time());
+        self.series.start(self.origin, self.device.idle_time(), self.device.throttling());
         if let Some(steady) = &mut self.steady {
             steady.start(&self.device);
         }
@@ -206,7 +206,7 @@ impl<P: Probe> MeasuredDevice<P> {
     pub fn close_interval(&mut self) {
         let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
         let idle = self.device.idle_time();
-        let blocks = (self.device.free_blocks(), self.device.smart());
+        let blocks = (self.device.free_blocks(), self.device.smart(), self.device.throttling());
         self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), blocks, idle);
     }
 

@@ -84,6 +84,7 @@ pub(super) fn totals<P: Probe>(device: &Device<P>) -> Totals {
         usage: device.usage(),
         victims: device.victims().clone(),
         steps: device.steps().clone(),
+        throttling: device.throttling(),
     }
 }
 

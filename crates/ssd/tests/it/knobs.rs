@@ -53,6 +53,21 @@ const SAFE: &[&str] = &[
     "buffer.size=192KiB",
     "schedule.suspend_erase=safe-points",
 ];
+const THROTTLED: &[&str] = &[
+    "energy.power_states=[9.0,0.2,0.05]",
+    "thermal.time_constant=20ms",
+    "thermal.light=35C",
+    "thermal.heavy=36C",
+    "thermal.hysteresis=1",
+];
+const HOT: &[&str] = &[
+    "energy.power_states=[9.0,0.2,0.05]",
+    "thermal.resistance=100",
+    "thermal.time_constant=20ms",
+    "thermal.light=35C",
+    "thermal.heavy=36C",
+    "thermal.hysteresis=1",
+];
 const DISTURBED: &[&str] = &["chip.model=tlc48", "age.pec=1000", "chip.read_disturb=true"];
 const RECLAIMED: &[&str] = &[
     "chip.model=tlc48",
@@ -186,6 +201,16 @@ const ROWS: &[Row] = &[
     ("energy.transfer_nj", &[], "100", Reads, 0),
     ("energy.decode_nj", &[], "100", Reads, 0),
     ("energy.prediction_nj", CODED, "100", Reads, 0),
+    ("energy.idle_mw", &[], "100", Reads, 0),
+    ("energy.power_states", &[], "[0.1]", Reads, 1),
+    ("energy.power_state", &["energy.power_states=[9.0,0.1]"], "1", Reads, 1),
+    ("energy.window", &["energy.power_states=[0.1]"], "0ns", Reads, 1),
+    ("thermal.resistance", THROTTLED, "100", Reads, 1),
+    ("thermal.time_constant", HOT, "5ms", Reads, 1),
+    ("thermal.ambient", HOT, "33C", Reads, 1),
+    ("thermal.light", HOT, "35.8C", Reads, -1),
+    ("thermal.heavy", HOT, "60C", Reads, -1),
+    ("thermal.hysteresis", HOT, "0.2", Reads, 0),
     ("geometry.pages", &[], "90", Reads, 0),
     ("geometry.page_size", &[], "8KiB", Mixed, 0),
     ("geometry.cell", &["chip.program_unit=wordline", "buffer.mode=write-through"], "MLC", Writes, 0),
@@ -358,6 +383,8 @@ const ROWS: &[Row] = &[
     ("age.reads", &["chip.model=tlc48", "age.pec=1000", "chip.read_disturb=true"], "5000000", Reads, 1),
     ("age.temperature", &[], "85C", Writes, 0),
     ("age.fill", &[], "0.1", Reads, -1),
+    ("age.schedule", &["chip.model=tlc48", "age.pec=1000"], "['30d 40C', '1mo 10C']", Reads, 1),
+    ("age.written_at", &["chip.model=tlc48", "age.pec=1000", "age.retention=1mo"], "-40C", Reads, 1),
     ("age.worn_under", PULSED, "ispe", Overwrites, 0),
     ("age.staggered", WORN, "false", Overwrites, 0),
     ("age.precondition", &[], "closed-form", Mixed, 0),

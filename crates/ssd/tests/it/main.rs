@@ -23,6 +23,7 @@ mod memory;
 mod oracle;
 mod policies;
 mod power;
+mod power_states;
 mod queueing_theory;
 mod raid;
 mod random_devices;

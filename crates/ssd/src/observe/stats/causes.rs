@@ -26,10 +26,11 @@ pub mod die {
 
     /// What an idle die with work waits for. To a die's share of time this is idleness; to a request that waits for
     /// the die it is what keeps it.
-    pub const WAITS: [(&str, &str); 3] = [
+    pub const WAITS: [(&str, &str); 4] = [
         ("bus wait", "waiting for the bus, to take a command or data"),
         ("chip wait", "another die of the chip works, and they do not interleave"),
         ("collection wait", "collection of a block that nothing may interrupt, between its operations"),
+        ("energy wait", "what was used is to be paid for first (energy.power_states)"),
     ];
     /// For the bus.
     pub const WAIT_BUS: usize = CAUSES.len();
@@ -37,6 +38,8 @@ pub mod die {
     pub const WAIT_CHIP: usize = CAUSES.len() + 1;
     /// For a collection.
     pub const WAIT_COLLECTION: usize = CAUSES.len() + 2;
+    /// For energy.
+    pub const WAIT_ENERGY: usize = CAUSES.len() + 3;
     /// How many causes and waits there are.
     pub const SPENT: usize = CAUSES.len() + WAITS.len();
     /// Time by cause, then by wait; idleness is what is left over.

@@ -20,6 +20,8 @@ pub struct Energy {
     pub decode: f64,
     /// Predicting whether pages can be corrected.
     pub predict: f64,
+    /// The rest of the drive, whatever it does.
+    pub idle: f64,
 }
 
 impl Energy {
@@ -40,11 +42,23 @@ impl Energy {
             erase: array(die::ERASE, energy.erase_mw),
             decode: kib(counters.bytes_read - counters.sentinel_bytes) * energy.decode_nj,
             predict: counters.predictions as f64 * energy.prediction_nj,
+            idle: usage.elapsed.0 as f64 * energy.idle_mw / 1e3,
         }
+    }
+
+    /// Moving data over a channel [pJ].
+    pub(crate) fn moves(plan: &Plan, bytes: u64) -> f64 {
+        bytes as f64 / 1024.0 * plan.config.energy.transfer_nj * 1e3
+    }
+
+    /// Moving data out of a die, and decoding it [pJ].
+    pub(crate) fn leaves(plan: &Plan, bytes: u64, decodes: bool) -> f64 {
+        let decoding = if decodes { bytes as f64 / 1024.0 * plan.config.energy.decode_nj * 1e3 } else { 0.0 };
+        Energy::moves(plan, bytes) + decoding
     }
 
     /// All of it [nJ].
     pub fn total(&self) -> f64 {
-        self.sense + self.transfer + self.program + self.erase + self.decode + self.predict
+        self.sense + self.transfer + self.program + self.erase + self.decode + self.predict + self.idle
     }
 }

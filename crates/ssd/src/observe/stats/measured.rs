@@ -6,6 +6,7 @@ use workload::ReadCounts;
 
 use super::latency::ByQueue;
 use super::smart::Smart;
+use super::throttling::Throttling;
 use super::{Counters, Steps, Usage, Victims};
 use crate::config::Plan;
 
@@ -20,6 +21,8 @@ pub struct Totals {
     pub victims: Victims,
     /// Retry steps of the pages read.
     pub steps: Steps,
+    /// What power and temperature have kept it from, where they are limited or followed.
+    pub throttling: Option<Throttling>,
 }
 
 impl Totals {
@@ -30,6 +33,7 @@ impl Totals {
             usage: self.usage.since(&before.usage),
             victims: self.victims.since(&before.victims),
             steps: self.steps.since(&before.steps),
+            throttling: self.throttling.map(|now| now.since(&before.throttling.unwrap_or_default())),
         }
     }
 }

@@ -9,6 +9,7 @@ mod measured;
 pub mod report;
 pub mod series;
 pub mod smart;
+pub mod throttling;
 mod usage;
 
 pub use causes::{channel, die, relocation_causes};

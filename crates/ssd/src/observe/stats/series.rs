@@ -7,6 +7,7 @@ use units::{Span, Time};
 use workload::Op;
 
 use super::smart::Smart;
+use super::throttling::Throttling;
 
 /// Rows are merged when there would be more.
 const MAX_ROWS: usize = 2048;
@@ -42,6 +43,10 @@ pub struct Row {
     pub percentage_used: f64,
     /// Its media errors until the end of the interval.
     pub media_errors: u64,
+    /// Mean power in it [W], the whole energy of what began in it included; 0 where neither power is limited nor temperature followed.
+    pub power_w: f64,
+    /// Temperature of the drive at its end [C]; 0 where it is not followed.
+    pub temperature: f64,
 }
 
 /// Time that dies and channels were idle, summed over them [ns], and how many there are.
@@ -53,7 +58,7 @@ pub struct IdleTime {
 }
 
 /// The columns of the time series: name, unit and description.
-pub const COLUMNS: [(&str, &str, &str); 14] = [
+pub const COLUMNS: [(&str, &str, &str); 16] = [
     ("time_ns", "ns", "end of the interval, from the start of the run"),
     ("reads", "requests", "reads completed in the interval"),
     ("writes", "requests", "writes completed in the interval"),
@@ -72,6 +77,8 @@ pub const COLUMNS: [(&str, &str, &str); 14] = [
         "%",
         "mean P/E cycles over wear.endurance (NVMe), 0 where that is none, sampled at interval ends",
     ),
+    ("power_w", "W", "mean power of the drive, where energy.power_states or thermal.resistance is set"),
+    ("temperature", "C", "temperature of the drive, sampled at interval ends, where thermal.resistance is set"),
 ];
 
 /// A growing time series.
@@ -81,6 +88,8 @@ pub struct Series {
     current: Row,
     origin: Time,
     last: (Time, IdleTime),
+    /// Energy used until then [pJ].
+    last_used: f64,
 }
 
 impl Series {
@@ -92,12 +101,14 @@ impl Series {
             current: Row::default(),
             origin: Time::ZERO,
             last: (Time::ZERO, IdleTime::default()),
+            last_used: 0.0,
         }
     }
 
     /// The series starts now, with what the device has done until then left out.
-    pub fn start(&mut self, now: Time, idle: IdleTime) {
+    pub fn start(&mut self, now: Time, idle: IdleTime, throttling: Option<Throttling>) {
         (self.origin, self.last) = (now, (now, idle));
+        self.last_used = throttling.map_or(0.0, |throttling| throttling.used);
     }
 
     /// When the present interval ends.
@@ -127,9 +138,10 @@ impl Series {
         now: Time,
         outstanding: u64,
         buffered_pages: u32,
-        (free, smart): ((u64, u32), Smart),
+        (free, smart, throttling): ((u64, u32), Smart, Option<Throttling>),
         idle: IdleTime,
     ) {
+        let used = throttling.map_or(0.0, |throttling| throttling.used);
         let span = now.since(self.last.0).0 as f64;
         if span > 0.0 {
             let busy = |idle: u64, before: u64, count: usize| 1.0 - (idle - before) as f64 / (span * count as f64);
@@ -144,11 +156,13 @@ impl Series {
                 available_spare: smart.available_spare,
                 percentage_used: smart.percentage_used.unwrap_or(0.0),
                 media_errors: smart.media_errors,
+                power_w: (used - self.last_used) / span / 1e3,
+                temperature: throttling.and_then(|throttling| throttling.celsius).map_or(0.0, |(celsius, _)| celsius),
                 ..self.current
             });
         }
         self.current = Row::default();
-        self.last = (now, idle);
+        (self.last, self.last_used) = ((now, idle), used);
         if self.rows.len() == MAX_ROWS {
             self.rows = self.rows.chunks(2).map(|pair| merge(pair[0], pair[1])).collect();
             self.interval = self.interval * 2;
@@ -185,6 +199,8 @@ fn merge(a: Row, b: Row) -> Row {
         available_spare: mean(a.available_spare, b.available_spare),
         percentage_used: mean(a.percentage_used, b.percentage_used),
         media_errors: b.media_errors,
+        power_w: mean(a.power_w, b.power_w),
+        temperature: mean(a.temperature, b.temperature),
     }
 }
 
@@ -198,7 +214,7 @@ mod tests {
         let mut series = Series::new();
         for _ in 0..10_000 {
             series.completed(Op::Read, 4096);
-            series.close(series.next_end(), 3, 7, ((0, 0), Smart::default()), idle(series.next_end()));
+            series.close(series.next_end(), 3, 7, ((0, 0), Smart::default(), None), idle(series.next_end()));
         }
         let rows = series.rows();
         assert!(rows.len() < MAX_ROWS);

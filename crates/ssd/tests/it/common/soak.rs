@@ -360,6 +360,11 @@ pub fn draw(seed: u64) -> Case {
     device.extend(faults(seed));
     device.extend(miscorrections(seed));
     device.extend(parity(seed));
+    device.extend(power_states(seed));
+    device.extend(temperatures(seed));
+    if bits == 4 && model == "none" && Stream::new(seed, "soak qlc").below(1, 2) == 0 {
+        device.push("chip.model=qlc".to_owned());
+    }
     Case { seed, requests, depth, device, workload }
 }
 
@@ -394,6 +399,39 @@ fn parity(seed: u64) -> Vec<String> {
 fn miscorrections(seed: u64) -> [String; 2] {
     let d = &mut Dice { stream: Stream::new(seed, "soak miscorrections"), drawn: 0 };
     [format!("ecc.miscorrection={}", d.one(&["0.0", "0.0", "0.1", "1.0"])), format!("ecc.crc={}", d.chance(50))]
+}
+
+/// Where data was before the run, drawn by themselves.
+fn temperatures(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak temperatures"), drawn: 0 };
+    let mut keys = vec![format!("age.written_at={}", d.one(&["none", "none", "-20C", "70C"]))];
+    if d.chance(15) {
+        keys.push("age.retention=0ns".to_owned());
+        keys.push(format!("age.schedule={}", d.one(&["['12h 40C']", "['30d 45C', '60d 15C']"])));
+    }
+    keys
+}
+
+/// What the drive may use and how hot it becomes, drawn by themselves: one device in six is limited, and one in six is followed.
+fn power_states(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak power states"), drawn: 0 };
+    let mut keys = Vec::new();
+    if d.chance(17) {
+        keys.push(format!("energy.idle_mw={}", d.one(&[0, 0, 500])));
+        let (states, state) = d.one(&[("[0.6]", 0), ("[2.0,0.7]", 0), ("[2.0,0.7]", 1), ("[9.0,0.8,0.55]", 1)]);
+        keys.push(format!("energy.power_states={states}"));
+        keys.push(format!("energy.power_state={state}"));
+        keys.push(format!("energy.window={}", d.one(&["0ns", "20us", "1ms", "1s"])));
+    }
+    if d.chance(17) {
+        keys.push(format!("thermal.resistance={}", d.from(1, 200)));
+        keys.push(format!("thermal.time_constant={}", d.one(&["100us", "10ms", "60s"])));
+        keys.push(format!("thermal.ambient={}C", d.from(0, 20)));
+        keys.push(format!("thermal.light={}C", d.one(&[30, 60, 120])));
+        keys.push(format!("thermal.heavy={}C", d.one(&[125, 125, 124])));
+        keys.push(format!("thermal.hysteresis={}", d.one(&["0.5", "3.0"])));
+    }
+    keys
 }
 
 /// Parts that break, drawn by themselves: one device in six has any.

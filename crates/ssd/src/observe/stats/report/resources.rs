@@ -3,14 +3,31 @@
 use serde_json::{Value, json};
 
 use super::super::energy::Energy;
+use super::super::throttling::Throttling;
 use super::super::{Counters, Measured, Totals, Usage, channel, die};
 use super::statistic::Report;
 use crate::config::Plan;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
-    let Totals { counters, usage, .. } = &measured.totals;
+    let Totals { counters, usage, throttling, .. } = &measured.totals;
     time(report, usage, measured.drive.plan.config.host.t_firmware > units::Span::ZERO);
     energy(report, &measured.drive.plan, counters, usage);
+    if let Some(throttling) = throttling {
+        limits(report, throttling, usage.elapsed);
+    }
+}
+
+/// What limits of power and temperature have come to.
+fn limits(report: &mut Report, throttling: &Throttling, elapsed: units::Span) {
+    let elapsed = elapsed.0 as f64;
+    let percent = |time: units::Span| if elapsed > 0.0 { 100.0 * time.0 as f64 / elapsed } else { 0.0 };
+    let what = "share of the time in which nothing could begin, since too much had been used (energy.power_states)";
+    report.add("energy.held", "%", what, percent(throttling.held));
+    let Some((celsius, highest)) = throttling.celsius else { return };
+    report.add("thermal.temperature", "C", "temperature of the drive at the end", celsius);
+    report.add("thermal.highest", "C", "its highest temperature since the start of the device", highest);
+    report.add("thermal.light", "%", "share of the time under light throttling", percent(throttling.light));
+    report.add("thermal.heavy", "%", "share of the time under heavy throttling", percent(throttling.heavy));
 }
 
 /// Where the resources' time went.
@@ -77,9 +94,17 @@ fn energy(report: &mut Report, plan: &Plan, counters: &Counters, usage: &Usage) 
         ("erase", "erasing", used.erase),
         ("decode", "decoding", used.decode),
         ("predict", "predicting whether pages can be corrected", used.predict),
+        ("idle", "the rest of the drive (energy.idle_mw)", used.idle),
         ("total", "all of these", used.total()),
     ] {
+        if name == "idle" && plan.config.energy.idle_mw == 0.0 {
+            continue;
+        }
         report.add(format!("energy.{name}"), "mJ", format!("energy of {what}"), value / 1e6);
+    }
+    if plan.config.energy.limits_mw().is_some() || plan.config.thermal.resistance.is_some() {
+        let watts = (usage.elapsed > units::Span::ZERO).then(|| used.total() / usage.elapsed.0 as f64);
+        report.add("energy.mean_power", "W", "mean power of all of these", watts);
     }
     let host = counters.read_bytes + counters.write_bytes;
     let speculative = counters.speculative_ns as f64 * plan.config.energy.sense_mw / 1e9;
