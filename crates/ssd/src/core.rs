@@ -23,7 +23,8 @@ pub(crate) struct Core<P: Probe> {
 
 impl<P: Probe> Core<P> {
     pub fn new(plan: Plan, probe: P) -> Core<P> {
-        let slots = Slots::new(plan.layout.channels, plan.layout.dies, plan.config.host.t_firmware > Span::ZERO);
+        let firmware = plan.config.host.t_firmware > Span::ZERO;
+        let slots = Slots::new(plan.layout.channels, plan.layout.dies, firmware, plan.fold_idle().is_some());
         Core {
             now: Time::ZERO,
             agenda: Agenda::new(slots.len()),
@@ -67,6 +68,8 @@ pub(crate) enum Resource {
     WriteCompletion,
     /// A request arrives.
     Arrival,
+    /// The host has been idle for so long that data of the SLC cache is folded.
+    HostIdle,
     /// The next block is looked at, whether its data is too old.
     Patrol,
     /// A part breaks.
@@ -84,20 +87,23 @@ pub(crate) struct Slots {
     pub read_completion: EventSlot,
     pub write_completion: EventSlot,
     pub arrival: EventSlot,
+    /// Only where data of the SLC cache is folded when the host is idle.
+    pub host_idle: Option<EventSlot>,
 }
 
 impl Slots {
-    fn new(channels: u32, dies: u32, firmware: bool) -> Slots {
+    fn new(channels: u32, dies: u32, firmware: bool, host_idle: bool) -> Slots {
         let others = 2 * channels + dies;
         let slot = |rank| EventSlot(others + u32::from(firmware) + rank);
         let (write_data, read_completion, write_completion, arrival) = (slot(0), slot(1), slot(2), slot(3));
+        let host_idle = host_idle.then_some(slot(4));
         let firmware = firmware.then_some(EventSlot(others));
-        Slots { channels, dies, firmware, write_data, read_completion, write_completion, arrival }
+        Slots { channels, dies, firmware, write_data, read_completion, write_completion, arrival, host_idle }
     }
 
     /// How many there are.
     fn len(self) -> usize {
-        self.arrival.0 as usize + 1
+        self.host_idle.unwrap_or(self.arrival).0 as usize + 1
     }
 
     /// A decoder's slot.
@@ -130,6 +136,7 @@ impl Slots {
             _ if slot == self.read_completion => Resource::ReadCompletion,
             _ if slot == self.write_completion => Resource::WriteCompletion,
             _ if slot == self.arrival => Resource::Arrival,
+            _ if Some(slot) == self.host_idle => Resource::HostIdle,
             _ => Resource::Firmware,
         }
     }

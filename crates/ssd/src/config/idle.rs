@@ -3,7 +3,7 @@
 use schemes::{SuspendErase, SuspendProgram};
 use units::section::Section;
 
-use super::{Arbitration, Config, Reclaim, WearConfig};
+use super::{Arbitration, Config, Reclaim, SlcCache, WearConfig};
 
 impl Config {
     /// Settings of the present configuration that have no effect, each with the reason.
@@ -62,6 +62,7 @@ impl Config {
         if !self.chip.read_disturb && self.refresh.reads.is_none() && self.age.reads > 0 {
             idle.push("age.reads without chip.read_disturb or refresh.reads".into());
         }
+        idle.extend(self.idle_slc(&default));
         idle.extend(self.idle_faults());
         if self.erase.pulse.is_none() {
             let mut keys = changed(&self.erase, &default.erase, &["requirement"]);
@@ -74,6 +75,14 @@ impl Config {
             }
         }
         idle
+    }
+
+    /// The same of the SLC cache.
+    fn idle_slc(&self, default: &Config) -> Option<String> {
+        let differ = |name: &&str| self.slc.get(name) != default.slc.get(name);
+        let keys: Vec<_> = self.slc.keys().iter().map(|key| key.name).filter(differ).collect();
+        let idle = self.ftl.slc_cache == SlcCache::None && !keys.is_empty();
+        idle.then(|| format!("slc.{} without ftl.slc_cache", keys.join(", slc.")))
     }
 
     /// The same of parts that break.

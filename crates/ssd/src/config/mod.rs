@@ -17,11 +17,13 @@ mod gc;
 mod host;
 mod idle;
 mod mapping;
+mod modes;
 mod plan;
 mod read;
 mod refresh;
 mod refusal;
 mod schedule;
+mod slc;
 mod space;
 mod together;
 mod wear;
@@ -38,7 +40,7 @@ pub use ecc::EccConfig;
 pub use energy::EnergyConfig;
 pub use erase::EraseConfig;
 pub use faults::{Fault, FaultsConfig, Part};
-pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement, Raid};
+pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement, Raid, SlcCache};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
 pub use mapping::{MapTable, MapUnit, MappingConfig, Sharing};
@@ -46,6 +48,7 @@ pub use plan::Plan;
 pub use read::{ReadConfig, Tracking};
 pub use refresh::{Reclaim, RefreshConfig};
 pub use schedule::ScheduleConfig;
+pub use slc::{Fold, Full, SlcConfig};
 pub(crate) use space::{Space, WRITTEN_PAGES};
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 
@@ -100,6 +103,8 @@ sections! {
     buffer: BufferConfig,
     /// Flash translation layer.
     ftl: FtlConfig,
+    /// SLC cache.
+    slc: SlcConfig,
     /// Garbage collection.
     gc: GcConfig,
     /// Wear levelling and failing blocks.

@@ -129,7 +129,7 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move the data of a flash page, of which `ppn` is the first valid page.
     fn relocate_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
-        if self.core.plan.config.gc.copyback {
+        if self.ftl.copies_back(ppn, &self.core.plan) {
             let op = self.relocation_op(plane, lpn, ppn);
             self.ftl.relocator[plane].writing += 1;
             let op = self.flash.ops.insert(op);
@@ -159,8 +159,11 @@ impl<P: Probe> Device<P> {
         // All but what the host has written.
         let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let writes =
-            if again && self.ftl.stripes.is_none() { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
+        let writes = if again && self.ftl.stripes.is_none() && self.core.plan.slc.is_none() {
+            WriteClass::RelocatedAgain
+        } else {
+            WriteClass::Relocated
+        };
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
@@ -199,7 +202,7 @@ impl<P: Probe> Device<P> {
         let plane = self.core.plan.layout.plane_of(source);
         let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
         self.core.counters.pages_relocated[cause] += 1;
-        if self.core.plan.config.gc.copyback && self.flash.is_broken(source) {
+        if self.flash.is_broken(source) && self.ftl.copies_back(source, &self.core.plan) {
             self.damage(lpn, PageData::Lost);
         }
         self.core.probe.moved(self.core.now, lpn, source, ppn);
@@ -252,7 +255,7 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));
         if cause == relocation_causes::BAD_BLOCK || self.is_broken_block(plane, block) {
-            self.retire(plane);
+            self.retire(plane, block);
         } else if self.core.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
             self.ftl.relocator[plane].erasing = true;
             let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
@@ -273,7 +276,7 @@ impl<P: Probe> Device<P> {
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         self.ftl.relocator[plane].erasing = false;
         if self.erase_fails(plane, block) {
-            self.retire(plane);
+            self.retire(plane, block);
         } else {
             self.ftl.blocks.release(plane, block, 0);
         }
@@ -286,7 +289,7 @@ impl<P: Probe> Device<P> {
         let block = self.ftl.blocks.open_block(plane, stream);
         if self.erase_fails(plane, block) {
             self.ftl.blocks.discard_open(plane, stream);
-            self.retire(plane);
+            self.retire(plane, block);
             self.freed(plane);
         }
     }
@@ -296,6 +299,7 @@ impl<P: Probe> Device<P> {
         let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
+        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.blocks.in_slc(plane, block));
         self.core.probe.erased(self.core.now, plane, block);
         let erases = self.ftl.count_erase(plane, block, &self.core.plan);
         let wear = &self.core.plan.config.wear;
@@ -309,10 +313,9 @@ impl<P: Probe> Device<P> {
             && self.ftl.wear.as_ref().is_some_and(|lives| {
                 self.core.plan.layout.flash_planes_of(plane).any(|plane| lives.exhausted(plane, block))
             });
-        let worn = exhausted
-            || wear.endurance.is_some_and(|limit| self.core.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
+        let pec = self.core.plan.config.age.pec.0.saturating_add(self.ftl.blocks.worn_by(plane, block, erases));
+        let worn = exhausted || wear.endurance.is_some_and(|limit| pec >= limit.0);
         let failures = &mut self.flash.failures;
-        let pec = self.core.plan.config.age.pec.0.saturating_add(erases);
         let share = self.core.plan.config.faults.grown(wear.erase_fail, pec);
         let mut fails = || {
             failures.erases_drawn += 1;
@@ -336,6 +339,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn freed(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.flash().update_plane_eligibility(die, place);
+        self.divert(plane);
         self.collect(plane);
     }
 
@@ -473,11 +477,11 @@ impl<P: Probe> Device<P> {
     }
 
     /// A block goes out of service.
-    pub(super) fn retire(&mut self, plane: PlaneId) {
+    pub(super) fn retire(&mut self, plane: PlaneId, block: u32) {
         if self.ftl.relocator[plane].broken {
             return;
         }
-        self.ftl.blocks.retire(plane);
+        self.ftl.blocks.retire(plane, block);
         self.core.counters.blocks_retired += u64::from(self.core.plan.layout.stripe);
         self.check_spares(plane);
     }

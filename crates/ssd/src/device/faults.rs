@@ -122,7 +122,7 @@ impl<P: Probe> Device<P> {
                 self.flash.ops.release(id);
                 self.ftl.relocator[plane].writing -= 1;
                 // A page that is copied back has not been read.
-                if !self.core.plan.config.gc.copyback {
+                if !self.ftl.copies_back(source, &self.core.plan) {
                     self.rescue(lpn.get(), source);
                 }
                 self.continue_relocation(plane);
@@ -177,7 +177,7 @@ impl<P: Probe> Device<P> {
         }
         self.core.counters.blocks_broken += 1;
         if self.ftl.blocks.take_out(plane, block) {
-            self.retire(plane);
+            self.retire(plane, block);
             self.freed(plane);
         } else if let Some(stream) = self.ftl.blocks.is_filled_by(plane, block) {
             self.ftl.blocks.abandon(plane, stream);

@@ -83,7 +83,7 @@ impl<P: Probe> FlashAt<'_, P> {
             state.reserved.reserve(&op);
         } else {
             state.reads_in_progress.push((op.seq, op.queue.plane()));
-            if self.core.plan.config.read.start.tracks() {
+            if self.core.plan.config.read.start.tracks() && !self.ftl.blocks.page_in_slc(op.ppn.get()) {
                 op.sense = self.first_sense(&op);
             }
         }
@@ -149,9 +149,11 @@ impl<P: Probe> FlashAt<'_, P> {
 
     fn sense_once(&mut self, op: &PageOp) -> (Span, u32) {
         let (ppn, sense) = (op.ppn.get(), op.sense);
-        let layout = self.core.plan.layout;
-        let full = self.core.plan.timings.read(&layout, ppn);
-        let kind = layout.page_type(ppn);
+        let full = self.view().t_read(ppn);
+        if self.ftl.blocks.page_in_slc(ppn) {
+            return (full, 0);
+        }
+        let kind = self.core.plan.layout.page_type(ppn);
         if sense.v_ref.senses_one_boundary() {
             let senses =
                 self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
@@ -284,6 +286,10 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense.fate = Fate::Uncorrectable;
             return None;
         }
+        if self.ftl.blocks.page_in_slc(op.ppn.get()) {
+            self.reads_one_bit(id);
+            return None;
+        }
         let again = op.sense.is_repeat();
         if !again {
             let conditions = self.conditions_of(&op);
@@ -332,6 +338,15 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         self.flash.ops[id].sense = op.sense;
         None
+    }
+
+    /// A page of the SLC cache has been sensed. Between the two outermost states of the chip's own cells there is one boundary, so far
+    /// from both that no read needs a retry: `crates/nand/src/model/modes.rs` works it out of every chip.
+    fn reads_one_bit(&mut self, id: OpId) {
+        let broken = self.flash.is_broken(self.flash.ops[id].ppn.get());
+        let sense = &mut self.flash.ops[id].sense;
+        sense.fate = if broken { Fate::Uncorrectable } else { Fate::Corrected };
+        sense.decoding = self.core.plan.config.ecc.t_decode.0 as u32;
     }
 
     /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
@@ -423,7 +438,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if sense.fate.is_decoded() {
             self.core.counters.soft_corrected += u64::from(sense.v_ref.fine().is_some());
             self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
-            if self.core.plan.config.read.start.tracks() {
+            if self.core.plan.config.read.start.tracks() && !self.ftl.blocks.page_in_slc(op.ppn.get()) {
                 self.track(&op);
             }
             self.read_ended(id, &op);

@@ -85,12 +85,15 @@ pub mod relocation_causes {
     pub const READ_RECLAIM: usize = 3;
     /// A block that failed.
     pub const BAD_BLOCK: usize = 4;
+    /// A block of the SLC cache.
+    pub const FOLD: usize = 5;
     /// The causes' names and meanings.
-    pub const CAUSES: [(&str, &str); 5] = [
+    pub const CAUSES: [(&str, &str); 6] = [
         ("gc", "garbage collection"),
         ("wear_levelling", "static wear levelling"),
         ("refresh", "refresh of old data"),
         ("read_reclaim", "read reclaim"),
         ("bad_block", "saving the data of blocks that failed"),
+        ("fold", "folding blocks of the SLC cache into the chip's own cells"),
     ];
 }
