@@ -14,7 +14,8 @@
 //! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
 //! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
-use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
+use nand::model::cells::{KIB_BITS, MONTH_NS};
+use nand::model::outcomes::{Archetypes, OutcomeSource, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
 use units::Span;
@@ -340,13 +341,30 @@ impl<P: Probe> FlashAt<'_, P> {
         None
     }
 
-    /// A page of the SLC cache has been sensed. Between the two outermost states of the chip's own cells there is one boundary, so far
-    /// from both that no read needs a retry: `crates/nand/src/model/modes.rs` works it out of every chip.
+    /// A page of the SLC cache has been sensed: whether its errors are corrected follows from the chip's two outermost states, and from
+    /// where the reference between them stands by now. Measured steps say nothing of them: no read fails (`assumed`).
     fn reads_one_bit(&mut self, id: OpId) {
-        let broken = self.flash.is_broken(self.flash.ops[id].ppn.get());
+        let op = self.flash.ops[id];
+        let (plan, state) = (&self.core.plan, self.conditions_of(&op));
+        let corrected = match plan.reading() {
+            Some(OutcomeSource::Virtual(chip)) => {
+                let months = state.retention.0 as f64 / MONTH_NS;
+                let shape = chip.cells.shape(f64::from(state.pec) / 1e3, months, state.reads.into(), 1.0);
+                let offset = match op.sense.v_ref {
+                    ReadReference::Step(step) => f64::from(step) * chip.cells.retry_step,
+                    _ => shape.shift,
+                };
+                let errors = KIB_BITS * chip.cells.one_bit_error_rate(shape, offset) + state.extra;
+                let errors = errors + chip.cells.cold(plan.config.age.temperature.0);
+                errors <= f64::from(chip.cells.capability) * plan.config.ecc.strength
+            }
+            _ => true,
+        };
+        let corrected = corrected && !self.flash.is_broken(op.ppn.get());
+        let t_decode = self.core.plan.config.ecc.t_decode;
         let sense = &mut self.flash.ops[id].sense;
-        sense.fate = if broken { Fate::Uncorrectable } else { Fate::Corrected };
-        sense.decoding = self.core.plan.config.ecc.t_decode.0 as u32;
+        sense.fate = if corrected { Fate::Corrected } else { Fate::Uncorrectable };
+        sense.decoding = t_decode.0 as u32;
     }
 
     /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
