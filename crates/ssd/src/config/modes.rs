@@ -1,7 +1,7 @@
 //! What follows from the SLC cache's configuration: the times and pages of its blocks, and what it does not go together with.
 
 use nand::{Layout, Timings};
-use schemes::Pacing;
+use schemes::{Convert, Pacing};
 use units::Span;
 
 use super::Config;
@@ -9,6 +9,7 @@ use super::ftl::{Raid, SlcCache};
 use super::refresh::Reclaim;
 use super::refusal::{Refusal, refuse};
 use super::slc::{Fold, Full};
+use crate::write_class::WriteClass;
 
 /// What follows from the cache's configuration, where there is a cache.
 #[derive(Clone, Debug)]
@@ -24,6 +25,18 @@ pub(crate) struct SlcPlan {
     /// tPROG and tBERS over those of the chip's own cells.
     pub program_factor: f64,
     pub erase_factor: f64,
+}
+
+impl Config {
+    /// Whether what a write class writes goes into blocks of the cache.
+    pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
+        self.ftl.slc_cache != SlcCache::None
+            && match writes {
+                WriteClass::Host => true,
+                WriteClass::RelocatedAgain => self.slc.convert != Convert::None,
+                _ => false,
+            }
+    }
 }
 
 impl SlcPlan {
@@ -92,6 +105,10 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     if slc.full == Full::Wait && slc.fold_start == 0 {
         let problem = "is wait, and nothing forces folding";
         return refuse("slc.full", problem, "set slc.fold_start to 1 or more, or this to \"direct\"");
+    }
+    if slc.convert != Convert::None && slc.blocks < 2 {
+        let remedy = "write at least 2: what the host writes and what is converted have an open block each";
+        return refuse("slc.blocks", "is 1, and slc.convert is set", remedy);
     }
     if slc.fold_start > slc.blocks {
         let problem = format!("is {}, and a plane has {} blocks in the cache", slc.fold_start, slc.blocks);

@@ -103,7 +103,7 @@ impl Plan {
     /// Whether what a write class writes goes into the SLC cache.
     #[inline]
     pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
-        self.slc.is_some() && self.config.ftl.in_slc(writes)
+        self.slc.is_some() && self.config.in_slc(writes)
     }
 
     /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
@@ -157,8 +157,7 @@ impl Config {
         let unit_pages = self.unit_pages(&layout);
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
         let space = Space::new(self, &layout, logical_pages, unit_pages, slc.as_ref()).map_err(dotted)?;
-        let unit_of =
-            |writes| slc.as_ref().filter(|_| self.ftl.in_slc(writes)).map_or(unit_pages, |slc| slc.unit_pages);
+        let unit_of = |writes| slc.as_ref().filter(|_| self.in_slc(writes)).map_or(unit_pages, |slc| slc.unit_pages);
         let units = WriteClass::ALL.map(unit_of);
         let page = layout.flash_page_size;
         let page_time = self.bus.page_time(page).map_err(in_section("bus"))?;

@@ -1,11 +1,10 @@
 //! The SLC cache: blocks of denser cells that hold one bit a cell for a while (`ftl.slc_cache`).
 
 use nand::Layout;
+use schemes::Convert;
 use units::Span;
 
-use super::ftl::{FtlConfig, SlcCache};
 use super::refusal::{Check, Refusal, not_too_long, positive, refuse};
-use crate::write_class::WriteClass;
 
 units::choices! {
     /// How data leaves the cache.
@@ -41,6 +40,8 @@ units::section! {
         fold_idle: Option<Span> = Some(Span::from_ms(10)),
         /// Folding is forced while fewer blocks of a plane are free for the cache; 0 never forces it.
         fold_start: u32 = 0,
+        /// Data of the chip's own cells that is moved into the cache: none, hot:N or retries:N.
+        convert: Convert = Convert::None,
         /// tR of a page of the cache.
         t_read: Span = Span::from_us(25),
         /// tPROG of a page of the cache.
@@ -60,12 +61,5 @@ impl Check for SlcConfig {
             return refuse("wear", format!("is {}", self.wear), "write 0 to 10 P/E cycles, such as 0.1");
         }
         Ok(())
-    }
-}
-
-impl FtlConfig {
-    /// Whether what a write class writes goes into blocks of the cache.
-    pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
-        self.slc_cache != SlcCache::None && writes == WriteClass::Host
     }
 }

@@ -126,7 +126,10 @@ impl Space {
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
         let stream = streams(config);
         let fixed = slc.map_or(0, |slc| slc.fixed);
-        let open = open_streams(&stream, map_pages).count() as u32 - u32::from(fixed > 0);
+        let opens = |number: &u8| {
+            fixed == 0 || !WriteClass::ALL.get(usize::from(*number)).is_some_and(|class| config.in_slc(*class))
+        };
+        let open = open_streams(&stream, map_pages).filter(opens).count() as u32;
         let blocks = layout.blocks.saturating_sub(fixed);
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;
@@ -248,6 +251,9 @@ fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
     if config.ftl.slc_cache != SlcCache::None {
         stream[WriteClass::HostCold as usize] = WriteClass::HostCold as u8;
     }
+    if config.in_slc(WriteClass::RelocatedAgain) {
+        stream[WriteClass::RelocatedAgain as usize] = WriteClass::RelocatedAgain as u8;
+    }
     // Hints say where host data goes, in place of its age.
     if config.ftl.hints > 0 {
         stream[WriteClass::HostCold as usize] = u8::from(config.ftl.hints > 1);
@@ -258,7 +264,7 @@ fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
 /// Pages that each stream puts into a block.
 fn pages_of_streams(config: &Config, layout: &Layout, slc: Option<&SlcPlan>) -> [u32; WriteClass::COUNT] {
     WriteClass::ALL.map(|first| match slc {
-        Some(slc) if config.ftl.in_slc(first) => slc.pages,
+        Some(slc) if config.in_slc(first) => slc.pages,
         _ => layout.pages,
     })
 }

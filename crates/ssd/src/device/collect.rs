@@ -159,11 +159,11 @@ impl<P: Probe> Device<P> {
         // All but what the host has written.
         let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let writes = if again && self.ftl.stripes.is_none() && self.core.plan.slc.is_none() {
-            WriteClass::RelocatedAgain
-        } else {
-            WriteClass::Relocated
+        let apart = match self.core.plan.slc {
+            None => again && self.ftl.stripes.is_none(),
+            Some(_) => self.is_converted(plane),
         };
+        let writes = if apart { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
@@ -377,9 +377,12 @@ impl<P: Probe> Device<P> {
     /// anyway.
     #[inline]
     pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
-        let config = &self.core.plan.config;
-        let senses = if config.chip.read_disturb { 1 + retries } else { 1 };
+        let senses = if self.core.plan.config.chip.read_disturb { 1 + retries } else { 1 };
         let (before, after) = self.ftl.count_read(ppn, senses);
+        if self.core.plan.in_slc(WriteClass::RelocatedAgain) && matches!(owner, Owner::Host(_)) {
+            self.consider_conversion(ppn, after, retries);
+        }
+        let config = &self.core.plan.config;
         if let Some(limit) = config.refresh.reads
             && !matches!(owner, Owner::Relocation(_))
         {
@@ -411,7 +414,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
+    pub(super) fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         let requests = &mut self.ftl.relocator[plane].requests;
         let covers =
             |other: &Relocation| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);

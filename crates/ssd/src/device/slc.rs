@@ -2,14 +2,17 @@
 //! blocks of the chip's own cells. When the host is idle, or where folding is forced, blocks of the cache are relocated into the
 //! chip's own cells like any other block (`collect.rs`).
 
-use nand::PlaneId;
+use nand::{Address, PlaneId};
+use schemes::BlockReads;
 use units::{Ppn, Time};
 
 use super::Device;
 use crate::arena::{CommandId, OpId};
 use crate::config::{Full, Placement};
 use crate::flash::QueueId;
+use crate::ftl::relocation::Relocation;
 use crate::observe::probe::Probe;
+use crate::observe::stats::relocation_causes;
 use crate::write_class::WriteClass;
 
 impl<P: Probe> Device<P> {
@@ -72,12 +75,46 @@ impl<P: Probe> Device<P> {
     fn divert_queue(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         let queue = QueueId::of_programs(WriteClass::Host, place.into());
-        if !self.flash.dies[die].waits_in(queue) || self.cache_takes(plane) {
-            return;
+        if self.flash.dies[die].waits_in(queue) && !self.cache_takes(plane) {
+            for op in self.flash().empty_queue(die, queue) {
+                self.go_past(op);
+            }
         }
-        for op in self.flash().empty_queue(die, queue) {
-            self.go_past(op);
+        let queue = QueueId::of_programs(WriteClass::RelocatedAgain, place.into());
+        if self.flash.dies[die].waits_in(queue) && !self.converts_more(plane) {
+            for op in self.flash().empty_queue(die, queue) {
+                self.flash.ops[op].queue = QueueId::of_programs(WriteClass::Relocated, place.into());
+                self.flash().queue_program(op);
+            }
         }
+    }
+
+    /// A page of a block of the host's data has been read: whether the block's data is to be moved into the cache, after so many reads
+    /// of it.
+    #[cold]
+    pub(super) fn consider_conversion(&mut self, ppn: Ppn, reads: u32, retries: u32) {
+        let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
+        let Some(slc) = &mut self.ftl.blocks.slc else { return };
+        let retries = slc.retried(plane, block, retries);
+        let wanted = self.core.plan.config.slc.convert.converts(BlockReads { reads, retries });
+        let moves = self.ftl.relocator[plane].victim.is_some_and(|moving| moving.block == block);
+        if wanted
+            && !moves
+            && self.ftl.blocks.is_full(plane, block)
+            && self.ftl.may_convert(plane, block, &self.core.plan)
+        {
+            self.request_move(plane, Relocation::block(block, relocation_causes::CONVERSION));
+        }
+    }
+
+    /// Whether the block of a plane that is relocated is converted, and the cache has room for more of it.
+    pub(super) fn is_converted(&self, plane: PlaneId) -> bool {
+        self.ftl.relocator[plane].relocates_for(relocation_causes::CONVERSION) && self.converts_more(plane)
+    }
+
+    fn converts_more(&self, plane: PlaneId) -> bool {
+        let stream = self.core.plan.space.stream_of(WriteClass::RelocatedAgain);
+        self.ftl.blocks.room(plane, stream, true)
     }
 
     /// The same of a page that has just begun to wait for its die.

@@ -225,7 +225,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let of_host = HOST_PROGRAMS.has(queue);
         let paid = !of_host || self.ftl.pays(plane, &self.core.plan);
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
-        if whole && moved && !can {
+        if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.in_slc(writes)) {
             self.core.wear_out();
         }
         let state = &mut self.flash.dies[die];

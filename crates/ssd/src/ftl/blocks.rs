@@ -544,7 +544,9 @@ impl Blocks {
         let record = self.block(plane, block).written;
         let valid = self.written[record as usize].live;
         if let Some(slc) = self.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
-            return slc.plane_mut(plane).full.push_back(block);
+            let converted = usize::from(self.written[record as usize].stream) == WriteClass::RelocatedAgain as usize;
+            let cache = slc.plane_mut(plane);
+            return if converted { &mut cache.kept } else { &mut cache.full }.push_back(block);
         }
         if let Some(candidates) = &mut self.planes[plane.0 as usize].candidates {
             candidates.insert(block, valid);

@@ -117,9 +117,9 @@ impl Ftl {
         block.map(|block| Relocation::block(block, relocation_causes::FOLD))
     }
 
-    /// Takes the block of the SLC cache out of its full ones that was filled first.
+    /// Takes the block of the SLC cache out of its full ones that was filled first, one of converted data last.
     fn oldest_of_cache(&mut self, plane: PlaneId) -> Option<u32> {
-        self.blocks.slc.as_mut()?.plane_mut(plane).full.pop_front()
+        self.blocks.slc.as_mut()?.plane_mut(plane).oldest()
     }
 
     /// Whether a relocation must wait for the host. Levelling moves at most one block for each block's worth of pages that the
@@ -149,8 +149,16 @@ impl Ftl {
                 };
                 plan.config.refresh.reads.is_some_and(|limit| reads >= limit)
             }
+            relocation_causes::CONVERSION => self.may_convert(plane, block, plan),
             _ => true,
         }
+    }
+
+    /// Whether a block's data has room in the SLC cache, of which it takes as many blocks as a cell has bits.
+    pub fn may_convert(&self, plane: PlaneId, block: u32, plan: &Plan) -> bool {
+        let (Some(slc), Some(of_mode)) = (&self.blocks.slc, &plan.slc) else { return false };
+        let needed = self.valid(plane, block).div_ceil(of_mode.pages).max(1);
+        !slc.holds(plane, block) && slc.openable(plane, self.blocks.free(plane)) >= needed
     }
 
     /// Data of a plane begins to be relocated.

@@ -20,6 +20,8 @@ struct Mode {
     slc: bool,
     /// Erases of the run for, or of, data of one bit a cell.
     erases: u32,
+    /// Retries of reads since it was erased.
+    retries: u32,
 }
 
 /// The cache's part of a plane.
@@ -33,8 +35,9 @@ pub(crate) struct PlaneCache {
     pub retired: u32,
     /// Blocks that hold data, or are open.
     pub used: u32,
-    /// Of these the full ones, the oldest first.
+    /// Of these the full ones, the oldest first: those that the host has filled, and those of converted data, which stay for longer.
     pub full: VecDeque<u32>,
+    pub kept: VecDeque<u32>,
 }
 
 impl PlaneCache {
@@ -43,14 +46,21 @@ impl PlaneCache {
         (self.first..self.first + self.fixed).contains(&block)
     }
 
-    /// Takes a full block out of the list; whether it was in it.
+    /// Takes the block out that is folded next.
+    pub fn oldest(&mut self) -> Option<u32> {
+        self.full.pop_front().or_else(|| self.kept.pop_front())
+    }
+
+    /// Takes a full block out of the lists; whether it was in it.
     pub fn claim(&mut self, block: u32) -> bool {
-        let place = self.full.iter().position(|full| *full == block);
-        place.and_then(|place| self.full.remove(place)).is_some()
+        [&mut self.full, &mut self.kept].into_iter().any(|blocks| {
+            let place = blocks.iter().position(|full| *full == block);
+            place.and_then(|place| blocks.remove(place)).is_some()
+        })
     }
 }
 
-/// The cache's blocks. Memory: 8 bytes a block of the drive.
+/// The cache's blocks. Memory: 12 bytes a block of the drive.
 pub(crate) struct SlcBlocks {
     modes: Vec<Mode>,
     planes: Vec<PlaneCache>,
@@ -125,6 +135,14 @@ impl SlcBlocks {
     pub(super) fn erased(&mut self, plane: PlaneId, block: u32) {
         let mode = &mut self.modes[plane.0 as usize * self.blocks as usize + block as usize];
         mode.erases += u32::from(mode.slc);
+        mode.retries = 0;
+    }
+
+    /// Reads of a block took so many retries more; how many in all.
+    pub fn retried(&mut self, plane: PlaneId, block: u32, retries: u32) -> u32 {
+        let mode = &mut self.modes[plane.0 as usize * self.blocks as usize + block as usize];
+        mode.retries = mode.retries.saturating_add(retries);
+        mode.retries
     }
 
     /// How many cycles fewer than it was erased a block is worn by.
@@ -137,7 +155,9 @@ impl SlcBlocks {
     /// Whether data of a plane is to be folded: the host is idle, or the cache has too few blocks left. `free` blocks are free for
     /// either mode.
     pub fn folds(&self, plane: PlaneId, free: u32) -> bool {
-        !self.plane(plane).full.is_empty() && (self.folding || self.openable(plane, free) < self.fold_start)
+        let cache = self.plane(plane);
+        let forced = self.openable(plane, free) < self.fold_start;
+        !cache.full.is_empty() && (self.folding || forced) || !cache.kept.is_empty() && forced
     }
 
     /// Blocks of all planes that hold data of the cache or are open for it.
@@ -151,6 +171,6 @@ state! {
 }
 
 stored! {
-    Mode { slc, erases }
-    PlaneCache { first, fixed, released, retired, used, full }
+    Mode { slc, erases, retries }
+    PlaneCache { first, fixed, released, retired, used, full, kept }
 }

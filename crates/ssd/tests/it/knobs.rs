@@ -282,6 +282,7 @@ const ROWS: &[Row] = &[
     ("slc.fold", SLC, "copyback", Overwrites, 0),
     ("slc.fold_idle", SLC, "none", Spaced, 0),
     ("slc.fold_start", SLC, "4", Overwrites, 0),
+    ("slc.convert", &["ftl.slc_cache=static", "slc.blocks=6", "age.fill=0.2"], "hot:20", Hot, 0),
     ("slc.t_read", SLC, "90us", Overwrites, 0),
     ("slc.t_prog", SLC, "900us", Writes, 1),
     ("slc.t_bers", SLC, "9ms", Writes, 1),

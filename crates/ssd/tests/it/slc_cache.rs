@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ssd::stats::relocation_causes::{COLLECTION, FOLD};
+use ssd::stats::relocation_causes::{COLLECTION, CONVERSION, FOLD};
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
@@ -294,4 +294,51 @@ fn an_erase_in_the_cache_wears_as_much_as_it_is_said_to() {
         assert!(conditions.pec.0.abs_diff(worn) <= 1, "{} cycles of {erases} erases", conditions.pec.0);
     }
     assert!(in_cache > 0);
+}
+
+/// A drive whose old data is read with retries; the mean latency of rounds of reads of a hot block's worth of pages [us].
+fn hot_rounds(convert: &str) -> (Vec<f64>, Device) {
+    let settings = [
+        "ftl.slc_cache=static",
+        "slc.blocks=6",
+        "slc.fold_idle=1ms",
+        "chip.model=tlc48",
+        "age.pec=1000",
+        "age.retention=6mo",
+        "age.fill=0.5",
+        convert,
+    ];
+    let mut device = Device::new(&config(&settings), 1).unwrap();
+    let mut means = Vec::new();
+    for _ in 0..8 {
+        let mut sum = 0;
+        for page in 0..200 {
+            let at = device.now();
+            device.submit(Request::new(at, Op::Read, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+            assert!(device.advance_to_completion(Time::NEVER).unwrap());
+            sum += device.take_completions().map(|done| done.latency().0).sum::<u64>();
+        }
+        means.push(sum as f64 / 200e3);
+        // Time for what has been asked for.
+        device.advance(Time(device.now().0 + 100_000_000)).unwrap();
+        device.check_mapping().unwrap();
+    }
+    (means, device)
+}
+
+#[test]
+fn data_that_is_read_with_retries_is_read_without_when_it_has_been_converted_and_stays_so() {
+    let (before, _) = hot_rounds("slc.convert=none");
+    for policy in ["slc.convert=retries:100", "slc.convert=hot:100"] {
+        let (means, device) = hot_rounds(policy);
+        let counters = device.counters();
+        assert!((means[0] - before[0]).abs() < before[0] * 0.5, "{policy}: {means:?} and {before:?}");
+        // Each of the four planes has one block of the hot pages.
+        assert_eq!((counters.blocks_relocated[CONVERSION], counters.pages_relocated[CONVERSION]), (4, 240), "{policy}");
+        let of_one_bit = (SLC_READ * 1_000 + PAGE + 34) as f64 / 1e3;
+        assert!((means[7] - of_one_bit).abs() < 0.01, "{policy}: {means:?}");
+        // Idleness folds what the host has written, and leaves what it reads.
+        assert_eq!(counters.blocks_relocated[FOLD], 0, "{policy}");
+        assert_eq!(device.slc_blocks(), Some(12), "{policy}");
+    }
 }

@@ -87,7 +87,7 @@ impl Blocks {
             return Err(("blocks of the SLC cache".into(), format!("{} are counted", cache.used), format!("{used}")));
         }
         let full = |block: &&u32| !slc.holds(plane, **block) || !self.is_full(plane, **block);
-        match cache.full.iter().find(full) {
+        match cache.full.iter().chain(&cache.kept).find(full) {
             Some(block) => {
                 Err((format!("block {block}"), "it is to be folded".into(), "a full one in the cache".into()))
             }

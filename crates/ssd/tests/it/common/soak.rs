@@ -397,6 +397,8 @@ fn slc_cache(seed: u64) -> Vec<String> {
         format!("gc.stop={}", d.from(5, 6)),
         "gc.idle_stop=8".into(),
     ]);
+    let convert = if blocks > 1 { d.one(&["none", "none", "hot:20", "hot:200", "retries:5"]) } else { "none" };
+    settings.push(format!("slc.convert={convert}"));
     if d.chance(40) {
         let whole = ["slc.fold=copyback", "mapping.unit=page", "ftl.allocation=plane", "chip.program_passes=1"];
         settings.extend(whole.map(String::from));

@@ -7,6 +7,7 @@ use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOC
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{Plan, Raid};
+use crate::write_class::WriteClass;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
@@ -25,8 +26,12 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
 
 /// The causes of relocation that a drive may have.
 fn causes(plan: &Plan) -> impl Iterator<Item = (usize, &'static (&'static str, &'static str))> {
-    let slc = plan.slc.is_some();
-    relocation_causes::CAUSES.iter().enumerate().filter(move |(cause, _)| slc || *cause < relocation_causes::FOLD)
+    let (slc, converts) = (plan.slc.is_some(), plan.in_slc(WriteClass::RelocatedAgain));
+    relocation_causes::CAUSES.iter().enumerate().filter(move |(cause, _)| match *cause {
+        relocation_causes::FOLD => slc,
+        relocation_causes::CONVERSION => converts,
+        _ => true,
+    })
 }
 
 /// Write amplification, and its parts.
