@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 import ssdlab
 
 BINS_S = 0.1

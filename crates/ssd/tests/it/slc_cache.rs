@@ -342,3 +342,48 @@ fn data_that_is_read_with_retries_is_read_without_when_it_has_been_converted_and
         assert_eq!(device.slc_blocks(), Some(12), "{policy}");
     }
 }
+
+#[test]
+fn pages_that_are_folded_in_two_passes_are_sent_twice_and_read_from_the_cache_until_the_second_has_ended() {
+    let settings = [
+        "geometry.channels=1",
+        "geometry.dies=1",
+        "geometry.cell=QLC",
+        "geometry.pages=16",
+        "ftl.over_provisioning=2",
+        "chip.program_passes=2",
+        "chip.t_prog=[500us, 900us]",
+        "chip.cache_program=false",
+        "ftl.slc_cache=static",
+        "slc.fold_idle=1ms",
+        "schedule.order=read-first",
+    ];
+    let watch = Watch::default();
+    let mut device = watched(&config(&settings), 1, watch.clone());
+    for page in 0..4 {
+        device.submit(Request::new(Time(0), Op::Write, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+    }
+    device.advance(Time(1_000_000)).unwrap();
+    let cached: Vec<_> = (0..4).map(|page| device.flash_page(Lpn(page)).unwrap()).collect();
+    watch.0.borrow_mut().clear();
+    // Writes end when they are in the buffer; the host is idle from then on.
+    let read = |device: &mut Device<_>, at: u64| {
+        device.submit(Request::new(Time(at), Op::Read, Bytes(0), Bytes(PAGE))).unwrap();
+        let before = device.flash_page(Lpn(0)).unwrap();
+        device.advance(Time(at + 2_500_000)).unwrap();
+        (before, device.take_completions().map(|done| done.latency().0).max())
+    };
+    // Four senses and transfers, the data into the die: the first pass runs until some 1.7 ms.
+    let (place, latency) = read(&mut device, 1_300_000);
+    assert_eq!(place, cached[0], "between the passes the page is where it was");
+    let history = watch.0.borrow().clone();
+    let programs: Vec<_> = history.iter().filter(|entry| entry.0 == "program").collect();
+    assert_eq!(programs.len(), 2);
+    assert_eq!(programs.iter().map(|entry| entry.2 - entry.1).collect::<Vec<_>>(), [500_000, 900_000]);
+    // The read goes between the passes: after it the data crosses the bus again.
+    let read = history.iter().rfind(|entry| entry.0 == "sense").unwrap();
+    assert_eq!(read.1, programs[0].2);
+    assert_eq!(programs[1].1, read.2 + PAGE + 4 * PAGE);
+    assert_eq!(latency, Some(read.2 + PAGE + 34 - 1_300_000));
+    assert!((0..4).all(|page| device.flash_page(Lpn(page)).unwrap() != cached[page as usize]));
+}
