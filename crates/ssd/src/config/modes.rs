@@ -64,37 +64,42 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     let (ftl, slc) = (&config.ftl, &config.slc);
     let off = "or set ftl.slc_cache to \"none\"";
     let reasons = [
-        ("geometry.cell", layout.bits == 1, "is SLC already", "choose denser cells"),
-        ("ftl.streams", ftl.streams != 2, "and the cache takes the streams of young and of relocated data", "write 2"),
-        ("ftl.hints", ftl.hints > 0, "and the cache takes the stream of the second handle", "write 0"),
-        ("ftl.raid", ftl.raid != Raid::None, "and stripes are of blocks of one mode", "write \"none\""),
+        ("geometry.cell", layout.bits == 1, "is SLC: its blocks hold one bit a cell anyway", "choose denser cells"),
+        (
+            "ftl.streams",
+            ftl.streams != 2,
+            "is not 2: the cache takes the streams of other host data and of data relocated again",
+            "write 2",
+        ),
+        ("ftl.hints", ftl.hints > 0, "is above 0, and the cache takes the stream of the second handle", "write 0"),
+        ("ftl.raid", ftl.raid != Raid::None, "is set, and stripes are of blocks of one mode", "write \"none\""),
         (
             "gc.pacing",
             config.gc.pacing != Pacing::None,
-            "and it knows only room of the chip's own cells",
+            "is set, and it knows only room of the chip's own cells",
             "write \"none\"",
         ),
         (
             "refresh.reclaim",
             config.refresh.reclaim == Reclaim::Wordline,
-            "and wordlines of a block in the cache hold one page",
+            "is wordline, and wordlines of a block in the cache hold one page",
             "write \"block\"",
         ),
         (
             "erase.pulse",
             config.erase.pulse.is_some(),
-            "and lived wear is that of the chip's own cells",
+            "is set, and lived wear is that of the chip's own cells",
             "write \"none\"",
         ),
         (
-            "chip.program_unit",
+            "geometry.pages",
             !layout.flash_pages().is_multiple_of(layout.bits),
-            "and blocks must have whole wordlines",
-            "change geometry.pages",
+            "leaves a wordline incomplete",
+            "write a multiple of the bits of a cell",
         ),
     ];
     if let Some((key, _, problem, remedy)) = reasons.into_iter().find(|(_, is_so, ..)| *is_so) {
-        return refuse(key, format!("is set, {problem} (ftl.slc_cache)"), format!("{remedy}, {off}"));
+        return refuse(key, format!("{problem} (ftl.slc_cache)"), format!("{remedy}, {off}"));
     }
     let copies = slc.fold == Fold::Copyback;
     if copies && (layout.shared() > 1 || layout.stripe > 1 || config.chip.program_passes > 1) {

@@ -7,6 +7,10 @@
 //! relocated data is at least `reserve` blocks' worth, and a collection takes at most one block's worth and gives one
 //! back. And some block always has more stale pages than its collection pads, since the blocks that are neither
 //! open nor free are so many more than live data fills.
+//!
+//! An SLC cache changes two things. A block of a static one, which has free blocks of its own, gives none back when it is folded: that
+//! begins only where host data could open a block, and one more is in reserve, since the host may take that one meanwhile. A block
+//! of a dynamic one has at most a block's pages over a cell's bits: folding it wins more than any other collection.
 
 use nand::Layout;
 
