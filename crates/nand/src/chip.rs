@@ -114,6 +114,11 @@ pub struct Timings {
 }
 
 impl Timings {
+    /// Those of cells that hold one bit: every page is alike, and is programmed in one pass.
+    pub fn of_one_bit(read: Span, program: Span, erase: Span) -> Timings {
+        Timings { read: [read; 4], program: [program; 4], passes: 1, erase }
+    }
+
     /// tR of a page, by page type.
     #[inline]
     pub fn read(&self, layout: &Layout, ppn: Ppn) -> Span {

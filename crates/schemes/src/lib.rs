@@ -3,6 +3,7 @@
 //!
 //! Architecture invariant: a policy never sees a queue, a device or the time.
 
+pub mod convert;
 pub mod margin;
 pub mod next;
 pub mod order;
@@ -18,6 +19,7 @@ pub mod suspend;
 pub mod victim;
 pub mod voltage;
 
+pub use convert::{BlockReads, Convert};
 pub use margin::Margin;
 pub use next::{Failed, Known, Next, ReadReference, Weighed};
 pub use order::{Class, Order};

@@ -78,6 +78,8 @@ pub(crate) enum Resource {
     WriteCompletion,
     /// A request arrives.
     Arrival,
+    /// The host has been idle for so long that data of the SLC cache is folded.
+    HostIdle,
     /// The next block is looked at, whether its data is too old.
     Patrol,
     /// The power is cut.
@@ -99,6 +101,8 @@ pub(crate) struct Slots {
     pub read_completion: EventSlot,
     pub write_completion: EventSlot,
     pub arrival: EventSlot,
+    /// Only where data of the SLC cache is folded when the host is idle.
+    pub host_idle: Option<EventSlot>,
 }
 
 impl Slots {
@@ -108,14 +112,15 @@ impl Slots {
         let others = 2 * channels + dies;
         let slot = |rank| EventSlot(others + u32::from(energy) + u32::from(firmware) + rank);
         let (write_data, read_completion, write_completion, arrival) = (slot(0), slot(1), slot(2), slot(3));
+        let host_idle = plan.fold_idle().is_some().then_some(slot(4));
         let firmware = firmware.then_some(EventSlot(others + u32::from(energy)));
         let energy = energy.then_some(EventSlot(others));
-        Slots { channels, dies, energy, firmware, write_data, read_completion, write_completion, arrival }
+        Slots { channels, dies, energy, firmware, write_data, read_completion, write_completion, arrival, host_idle }
     }
 
     /// How many there are.
     fn len(self) -> usize {
-        self.arrival.0 as usize + 1
+        self.host_idle.unwrap_or(self.arrival).0 as usize + 1
     }
 
     /// A decoder's slot.
@@ -149,6 +154,7 @@ impl Slots {
             _ if slot == self.write_completion => Resource::WriteCompletion,
             _ if slot == self.arrival => Resource::Arrival,
             _ if Some(slot) == self.energy => Resource::Energy,
+            _ if Some(slot) == self.host_idle => Resource::HostIdle,
             _ => Resource::Firmware,
         }
     }

@@ -266,6 +266,9 @@ impl HostSide {
             self.in_flight -= 1;
             if self.in_flight == 0 {
                 self.meter.enter(core.now, 0, None);
+                if let (Some(slot), Some(span)) = (core.slots.host_idle, core.plan.fold_idle()) {
+                    core.agenda.set(slot, core.now + span);
+                }
             }
         }
         next

@@ -194,6 +194,16 @@ impl Cells {
         wrong / f64::from(self.states())
     }
 
+    /// The share of bits that are read wrongly where cells hold one bit, in the two outermost states: a block in SLC mode. The one
+    /// reference begins half-way between them and is lowered along the retry table like that of a boundary there.
+    pub fn one_bit_error_rate(&self, shape: Shape, offset: f64) -> f64 {
+        let highest = self.states() - 1;
+        let middle = f64::from(highest);
+        let reference = middle - self.share((middle - 1.0) / 2.0) * offset;
+        let below = |state: u32| below_reference((reference - self.mean(shape, state)) / shape.width);
+        (1.0 - below(0) + below(highest)) / 2.0
+    }
+
     /// Mean errors per KiB with the references at `offset`, at 85 °C.
     pub fn errors(&self, shape: Shape, page: u32, offset: f64) -> f64 {
         KIB_BITS * self.error_rate(shape, page, offset)
@@ -292,4 +302,40 @@ fn below_reference(z: f64) -> f64 {
 /// Wear in units of 1,000 P/E cycles, and the retention age in months, of some conditions.
 pub fn wear_and_months(conditions: &Conditions) -> (f64, f64) {
     (f64::from(conditions.pec.0) / 1e3, conditions.retention.0 as f64 / MONTH_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{VirtualChip, names};
+    use super::*;
+
+    #[test]
+    fn a_block_in_slc_mode_needs_no_retry_in_the_life_of_its_chip_and_the_table_reads_it_beyond() {
+        for name in names() {
+            let cells = VirtualChip::preset(name).unwrap().cells;
+            if cells.bits == 1 {
+                continue;
+            }
+            let errors = |shape, offset| KIB_BITS * cells.one_bit_error_rate(shape, offset) + cells.cold(30.0);
+            let corrected = f64::from(cells.capability);
+            for (thousands, months, reads) in [(0.0, 0.0, 0.0), (1.0, 60.0, 1e6), (3.0, 12.0, 1e6)] {
+                let found = errors(cells.shape(thousands, months, reads, 1.3), 0.0);
+                assert!(found < corrected / 4.0, "{name}: {found} errors per KiB of {corrected} that are corrected");
+            }
+            if name == "tlc48" {
+                let beyond = cells.shape(10.0, 60.0, 0.0, 1.3);
+                assert!(errors(beyond, 0.0) > corrected && errors(beyond, beyond.shift) < corrected);
+            }
+        }
+    }
+
+    #[test]
+    fn of_cells_that_have_one_bit_anyway_it_is_the_error_rate() {
+        let cells = VirtualChip::preset("slc").unwrap().cells;
+        let shape = cells.shape(50.0, 12.0, 0.0, 1.0);
+        // The default reference stands half-way between the states.
+        for offset in [0.0, 0.3] {
+            assert!((cells.one_bit_error_rate(shape, offset) - cells.error_rate(shape, 0, offset)).abs() < 1e-12);
+        }
+    }
 }

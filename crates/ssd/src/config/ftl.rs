@@ -37,6 +37,18 @@ units::choices! {
 }
 
 units::choices! {
+    /// Whether blocks hold one bit a cell before their data is folded into the chip's own cells.
+    pub enum SlcCache {
+        /// Never.
+        None = "none",
+        /// Some blocks of each plane always do (slc.blocks); their capacity is taken off the over-provisioning.
+        Static = "static",
+        /// Free blocks do, as far as there are more of them than collection keeps; emptied, they are free for either.
+        Dynamic = "dynamic",
+    }
+}
+
+units::choices! {
     /// What protects data from the loss of a page, a block or a die.
     pub enum Raid {
         /// Nothing but the code of each page.
@@ -120,6 +132,8 @@ units::section! {
         /// Placement handles: host data whose request has hint h goes into stream h mod so many, each with an open block a plane
         /// (reclaim unit handles of NVMe Flexible Data Placement); 0 ignores hints.
         hints: u16 = 0,
+        /// SLC cache: none, static or dynamic; slc.* say more. It needs ftl.streams = 2, and what goes past it takes a stream of its own.
+        slc_cache: SlcCache = SlcCache::None,
     }
 }
 

@@ -3,7 +3,7 @@
 use schemes::{SuspendErase, SuspendProgram};
 use units::value::Scalar;
 
-use super::{Arbitration, Config, Reclaim};
+use super::{Arbitration, Config, Reclaim, SlcCache};
 
 /// Keys that have no effect, when that is so, and what they would need.
 struct Rule {
@@ -12,6 +12,18 @@ struct Rule {
     without: &'static str,
 }
 
+const SLC_KEYS: &[&str] = &[
+    "slc.blocks",
+    "slc.full",
+    "slc.fold",
+    "slc.fold_idle",
+    "slc.fold_start",
+    "slc.convert",
+    "slc.t_read",
+    "slc.t_prog",
+    "slc.t_bers",
+    "slc.wear",
+];
 const NO_MODEL: &str = "a chip model (chip.model), whose pages could fail";
 const NO_PULSES: &str = "erase.pulse, by which blocks are erased pulse by pulse";
 
@@ -22,7 +34,11 @@ const RULES: &[Rule] = &[
         idle: |config| !config.is_modelled(),
         without: NO_MODEL,
     },
-    Rule { keys: &["chip.read_disturb", "ecc.miscorrection", "age.written_at"], idle: |config| !config.is_modelled(), without: NO_MODEL },
+    Rule {
+        keys: &["chip.read_disturb", "ecc.miscorrection", "age.written_at"],
+        idle: |config| !config.is_modelled(),
+        without: NO_MODEL,
+    },
     Rule {
         keys: &["age.pec"],
         idle: |config| !config.is_modelled() && config.wear.endurance.is_none(),
@@ -64,6 +80,7 @@ const RULES: &[Rule] = &[
         idle: |config| !config.chip.read_disturb && config.refresh.reads.is_none(),
         without: "chip.read_disturb or refresh.reads",
     },
+    Rule { keys: SLC_KEYS, idle: |config| config.ftl.slc_cache == SlcCache::None, without: "ftl.slc_cache" },
     Rule { keys: &["power.plp"], idle: |config| config.power.cut_at.is_empty(), without: "power.cut_at" },
     Rule {
         keys: &["faults.growth"],

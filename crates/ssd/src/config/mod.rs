@@ -17,12 +17,14 @@ mod gc;
 mod host;
 mod idle;
 mod mapping;
+mod modes;
 mod plan;
 mod power;
 mod read;
 mod refresh;
 mod refusal;
 mod schedule;
+mod slc;
 mod space;
 mod thermal;
 mod together;
@@ -40,7 +42,7 @@ pub use ecc::EccConfig;
 pub use energy::EnergyConfig;
 pub use erase::EraseConfig;
 pub use faults::{Fault, FaultsConfig, Part};
-pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement, Raid};
+pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement, Raid, SlcCache};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
 pub(crate) use mapping::CHANGE;
@@ -50,6 +52,7 @@ pub use power::{Cut, PowerConfig};
 pub use read::{ReadConfig, Tracking};
 pub use refresh::{Reclaim, RefreshConfig};
 pub use schedule::ScheduleConfig;
+pub use slc::{Fold, Full, SlcConfig};
 pub(crate) use space::{Space, WRITTEN_PAGES};
 pub use thermal::ThermalConfig;
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
@@ -105,6 +108,8 @@ sections! {
     buffer: BufferConfig,
     /// Flash translation layer.
     ftl: FtlConfig,
+    /// SLC cache.
+    slc: SlcConfig,
     /// Garbage collection.
     gc: GcConfig,
     /// Wear levelling and failing blocks.

@@ -12,6 +12,7 @@ use super::Config;
 use super::Raid;
 use super::bus::PageTime;
 use super::chip_model::Decoding;
+use super::modes::SlcPlan;
 use super::refusal::{dotted, in_section};
 use super::space::Space;
 use super::together;
@@ -40,6 +41,10 @@ pub struct Plan {
     pub(crate) link: Rate,
     pub(crate) dram: Rate,
     pub(crate) space: Space,
+    /// The SLC cache, where there is one.
+    pub(crate) slc: Option<SlcPlan>,
+    /// Logical pages that one program command writes on a plane, by write class.
+    units: [u32; WriteClass::COUNT],
     /// The phases of programs and of erases, where they are known, and whether any may be suspended.
     pub(crate) program_phases: Option<Phases>,
     pub(crate) erase_phases: Option<Phases>,
@@ -87,6 +92,23 @@ impl Plan {
         writes.is_relocated() && !(writes == WriteClass::PARITY && self.config.ftl.raid != Raid::None)
     }
 
+    /// Logical pages that one program command of a write class writes on a plane.
+    #[inline]
+    pub(crate) fn unit_of(&self, writes: WriteClass) -> u32 {
+        self.units[writes as usize]
+    }
+
+    /// How long the host is idle before data of the SLC cache is folded, if it ever is for that.
+    pub(crate) fn fold_idle(&self) -> Option<Span> {
+        self.config.slc.fold_idle.filter(|_| self.slc.is_some())
+    }
+
+    /// Whether what a write class writes goes into the SLC cache.
+    #[inline]
+    pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
+        self.slc.is_some() && self.config.in_slc(writes)
+    }
+
     /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
     pub fn needed_blocks(&self) -> u32 {
         self.space.needed
@@ -104,6 +126,15 @@ impl Plan {
     #[inline]
     pub(crate) fn t_data_in(&self, pages: u64) -> Span {
         self.t_dma(self.layout.flash_page_size.0 as u32) * (pages / u64::from(self.layout.shared()))
+    }
+
+    /// The times of programs of a write class; and their tPROG over that of the chip's own cells.
+    #[inline]
+    pub(crate) fn program_times(&self, writes: Option<WriteClass>) -> (&Timings, f64) {
+        match &self.slc {
+            Some(slc) if writes.is_some_and(|writes| self.in_slc(writes)) => (&slc.timings, slc.program_factor),
+            _ => (&self.timings, 1.0),
+        }
     }
 
     /// Flash pages that one program command writes on a plane, or into a superblock.
@@ -127,7 +158,10 @@ impl Config {
         let unit_of_map = self.mapping.unit_of(&layout);
         let logical_pages = self.ftl.logical_pages(&layout) / u64::from(unit_of_map) * u64::from(unit_of_map);
         let unit_pages = self.unit_pages(&layout);
-        let space = Space::new(self, &layout, logical_pages, unit_pages).map_err(dotted)?;
+        let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
+        let space = Space::new(self, &layout, logical_pages, unit_pages, slc.as_ref()).map_err(dotted)?;
+        let unit_of = |writes| slc.as_ref().filter(|_| self.in_slc(writes)).map_or(unit_pages, |slc| slc.unit_pages);
+        let units = WriteClass::ALL.map(unit_of);
         let page = layout.flash_page_size;
         let page_time = self.bus.page_time(page).map_err(in_section("bus"))?;
         let model = self.chip_model(&layout)?;
@@ -153,6 +187,8 @@ impl Config {
             link: Rate::new(self.host.link_bandwidth, layout.page_size),
             dram: Rate::new(self.buffer.dram_bandwidth, layout.page_size),
             space,
+            slc,
+            units,
             program_phases,
             erase_phases,
             suspends: self.schedule.suspend_program != SuspendProgram::None

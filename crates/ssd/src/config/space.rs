@@ -7,11 +7,16 @@
 //! relocated data is at least `reserve` blocks' worth, and a collection takes at most one block's worth and gives one
 //! back. And some block always has more stale pages than its collection pads, since the blocks that are neither
 //! open nor free are so many more than live data fills.
+//!
+//! An SLC cache changes two things. A block of a static one, which has free blocks of its own, gives none back when it is folded: that
+//! begins only where host data could open a block, and one more is in reserve, since the host may take that one meanwhile. A block
+//! of a dynamic one has at most a block's pages over a cell's bits: folding it wins more than any other collection.
 
 use nand::Layout;
 
+use super::modes::SlcPlan;
 use super::refusal::{Refusal, refuse};
-use super::{Config, MapTable, Placement, Precondition};
+use super::{Config, MapTable, Placement, Precondition, SlcCache};
 use crate::write_class::WriteClass;
 
 /// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
@@ -28,8 +33,12 @@ pub(crate) struct Space {
     pub map_entries: u32,
     /// The stream, that is the open block, of each write class.
     pub stream: [u8; WriteClass::COUNT],
-    /// Streams with an open block.
+    /// Streams with an open block, but for those whose blocks are the SLC cache's for good.
     pub open: u32,
+    /// Pages that a stream puts into a block.
+    pub pages: [u32; WriteClass::COUNT],
+    /// Blocks of a plane that are the SLC cache's for good.
+    pub fixed: u32,
     /// Free blocks that only relocated data may open.
     pub reserve: u32,
     /// Blocks that a plane must have to hold its share of the data and still be collected; those for the data alone.
@@ -60,10 +69,15 @@ struct Relocation {
 impl Relocation {
     fn new(config: &Config, unit_pages: u32) -> Relocation {
         let streams = if config.ftl.streams == 4 { 2 } else { 1 };
-        // Two streams of moved wordlines may both be padded, and a block may fail: one more block pays for each.
-        // A cut takes pages of open blocks, like a block that fails.
-        let (fail, cuts) = (config.blocks_fail(), !config.power.cut_at.is_empty());
-        let reserve = streams + u32::from(streams > 1 && unit_pages > 1) + u32::from(fail) + u32::from(cuts);
+        // Two streams of moved wordlines may both be padded, a block may fail, a cut takes pages of open blocks, and one of a static SLC
+        // cache gives none back: one more block pays for each.
+        let needs = [
+            streams > 1 && unit_pages > 1,
+            config.blocks_fail(),
+            !config.power.cut_at.is_empty(),
+            config.ftl.slc_cache == SlcCache::Static,
+        ];
+        let reserve = streams + needs.iter().filter(|needed| **needed).count() as u32;
         Relocation { streams, reserve, padding: streams * (unit_pages - 1) }
     }
 
@@ -113,10 +127,21 @@ impl Space {
         self.stream[writes as usize].into()
     }
 
-    pub fn new(config: &Config, layout: &Layout, logical_pages: u64, unit_pages: u32) -> Result<Space, Refusal> {
+    pub fn new(
+        config: &Config,
+        layout: &Layout,
+        logical_pages: u64,
+        unit_pages: u32,
+        slc: Option<&SlcPlan>,
+    ) -> Result<Space, Refusal> {
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
         let stream = streams(config);
-        let open = open_streams(&stream, map_pages).count() as u32;
+        let fixed = slc.map_or(0, |slc| slc.fixed);
+        let opens = |number: &u8| {
+            fixed == 0 || !WriteClass::ALL.get(usize::from(*number)).is_some_and(|class| config.in_slc(*class))
+        };
+        let open = open_streams(&stream, map_pages).filter(opens).count() as u32;
+        let blocks = layout.blocks.saturating_sub(fixed);
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;
         let Relocation { reserve, padding, .. } = relocation;
@@ -127,12 +152,20 @@ impl Space {
         let needed_for_data = data.div_ceil(pages) as u32;
         // No page of the flash is in two stripes: so many pages of parity at most.
         let data = data + config.ftl.raid.wide().map_or(0, |wide| u64::from(layout.blocks) * pages / u64::from(wide));
-        let padded = u64::from(padding) * u64::from(layout.blocks);
+        let padded = u64::from(padding) * u64::from(blocks);
         let stop = config.gc.stop;
         // Stale pages enough that some block has more of them than its collection pads.
         let gain = 1 + padded.div_ceil(pages) as u32;
         let filled = data.div_ceil(pages);
         let needed = filled as u32 + gain + stop + open;
+        if needed > blocks && needed <= layout.blocks {
+            let problem = format!(
+                "is {fixed} of the {} blocks of a plane, and its data, collection and open blocks need {needed}",
+                layout.blocks
+            );
+            let remedy = format!("write at most {}, or raise ftl.over_provisioning", layout.blocks - needed);
+            return refuse("slc.blocks", problem, remedy);
+        }
         if needed > layout.blocks {
             let problem = format!(
                 "leaves a plane {} blocks: {filled} for its share of the data, {gain} to gain from, gc.stop = {stop} to keep free and {open} open ones are {needed}",
@@ -141,7 +174,7 @@ impl Space {
             let remedy = "raise it, lower gc.stop, ftl.streams or ftl.hints, or give a plane more and smaller blocks";
             return refuse("ftl.over_provisioning", problem, remedy);
         }
-        let room = u64::from(layout.blocks - stop - open) * pages;
+        let room = u64::from(blocks - stop - open) * pages;
         // A host's program and one of the map may have been on their way when the limit was reached.
         let stale = padded + 2 * u64::from(unit_pages);
         let most = room.saturating_sub(stale).max(data + 1);
@@ -152,6 +185,8 @@ impl Space {
             map_entries,
             stream,
             open,
+            pages: pages_of_streams(config, layout, slc),
+            fixed,
             reserve,
             needed,
             needed_for_data,
@@ -175,11 +210,12 @@ impl Space {
         let age = &config.age;
         let logical = (layout.raw_pages() as f64 / (1.0 + config.ftl.over_provisioning)) * age.fill.0;
         let data = (logical + f64::from(self.map_pages)) / f64::from(layout.planes) / (1.0 - age.invalid.0).max(1e-9);
-        let kept = layout.blocks - self.initial_blocks(config, layout.blocks);
-        self.needed.max((data / f64::from(layout.pages)).ceil() as u32 + kept)
+        let usable = layout.blocks - self.fixed;
+        let kept = usable - self.initial_blocks(config, usable);
+        self.fixed + self.needed.max((data / f64::from(layout.pages)).ceil() as u32 + kept)
     }
 
-    /// Blocks of a plane that the initial state may take, of `usable` ones.
+    /// Blocks of a plane that the initial state may take, of `usable` ones that are not the SLC cache's for good.
     pub fn initial_blocks(&self, config: &Config, usable: u32) -> u32 {
         match config.age.precondition {
             // The next block that is opened beside those that are open makes collection start.
@@ -198,13 +234,14 @@ impl Space {
         let data = (logical_pages as f64 * age.fill.0) as u64 + u64::from(self.map_pages);
         let per_plane = layout.most_of_a_plane(data);
         let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
-        let room = u64::from(self.initial_blocks(config, layout.blocks)) * u64::from(layout.pages);
+        let blocks = self.initial_blocks(config, layout.blocks - self.fixed);
+        let room = u64::from(blocks) * u64::from(layout.pages);
         if need > room {
             let problem = format!(
                 "{} and age.invalid = {} need {need} pages a plane, and it has {room} beside the {} free blocks that writing needs",
                 age.fill.0,
                 age.invalid.0,
-                layout.blocks - self.initial_blocks(config, layout.blocks)
+                layout.blocks - blocks
             );
             let remedy = "lower age.fill or age.invalid, or raise ftl.over_provisioning";
             return refuse("age.fill", problem, remedy);
@@ -224,11 +261,26 @@ fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
     if config.ftl.raid.wide().is_some() {
         stream[WriteClass::PARITY as usize] = WriteClass::PARITY as u8;
     }
+    // What goes past the cache.
+    if config.ftl.slc_cache != SlcCache::None {
+        stream[WriteClass::HostCold as usize] = WriteClass::HostCold as u8;
+    }
+    if config.in_slc(WriteClass::RelocatedAgain) {
+        stream[WriteClass::RelocatedAgain as usize] = WriteClass::RelocatedAgain as u8;
+    }
     // Hints say where host data goes, in place of its age.
     if config.ftl.hints > 0 {
         stream[WriteClass::HostCold as usize] = u8::from(config.ftl.hints > 1);
     }
     stream
+}
+
+/// Pages that each stream puts into a block.
+fn pages_of_streams(config: &Config, layout: &Layout, slc: Option<&SlcPlan>) -> [u32; WriteClass::COUNT] {
+    WriteClass::ALL.map(|first| match slc {
+        Some(slc) if config.in_slc(first) => slc.pages,
+        _ => layout.pages,
+    })
 }
 
 /// The streams that have an open block, in order.

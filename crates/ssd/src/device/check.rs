@@ -232,6 +232,7 @@ fn name_of(resource: Resource) -> String {
         Resource::ReadCompletion => "a read completes".into(),
         Resource::WriteCompletion => "a write, trim or flush completes".into(),
         Resource::Arrival => "a request arrives".into(),
+        Resource::HostIdle => "the host has been idle".into(),
         Resource::Patrol => "a visit for refresh".into(),
         Resource::Cut => "the power is cut".into(),
         Resource::Fault => "a part breaks".into(),

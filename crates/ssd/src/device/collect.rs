@@ -129,7 +129,7 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move the data of a flash page, of which `ppn` is the first valid page.
     fn relocate_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
-        if self.core.plan.config.gc.copyback {
+        if self.ftl.copies_back(ppn, &self.core.plan) {
             let op = self.relocation_op(plane, lpn, ppn);
             self.ftl.relocator[plane].writing += 1;
             let op = self.flash.ops.insert(op);
@@ -159,8 +159,11 @@ impl<P: Probe> Device<P> {
         // All but what the host has written.
         let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
         let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let writes =
-            if again && self.ftl.stripes.is_none() { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
+        let apart = match self.core.plan.slc {
+            None => again && self.ftl.stripes.is_none(),
+            Some(_) => self.is_converted(plane),
+        };
+        let writes = if apart { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
@@ -199,7 +202,7 @@ impl<P: Probe> Device<P> {
         let plane = self.core.plan.layout.plane_of(source);
         let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
         self.core.counters.pages_relocated[cause] += 1;
-        if self.core.plan.config.gc.copyback && self.flash.is_broken(source) {
+        if self.flash.is_broken(source) && self.ftl.copies_back(source, &self.core.plan) {
             self.damage(lpn, PageData::Lost);
         }
         self.core.probe.moved(self.core.now, lpn, source, ppn);
@@ -297,6 +300,7 @@ impl<P: Probe> Device<P> {
         let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
+        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.blocks.in_slc(plane, block));
         self.core.probe.erased(self.core.now, plane, block);
         if let Some(power) = &mut self.power {
             power.flash.erase(plane, block, true);
@@ -313,10 +317,9 @@ impl<P: Probe> Device<P> {
             && self.ftl.wear.as_ref().is_some_and(|lives| {
                 self.core.plan.layout.flash_planes_of(plane).any(|plane| lives.exhausted(plane, block))
             });
-        let worn = exhausted
-            || wear.endurance.is_some_and(|limit| self.core.plan.config.age.pec.0.saturating_add(erases) >= limit.0);
+        let pec = self.core.plan.config.age.pec.0.saturating_add(self.ftl.blocks.worn_by(plane, block, erases));
+        let worn = exhausted || wear.endurance.is_some_and(|limit| pec >= limit.0);
         let failures = &mut self.flash.failures;
-        let pec = self.core.plan.config.age.pec.0.saturating_add(erases);
         let share = self.core.plan.config.faults.grown(wear.erase_fail, pec);
         let mut fails = || {
             failures.erases_drawn += 1;
@@ -340,6 +343,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn freed(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.flash().update_plane_eligibility(die, place);
+        self.divert(plane);
         self.collect(plane);
     }
 
@@ -377,9 +381,12 @@ impl<P: Probe> Device<P> {
     /// anyway.
     #[inline]
     pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
-        let config = &self.core.plan.config;
-        let senses = if config.chip.read_disturb { 1 + retries } else { 1 };
+        let senses = if self.core.plan.config.chip.read_disturb { 1 + retries } else { 1 };
         let (before, after) = self.ftl.count_read(ppn, senses);
+        if self.core.plan.in_slc(WriteClass::RelocatedAgain) && matches!(owner, Owner::Host(_)) {
+            self.consider_conversion(ppn, after, retries);
+        }
+        let config = &self.core.plan.config;
         if let Some(limit) = config.refresh.reads
             && !matches!(owner, Owner::Relocation(_))
         {
@@ -411,7 +418,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
+    pub(super) fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         let requests = &mut self.ftl.relocator[plane].requests;
         let covers =
             |other: &Relocation| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);
@@ -483,7 +490,7 @@ impl<P: Probe> Device<P> {
         if self.ftl.relocator[plane].broken {
             return;
         }
-        self.ftl.blocks.retire(plane);
+        self.ftl.blocks.retire(plane, block);
         if let Some(power) = &mut self.power {
             // Whatever it still holds has moved.
             power.flash.erase(plane, block, true);

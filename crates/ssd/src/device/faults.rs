@@ -127,7 +127,7 @@ impl<P: Probe> Device<P> {
                 self.flash.ops.release(id);
                 self.ftl.relocator[plane].writing -= 1;
                 // A page that is copied back has not been read.
-                if !self.core.plan.config.gc.copyback {
+                if !self.ftl.copies_back(source, &self.core.plan) {
                     self.rescue(lpn.get(), source);
                 }
                 self.continue_relocation(plane);

@@ -47,6 +47,7 @@ impl<P: Probe> Device<P> {
 
     /// A request reaches the drive.
     pub(super) fn on_arrival(&mut self) {
+        self.host_is_back();
         if let Some((_, ahead)) = self.host.arrivals.get(FURTHER) {
             let first = self.lpn_of(ahead.offset.0);
             self.ftl.prefetch_further(first);
@@ -188,6 +189,9 @@ impl<P: Probe> Device<P> {
         if of_host {
             self.host_was_next(die);
         }
+        for place in planes(set) {
+            self.divert(self.core.plan.layout.plane(die, place as u8));
+        }
         self.dispatch_pools();
     }
 
@@ -200,6 +204,7 @@ impl<P: Probe> Device<P> {
             if self.ftl.blocks.make_room(plane, stream) {
                 // Other streams that could have opened that block may have to wait now.
                 self.flash().update_plane_eligibility(die, place);
+                self.divert(plane);
                 self.collect(plane);
                 if let Some(pages) = self.ftl.blocks.too_much_written() {
                     self.core.life.failure.get_or_insert(RunError::TooMuchWritten { pages });

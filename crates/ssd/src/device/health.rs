@@ -25,8 +25,12 @@ impl<P: Probe> Device<P> {
 
     /// P/E cycles of a block, on the mean.
     fn mean_pec(&self) -> f64 {
-        let blocks = self.usable_blocks() * u64::from(self.core.plan.layout.stripe);
-        let erases = self.core.counters.blocks_erased as f64 / blocks.max(1) as f64;
+        let layout = &self.core.plan.layout;
+        let fixed = u64::from(self.core.plan.space.fixed) * u64::from(layout.planes);
+        let blocks = (self.usable_blocks() + fixed) * u64::from(layout.stripe);
+        // In the SLC cache blocks wear less.
+        let spared = self.core.counters.slc_erases as f64 * (1.0 - self.core.plan.config.slc.wear);
+        let erases = (self.core.counters.blocks_erased as f64 - spared) / blocks.max(1) as f64;
         f64::from(self.core.plan.config.age.pec.0) + erases
     }
 

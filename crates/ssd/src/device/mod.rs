@@ -11,6 +11,7 @@
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `raid.rs` | parity over dies |
+//! | `slc.rs` | the SLC cache: what goes past it, and when its data is folded |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `survival.rs` | the map's journal and its checkpoints |
@@ -30,6 +31,7 @@ mod mapping;
 mod power;
 mod raid;
 mod read;
+mod slc;
 mod survival;
 mod write;
 
@@ -302,6 +304,7 @@ impl<P: Probe> Device<P> {
                 Resource::ReadCompletion => self.on_read_completion(),
                 Resource::WriteCompletion => self.on_write_completion(),
                 Resource::Arrival => self.on_arrival(),
+                Resource::HostIdle => self.host_is_idle(),
                 Resource::Patrol => self.on_patrol(),
                 Resource::Cut => self.on_cut(),
                 Resource::Fault => self.on_fault(),

@@ -160,6 +160,7 @@ impl<P: Probe> Device<P> {
             let part = Some((seq, sense.attempt));
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
         }
+        self.count_mode(command, ppn.get(), sent);
         self.host.part_sent(&mut self.core, command, sent);
         if data == PageData::Right && self.read_cache.is_some() {
             self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);

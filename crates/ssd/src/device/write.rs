@@ -325,6 +325,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn place_program(&mut self, op: OpId) {
         self.flash().one_more_waits();
         self.wait_for_die(op);
+        self.divert_waiting(op);
     }
 
     /// A page that is counted among those that wait for their program waits for its die, or for any.
@@ -343,6 +344,7 @@ impl<P: Probe> Device<P> {
         for writes in WriteClass::OF_HANDLES {
             if self.writes.pools[writes as usize].len > 0 {
                 self.dispatch_pool(writes);
+                self.divert_pool(writes);
             }
         }
     }
@@ -353,11 +355,12 @@ impl<P: Probe> Device<P> {
             nand::PlanePrograms::Single => 1,
             nand::PlanePrograms::Lockstep => layout.planes_per_die,
         };
-        let whole = planes * self.core.plan.unit_pages;
+        let unit = self.core.plan.unit_of(writes);
+        let whole = planes * unit;
         // Whole wordlines wait for a command's worth of pages; single flash pages go as soon as a die is free.
-        let enough = match self.core.plan.flash_unit() {
+        let enough = match unit / layout.shared() {
             _ if self.writes.draining() => 1,
-            1 => self.core.plan.unit_pages,
+            1 => unit,
             _ => whole,
         };
         while self.writes.pools[writes as usize].len >= enough
@@ -414,7 +417,8 @@ impl<P: Probe> Device<P> {
         let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(die, plane), stream);
         let most = self.open_planes(die, writes).map(taken).max().unwrap_or(0);
         // Only the place in the block matters.
-        let behind = |plane: u8| (most - taken(plane)) % u64::from(layout.pages);
+        let of_block = u64::from(self.core.plan.space.pages[stream]);
+        let behind = |plane: u8| (most - taken(plane)) % of_block;
         let furthest = self.open_planes(die, writes).map(behind).max();
         let mut lagging = [0u8; nand::geometry::MAX_PLANES as usize];
         let mut count = 0;
@@ -422,12 +426,13 @@ impl<P: Probe> Device<P> {
             lagging[count] = plane;
             count += 1;
         }
-        let pages = pages.min(count as u32 * self.core.plan.unit_pages);
+        let unit = self.core.plan.unit_of(writes);
+        let pages = pages.min(count as u32 * unit);
         for index in 0..pages {
             let op = self.writes.pools[writes as usize]
                 .pop(&mut self.flash.ops)
                 .expect("Invariant: no more is taken than the pool has");
-            let plane = lagging[(index / self.core.plan.unit_pages) as usize];
+            let plane = lagging[(index / unit) as usize];
             let queue = QueueId::of_programs(writes, plane.into());
             (self.flash.ops[op].die, self.flash.ops[op].queue) = (die, queue);
             self.flash().queue_program(op);
@@ -479,6 +484,11 @@ impl<P: Probe> Device<P> {
         self.core.counters.pages_rescued += u64::from(rescued);
         if let Some(power) = &mut self.power {
             power.checkpoints.written();
+        }
+        if self.core.plan.slc.is_some() && !rescued {
+            let in_slc = self.ftl.blocks.page_in_slc(ppn);
+            self.core.counters.slc_pages += u64::from(in_slc);
+            self.core.counters.native_pages += u64::from(!in_slc);
         }
         if self.writes.buffer[slot].outdated {
             self.mark_stale(ppn);

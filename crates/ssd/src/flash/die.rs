@@ -14,7 +14,7 @@ use units::{Lpn, Ppn, Time};
 use super::layer::{FlashAt, FlashView};
 use super::op::{Owner, PageOp};
 use super::queues::{QueueId, Ranks};
-use super::state::{Active, Ended, Pick};
+use super::state::{Active, Ended, Pick, Program};
 use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
@@ -264,7 +264,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.charge_suspensions(die, active);
         }
         if let Active::Program(program) = active
-            && program.pass + 1 < self.core.plan.timings.passes
+            && program.pass + 1 < self.passes(&program)
         {
             self.start_loaded(die);
             return self.senses_end(die);
@@ -279,6 +279,15 @@ impl<P: Probe> FlashAt<'_, P> {
             }
             Active::Erase(first) => Ended::Erase(first),
             Active::EraseOpened(writes, planes) => Ended::EraseOpened { writes, planes },
+        }
+    }
+
+    /// Passes in which a program is done.
+    #[inline]
+    fn passes(&self, program: &Program) -> u8 {
+        match self.core.plan.slc {
+            None => self.core.plan.timings.passes,
+            Some(_) => self.core.plan.program_times(self.flash.ops[program.ops].queue.writes()).0.passes,
         }
     }
 

@@ -3,6 +3,8 @@
 
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
+use units::Span;
+
 use super::layer::FlashAt;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Work};
@@ -39,7 +41,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn run_erase(&mut self, die: DieId, erase: Active, set: u8) {
         let channel = self.flash.dies[die].channel;
         let start = self.occupy(channel, self.t_commands(set), channel::COMMAND);
-        let phases = self.erase_phases(die, erase);
+        let phases = self.erase_phases(die, erase).or_else(|| self.phases_of_mode(die, erase));
         let end = start + phases.as_ref().map_or(self.core.plan.timings.erase, Phases::total);
         let state = &mut self.flash.dies[die];
         state.phases = phases;
@@ -77,6 +79,18 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         all
+    }
+
+    /// The phases of an erase all of whose blocks hold one bit a cell, or did: with blocks of both modes the longer one counts.
+    fn phases_of_mode(&self, die: DieId, erase: Active) -> Option<Phases> {
+        let slc = self.core.plan.slc.as_ref()?;
+        let in_slc = |(plane, block): &(PlaneId, u32)| self.ftl.blocks.in_slc(*plane, *block);
+        let blocks = self.blocks_of(die, erase);
+        let takes_slc = if slc.erase_factor > 1.0 { blocks.iter().any(in_slc) } else { blocks.iter().all(in_slc) };
+        takes_slc.then(|| match &self.core.plan.erase_phases {
+            Some(phases) => phases.slower(slc.erase_factor),
+            None => Phases::even(1, slc.timings.erase, Span::ZERO),
+        })
     }
 
     /// The blocks that an erase erases.

@@ -19,7 +19,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
     /// operation.
     pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: WriteClass, set: u8) -> OpId {
-        let copyback = self.view().copies_back(lead);
+        let copyback = self.view().copies_back(die, lead);
         let (ops, pages, sensing) = self.gather(die, set, writes, copyback);
         let commands = self.t_commands(set);
         let channel = self.flash.dies[die].channel;
@@ -42,7 +42,8 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn send_for_next_pass(&mut self, die: DieId) {
         let Some(program) = self.flash.dies[die].next_pass.take() else { return };
         let channel = self.flash.dies[die].channel;
-        let ready = self.occupy(channel, self.t_program_data(program.planes), channel::WRITE_DATA);
+        let writes = self.flash.ops[program.ops].queue.writes();
+        let ready = self.occupy(channel, self.t_program_data(program.planes, writes), channel::WRITE_DATA);
         self.run_when_free(die, Program { ready, ..program });
         self.has_started(die);
     }
@@ -57,8 +58,9 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Time on the bus of the commands and the data of a program on a set of planes.
-    pub(super) fn t_program_data(&self, set: u8) -> Span {
-        let pages = u64::from(set.count_ones()) * u64::from(self.core.plan.unit_pages);
+    pub(super) fn t_program_data(&self, set: u8, writes: Option<WriteClass>) -> Span {
+        let unit = writes.map_or(self.core.plan.unit_pages, |writes| self.core.plan.unit_of(writes));
+        let pages = u64::from(set.count_ones()) * u64::from(unit);
         self.t_commands(set) + self.core.plan.t_data_in(pages)
     }
 
@@ -67,12 +69,12 @@ impl<P: Probe> FlashAt<'_, P> {
     /// pages that it copies back.
     pub(super) fn gather(&mut self, die: DieId, set: u8, writes: WriteClass, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
-        let stream = self.core.plan.space.stream_of(writes);
+        let (stream, unit) = (self.core.plan.space.stream_of(writes), self.core.plan.unit_of(writes));
         for plane in planes(set) {
             let physical = self.core.plan.layout.plane(die, plane as u8);
             let queue = QueueId::of_programs(writes, plane);
             let mut here = Span::ZERO;
-            for _ in 0..self.core.plan.unit_pages {
+            for _ in 0..unit {
                 pages += 1;
                 let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
                     self.ftl.take_page(physical, stream, None, self.core.now);
@@ -83,16 +85,14 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.flash.ops[op].ppn = self.ftl.take_page(physical, stream, Some(lpn), self.core.now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
-                    Owner::Relocation(source) if copyback => {
-                        here += self.core.plan.timings.read(&self.core.plan.layout, source.get())
-                    }
+                    Owner::Relocation(source) if copyback => here += self.view().t_read(source.get()),
                     _ => {}
                 }
                 ops.push(&mut self.flash.ops, op);
             }
             sensing = sensing.max(here);
             if queue.class() == Class::UserProgram {
-                self.ftl.relocator[physical].spend(self.core.plan.unit_pages);
+                self.ftl.relocator[physical].spend(unit);
             }
             let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {
@@ -125,8 +125,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let factor = self.program_factor(program);
         // Planes that are programmed together program pages of the same number.
         let first = self.flash.ops[program.ops].ppn.get();
-        let timings = &self.core.plan.timings;
+        let (timings, of_mode) = self.core.plan.program_times(self.flash.ops[program.ops].queue.writes());
         let t_prog = slower(timings.program(&self.core.plan.layout, first, program.pass), factor);
+        let factor = factor * of_mode;
         if program.pass + 1 < timings.passes {
             self.flash.dies[die].next_pass = Some(Program { pass: program.pass + 1, ..program });
         }

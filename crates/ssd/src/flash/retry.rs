@@ -14,7 +14,8 @@
 //! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
 //! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
-use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
+use nand::model::cells::{KIB_BITS, MONTH_NS};
+use nand::model::outcomes::{Archetypes, OutcomeSource, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
 use units::Span;
@@ -83,7 +84,7 @@ impl<P: Probe> FlashAt<'_, P> {
             state.reserved.reserve(&op);
         } else {
             state.reads_in_progress.push((op.seq, op.queue.plane()));
-            if self.core.plan.config.read.start.tracks() {
+            if self.core.plan.config.read.start.tracks() && !self.ftl.blocks.page_in_slc(op.ppn.get()) {
                 op.sense = self.first_sense(&op);
             }
         }
@@ -150,9 +151,11 @@ impl<P: Probe> FlashAt<'_, P> {
 
     fn sense_once(&mut self, op: &PageOp) -> (Span, u32) {
         let (ppn, sense) = (op.ppn.get(), op.sense);
-        let layout = self.core.plan.layout;
-        let full = self.core.plan.timings.read(&layout, ppn);
-        let kind = layout.page_type(ppn);
+        let full = self.view().t_read(ppn);
+        if self.ftl.blocks.page_in_slc(ppn) {
+            return (full, 0);
+        }
+        let kind = self.core.plan.layout.page_type(ppn);
         if sense.v_ref.senses_one_boundary() {
             let senses =
                 self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
@@ -285,6 +288,10 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense.fate = Fate::Uncorrectable;
             return None;
         }
+        if self.ftl.blocks.page_in_slc(op.ppn.get()) {
+            self.reads_one_bit(id);
+            return None;
+        }
         let again = op.sense.is_repeat();
         if !again {
             let conditions = self.conditions_of(&op);
@@ -335,6 +342,32 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         self.flash.ops[id].sense = op.sense;
         None
+    }
+
+    /// A page of the SLC cache has been sensed: whether its errors are corrected follows from the chip's two outermost states, and from
+    /// where the reference between them stands by now. Measured steps say nothing of them: no read fails (`assumed`).
+    fn reads_one_bit(&mut self, id: OpId) {
+        let op = self.flash.ops[id];
+        let (plan, state) = (&self.core.plan, self.conditions_of(&op));
+        let corrected = match plan.reading() {
+            Some(OutcomeSource::Virtual(chip)) => {
+                let months = state.retention.0 as f64 / MONTH_NS;
+                let shape = chip.cells.shape(f64::from(state.pec) / 1e3, months, state.reads.into(), 1.0);
+                let offset = match op.sense.v_ref {
+                    ReadReference::Step(step) => f64::from(step) * chip.cells.retry_step,
+                    _ => shape.shift,
+                };
+                let errors = KIB_BITS * chip.cells.one_bit_error_rate(shape, offset) + state.extra;
+                let errors = errors + chip.cells.cold(plan.config.age.temperature.0);
+                errors <= f64::from(chip.cells.capability) * plan.config.ecc.strength
+            }
+            _ => true,
+        };
+        let corrected = corrected && !self.flash.is_broken(op.ppn.get());
+        let t_decode = self.core.plan.config.ecc.t_decode;
+        let sense = &mut self.flash.ops[id].sense;
+        sense.fate = if corrected { Fate::Corrected } else { Fate::Uncorrectable };
+        sense.decoding = t_decode.0 as u32;
     }
 
     /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
@@ -426,7 +459,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if sense.fate.is_decoded() {
             self.core.counters.soft_corrected += u64::from(sense.v_ref.fine().is_some());
             self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
-            if self.core.plan.config.read.start.tracks() {
+            if self.core.plan.config.read.start.tracks() && !self.ftl.blocks.page_in_slc(op.ppn.get()) {
                 self.track(&op);
             }
             self.read_ended(id, &op);

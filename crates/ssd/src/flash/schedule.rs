@@ -3,6 +3,7 @@
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::layer::{FlashAt, FlashView};
+use super::op::Owner;
 use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS, USER_READS};
 use super::state::{Active, DieState, Pick, Precedence, Program};
 use crate::observe::probe::Probe;
@@ -123,12 +124,18 @@ impl FlashView<'_> {
 
     /// Whether what a queue starts next leaves no array to anything else from its beginning on.
     pub(super) fn needs_array(&self, die: DieId, queue: QueueId) -> bool {
-        self.is_erase(die, queue) || self.copies_back(queue)
+        self.is_erase(die, queue) || self.copies_back(die, queue)
     }
 
     /// Whether the programs of a queue take their data from the array.
-    pub(super) fn copies_back(&self, queue: QueueId) -> bool {
-        self.plan.config.gc.copyback && queue.writes().is_some_and(WriteClass::is_relocated)
+    pub(super) fn copies_back(&self, die: DieId, queue: QueueId) -> bool {
+        let relocated = || queue.writes().is_some_and(WriteClass::is_relocated);
+        if self.plan.slc.is_none() {
+            return self.plan.config.gc.copyback && relocated();
+        }
+        let head = || &self.flash.ops[self.flash.dies[die].queues[queue].first()];
+        relocated()
+            && matches!(head().owner, Owner::Relocation(source) if self.ftl.copies_back(source.get(), self.plan))
     }
 
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
@@ -162,6 +169,7 @@ impl FlashView<'_> {
                 && place(plane) == place(lead.plane())
                 && self.is_erase(die, queue) == erase
                 && (!erase || self.may_erase(die, queue))
+                && (self.plan.slc.is_none() || self.copies_back(die, queue) == self.copies_back(die, lead))
             {
                 set |= 1 << plane;
             }
@@ -212,12 +220,12 @@ impl<P: Probe> FlashAt<'_, P> {
         let moved = queue.writes().is_some_and(|writes| self.core.plan.relocates(writes));
         let state = &self.flash.dies[die];
         let len = state.queues[queue].len;
-        let whole = len >= self.core.plan.unit_pages
-            || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
+        let unit = queue.writes().map_or(0, |writes| self.core.plan.unit_of(writes));
+        let whole = len >= unit || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
         let of_host = HOST_PROGRAMS.has(queue);
         let paid = !of_host || self.ftl.pays(plane, &self.core.plan);
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
-        if whole && moved && !can {
+        if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.in_slc(writes)) {
             self.core.wear_out();
         }
         let state = &mut self.flash.dies[die];

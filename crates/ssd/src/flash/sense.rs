@@ -2,7 +2,7 @@
 
 use nand::{DieId, PlaneReads};
 use schemes::Known;
-use units::Span;
+use units::{Ppn, Span};
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, PageOp};
@@ -17,6 +17,16 @@ struct Joined {
 }
 
 impl FlashView<'_> {
+    /// tR of a page, in the mode of its block.
+    #[inline]
+    pub(super) fn t_read(&self, ppn: Ppn) -> Span {
+        let timings = match &self.plan.slc {
+            Some(slc) if self.ftl.blocks.page_in_slc(ppn) => &slc.timings,
+            _ => &self.plan.timings,
+        };
+        timings.read(&self.plan.layout, ppn)
+    }
+
     /// The queues whose heads are sensed by one command with a leading one's.
     fn joined_senses(&self, die: DieId, lead: QueueId) -> Joined {
         let mut joined = Joined { queues: [lead; PLANES], count: 1 };
@@ -47,7 +57,6 @@ impl FlashView<'_> {
 impl<P: Probe> FlashAt<'_, P> {
     /// Senses pages; whether one of them is the host's.
     pub(super) fn start_sense(&mut self, die: DieId, lead: QueueId) -> bool {
-        let layout = self.core.plan.layout;
         let Joined { queues, count } = self.view().joined_senses(die, lead);
         let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
@@ -59,7 +68,7 @@ impl<P: Probe> FlashAt<'_, P> {
             state.read_head_changed(*queue, &self.flash.ops);
             state.page_op[queue.plane()] = Some(id);
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.core.plan.timings.read(&layout, self.flash.ops[id].ppn.get()));
+                t_read = t_read.max(self.view().t_read(self.flash.ops[id].ppn.get()));
             } else {
                 let (took, less) = self.prepare_sense(id);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));

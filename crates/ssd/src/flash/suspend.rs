@@ -207,7 +207,8 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn send_again(&mut self, die: DieId) {
         let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
         let channel = self.flash.dies[die].channel;
-        let ready = self.occupy(channel, self.t_program_data(program.planes), channel::WRITE_DATA);
+        let writes = self.flash.ops[program.ops].queue.writes();
+        let ready = self.occupy(channel, self.t_program_data(program.planes, writes), channel::WRITE_DATA);
         self.go_on(die, ready.since(self.core.now));
         self.reschedule(die);
     }

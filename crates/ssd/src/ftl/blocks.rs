@@ -12,6 +12,7 @@ use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
 
 use super::aged::Aged;
 use super::candidates::FullBlocks;
+use super::slc::{Free, SlcBlocks};
 use crate::config::{EraseWhen, FreeBlock, Plan, Space};
 use crate::persist::{state, stored};
 use crate::write_class::WriteClass;
@@ -97,9 +98,6 @@ struct Block {
 
 const _: () = assert!(size_of::<Block>() == 16, "the stated memory of a block");
 
-/// A block that may be opened, the next first: rank, order of release, block, barrier.
-type Free = Reverse<(u32, u64, u32, u64)>;
-
 struct Plane {
     open: [Open; WriteClass::COUNT],
     /// Pages given out in each stream.
@@ -119,6 +117,8 @@ struct Plane {
 /// in the run, and 16 bytes a block of planes that have been collected.
 pub(crate) struct Blocks {
     layout: Layout,
+    /// Pages that each stream puts into a block.
+    pages: [u32; WriteClass::COUNT],
     planes: Vec<Plane>,
     /// Free blocks of each plane.
     free: Vec<u32>,
@@ -139,18 +139,21 @@ pub(crate) struct Blocks {
     acceleration: f64,
     releases: u64,
     pub pages_programmed: u64,
+    /// The SLC cache's blocks, where there is one.
+    pub slc: Option<Box<SlcBlocks>>,
 }
 
 impl Blocks {
+    /// `usable` blocks of each plane are good.
     pub fn new(plan: &Plan, aged: &Aged, usable: &[u32], seed: u64) -> Blocks {
         let layout = plan.layout;
         let count = layout.planes as usize * layout.blocks as usize * layout.stripe as usize;
-        let full = Open { block: 0, next_page: layout.pages, erased: true, barrier: 0 };
+        let full = |next_page: u32| Open { block: 0, next_page, erased: true, barrier: 0 };
         let plane = |plane: PlaneId| Plane {
-            open: [full; WriteClass::COUNT],
+            open: plan.space.pages.map(full),
             taken: [0; WriteClass::COUNT],
             fresh: aged.used_blocks(plane),
-            usable: usable[plane.0 as usize],
+            usable: usable[plane.0 as usize] - plan.space.fixed,
             released: BinaryHeap::new(),
             retired: 0,
             live: aged.live_in_plane(plane),
@@ -159,6 +162,7 @@ impl Blocks {
         let planes: Vec<Plane> = (0..layout.planes).map(|number| plane(PlaneId(number))).collect();
         let mut blocks = Blocks {
             layout,
+            pages: plan.space.pages,
             free: planes.iter().map(|plane| plane.usable - plane.fresh).collect(),
             planes,
             blocks: vec![Block { written: INITIAL, stale: 0, erases: 0, reads: 0 }; count],
@@ -175,7 +179,9 @@ impl Blocks {
             acceleration: plan.config.age.temperature.acceleration(),
             releases: 0,
             pages_programmed: 0,
+            slc: SlcBlocks::new(plan, usable).map(Box::new),
         };
+        blocks.empty_cache();
         if plan.config.age.reads > 0 {
             blocks.read_before(plan.config.age.reads);
         }
@@ -183,6 +189,20 @@ impl Blocks {
             blocks.stagger(plan, Stream::new(seed, "open-blocks"));
         }
         blocks
+    }
+
+    /// The blocks that are the SLC cache's for good hold nothing.
+    fn empty_cache(&mut self) {
+        let Some(slc) = &self.slc else { return };
+        let fixed = |plane: u32| {
+            let cache = slc.plane(PlaneId(plane));
+            (cache.first..cache.first + cache.fixed).map(move |block| (PlaneId(plane), block))
+        };
+        let fixed: Vec<_> = (0..self.layout.planes).flat_map(fixed).collect();
+        for (plane, block) in fixed {
+            let index = self.index(plane, block);
+            self.blocks[index].written = EMPTY;
+        }
     }
 
     /// The blocks that hold data at the start were read so often before.
@@ -200,6 +220,10 @@ impl Blocks {
         for plane in (0..self.layout.planes).map(PlaneId) {
             let die = u64::from(plane.0 / self.layout.planes_per_die);
             for stream in plan.space.open_streams() {
+                if self.opens_slc(stream.into()) {
+                    // The cache is empty at the start.
+                    continue;
+                }
                 let used = draws.entity(die).below(u64::from(stream), units) as u32 * plan.unit_pages;
                 self.make_room(plane, usize::from(stream));
                 let open = &mut self.planes[plane.0 as usize].open[usize::from(stream)];
@@ -210,6 +234,33 @@ impl Blocks {
                 written.held.resize(used as usize, STALE);
                 written.programmed.resize(self.layout.flash_page(used) as usize, 0);
             }
+        }
+    }
+
+    /// Whether a stream opens blocks of the SLC cache.
+    #[inline]
+    fn opens_slc(&self, stream: usize) -> bool {
+        self.pages[stream] < self.layout.pages
+    }
+
+    /// The SLC cache, if a stream opens its blocks.
+    #[inline]
+    fn slc_of(&self, stream: usize) -> Option<&SlcBlocks> {
+        self.slc.as_deref().filter(|_| self.opens_slc(stream))
+    }
+
+    /// Whether a block holds one bit a cell, or did when it last held something.
+    #[inline]
+    pub fn in_slc(&self, plane: PlaneId, block: u32) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.holds(plane, block))
+    }
+
+    /// The same of a page's block.
+    #[inline]
+    pub fn page_in_slc(&self, ppn: Ppn) -> bool {
+        self.slc.is_some() && {
+            let Address { plane, block, .. } = self.layout.unpack(ppn);
+            self.in_slc(plane, block)
         }
     }
 
@@ -257,8 +308,10 @@ impl Blocks {
     /// Whether the plane can take a page in a stream. Relocated data may use the last free block.
     #[inline]
     pub fn room(&self, plane: PlaneId, stream: usize, moved: bool) -> bool {
-        let open = self.plane(plane).open[stream].next_page < self.layout.pages;
-        if moved {
+        let open = self.plane(plane).open[stream].next_page < self.pages[stream];
+        if let Some(slc) = self.slc_of(stream) {
+            open || slc.openable(plane, self.free(plane)) > 0
+        } else if moved {
             open || self.free(plane) > 0
         } else if open {
             // An open block that relocated data shares is kept for it when it has nothing else.
@@ -270,21 +323,13 @@ impl Blocks {
 
     /// Opens a block where the stream's present one is full; whether it did. Invariant: [`Blocks::room`] says yes.
     pub fn make_room(&mut self, plane: PlaneId, stream: usize) -> bool {
-        let pages = self.layout.pages;
-        let entry = &mut self.planes[plane.0 as usize];
-        if entry.open[stream].next_page < pages {
+        let pages = self.pages[stream];
+        if self.planes[plane.0 as usize].open[stream].next_page < pages {
             return false;
         }
-        self.free[plane.0 as usize] -= 1;
-        let (block, barrier) = if entry.fresh < entry.usable {
-            entry.fresh += 1;
-            (entry.fresh - 1, 0)
-        } else {
-            let Reverse((_, _, block, barrier)) =
-                entry.released.pop().expect("Invariant: a block is opened where there is room");
-            (block, barrier)
-        };
-        entry.open[stream] = Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed, barrier };
+        let (block, barrier) = self.take_free(plane, stream);
+        self.planes[plane.0 as usize].open[stream] =
+            Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed, barrier };
         let record = self.spare.pop().unwrap_or_else(|| {
             self.written.push(Written::default());
             (self.written.len() - 1) as u32
@@ -295,7 +340,31 @@ impl Blocks {
         (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
         let index = self.index(plane, block);
         self.blocks[index].written = record;
+        let opens_slc = self.opens_slc(stream);
+        if let Some(slc) = &mut self.slc {
+            slc.opened(plane, block, opens_slc);
+        }
         true
+    }
+
+    /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held.
+    fn take_free(&mut self, plane: PlaneId, stream: usize) -> (u32, u64) {
+        let fixed = self.opens_slc(stream).then_some(self.slc.as_mut()).flatten();
+        let fixed = fixed.map(|slc| slc.plane_mut(plane)).filter(|cache| cache.fixed > 0);
+        let entry = &mut self.planes[plane.0 as usize];
+        let released = match fixed {
+            Some(cache) => &mut cache.released,
+            None => {
+                self.free[plane.0 as usize] -= 1;
+                if entry.fresh < entry.usable {
+                    entry.fresh += 1;
+                    return (entry.fresh - 1, 0);
+                }
+                &mut entry.released
+            }
+        };
+        let Reverse((_, _, block, barrier)) = released.pop().expect("Invariant: a block is opened where there is room");
+        (block, barrier)
     }
 
     /// Pages of the blocks that hold data of the run, where these are too many for the numbers of their pages.
@@ -308,25 +377,29 @@ impl Blocks {
     #[inline]
     pub fn needs_erase(&self, plane: PlaneId, stream: usize) -> bool {
         let open = &self.plane(plane).open[stream];
-        if open.next_page == self.layout.pages { self.erase_when == EraseWhen::Opened } else { !open.erased }
+        if open.next_page == self.pages[stream] { self.erase_when == EraseWhen::Opened } else { !open.erased }
     }
 
     /// The number of the youngest read that may still want what the next erase of the stream destroys.
     pub fn erase_barrier(&self, plane: PlaneId, stream: usize) -> u64 {
+        let fixed = self.slc_of(stream).map(|slc| slc.plane(plane)).filter(|cache| cache.fixed > 0);
         let plane = self.plane(plane);
-        if plane.open[stream].next_page < self.layout.pages {
+        if plane.open[stream].next_page < self.pages[stream] {
             plane.open[stream].barrier
-        } else if plane.fresh < plane.usable {
+        } else if plane.fresh < plane.usable && fixed.is_none() {
             0
         } else {
-            plane.released.peek().map_or(0, |Reverse((_, _, _, barrier))| *barrier)
+            fixed
+                .map_or(&plane.released, |cache| &cache.released)
+                .peek()
+                .map_or(0, |Reverse((_, _, _, barrier))| *barrier)
         }
     }
 
     /// The place of the stream's next page in its block, without opening a block.
     #[inline]
     pub fn next_place(&self, plane: PlaneId, stream: usize) -> u32 {
-        self.plane(plane).open[stream].next_page % self.layout.pages
+        self.plane(plane).open[stream].next_page % self.pages[stream]
     }
 
     /// The block that the stream fills.
@@ -345,12 +418,25 @@ impl Blocks {
         let records = self.records(plane, block);
         self.blocks[records].iter_mut().for_each(|block| block.reads = 0);
         self.blocks[index].erases += 1;
+        if let Some(slc) = &mut self.slc {
+            slc.erased(plane, block);
+        }
         self.blocks[index].erases
     }
 
     /// P/E cycles of a block, those before the run included.
+    #[inline]
     pub fn cycles(&self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
-        plan.config.age.pec.0 + self.block(plane, block).erases
+        plan.config.age.pec.0 + self.worn_by(plane, block, self.block(plane, block).erases)
+    }
+
+    /// The erases of a block as cycles of the chip's own cells.
+    #[inline]
+    pub fn worn_by(&self, plane: PlaneId, block: u32, erases: u32) -> u32 {
+        match &self.slc {
+            None => erases,
+            Some(slc) => (i64::from(erases) - slc.spared(plane, block)).clamp(0, u32::MAX.into()) as u32,
+        }
     }
 
     /// Gives the stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
@@ -358,7 +444,7 @@ impl Blocks {
         let entry = &mut self.planes[plane.0 as usize];
         let open = &mut entry.open[stream];
         debug_assert!(
-            open.erased && open.next_page < self.layout.pages,
+            open.erased && open.next_page < self.pages[stream],
             "Invariant: programs go to erased open blocks"
         );
         let (block, page) = (open.block, open.next_page);
@@ -368,7 +454,7 @@ impl Blocks {
         if let Some(candidates) = &mut entry.candidates {
             candidates.now = candidates.now.wrapping_add(1);
         }
-        let full = open.next_page == self.layout.pages;
+        let full = open.next_page == self.pages[stream];
         let record = self.blocks[self.index(plane, block)].written;
         let written = &mut self.written[record as usize];
         written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
@@ -404,7 +490,7 @@ impl Blocks {
     /// Pages that are left in the open blocks of a plane's data, the map's aside.
     pub fn left_open(&self, plane: PlaneId, space: &Space) -> u32 {
         let streams = &space.stream[..WriteClass::Map as usize];
-        let left = |stream: u8| self.layout.pages - self.plane(plane).open[usize::from(stream)].next_page;
+        let left = |stream: u8| self.pages[usize::from(stream)] - self.plane(plane).open[usize::from(stream)].next_page;
         let first_of = |index: usize| !streams[..index].contains(&streams[index]);
         (0..streams.len()).filter(|index| first_of(*index)).map(|index| left(streams[index])).sum()
     }
@@ -434,7 +520,7 @@ impl Blocks {
     /// No further page of the stream's open block is used.
     pub fn abandon(&mut self, plane: PlaneId, stream: usize) {
         let open = &mut self.planes[plane.0 as usize].open[stream];
-        open.next_page = self.layout.pages;
+        open.next_page = self.pages[stream];
         let block = open.block;
         let record = self.blocks[self.index(plane, block)].written;
         let written = &mut self.written[record as usize];
@@ -446,7 +532,7 @@ impl Blocks {
     /// The stream's open block, in which nothing is programmed, cannot be used.
     pub fn discard_open(&mut self, plane: PlaneId, stream: usize) {
         let open = &mut self.planes[plane.0 as usize].open[stream];
-        open.next_page = self.layout.pages;
+        open.next_page = self.pages[stream];
         let block = open.block;
         // It is a candidate where its plane has broken meanwhile.
         let candidates = &mut self.planes[plane.0 as usize].candidates;
@@ -460,6 +546,11 @@ impl Blocks {
     fn filled(&mut self, plane: PlaneId, block: u32) {
         let record = self.block(plane, block).written;
         let valid = self.written[record as usize].live;
+        if let Some(slc) = self.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
+            let converted = usize::from(self.written[record as usize].stream) == WriteClass::RelocatedAgain as usize;
+            let cache = slc.plane_mut(plane);
+            return if converted { &mut cache.kept } else { &mut cache.full }.push_back(block);
+        }
         if let Some(candidates) = &mut self.planes[plane.0 as usize].candidates {
             candidates.insert(block, valid);
         }
@@ -500,7 +591,7 @@ impl Blocks {
     fn list_candidates(&self, plane: PlaneId, aged: &Aged) -> FullBlocks {
         let mut candidates = FullBlocks::new(&self.layout, self.by_valid, self.victim_valid_limit);
         for block in 0..self.plane(plane).fresh {
-            if self.is_full(plane, block) {
+            if self.is_full(plane, block) && !self.in_slc(plane, block) {
                 candidates.insert(block, self.live_in_block(plane, block, aged));
             }
         }
@@ -524,6 +615,9 @@ impl Blocks {
         let index = self.index(plane, block);
         let record = std::mem::replace(&mut self.blocks[index].written, EMPTY);
         self.blocks[index].stale = 0;
+        if let Some(slc) = self.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
+            slc.plane_mut(plane).used -= 1;
+        }
         if record < EMPTY {
             let written = &mut self.written[record as usize];
             debug_assert_eq!((written.live, written.pending), (0, 0), "Invariant: only stale blocks are emptied");
@@ -540,20 +634,28 @@ impl Blocks {
             FreeBlock::Oldest => 0,
         };
         self.releases += 1;
+        let cache = self.slc.as_mut().map(|slc| slc.plane_mut(plane));
+        if let Some(cache) = cache.filter(|cache| cache.owns(block)) {
+            return cache.released.push(Reverse((rank, self.releases, block, barrier)));
+        }
         self.free[plane.0 as usize] += 1;
         self.planes[plane.0 as usize].released.push(Reverse((rank, self.releases, block, barrier)));
     }
 
     /// An empty block goes out of service.
-    pub fn retire(&mut self, plane: PlaneId) {
-        self.planes[plane.0 as usize].retired += 1;
+    pub fn retire(&mut self, plane: PlaneId, block: u32) {
+        let cache = self.slc.as_mut().map(|slc| slc.plane_mut(plane));
+        match cache.filter(|cache| cache.owns(block)) {
+            Some(cache) => cache.retired += 1,
+            None => self.planes[plane.0 as usize].retired += 1,
+        }
     }
 
     /// Every block of a plane goes out of service, with the data in it; returns how many were in service.
     pub fn retire_all(&mut self, plane: PlaneId) -> u32 {
-        let in_service = self.in_service(plane).0;
+        let mut in_service = self.in_service(plane).0;
         for stream in 0..WriteClass::COUNT {
-            if self.plane(plane).open[stream].next_page < self.layout.pages {
+            if self.plane(plane).open[stream].next_page < self.pages[stream] {
                 self.abandon(plane, stream);
             }
         }
@@ -561,17 +663,25 @@ impl Blocks {
         let entry = &mut self.planes[plane.0 as usize];
         entry.released.clear();
         entry.retired = entry.usable;
+        if let Some(cache) = self.slc.as_mut().map(|slc| slc.plane_mut(plane)) {
+            in_service += cache.fixed - cache.retired;
+            cache.released.clear();
+            cache.retired = cache.fixed;
+        }
         in_service
     }
 
     /// The erased block that a stream of a plane fills, if that is it: which stream.
     pub fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<usize> {
-        let fills = |open: &Open| open.block == block && open.erased && open.next_page < self.layout.pages;
-        self.plane(plane).open.iter().position(fills)
+        let fills = |(open, pages): (&Open, &u32)| open.block == block && open.erased && open.next_page < *pages;
+        self.plane(plane).open.iter().zip(&self.pages).position(fills)
     }
 
     /// The block that stands for one: blocks that were never opened are alike, and the next of them does. None that the factory found bad.
     pub fn stands_for(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        if self.slc.as_ref().is_some_and(|slc| slc.plane(plane).owns(block)) {
+            return Some(block);
+        }
         let plane = self.plane(plane);
         let never_opened = block >= plane.fresh;
         (block < plane.usable).then_some(if never_opened { plane.fresh } else { block })
@@ -579,6 +689,11 @@ impl Blocks {
 
     /// Takes a free block out of those that may be opened; whether it was one.
     pub fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
+        if let Some(cache) = self.slc.as_mut().map(|slc| slc.plane_mut(plane)).filter(|cache| cache.owns(block)) {
+            let before = cache.released.len();
+            cache.released.retain(|Reverse((_, _, free, _))| *free != block);
+            return cache.released.len() < before;
+        }
         let entry = &mut self.planes[plane.0 as usize];
         let before = entry.released.len();
         entry.released.retain(|Reverse((_, _, free, _))| *free != block);
@@ -685,7 +800,8 @@ impl Blocks {
     pub fn erases(&self) -> impl Iterator<Item = u32> {
         let planes = (0..self.layout.planes).map(PlaneId);
         planes.flat_map(move |plane| {
-            let usable = 0..self.plane(plane).usable;
+            let fixed = self.slc.as_ref().map_or(0, |slc| slc.plane(plane).fixed);
+            let usable = 0..self.plane(plane).usable + fixed;
             usable.map(move |block| self.block(plane, block).erases)
         })
     }
@@ -732,7 +848,7 @@ impl Blocks {
             }
         };
         let retention = self.retention(index, tick, now, plan);
-        let pec = PeCycles(age.pec.0 + block.erases);
+        let pec = PeCycles(age.pec.0 + self.worn_by(address.plane, address.block, block.erases));
         let reads = self.reads_of(ppn);
         let conditions = Conditions { pec, retention, temperature: age.temperature, reads };
         (conditions, block.written == INITIAL)
@@ -749,8 +865,9 @@ impl Blocks {
 state! {
     Blocks {
         stored { planes, free, blocks, written, spare, releases, pages_programmed }
+        parts { slc }
         rebuilt {
-            layout, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages, acceleration,
+            layout, pages, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages, acceleration,
         }
     }
 }

@@ -18,6 +18,7 @@ mod places;
 mod relocate;
 pub(crate) mod relocation;
 mod restore;
+pub(crate) mod slc;
 pub(crate) mod stripes;
 mod suspended;
 pub(crate) mod wear;
@@ -29,7 +30,7 @@ use schemes::Candidates as _;
 use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
 
 use crate::arena::SlotId;
-use crate::config::Plan;
+use crate::config::{Fold, Plan};
 use crate::persist::state;
 use aged::Aged;
 use blocks::Blocks;
@@ -79,7 +80,7 @@ impl Ftl {
     pub fn new(plan: &Plan, seed: u64) -> Result<Ftl, ConfigError> {
         let usable = usable_blocks(plan, seed)?;
         let fewest = usable.iter().copied().min().unwrap_or(plan.layout.blocks);
-        let aged = Aged::new(plan, fewest);
+        let aged = Aged::new(plan, fewest - plan.space.fixed);
         Ok(Ftl {
             map: Map::new(all_pages(plan)),
             blocks: Blocks::new(plan, &aged, &usable, seed),
@@ -229,14 +230,25 @@ impl Ftl {
         self.blocks.candidates(plane, &self.aged).insert(block, valid);
     }
 
-    /// Takes a block out of the candidates, if it is one.
+    /// Takes a block out of the candidates or of the full ones of the SLC cache, if it is one.
     pub fn claim(&mut self, plane: PlaneId, block: u32) -> bool {
+        if let Some(slc) = &mut self.blocks.slc
+            && slc.plane_mut(plane).claim(block)
+        {
+            return true;
+        }
         let candidates = self.blocks.candidates(plane, &self.aged);
         let is_one = candidates.contains(block);
         if is_one {
             candidates.remove(block);
         }
         is_one
+    }
+
+    /// Whether the data of a page moves within its plane, without bus and ECC.
+    #[inline]
+    pub fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
+        if self.blocks.page_in_slc(source) { plan.config.slc.fold == Fold::Copyback } else { plan.config.gc.copyback }
     }
 
     /// The full block of a plane with the fewest erases, and that number.

@@ -7,7 +7,7 @@ use units::Time;
 
 use super::Ftl;
 use super::relocation::Relocation;
-use crate::config::Plan;
+use crate::config::{Plan, SlcCache};
 use crate::observe::stats::relocation_causes;
 
 impl Ftl {
@@ -21,7 +21,8 @@ impl Ftl {
         }
         relocation.running = free < gc.start || (relocation.running && free < gc.stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
-        let may = work && relocation.rests();
+        let work = work || self.blocks.slc.is_some() && self.folds(plane, plan);
+        let may = work && self.relocator[plane].rests();
         self.update_pacing(plane, plan);
         may
     }
@@ -48,14 +49,21 @@ impl Ftl {
         }
         // Under lasting writes collection never rests: it takes turns with the blocks that are requested.
         let running = self.relocator[plane].running;
-        if (!running || !self.relocator[plane].served)
-            && let Some(requested) = self.next_requested(plane, now, plan, host_waits)
-        {
-            return Some(requested);
+        if !running || !self.relocator[plane].served {
+            let requested = self.next_requested(plane, now, plan, host_waits);
+            if let Some(next) = requested.or_else(|| self.next_fold(plane, plan)) {
+                return Some(next);
+            }
         }
         self.relocator[plane].served = false;
         if !running {
             return None;
+        }
+        // A block of a dynamic cache has few valid pages, and all of its own are won.
+        if plan.config.ftl.slc_cache == SlcCache::Dynamic
+            && let Some(block) = self.oldest_of_cache(plane)
+        {
+            return Some(Relocation::block(block, relocation_causes::FOLD));
         }
         let victim = self.pick_victim(plane, plan, false);
         self.relocator[plane].no_victim = victim.is_none();
@@ -67,6 +75,7 @@ impl Ftl {
     /// relocated only while there are enough.
     fn next_requested(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         let spare = self.blocks.free(plane) > plan.space.reserve + 1;
+        let folds = self.has_room_to_fold(plane, plan);
         for _ in 0..self.relocator[plane].requests.len() {
             let next = self.relocator[plane].requests.pop_front()?;
             let Relocation { block, cause, .. } = next;
@@ -75,7 +84,7 @@ impl Ftl {
                     return Some(next);
                 }
                 self.relocator[plane].requests.push_back(next);
-            } else if self.yields(plane, cause, plan, host_waits) {
+            } else if self.yields(plane, cause, plan, host_waits) || (!folds && self.blocks.in_slc(plane, block)) {
                 self.relocator[plane].requests.push_back(next);
             } else if self.still_wanted(plane, next, now, plan) && self.claim(plane, block) {
                 if cause == relocation_causes::WEAR_LEVELLING {
@@ -88,6 +97,29 @@ impl Ftl {
             }
         }
         None
+    }
+
+    /// Whether a block of the SLC cache is to be folded, and can be.
+    fn folds(&self, plane: PlaneId, plan: &Plan) -> bool {
+        let free = self.blocks.free(plane);
+        self.blocks.slc.as_ref().is_some_and(|slc| slc.folds(plane, free)) && self.has_room_to_fold(plane, plan)
+    }
+
+    /// Whether a block of the SLC cache can be emptied. One of a static cache gives no free block back: its data takes room as the
+    /// host's does.
+    fn has_room_to_fold(&self, plane: PlaneId, plan: &Plan) -> bool {
+        plan.space.fixed == 0 || self.blocks.free(plane) > plan.space.reserve
+    }
+
+    /// The block of the SLC cache that is folded next, if one is to be.
+    fn next_fold(&mut self, plane: PlaneId, plan: &Plan) -> Option<Relocation> {
+        let block = if self.folds(plane, plan) { self.oldest_of_cache(plane) } else { None };
+        block.map(|block| Relocation::block(block, relocation_causes::FOLD))
+    }
+
+    /// Takes the block of the SLC cache out of its full ones that was filled first, one of converted data last.
+    fn oldest_of_cache(&mut self, plane: PlaneId) -> Option<u32> {
+        self.blocks.slc.as_mut()?.plane_mut(plane).oldest()
     }
 
     /// Whether a relocation must wait for the host. Levelling moves at most one block for each block's worth of pages that the
@@ -117,8 +149,16 @@ impl Ftl {
                 };
                 plan.config.refresh.reads.is_some_and(|limit| reads >= limit)
             }
+            relocation_causes::CONVERSION => self.may_convert(plane, block, plan),
             _ => true,
         }
+    }
+
+    /// Whether a block's data has room in the SLC cache, of which it takes as many blocks as a cell has bits.
+    pub fn may_convert(&self, plane: PlaneId, block: u32, plan: &Plan) -> bool {
+        let (Some(slc), Some(of_mode)) = (&self.blocks.slc, &plan.slc) else { return false };
+        let needed = self.valid(plane, block).div_ceil(of_mode.pages).max(1);
+        !slc.holds(plane, block) && slc.openable(plane, self.blocks.free(plane)) >= needed
     }
 
     /// Data of a plane begins to be relocated.

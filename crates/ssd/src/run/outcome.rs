@@ -82,6 +82,7 @@ fn state_of<P: Probe>(device: &Device<P>) -> DriveState {
         end_of_life: device.end_of_life(),
         smart: device.smart(),
         free_blocks: device.free_blocks(),
+        slc_blocks: device.slc_blocks(),
         tracked_bytes: device.tracked_bytes(),
         recoveries: device.recoveries().to_vec(),
     }

@@ -182,6 +182,8 @@ const PULSED: &[&str] =
 const SPENT: &[&str] = &["chip.model=tlc48-reo", "age.precondition=closed-form", "age.pec=9000", "erase.pulse=ispe"];
 const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
+const SLC: &[&str] =
+    &["ftl.slc_cache=static", "slc.blocks=4", "slc.fold_start=2", "slc.fold_idle=1ms", "buffer.size=192KiB"];
 const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.entry_group=256B"];
 const TINY: &[&str] = &["buffer.size=192KiB"];
 const SLOW_ECC: &[&str] = &["ecc.t_decode=40us", "ecc.decoders=1", "ecc.buffer=2"];
@@ -293,6 +295,23 @@ const ROWS: &[Row] = &[
     ("ftl.streams", WORN, "1", Overwrites, 0),
     ("ftl.raid", &["age.fill=0"], "parity:4", Writes, 0),
     ("ftl.hints", WORN, "2", Overwrites, 0),
+    ("ftl.slc_cache", TINY, "static", Writes, -1),
+    ("slc.blocks", SLC, "2", Overwrites, 0),
+    (
+        "slc.full",
+        &["ftl.slc_cache=static", "slc.blocks=1", "slc.fold_start=1", "buffer.size=192KiB"],
+        "wait",
+        Writes,
+        0,
+    ),
+    ("slc.fold", SLC, "copyback", Overwrites, 0),
+    ("slc.fold_idle", SLC, "none", Spaced, 0),
+    ("slc.fold_start", SLC, "4", Overwrites, 0),
+    ("slc.convert", &["ftl.slc_cache=static", "slc.blocks=6", "age.fill=0.2"], "hot:20", Hot, 0),
+    ("slc.t_read", SLC, "90us", Overwrites, 0),
+    ("slc.t_prog", SLC, "900us", Writes, 1),
+    ("slc.t_bers", SLC, "9ms", Writes, 1),
+    ("slc.wear", SLC, "5", Overwrites, 0),
     ("gc.victim", WORN, "fifo", Overwrites, 0),
     (
         "gc.pacing",

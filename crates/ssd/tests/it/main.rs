@@ -33,6 +33,7 @@ mod read_successors;
 mod resources;
 mod retry_in_flash;
 mod rules;
+mod slc_cache;
 mod soak;
 mod soft_decoding;
 mod steady;

@@ -38,20 +38,24 @@ impl Blocks {
             return Err(("free blocks".into(), format!("{} are counted", self.free(plane)), format!("{free}")));
         }
         let (mut empty, mut valid) = (0, 0);
+        let cache =
+            self.slc.as_ref().map_or((0, 0), |slc| (slc.plane(plane).released.len() as u32, slc.plane(plane).retired));
         for block in 0..self.layout.blocks {
             empty += u32::from(self.block(plane, block).written == EMPTY);
             valid += self.live_in_block(plane, block, aged);
             self.check_block(plane, block, aged)?;
         }
-        let open = entry.open.iter().filter(|open| open.next_page < self.layout.pages).count();
+        self.check_cache(plane)?;
+        let open = entry.open.iter().zip(&self.pages).filter(|(open, pages)| open.next_page < **pages).count();
         let in_use = (entry.released.len(), open, entry.usable - entry.retired);
         if broken && in_use != (0, 0, 0) {
             let found = format!("{} free, {} open, {} in service", in_use.0, in_use.1, in_use.2);
             return Err(("blocks of a broken plane".into(), found, "none".into()));
         }
-        let expected = entry.released.len() as u32 + entry.retired + u32::from(erasing);
+        let (released, retired) = (entry.released.len() as u32 + cache.0, entry.retired + cache.1);
+        let expected = released + retired + u32::from(erasing);
         if empty != expected && !broken {
-            let counted = (entry.released.len(), entry.retired, u32::from(erasing));
+            let counted = (released, retired, u32::from(erasing));
             let expected =
                 format!("{} that are free, {} out of service and {} being erased", counted.0, counted.1, counted.2);
             return Err(("empty blocks".into(), format!("{empty}"), expected));
@@ -64,6 +68,31 @@ impl Blocks {
             ));
         }
         Ok(())
+    }
+
+    /// Checks a plane's part of the SLC cache: the blocks that hold data in its mode, those of them that are full, and its pages.
+    fn check_cache(&self, plane: PlaneId) -> Result<(), Found> {
+        let Some(slc) = &self.slc else { return Ok(()) };
+        let (cache, mut used) = (slc.plane(plane), 0);
+        for block in (0..self.layout.blocks).filter(|block| slc.holds(plane, *block)) {
+            let record = self.block(plane, block).written;
+            let pages = if record < EMPTY { self.written[record as usize].held.len() as u32 } else { 0 };
+            used += u32::from(record < EMPTY);
+            let most = self.pages.iter().copied().min().unwrap_or(0);
+            if pages > most {
+                return Err((format!("block {block}"), format!("{pages} pages of one bit a cell"), format!("{most}")));
+            }
+        }
+        if used != cache.used {
+            return Err(("blocks of the SLC cache".into(), format!("{} are counted", cache.used), format!("{used}")));
+        }
+        let full = |block: &&u32| !slc.holds(plane, **block) || !self.is_full(plane, **block);
+        match cache.full.iter().chain(&cache.kept).find(full) {
+            Some(block) => {
+                Err((format!("block {block}"), "it is to be folded".into(), "a full one in the cache".into()))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Checks what is known of one block.

@@ -88,12 +88,18 @@ pub mod relocation_causes {
     pub const READ_RECLAIM: usize = 3;
     /// A block that failed.
     pub const BAD_BLOCK: usize = 4;
+    /// A block of the SLC cache.
+    pub const FOLD: usize = 5;
+    /// A block whose data is to have one bit a cell.
+    pub const CONVERSION: usize = 6;
     /// The causes' names and meanings.
-    pub const CAUSES: [(&str, &str); 5] = [
+    pub const CAUSES: [(&str, &str); 7] = [
         ("gc", "garbage collection"),
         ("wear_levelling", "static wear levelling"),
         ("refresh", "refresh of old data"),
         ("read_reclaim", "read reclaim"),
         ("bad_block", "saving the data of blocks that failed"),
+        ("fold", "folding blocks of the SLC cache into the chip's own cells"),
+        ("convert", "moving data into the SLC cache that is read often or with retries"),
     ];
 }

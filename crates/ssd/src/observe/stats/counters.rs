@@ -165,6 +165,12 @@ counters! {
         pages_rescued = "ftl.faults.rescued", "pages", "pages programmed elsewhere because their plane had broken or they could not be read";
         pages_lost = "ftl.faults.lost", "pages", "pages relocated or merged whose data could not be read: lost until they are written anew";
     }
+    /// What the SLC cache took.
+    SLC_CACHE {
+        slc_pages = "ftl.slc.writes", "pages", "pages of host data programmed into the SLC cache (ftl.slc_cache)";
+        native_pages = "ftl.slc.direct", "pages", "pages of host data programmed past it, into the chip's own cells";
+        slc_erases = "ftl.slc.erases", "blocks", "of the blocks erased, those that held one bit a cell or were to";
+    }
     /// Look-ups of the cached mapping table.
     MAP_LOOKUPS {
         map_lookups = "ftl.map.lookups", "entries", "look-ups of host requests in the cached mapping table";
@@ -260,6 +266,10 @@ counters! {
         checked_lost: u64,
         /// Of these, pages that are reported as lost when they are read.
         pages_reported: u64,
+        /// Pages of host reads that came from blocks of the SLC cache, and from others.
+        parts_by_mode: [u64; 2],
+        /// How long these took from their requests on, summed [ns].
+        part_ns_by_mode: [u64; 2],
         /// Look-ups that found their entry in the cache.
         map_hits: u64,
         /// Pages read that could not be corrected, for the host or by the drive itself.

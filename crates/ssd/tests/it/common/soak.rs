@@ -365,6 +365,9 @@ pub fn draw(seed: u64) -> Case {
     if bits == 4 && model == "none" && Stream::new(seed, "soak qlc").below(1, 2) == 0 {
         device.push("chip.model=qlc".to_owned());
     }
+    if bits > 1 && !pulsed {
+        device.extend(slc_cache(seed));
+    }
     Case { seed, requests, depth, device, workload }
 }
 
@@ -377,6 +380,41 @@ fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
         format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
         format!("buffer.read_through={}", d.chance(70)),
     ]
+}
+
+/// An SLC cache, drawn by itself: one device in five has it, with room enough.
+fn slc_cache(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak SLC cache"), drawn: 0 };
+    if !d.chance(20) {
+        return vec!["ftl.slc_cache=none".into()];
+    }
+    let blocks = d.from(1, 6);
+    let full = d.one(&["direct", "direct", "wait"]);
+    let forced = d.from(u64::from(full == "wait"), blocks.min(3));
+    let settings = ["ftl.raid=none", "ftl.hints=0", "ftl.streams=2", "gc.pacing=none", "refresh.reclaim=block"];
+    let mut settings = settings.map(String::from).to_vec();
+    settings.extend([
+        format!("ftl.slc_cache={}", d.one(&["static", "dynamic"])),
+        format!("slc.blocks={blocks}"),
+        format!("slc.full={full}"),
+        format!("slc.fold_idle={}", d.one(&["none", "0ns", "100us", "5ms"])),
+        format!("slc.fold_start={forced}"),
+        format!("slc.t_read={}us", d.from(1, 40)),
+        format!("slc.t_prog={}us", d.from(20, 400)),
+        format!("slc.t_bers={}us", d.from(500, 6000)),
+        format!("slc.wear={}", d.one(&["0", "0.1", "1.5"])),
+        format!("ftl.over_provisioning={}", d.one(&["0.7", "1.5", "4.0"])),
+        format!("gc.start={}", d.from(4, 5)),
+        format!("gc.stop={}", d.from(5, 6)),
+        "gc.idle_stop=8".into(),
+    ]);
+    let convert = if blocks > 1 { d.one(&["none", "none", "hot:20", "hot:200", "retries:5"]) } else { "none" };
+    settings.push(format!("slc.convert={convert}"));
+    if d.chance(40) {
+        let whole = ["slc.fold=copyback", "mapping.unit=page", "ftl.allocation=plane", "chip.program_passes=1"];
+        settings.extend(whole.map(String::from));
+    }
+    settings
 }
 
 /// Parity over dies, drawn by itself: one device in eight has it, on dies enough.

@@ -3,10 +3,11 @@
 use serde_json::json;
 use units::Time;
 
-use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, WEAR};
+use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR};
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{Plan, Raid};
+use crate::write_class::WriteClass;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
@@ -19,7 +20,18 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
     if measured.drive.plan.config.faults.break_parts() {
         report.counts(BROKEN_PARTS, counters);
     }
+    slc(report, measured);
     map(report, counters);
+}
+
+/// The causes of relocation that a drive may have.
+fn causes(plan: &Plan) -> impl Iterator<Item = (usize, &'static (&'static str, &'static str))> {
+    let (slc, converts) = (plan.slc.is_some(), plan.in_slc(WriteClass::RelocatedAgain));
+    relocation_causes::CAUSES.iter().enumerate().filter(move |(cause, _)| match *cause {
+        relocation_causes::FOLD => slc,
+        relocation_causes::CONVERSION => converts,
+        _ => true,
+    })
 }
 
 /// Write amplification, and its parts.
@@ -58,8 +70,12 @@ fn amplification(report: &mut Report, counters: &Counters, plan: &Plan) {
         part("cut", "programs that power cuts interrupted", counters.pages_cut);
     }
     part("failed", "programs that failed", counters.pages_failed);
-    for ((name, what), pages) in relocation_causes::CAUSES.iter().zip(counters.pages_relocated) {
-        part(name, what, pages);
+    for (cause, (name, what)) in causes(plan) {
+        part(name, what, counters.pages_relocated[cause]);
+    }
+    if plan.slc.is_some() {
+        part("slc", "host data in the SLC cache, which is a part of that of host data", counters.slc_pages);
+        part("direct", "host data past the SLC cache, which is the rest of that of host data", counters.native_pages);
     }
     if plan.config.ftl.raid != Raid::None {
         part("parity", "parity", counters.parity_programs);
@@ -80,9 +96,8 @@ fn relocation(report: &mut Report, measured: &Measured) {
         (counters.blocks_relocated[relocation_causes::COLLECTION], counters.pages_relocated.iter().sum::<u64>());
     report.add("ftl.gc_runs", "blocks", "blocks that garbage collection reclaimed", runs);
     report.add("ftl.pages_relocated", "pages", "pages moved, for whatever reason", moved);
-    for ((name, what), (blocks, pages)) in
-        relocation_causes::CAUSES.iter().zip(counters.blocks_relocated.into_iter().zip(counters.pages_relocated))
-    {
+    for (cause, (name, what)) in causes(&measured.drive.plan) {
+        let (blocks, pages) = (counters.blocks_relocated[cause], counters.pages_relocated[cause]);
         report.add(
             format!("ftl.relocated_by.{name}.blocks"),
             "blocks",
@@ -142,6 +157,41 @@ fn wear(report: &mut Report, measured: &Measured) {
         "when too few good blocks were left, from the start of the device; null where enough are (wear.end_of_life)";
     report.add("ftl.wear.ended_s", "s", what, ended);
     report.counts(WEAR, &measured.totals.counters);
+}
+
+/// The SLC cache.
+fn slc(report: &mut Report, measured: &Measured) {
+    let counters = &measured.totals.counters;
+    let Some(blocks) = measured.drive.slc_blocks else { return };
+    report.counts(SLC_CACHE, counters);
+    let written = counters.slc_pages + counters.native_pages;
+    let taken = (written > 0).then(|| counters.slc_pages as f64 / written as f64);
+    report.add("ftl.slc.taken", "", "share of the pages of host data that the SLC cache took", taken);
+    report.add(
+        "ftl.slc.blocks",
+        "blocks",
+        "blocks that hold data of the SLC cache or are open for it, at the end",
+        blocks,
+    );
+    let [of_slc, of_native] = counters.parts_by_mode;
+    let read = of_slc + of_native;
+    let hits = (read > 0).then(|| of_slc as f64 / read as f64);
+    report.add("ftl.slc.read_hits", "", "share of the pages of host reads from flash that were in the SLC cache", hits);
+    for (name, what, mode) in [("slc", "the SLC cache", 0), ("native", "the chip's own cells", 1)] {
+        let parts = counters.parts_by_mode[mode];
+        let mean = (parts > 0).then(|| counters.part_ns_by_mode[mode] as f64 / parts as f64 / 1e3);
+        let what = format!("mean time from a host read to the data of a page from {what}");
+        report.add(format!("ftl.slc.read_us.{name}"), "us", what, mean);
+    }
+    let wear = measured.drive.plan.config.slc.wear;
+    let cycles = (counters.blocks_erased - counters.slc_erases) as f64 + counters.slc_erases as f64 * wear;
+    let mean = cycles / measured.drive.erases.len().max(1) as f64 / f64::from(measured.drive.plan.layout.stripe);
+    report.add(
+        "ftl.slc.native_cycles",
+        "cycles",
+        "mean erases of a block as cycles of the chip's own cells (slc.wear)",
+        mean,
+    );
 }
 
 fn map(report: &mut Report, counters: &Counters) {

@@ -1,0 +1,129 @@
+//! What follows from the SLC cache's configuration: the times and pages of its blocks, and what it does not go together with.
+
+use nand::{Layout, Timings};
+use schemes::{Convert, Pacing};
+use units::Span;
+
+use super::Config;
+use super::ftl::{Raid, SlcCache};
+use super::refresh::Reclaim;
+use super::refusal::{Refusal, refuse};
+use super::slc::{Fold, Full};
+use crate::write_class::WriteClass;
+
+/// What follows from the cache's configuration, where there is a cache.
+#[derive(Clone, Debug)]
+pub(crate) struct SlcPlan {
+    /// Blocks of each plane that are the cache's for good: all of them, or none.
+    pub fixed: u32,
+    /// Pages of a block of the cache: the first of those that it has otherwise.
+    pub pages: u32,
+    /// Pages that one program command writes on a plane.
+    pub unit_pages: u32,
+    /// tR, tPROG, tBERS.
+    pub timings: Timings,
+    /// tPROG and tBERS over those of the chip's own cells.
+    pub program_factor: f64,
+    pub erase_factor: f64,
+}
+
+impl Config {
+    /// Whether what a write class writes goes into blocks of the cache.
+    pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
+        self.ftl.slc_cache != SlcCache::None
+            && match writes {
+                WriteClass::Host => true,
+                WriteClass::RelocatedAgain => self.slc.convert != Convert::None,
+                _ => false,
+            }
+    }
+}
+
+impl SlcPlan {
+    pub fn new(config: &Config, layout: &Layout, native: &Timings) -> Result<Option<SlcPlan>, Refusal> {
+        let (slc, kind) = (&config.slc, config.ftl.slc_cache);
+        if kind == SlcCache::None {
+            return Ok(None);
+        }
+        goes_with(config, layout)?;
+        let timings = Timings::of_one_bit(slc.t_read, slc.t_prog, slc.t_bers);
+        let over = |own: Span, native: Span| own.0 as f64 / native.0.max(1) as f64;
+        Ok(Some(SlcPlan {
+            fixed: if kind == SlcCache::Static { slc.blocks } else { 0 },
+            pages: layout.pages / layout.bits,
+            unit_pages: layout.stripe * layout.shared(),
+            program_factor: over(slc.t_prog, native.slowest_program()),
+            erase_factor: over(slc.t_bers, native.erase),
+            timings,
+        }))
+    }
+}
+
+/// Refuses what does not go together with a cache.
+fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    let (ftl, slc) = (&config.ftl, &config.slc);
+    let off = "or set ftl.slc_cache to \"none\"";
+    let reasons = [
+        ("geometry.cell", layout.bits == 1, "is SLC: its blocks hold one bit a cell anyway", "choose denser cells"),
+        (
+            "ftl.streams",
+            ftl.streams != 2,
+            "is not 2: the cache takes the streams of other host data and of data relocated again",
+            "write 2",
+        ),
+        ("ftl.hints", ftl.hints > 0, "is above 0, and the cache takes the stream of the second handle", "write 0"),
+        ("ftl.raid", ftl.raid != Raid::None, "is set, and stripes are of blocks of one mode", "write \"none\""),
+        (
+            "power.cut_at",
+            !config.power.cut_at.is_empty(),
+            "is set, and recovery knows of no modes of blocks",
+            "write []",
+        ),
+        (
+            "gc.pacing",
+            config.gc.pacing != Pacing::None,
+            "is set, and it knows only room of the chip's own cells",
+            "write \"none\"",
+        ),
+        (
+            "refresh.reclaim",
+            config.refresh.reclaim == Reclaim::Wordline,
+            "is wordline, and wordlines of a block in the cache hold one page",
+            "write \"block\"",
+        ),
+        (
+            "erase.pulse",
+            config.erase.pulse.is_some(),
+            "is set, and lived wear is that of the chip's own cells",
+            "write \"none\"",
+        ),
+        (
+            "geometry.pages",
+            !layout.flash_pages().is_multiple_of(layout.bits),
+            "leaves a wordline incomplete",
+            "write a multiple of the bits of a cell",
+        ),
+    ];
+    if let Some((key, _, problem, remedy)) = reasons.into_iter().find(|(_, is_so, ..)| *is_so) {
+        return refuse(key, format!("{problem} (ftl.slc_cache)"), format!("{remedy}, {off}"));
+    }
+    let copies = slc.fold == Fold::Copyback;
+    if copies && (layout.shared() > 1 || layout.stripe > 1 || config.chip.program_passes > 1) {
+        let problem = "is copyback, which moves whole pages within a plane, in one pass";
+        let remedy = "set it to \"controller\", or mapping.unit to \"page\", ftl.allocation to \"plane\" and chip.program_passes to 1";
+        return refuse("slc.fold", problem, remedy);
+    }
+    if slc.full == Full::Wait && slc.fold_start == 0 {
+        let problem = "is wait, and nothing forces folding";
+        return refuse("slc.full", problem, "set slc.fold_start to 1 or more, or this to \"direct\"");
+    }
+    if slc.convert != Convert::None && slc.blocks < 2 {
+        let remedy = "write at least 2: what the host writes and what is converted have an open block each";
+        return refuse("slc.blocks", "is 1, and slc.convert is set", remedy);
+    }
+    if slc.fold_start > slc.blocks {
+        let problem = format!("is {}, and a plane has {} blocks in the cache", slc.fold_start, slc.blocks);
+        return refuse("slc.fold_start", problem, "write at most slc.blocks");
+    }
+    Ok(())
+}
