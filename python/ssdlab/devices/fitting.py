@@ -22,6 +22,8 @@ BUDGET = 6000
 """Runs after which a fit begins nothing new but its intervals, which take about half as many; one takes 5 to 300 ms."""
 SEEDS = 5
 """Seeds of the figures that are reported; the fit itself has one."""
+NOISE_SEEDS = (1, 2, 3, 4, 5, 6)
+"""The noise of simulated figures is that over these."""
 STEP = 0.06
 """Derivatives are differences over this, up and down: 6 % of a constant."""
 MOVED = 0.1
@@ -178,17 +180,17 @@ class _Search:
         self.high = numpy.log([each.high for each in self.space.unknowns])
         self.best = _Point(begin.shape, tuple(self.origin), math.inf)
         self.tried: dict[Shape, _Point] = {}
-        self.noise = self._noise()
+        self.noise = self._noise(begin.shape, begin.values)
         counted = [each for job in jobs for each in job.counted()]
         self.smooth = numpy.array([JUMPY if each.metric.startswith("p") else 1.0 for each in counted])
 
-    def _noise(self) -> Array:
-        """Of each figure: as measured, and of the simulation over three seeds, twice (its own, and the drive's)."""
+    def _noise(self, shape: Shape, values: Sequence[float]) -> Array:
+        """Of each figure: as measured, and of the simulation over some seeds, twice (its own, and the drive's)."""
         import numpy
 
-        settings = [self.space.settings(self.begin.shape, self.begin.values)] * len(self.jobs)
+        settings = [self.space.settings(shape, values)] * len(self.jobs)
         rows = []
-        for job, runs in zip(self.jobs, self.bench.simulated(self.jobs, settings, (1, 2, 3)), strict=True):
+        for job, runs in zip(self.jobs, self.bench.simulated(self.jobs, settings, NOISE_SEEDS), strict=True):
             for figure in job.counted():
                 logs = numpy.log([run[figure.op, figure.metric] for run in runs])
                 rows.append(math.hypot(figure.noise, math.sqrt(2.0) * float(numpy.nanstd(logs, ddof=1))))
@@ -242,6 +244,12 @@ class _Search:
         import numpy
 
         self._solve(self.begin.shape, self.origin, 12)
+        # Where the drive is another than the first candidate its noise is as well.
+        near = self.best
+        self.noise = numpy.maximum(self.noise, self._noise(near.shape, numpy.exp(near.logs)))
+        self.best = near._replace(chi2=math.inf)
+        self.tried.clear()
+        self._solve(near.shape, numpy.array(near.logs), 6)
         while not self._spent():
             here = self.best
             for shape in self._neighbours(here.shape):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 FIRST = 0.02
 """The first step of a profile: 2 %."""
-HALVINGS = 4
-"""An end lies within a sixteenth of its last step."""
+HALVINGS = 3
+"""An end lies within an eighth of its last step."""
 LEAST_POWER = 0.2
 """Constants with a smaller share of a combination, over its largest, are not named."""
 

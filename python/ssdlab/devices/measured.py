@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.foreign.files import read_text
+from ssdlab.foreign.fio.job import SYNCHRONOUS
 from ssdlab.foreign.fio.jobfile import JobSection, parsed_size
 from ssdlab.foreign.fio.options import SPELLINGS, SUPPORTED
 from ssdlab.foreign.options import near
@@ -67,7 +68,8 @@ class MeasuredJob(NamedTuple):
     @property
     def depth(self) -> int:
         """Requests under way, of all clones."""
-        return int(self.options.get("iodepth", "1")) * int(self.options.get("numjobs", "1"))
+        alone = self.options.get("ioengine", "psync") in SYNCHRONOUS
+        return (1 if alone else int(self.options.get("iodepth", "1"))) * int(self.options.get("numjobs", "1"))
 
     @property
     def direction(self) -> str:
@@ -295,7 +297,7 @@ def _of_rows(path: str, rows: list[dict[str, str]]) -> list[MeasuredJob]:
         missing = [key for key in ("job", "metric", "value") if not row.get(key)]
         if missing:
             raise InputError(f"{where}: lacks {', '.join(missing)}\n  help: job, metric and value are needed")
-        options = {SPELLINGS[key]: value for key, value in row.items() if key not in COLUMNS}
+        options = {"ioengine": "io_uring", **{SPELLINGS[key]: row[key] for key in row if key not in COLUMNS}}
         job = jobs.get(row["job"]) or MeasuredJob(row["job"], path, _options(path, row["job"], options), ())
         if any(job.options.get(key) != value for key, value in options.items()):
             raise InputError(f"{where}: {row['job']}: has other options than above\n  help: give jobs their own names")
