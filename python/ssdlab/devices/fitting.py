@@ -246,7 +246,7 @@ class _Search:
         self._solve(self.begin.shape, self.origin, 12)
         # Where the drive is another than the first candidate its noise is as well.
         near = self.best
-        self.noise = numpy.maximum(self.noise, self._noise(near.shape, numpy.exp(near.logs)))
+        self.noise = numpy.maximum(self.noise, self._noise(near.shape, [math.exp(each) for each in near.logs]))
         self.best = near._replace(chi2=math.inf)
         self.tried.clear()
         self._solve(near.shape, numpy.array(near.logs), 6)
