@@ -226,7 +226,7 @@ def test_what_is_wrong_with_the_question_is_told(tmp_path: Path) -> None:
         ({"settings": ["chip.t_read=much"]}, r"t_read"),
     ):
         with pytest.raises(InputError, match=told):
-            devices.fit(jobs, "tlc", **options)  # type: ignore[arg-type]
+            devices.fit(jobs, "tlc", **options)
     with pytest.raises(InputError, match="steady none: there is no such job"):
         devices.read(path, steady=["none"])
     with pytest.raises(InputError, match="folds is 5, of 4 jobs"):
@@ -283,13 +283,12 @@ def test_a_profile_is_the_interval_of_a_parabola() -> None:
 def test_the_command_writes_a_drive_that_runs(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "published.csv").write_text(TABLE)
     words = ("published.csv", "--out", "found.toml", "--budget", "40", "--requests", "300", "--seeds", "2")
-    known = [
-        word for key in ("geometry.channels=8", "geometry.chips=4", "geometry.planes=4") for word in ("--set", key)
-    ]
+    shape = ("geometry.channels=8", "geometry.chips=4", "geometry.planes=4")
+    known = [word for setting in shape for word in ("--set", setting)]
     done = cli("fit-device", *words, *known, "--capacity", "1000GB", "--hold-out", "deep", "--folds", "2")
     assert done.returncode == 0, done.stderr
     assert "Held out: each figure under the fit that has not seen its job" in done.stdout
-    assert [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("  deep ")][0] == "out"
+    assert next(line.split()[-1] for line in done.stdout.splitlines() if line.startswith("  deep ")) == "out"
     text = (tmp_path / "found.toml").read_text()
     document = tomllib.loads(text)
     assert document["base"] == "tlc"
