@@ -17,7 +17,7 @@ fit() { # DRIVE CAPACITY OUT [JOB TO BE HELD OUT]…
         set -- "$@" --set "$key=$value"
     done
     ssdlab fit-device "$here/measured/$drive.csv" --device "$facts" --capacity "$capacity" --set buffer.size=64MiB \
-        --budget 500 --requests 4000 --seeds 1 --threads "${THREADS:-2}" --out "$out" "$@"
+        --budget 150 --requests 4000 --seeds 1 --threads "${THREADS:-2}" --out "$out" "$@"
 }
 
 # The halves are dealt as `ssdlab fit-device --folds 2` deals them.
@@ -27,10 +27,10 @@ fit xg6 1024GB $here/drives/xg6-b.toml read-4k-32
 for drive in micron-7500 micron-7600; do
     deep=256
     test $drive = micron-7500 || deep=512
-    fit $drive 6400GB presets/devices/$drive.toml
-    fit $drive 6400GB $here/drives/$drive-a.toml read-128k-32 write-128k-32
-    fit $drive 6400GB $here/drives/$drive-b.toml read-4k-$deep write-4k-256
+    fit $drive 100GB presets/devices/$drive.toml
+    fit $drive 100GB $here/drives/$drive-a.toml read-128k-32 write-128k-32
+    fit $drive 100GB $here/drives/$drive-b.toml read-4k-$deep write-4k-256
 done
-fit micron-9200 6400GB presets/devices/micron-9200.toml
-fit micron-9200 6400GB $here/drives/micron-9200-a.toml read-128k-32 read-4k-256 write-4k-256
-fit micron-9200 6400GB $here/drives/micron-9200-b.toml read-4k-1 write-128k-32 write-4k-1
+fit micron-9200 100GB presets/devices/micron-9200.toml
+fit micron-9200 100GB $here/drives/micron-9200-a.toml read-128k-32 read-4k-256 write-4k-256
+fit micron-9200 100GB $here/drives/micron-9200-b.toml read-4k-1 write-128k-32 write-4k-1

@@ -138,7 +138,12 @@ def _warmup(space: Space, job: MeasuredJob, requests: int) -> int:
     count = round(WARM_SHARE * requests)
     if job.direction == "read":
         return count
-    return max(count, math.ceil(BUFFERS * space.number("buffer.size") / job.block))
+    written = BUFFERS * space.number("buffer.size")
+    if job.state == "steady":
+        # Until the free blocks of the first state are full, nothing is collected.
+        block = space.number("geometry.pages") * space.number("geometry.page_size")
+        written += space.number("gc.stop") * math.prod(space.shape) * block
+    return max(count, math.ceil(written / job.block))
 
 
 def _bytes(text: object) -> float:
