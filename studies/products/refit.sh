@@ -17,20 +17,30 @@ fit() { # DRIVE CAPACITY OUT [JOB TO BE HELD OUT]…
         set -- "$@" --set "$key=$value"
     done
     ssdlab fit-device "$here/measured/$drive.csv" --device "$facts" --capacity "$capacity" --set buffer.size=64MiB \
-        --budget 150 --requests 4000 --seeds 1 --threads "${THREADS:-2}" --out "$out" "$@"
+        --budget 300 --requests 4000 --seeds 1 --threads "${THREADS:-2}" --out "$out" "$@"
 }
 
-# The halves are dealt as `ssdlab fit-device --folds 2` deals them.
-fit xg6 1024GB presets/devices/xg6.toml
+# A preset is the drive that was fitted to all, with the blocks and the capacity of the product.
+preset() { # DRIVE
+    sed -e 's/^pages = 24 .*/pages = 1152 # assumed/' -e "s/^blocks = .*/blocks = $2 # as many as give its capacity/" \
+        "$here/drives/$1-all.toml" >"presets/devices/$1.toml"
+}
+
+# The halves are dealt as `ssdlab fit-device --folds 2` deals them. No fit sees the steady states: they take too long to be
+# played some hundred times.
+fit xg6 1024GB $here/drives/xg6-all.toml
 fit xg6 1024GB $here/drives/xg6-a.toml read-128k-32 write-128k-32
 fit xg6 1024GB $here/drives/xg6-b.toml read-4k-32
+preset xg6 "$(sed -n 's/^blocks = \([0-9]*\).*/\1/p' $here/drives/xg6-all.toml)"
 for drive in micron-7500 micron-7600; do
     deep=256
     test $drive = micron-7500 || deep=512
-    fit $drive 100GB presets/devices/$drive.toml
-    fit $drive 100GB $here/drives/$drive-a.toml read-128k-32 write-128k-32
+    fit $drive 100GB $here/drives/$drive-all.toml write-4k-256
+    fit $drive 100GB $here/drives/$drive-a.toml read-128k-32 write-128k-32 write-4k-256
     fit $drive 100GB $here/drives/$drive-b.toml read-4k-$deep write-4k-256
+    preset $drive 1815
 done
-fit micron-9200 100GB presets/devices/micron-9200.toml
+fit micron-9200 100GB $here/drives/micron-9200-all.toml write-4k-256
 fit micron-9200 100GB $here/drives/micron-9200-a.toml read-128k-32 read-4k-256 write-4k-256
-fit micron-9200 100GB $here/drives/micron-9200-b.toml read-4k-1 write-128k-32 write-4k-1
+fit micron-9200 100GB $here/drives/micron-9200-b.toml read-4k-1 write-128k-32 write-4k-1 write-4k-256
+preset micron-9200 907

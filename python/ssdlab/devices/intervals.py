@@ -64,7 +64,7 @@ class _Beside:
         self.residuals, self.logs, self.bounds, self.index = residuals, logs, bounds, index
         self.others = [other for other in range(len(logs)) if other != index and seen[other]]
         # Directions that nothing holds are left alone.
-        self.inverse = numpy.linalg.pinv(matrix[:, self.others], rcond=0.02)
+        self.inverse = numpy.linalg.pinv(matrix[:, self.others], rcond=0.002)
         self.follow = numpy.zeros(len(logs))
         self.follow[index] = 1.0
         self.follow[self.others] = -self.inverse @ matrix[:, index]

@@ -95,8 +95,9 @@ def _shape(space: Space, jobs: Sequence[MeasuredJob], t_read: float) -> Shape:
     wanted = max(found)
     if space.config["chip"]["plane_reads"] == "independent":
         wanted /= base.planes
-    dies = 2 ** round(math.log2(max(1.0, wanted / base.channels)))
-    return base._replace(dies=min(MOST.dies, dies))
+    dies = 2 ** round(math.log2(max(1.0, wanted)))
+    channels = min(base.channels, dies) if space.free[0] else base.channels
+    return base._replace(channels=channels, dies=min(MOST.dies, max(1, dies // channels)))
 
 
 def units(busy: float, depth: int) -> float:
