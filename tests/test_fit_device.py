@@ -115,10 +115,14 @@ def test_the_constants_of_a_drive_that_is_not_known_are_found_again(seed: int, t
         for each in found.estimates
         if not (each.low or 0.0) <= values[each.name] <= (each.high or math.inf)
     ]
-    assert outside == []
+    # What lies outside is named as what cannot be told apart; host and firmware add up to what they are.
+    named = {name for blur in found.blurs for name, _ in blur.powers}
+    assert [row for row in outside if row[0] not in named] == []
     by = {each.name: each for each in found.estimates}
     assert by["chip.t_read"].value == pytest.approx(values["chip.t_read"], rel=0.05)
     assert by["host.link_bandwidth"].value == pytest.approx(values["host.link_bandwidth"], rel=0.05)
+    host = ("host.t_submit + host.t_complete", "host.t_firmware")
+    assert sum(by[name].value for name in host) == pytest.approx(sum(values[name] for name in host), rel=0.05)
     means = [each for each in found.figures if each.figure.metric == "mean"]
     assert [each for each in means if abs(each.error) > 0.05] == []
 

@@ -21,8 +21,8 @@ fit() { # DRIVE CAPACITY OUT [JOB TO BE HELD OUT]…
 }
 
 # A preset is the drive that was fitted to all, with the blocks and the capacity of the product.
-preset() { # DRIVE
-    sed -e 's/^pages = 24 .*/pages = 1152 # assumed/' -e "s/^blocks = .*/blocks = $2 # as many as give its capacity/" \
+preset() { # DRIVE BLOCKS ABOUT
+    sed -e "s|^about = .*|about = \"$3: studies/products\"|" -e 's/^pages = 24 .*/pages = 1152 # assumed/' -e "s/^blocks = .*/blocks = $2 # as many as give its capacity/" \
         "$here/drives/$1-all.toml" >"presets/devices/$1.toml"
 }
 
@@ -31,16 +31,18 @@ preset() { # DRIVE
 fit xg6 1024GB $here/drives/xg6-all.toml
 fit xg6 1024GB $here/drives/xg6-a.toml read-128k-32 write-128k-32
 fit xg6 1024GB $here/drives/xg6-b.toml read-4k-32
-preset xg6 "$(sed -n 's/^blocks = \([0-9]*\).*/\1/p' $here/drives/xg6-all.toml)"
+preset xg6 "$(sed -n 's/^blocks = \([0-9]*\).*/\1/p' $here/drives/xg6-all.toml)" \
+    "Kioxia XG6, a 1-TB client drive (PCIe 3.0 x4), fitted to public figures"
 for drive in micron-7500 micron-7600; do
     deep=256
     test $drive = micron-7500 || deep=512
     fit $drive 100GB $here/drives/$drive-all.toml write-4k-256
     fit $drive 100GB $here/drives/$drive-a.toml read-128k-32 write-128k-32 write-4k-256
     fit $drive 100GB $here/drives/$drive-b.toml read-4k-$deep write-4k-256
-    preset $drive 1815
 done
+preset micron-7500 1815 "Micron 7500 MAX, 6.4 TB (PCIe 4.0 x4), fitted to what is announced"
+preset micron-7600 1815 "Micron 7600 MAX, 6.4 TB (PCIe 5.0 x4), fitted to what is announced"
 fit micron-9200 100GB $here/drives/micron-9200-all.toml write-4k-256
 fit micron-9200 100GB $here/drives/micron-9200-a.toml read-128k-32 read-4k-256 write-4k-256
 fit micron-9200 100GB $here/drives/micron-9200-b.toml read-4k-1 write-128k-32 write-4k-1 write-4k-256
-preset micron-9200 907
+preset micron-9200 907 "Micron 9200 MAX, 6.4 TB (PCIe 3.0 x4), fitted to its data sheet"

@@ -30,8 +30,8 @@ STEP = 0.06
 """Derivatives are differences over this, up and down: 6 % of a constant."""
 MOVED = 0.1
 """They are taken anew when a constant has moved by more."""
-PRIOR = math.log(8.0)
-"""A constant that no figure speaks of stays where it began: a factor of 8 costs as much as one standard deviation."""
+PRIOR = math.log(4.0)
+"""A constant that no figure speaks of stays where it began: a factor of 4 costs as much as one standard deviation."""
 QUANTILE = 3.84
 """Of chi-squared with one degree of freedom: a 95 % interval of a profile likelihood (Wilks 1938)."""
 SHAPES = 11.34
@@ -163,6 +163,7 @@ class _Point(NamedTuple):
     shape: Shape
     logs: tuple[float, ...]
     chi2: float
+    """With the prior's share."""
 
 
 class _Search:
@@ -217,7 +218,8 @@ class _Search:
         for job, runs in zip(self.jobs, found, strict=True):
             logs_of += [math.log(runs[0][each.op, each.metric] / each.value) for each in job.counted()]
         out = numpy.nan_to_num(numpy.array(logs_of) / self.noise, nan=REFUSED, posinf=REFUSED, neginf=-REFUSED)
-        self._keep(_Point(shape, tuple(map(float, logs)), float(numpy.sum(out**2))))
+        prior = (logs - self.origin) / PRIOR
+        self._keep(_Point(shape, tuple(map(float, logs)), float(numpy.sum(out**2) + numpy.sum(prior**2))))
         return out
 
     def _keep(self, point: _Point) -> None:
@@ -394,7 +396,7 @@ class _Search:
             tuple(shapes),
             tuple(Blur(*row) for row in blurs(matrix, seen, names, scale, VAGUE)),
             tuple(self._compared(jobs, best.shape, values, seeds)),
-            best.chi2,
+            float(numpy.sum(self.residuals(best.shape, logs) ** 2)),
             freedom,
             self.bench.runs,
             tuple(f"{name}: {line}" for name, played in self.bench.played.items() for line in played.notes),
