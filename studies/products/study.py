@@ -39,7 +39,8 @@ def _lever(drive: str, job: str) -> Lever:
     """What a job of a drive rests on."""
     own = {
         ("micron-9200", "write-4k-1"): key("host.t_complete"),
-        ("micron-9200", "read-4k-256"): key("host.t_firmware"),
+        ("xg6", "write-128k-32"): key("chip.t_prog"),
+        ("micron-7600", "write-128k-32"): key("chip.t_prog"),
         ("micron-7600", "read-4k-512"): key("host.t_firmware"),
         ("micron-7500", "read-4k-256"): key("host.t_firmware"),
     }
@@ -132,6 +133,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
     axes.axvspan(0.9, 1.1, color="grey", alpha=0.2)
     axes.set_xscale("log")
     axes.set_xticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
+    axes.minorticks_off()
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlabel("simulated over measured (grey: 10 %)")
