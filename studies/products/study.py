@@ -105,7 +105,7 @@ def findings(tables: Tables) -> dict[str, str]:
         name = metric if metric == "iops" else f"{metric} [us]"
         shown = number_text(float(f"{published:.5g}"))
         lines.append(f"| {DRIVES[drive]} | {job} | {name} | {shown} | {' | '.join(cells)} |")
-    return {"jobs": "\n".join(lines) + "\n"}
+    return {"jobs": "\n".join(lines)}
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
