@@ -19,6 +19,7 @@ LAYERS = (
     "faults",
     "chip",
     "foreign",
+    "devices",
     "study",
     "show",
     "cli",

@@ -25,6 +25,10 @@ const ALL: &[(&str, &str)] = &[
     preset!("electronics25"),
     preset!("mqsim"),
     preset!("mqsim-ideal"),
+    preset!("xg6"),
+    preset!("micron-9200"),
+    preset!("micron-7500"),
+    preset!("micron-7600"),
 ];
 
 /// The keys that may stand above the sections of a device file.

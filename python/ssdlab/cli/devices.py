@@ -1,0 +1,83 @@
+"""Commands for devices: `ssdlab fit-device`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ssdlab.cli.base import Whole, commands, echo, echo_error
+
+
+@commands.command("fit-device")
+@click.argument("measurements", nargs=-1, required=True, metavar="MEASUREMENTS…")
+@click.option("--device", default="tlc", show_default=True, metavar="NAME|FILE", help="What it is fitted from.")
+@click.option("--out", metavar="FILE", help="Write the fitted drive, a device file (.toml).")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="What is known; may be repeated.")
+@click.option("--unknown", "more", multiple=True, metavar="KEY=LOW..HIGH", help="A further unknown; may be repeated.")
+@click.option("--capacity", metavar="SIZE", help="The drive's capacity, such as 1024GB  [default: the device's]")
+@click.option("--steady", multiple=True, metavar="JOB", help="A job of fio's that met a steady state; may be repeated.")
+@click.option("--hold-out", multiple=True, metavar="JOB", help="Do not fit this job, compare it; may be repeated.")
+@click.option(
+    "--folds", type=Whole(2), metavar="N", help="Also fit N times, each without a part of the jobs: 2 are halves."
+)
+@click.option("--budget", type=Whole(1), metavar="RUNS", help="Begin nothing new after so many runs  [default: 6000]")
+@click.option("--requests", type=Whole(100), metavar="N", help="Of a job, at most  [default: 20000]")
+@click.option(
+    "--seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="Of the figures that are shown."
+)
+@click.option("--threads", type=Whole(1), metavar="N", help="Runs at once  [default: cores]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def fit_device(
+    measurements: tuple[str, ...],
+    device: str,
+    out: str | None,
+    steady: tuple[str, ...],
+    folds: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Find the constants of a drive that was measured: tR, tPROG, dies, link, buffer, firmware.
+
+    MEASUREMENTS are results of fio (`--output-format=json`), tables of published figures (.csv, .toml), or folders of
+    these. Candidates are simulated until they give the measured figures.
+
+    \b
+    ssdlab fit-device results/ --device tlc --out drive.toml --folds 2
+    ssdlab run --device drive.toml
+    """
+    import json
+
+    from ssdlab import devices
+    from ssdlab.common import tables
+    from ssdlab.common.output import check_ending, check_outputs, write
+    from ssdlab.foreign.files import INPUTS
+    from ssdlab.show import devices as shown
+
+    jobs = devices.read(measurements, steady=steady)
+    check_ending("--out", out, (".toml",))
+    check_outputs({"--out": out}, (device, *INPUTS))
+    options = {name: value for name, value in given.items() if value is not None}
+    listener = _progress()
+    found = devices.fit(jobs, device, progress=listener, **options)
+    options.pop("hold_out")
+    checks = devices.cross_check(jobs, device, folds=folds, progress=listener, **options) if folds else ()
+    if out is not None:
+        write(out, devices.device_toml(found).encode())
+    if as_json:
+        document = {**shown.to_json(found), "checks": [shown.to_json(each) for each in checks]}
+        echo(json.dumps(document, indent=1))
+        return
+    shapes, notes = shown.of_fit(found)
+    tables.show([*shapes, *(shown.of_checks(checks) if checks else [])], [*notes, *([f"wrote {out}"] if out else [])])
+
+
+def _progress() -> Any:
+    from ssdlab.show.lines import Lines
+
+    lines = Lines(echo_error)
+
+    def progress(runs: int, chi2: float) -> None:
+        lines.print(lambda passed: f"{runs:,} runs, chi-squared {chi2:.1f} at best")
+
+    return progress

@@ -1,0 +1,150 @@
+"""Jobs played on candidates."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from ssdlab._core import InputError, SimulationError
+from ssdlab.common.machine import cpus
+from ssdlab.common.toml import Document, to_toml
+from ssdlab.devices.measured import Figure, MeasuredJob
+from ssdlab.devices.unknowns import Space
+from ssdlab.foreign.fio.generator import TargetDrive, generator_job
+from ssdlab.foreign.fio.jobfile import JobSection
+from ssdlab.foreign.options import Notes
+from ssdlab.runs.options import Options
+from ssdlab.runs.result import Result
+from ssdlab.runs.runner import play
+
+REQUESTS = 20_000
+"""Requests of a job that are played and measured, where more were measured of the drive, or nobody says how many."""
+WARM_SHARE = 0.25
+"""So many more go before them."""
+DEPTHS = 30
+"""And so many times their depth: at the end a run only drains."""
+BUFFERS = 2.0
+"""Jobs that write go on before for so many of the base device's buffers, so that these are full."""
+STATES = {"written": None, "empty": {"fill": 0.0}, "steady": {"precondition": "closed-form"}}
+"""What the drive holds when a job begins, as ages of runs."""
+
+
+class Played(NamedTuple):
+    """A job as it is played: the same on every candidate."""
+
+    job: MeasuredJob
+    options: Options
+    notes: tuple[str, ...]
+
+
+class Bench:
+    """Plays jobs on candidates, and keeps what came of it."""
+
+    def __init__(self, space: Space, jobs: Iterable[MeasuredJob], *, requests: int, threads: int | None) -> None:
+        self.space = space
+        self.threads = threads or cpus()
+        self.runs = 0
+        """Runs that were played."""
+        self._kept: dict[tuple[str, tuple[str, ...], int], dict[tuple[str, str], float]] = {}
+        self._folder = tempfile.mkdtemp(prefix="ssdlab-")
+        atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+        self.played = {
+            job.name: _played(space, job, requests, os.path.join(self._folder, f"{number}.toml"))
+            for number, job in enumerate(jobs)
+        }
+
+    def simulated(
+        self, jobs: Sequence[MeasuredJob], settings: Sequence[tuple[str, ...]], seeds: Sequence[int]
+    ) -> list[list[dict[tuple[str, str], float]]]:
+        """The figures of jobs by (direction, metric): a list a job, of each of its settings with each of the seeds in
+        turn.
+
+        Raises:
+            InputError: a candidate is refused.
+        """
+        wanted = {(job.name, each, seed): None for job, each in zip(jobs, settings, strict=True) for seed in seeds}
+        missing = [key for key in wanted if key not in self._kept]
+        self.runs += len(missing)
+        if len(missing) > 1 and self.threads > 1:
+            with ThreadPoolExecutor(min(self.threads, len(missing))) as pool:
+                found = list(pool.map(self._play, missing))
+        else:
+            found = [self._play(key) for key in missing]
+        self._kept.update(zip(missing, found, strict=True))
+        return [[self._kept[job.name, each, seed] for seed in seeds] for job, each in zip(jobs, settings, strict=True)]
+
+    def _play(self, key: tuple[str, tuple[str, ...], int]) -> dict[tuple[str, str], float]:
+        name, settings, seed = key
+        played = self.played[name]
+        try:
+            result = play(played.options.replace(settings=(*settings, *played.options.settings), seed=seed))
+        except SimulationError as error:
+            raise InputError(f"{name}: {error}") from None
+        return {(each.op, each.metric): measured(result, each) for each in played.job.figures}
+
+
+def measured(result: Result, figure: Figure) -> float:
+    """The same figure of a run [1/s, ns]."""
+    part = result.host[figure.op]
+    if figure.metric == "iops":
+        return float(part["iops"])
+    latency = part["latency_ns"]
+    if figure.metric in latency:
+        return float(latency[figure.metric] or math.nan)
+    share = float(figure.metric[1:].replace("_", ".")) / 100.0
+    rows = result.latency_distribution("read" if figure.op == "read" else "write")
+    above = rows.filter(rows["share"] >= share - 1e-12)
+    return float(above["latency_ns"][0]) if above.height else math.nan
+
+
+def _played(space: Space, job: MeasuredJob, requests: int, path: str) -> Played:
+    section = JobSection(job.name, job.file, 1)
+    for key, value in job.options.items():
+        section.values[key] = (value, job.file, 1)
+        section.own[key] = value
+    drive, notes = TargetDrive(int(space.capacity), 1, {}), Notes()
+    # How long it ran is known from what was measured.
+    section.values.pop("time_based", None)
+    drive.lay_out([section], notes)
+    clones = section.whole("numjobs", 1, 1)
+    document: Document = {"about": job.name, "job": {}}
+    requests = max(requests, DEPTHS * job.depth)
+    measured_all = 0 < job.requests <= requests
+    count = job.requests if measured_all else requests
+    warmup = 0 if measured_all else _warmup(space, job, requests)
+    for clone in range(clones):
+        made = generator_job(section, clone, drive, notes)
+        made["requests"] = max(1, math.ceil((count + warmup) / clones))
+        if _bytes(made["footprint"]) >= 0.95 * space.capacity:
+            made["footprint"] = "none"
+        document["job"][f"{clone + 1}"] = made
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(to_toml(document))
+    age: Any = STATES[job.state]
+    given = {} if age is None else {"age": ",".join(f"{key}={value}" for key, value in age.items())}
+    settings = [f"host.queues={clones}"] if clones > space.number("host.queues") else []
+    options = Options(space.device, path, warmup=warmup, settings=tuple(settings), **given)
+    return Played(job, options, notes.lines())
+
+
+def _warmup(space: Space, job: MeasuredJob, requests: int) -> int:
+    """Requests before those that are measured."""
+    count = round(WARM_SHARE * requests)
+    if job.direction == "read":
+        return count
+    written = BUFFERS * space.number("buffer.size")
+    if job.state == "steady":
+        # Until the free blocks of the first state are full, nothing is collected.
+        block = space.number("geometry.pages") * space.number("geometry.page_size")
+        written += space.number("gc.stop") * math.prod(space.shape) * block
+    return max(count, math.ceil(written / job.block))
+
+
+def _bytes(text: object) -> float:
+    return float(str(text).removesuffix("B"))

@@ -1,0 +1,444 @@
+"""The fit: candidates are simulated until their figures are the measured ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssdlab._core import InputError
+from ssdlab.devices.bench import REQUESTS, Bench
+from ssdlab.devices.measured import Figure, MeasuredJob
+from ssdlab.devices.start import start
+from ssdlab.devices.unknowns import MOST, Shape, Space, space
+from ssdlab.runs.options import PathLike
+
+if TYPE_CHECKING:
+    import numpy
+
+    Array = numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float64]]
+
+BUDGET = 6000
+"""Runs after which a fit begins nothing new but its intervals, which take about half as many; one takes 5 to 300 ms."""
+SEEDS = 5
+"""Seeds of the figures that are reported; the fit itself has one."""
+NOISE_SEEDS = (1, 2, 3, 4, 5, 6)
+"""The noise of simulated figures is that over these."""
+SMALLER = {"host.t_firmware": 1 / 4, "buffer.size": 1 / 8}
+"""No closed form gives these, and too large they hide others: fits begin with such a part of them too."""
+STEP = 0.06
+"""Derivatives are differences over this, up and down: 6 % of a constant."""
+MOVED = 0.1
+"""They are taken anew when a constant has moved by more."""
+PRIOR = math.log(4.0)
+"""A constant that no figure speaks of stays where it began: a factor of 4 costs as much as one standard deviation."""
+QUANTILE = 3.84
+"""Of chi-squared with one degree of freedom: a 95 % interval of a profile likelihood (Wilks 1938)."""
+SHAPES = 11.34
+"""Of chi-squared with three degrees of freedom, 99 %: shapes within it are not contradicted. Candidates of two shapes
+have no random numbers in common, so that less would hold chance against one of them."""
+VAGUE = math.log(1.25)
+"""Combinations whose 95 % interval is wider than 25 % are reported as what cannot be told apart."""
+HOPEFUL = 6.0
+"""A shape is followed on where two steps have brought its chi-squared below so many times the best one's."""
+UNSEEN = 0.1
+"""A constant is not seen where all figures together move by less of their noise when it doubles."""
+JUMPY = 0.1
+"""The weight of percentiles at first."""
+REFINEMENTS = 3
+"""Intervals are looked for anew, so often at most, where a better candidate was met on the way."""
+REFUSED = 1e6
+
+
+class Estimate(NamedTuple):
+    """A constant that was fitted."""
+
+    name: str
+    unit: str
+    value: float
+    low: float | None
+    """The ends of its 95 % interval; None where nothing within its range contradicts."""
+    high: float | None
+    seen: bool
+    """Whether the jobs see it: if not, it is where the fit began."""
+
+
+class Blur(NamedTuple):
+    """A combination of constants that the jobs leave open: they may change together, each by its power of a factor."""
+
+    factor: float
+    """Of the 95 % interval, to either side; infinite where nothing bounds it."""
+    powers: tuple[tuple[str, float], ...]
+
+
+class Compared(NamedTuple):
+    """A figure, measured and simulated."""
+
+    job: MeasuredJob
+    figure: Figure
+    simulated: float
+    ci95: float | None
+    """Over the seeds."""
+    fitted: bool
+    """Whether the fit has seen the job."""
+    counted: bool
+    """Whether the fit counts the figure (:meth:`MeasuredJob.counted`)."""
+
+    @property
+    def error(self) -> float:
+        """Simulated over measured, minus 1."""
+        return self.simulated / self.figure.value - 1.0
+
+
+class Fit(NamedTuple):
+    """What a fit has found."""
+
+    space: Space
+    shape: Shape
+    values: tuple[float, ...]
+    estimates: tuple[Estimate, ...]
+    shapes: tuple[tuple[Shape, float], ...]
+    """The shapes that the figures do not contradict, with their chi-squared over the best one's: best first."""
+    blurs: tuple[Blur, ...]
+    figures: tuple[Compared, ...]
+    chi2: float
+    """Of the figures that were fitted."""
+    freedom: int
+    """Figures that were fitted, less constants that they see."""
+    runs: int
+    notes: tuple[str, ...]
+    seeds: int
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The fitted drive, as settings of the base device."""
+        return self.space.settings(self.shape, self.values)
+
+
+def fit(
+    jobs: Sequence[MeasuredJob],
+    device: PathLike = "tlc",
+    *,
+    settings: Iterable[str] = (),
+    capacity: str | None = None,
+    more: Iterable[str] = (),
+    hold_out: Sequence[str] = (),
+    budget: int = BUDGET,
+    requests: int = REQUESTS,
+    seeds: int = SEEDS,
+    threads: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Fit:
+    """Fits a device to what was measured (:func:`ssdlab.devices.read`).
+
+    ``device`` is the base: what is neither unknown nor in ``settings`` (what is known) it gives. ``more`` are further
+    unknowns, ``KEY=LOW..HIGH``. Jobs of ``hold_out`` are not fitted; they are compared. ``progress`` is told the runs
+    that were played and the chi-squared of the best candidate.
+
+    Raises:
+        InputError: a device, key or job is not accepted, or nothing is left to be fitted.
+    """
+    try:
+        import scipy.optimize  # noqa: F401
+    except ImportError:
+        raise InputError('fitting needs scipy\n  help: pip install "ssdlab[fit]"') from None
+    unknown = next((name for name in hold_out if name not in {job.name for job in jobs}), None)
+    if unknown is not None:
+        names = ", ".join(job.name for job in jobs)
+        raise InputError(f"hold-out {unknown}: there is no such job\n  help: its jobs are {names}")
+    fitted = [job for job in jobs if job.name not in hold_out]
+    if not fitted:
+        raise InputError("hold-out: leaves no job to fit\n  help: hold out fewer")
+    steady = any(job.state == "steady" for job in fitted)
+    candidates = space(str(device), settings, capacity=capacity, more=more, steady=steady)
+    bench = Bench(candidates, jobs, requests=requests, threads=threads)
+    search = _Search(bench, fitted, budget, progress)
+    search.run()
+    return search.found(jobs, seeds)
+
+
+class _Point(NamedTuple):
+    """A candidate that was played."""
+
+    shape: Shape
+    logs: tuple[float, ...]
+    chi2: float
+    """With the prior's share."""
+
+
+class _Search:
+    """One fit: continuous constants by least squares, the shape by its neighbours."""
+
+    def __init__(
+        self, bench: Bench, jobs: list[MeasuredJob], budget: int, progress: Callable[[int, float], None] | None
+    ) -> None:
+        import numpy
+
+        self.bench, self.jobs, self.budget, self.progress = bench, jobs, budget, progress
+        self.space = bench.space
+        begin = start(self.space, jobs)
+        self.begin = begin
+        self.origin = numpy.log(begin.values)
+        self.low = numpy.log([each.low for each in self.space.unknowns])
+        self.high = numpy.log([each.high for each in self.space.unknowns])
+        self.best = _Point(begin.shape, tuple(self.origin), math.inf)
+        self.tried: dict[Shape, _Point] = {}
+        self.noise = self._noise(begin.shape, begin.values)
+        counted = [each for job in jobs for each in job.counted()]
+        self.smooth = numpy.array([JUMPY if each.metric.startswith("p") else 1.0 for each in counted])
+
+    def _noise(self, shape: Shape, values: Sequence[float]) -> Array:
+        """Of each figure: as measured, and of the simulation over some seeds, twice (its own, and the drive's)."""
+        import numpy
+
+        settings = [self.space.settings(shape, values)] * len(self.jobs)
+        rows = []
+        for job, runs in zip(self.jobs, self.bench.simulated(self.jobs, settings, NOISE_SEEDS), strict=True):
+            for figure in job.counted():
+                logs = numpy.log([run[figure.op, figure.metric] for run in runs])
+                rows.append(math.hypot(figure.noise, math.sqrt(2.0) * float(numpy.nanstd(logs, ddof=1))))
+        return numpy.array(rows)
+
+    def residuals(self, shape: Shape, logs: Array) -> Array:
+        """The log ratios of simulated over measured figures, each over its noise."""
+        import numpy
+
+        values = tuple(numpy.exp(logs))
+        all_settings = self.space.settings(shape, values)
+        # Jobs that only read are played once for all of what they cannot see.
+        rows = zip(self.space.unknowns, values, self.begin.values, strict=True)
+        hidden = [begin if unknown.written else value for unknown, value, begin in rows]
+        reads = self.space.settings(shape, hidden)
+        settings = [reads if job.direction == "read" else all_settings for job in self.jobs]
+        try:
+            found = self.bench.simulated(self.jobs, settings, (1,))
+        except InputError:
+            return numpy.full(len(self.noise), REFUSED)
+        logs_of = []
+        for job, runs in zip(self.jobs, found, strict=True):
+            logs_of += [math.log(runs[0][each.op, each.metric] / each.value) for each in job.counted()]
+        out = numpy.nan_to_num(numpy.array(logs_of) / self.noise, nan=REFUSED, posinf=REFUSED, neginf=-REFUSED)
+        prior = (logs - self.origin) / PRIOR
+        self._keep(_Point(shape, tuple(map(float, logs)), float(numpy.sum(out**2) + numpy.sum(prior**2))))
+        return out
+
+    def _keep(self, point: _Point) -> None:
+        """The best candidate of each shape, and of all, whatever it was played for."""
+        if point.shape not in self.tried or point.chi2 < self.tried[point.shape].chi2:
+            self.tried[point.shape] = point
+        if point.chi2 < self.best.chi2:
+            self.best = point
+
+    def jacobian(self, shape: Shape, logs: Array, *, both: bool = False) -> Array:
+        """Derivatives of the residuals by the logarithms of the constants: differences to one side, or to ``both``."""
+        import numpy
+
+        columns = []
+        for index in range(len(logs)):
+            up = 1.0 if logs[index] + STEP <= self.high[index] else -1.0
+            ends = [logs.copy(), logs.copy()]
+            ends[0][index] = max(self.low[index], logs[index] - up * STEP) if both else logs[index]
+            ends[1][index] = logs[index] + up * STEP
+            before, after = (self.residuals(shape, end) for end in ends)
+            columns.append((after - before) / (ends[1][index] - ends[0][index]))
+        return numpy.stack(columns, axis=1)
+
+    def run(self) -> None:
+        """Fits the constants at the first shape, then at its neighbours, on from the best one until none is better."""
+        import numpy
+
+        for logs in self._starts():
+            if not self._spent():
+                self._solve(self.begin.shape, logs, 12)
+        # Where the drive is another than the first candidate its noise is as well.
+        near = self.best
+        self.noise = numpy.maximum(self.noise, self._noise(near.shape, [math.exp(each) for each in near.logs]))
+        self.best = near._replace(chi2=math.inf)
+        self.tried.clear()
+        self._solve(near.shape, numpy.array(near.logs), 6)
+        while not self._spent():
+            here = self.best
+            for shape in self._neighbours(here.shape):
+                if shape not in self.tried and not self._spent():
+                    self._solve(shape, self._nearer(here, shape), 2)
+                    point = self.tried[shape]
+                    if point.chi2 < HOPEFUL * here.chi2 + HOPEFUL * QUANTILE:
+                        self._solve(shape, numpy.array(point.logs), 5)
+            if self.best.shape == here.shape:
+                break
+        self._solve(self.best.shape, numpy.array(self.best.logs), 6)
+        # Shapes that are nearly as good once more, from the best one's constants.
+        for shape in [shape for shape, point in self.tried.items() if self._above(point) <= 2.0 * SHAPES]:
+            if shape != self.best.shape and not self._spent():
+                self._solve(shape, self._carried(self.best, shape), 5)
+
+    def _scale(self) -> float:
+        """Where the model does not fit within the noise intervals are wider by its root (Birge 1932)."""
+        return max(1.0, self.best.chi2 / max(1, len(self.noise) - len(self.origin)))
+
+    def _above(self, point: _Point) -> float:
+        return (point.chi2 - self.best.chi2) / self._scale()
+
+    def _starts(self) -> Iterator[Array]:
+        """The closed forms' constants; and those with one of them much smaller."""
+        yield self.origin
+        for index, unknown in enumerate(self.space.unknowns):
+            if unknown.name in SMALLER:
+                other = self.origin.copy()
+                other[index] = max(self.low[index], other[index] + math.log(SMALLER[unknown.name]))
+                yield other
+
+    def _spent(self) -> bool:
+        return self.bench.runs >= self.budget
+
+    def _neighbours(self, shape: Shape) -> Iterator[Shape]:
+        """Twice and half as many of each, and channels for dies."""
+        free = self.space.free
+        for place in range(3):
+            for factor in (2.0, 0.5):
+                if free[place]:
+                    yield from _times(shape, {place: factor})
+        if free[0] and free[1]:
+            yield from _times(shape, {0: 2.0, 1: 0.5})
+            yield from _times(shape, {0: 0.5, 1: 2.0})
+        if free[1] and free[2]:
+            yield from _times(shape, {1: 2.0, 2: 0.5})
+            yield from _times(shape, {1: 0.5, 2: 2.0})
+
+    def _nearer(self, point: _Point, shape: Shape) -> Array:
+        """Where a shape's fit begins: another one's constants, or those of the closed forms, whichever fit better."""
+        import numpy
+
+        starts = [self._carried(each, shape) for each in (point, _Point(self.begin.shape, tuple(self.origin), 0.0))]
+        misses = [float(numpy.sum((self.smooth * self.residuals(shape, each)) ** 2)) for each in starts]
+        return starts[misses.index(min(misses))]
+
+    def _carried(self, point: _Point, shape: Shape) -> Array:
+        """The constants of another shape's candidate, with a tPROG that keeps what is programmed a second."""
+        import numpy
+
+        logs = numpy.array(point.logs)
+        for index, unknown in enumerate(self.space.unknowns):
+            if unknown.name == "chip.t_prog":
+                logs[index] += math.log(math.prod(shape) / math.prod(point.shape))
+        carried: Array = numpy.clip(logs, self.low, self.high)
+        return carried
+
+    def _solve(self, shape: Shape, logs: Array, evaluations: int) -> None:
+        """Least squares from a point on, of means and rates first: percentiles between two modes of a distribution
+        jump, and would bar the way."""
+        import numpy
+
+        at = numpy.clip(logs, self.low + 1e-6, self.high - 1e-6)
+        if self.residuals(shape, at)[0] >= REFUSED:
+            self.tried[shape] = _Point(shape, tuple(at), math.inf)
+            return
+        for weights in (self.smooth, numpy.ones(len(self.smooth))):
+            at = self._squares(shape, at, weights, evaluations)
+        if self.progress is not None:
+            self.progress(self.bench.runs, self.best.chi2)
+
+    def _squares(self, shape: Shape, begin: Array, weights: Array, evaluations: int) -> Array:
+        import numpy
+        from scipy.optimize import least_squares
+
+        kept: list[tuple[Array, Array]] = []
+
+        def residuals(at: Array) -> Array:
+            return numpy.concatenate([weights * self.residuals(shape, at), (at - self.origin) / PRIOR])
+
+        def jacobian(at: Array) -> Array:
+            if not kept or numpy.max(numpy.abs(kept[-1][0] - at)) > MOVED:
+                kept.append((at.copy(), self.jacobian(shape, at)))
+            return numpy.concatenate([weights[:, None] * kept[-1][1], numpy.eye(len(at)) / PRIOR])
+
+        inside = numpy.clip(begin, self.low + 1e-6, self.high - 1e-6)
+        found = least_squares(
+            residuals, inside, jacobian, (self.low, self.high), x_scale=0.3, ftol=2e-3, xtol=1e-3, max_nfev=evaluations
+        )
+        at: Array = found.x
+        return at
+
+    def found(self, jobs: Sequence[MeasuredJob], seeds: int) -> Fit:
+        """Intervals, what cannot be told apart, and all figures of the best candidate."""
+        import numpy
+
+        from ssdlab.devices.intervals import blurs, profiles, seen_by
+
+        for _ in range(REFINEMENTS):
+            best, logs = self.best, numpy.array(self.best.logs)
+            matrix = self.jacobian(best.shape, logs, both=True)
+            seen = seen_by(matrix, UNSEEN)
+            ends = profiles(
+                lambda at: self.residuals(best.shape, at),  # noqa: B023 -- called at once
+                logs, matrix, seen, (self.low, self.high), QUANTILE * self._scale(),
+            )  # fmt: skip
+            # What is played for an interval may be better than the best before.
+            if self.best is best or self.bench.runs >= 2 * self.budget:
+                break
+        near = [point for point in self.tried.values() if point.shape != best.shape and self._above(point) <= SHAPES]
+        ends = self._widened(ends, near)
+        scale, freedom = self._scale(), max(0, len(self.noise) - int(numpy.sum(seen)))
+        values = tuple(float(value) for value in numpy.exp(logs))
+        names = [each.name for each in self.space.unknowns]
+        estimates = tuple(
+            Estimate(unknown.name, unknown.unit, value, low, high, bool(is_seen))
+            for unknown, value, (low, high), is_seen in zip(self.space.unknowns, values, ends, seen, strict=True)
+        )
+        shapes = sorted(
+            [(best.shape, 0.0), *((point.shape, self._above(point)) for point in near)], key=lambda row: row[1]
+        )
+        return Fit(
+            self.space,
+            best.shape,
+            values,
+            estimates,
+            tuple(shapes),
+            tuple(Blur(*row) for row in blurs(matrix, seen, names, scale, VAGUE)),
+            tuple(self._compared(jobs, best.shape, values, seeds)),
+            float(numpy.sum(self.residuals(best.shape, logs) ** 2)),
+            freedom,
+            self.bench.runs,
+            tuple(f"{name}: {line}" for name, played in self.bench.played.items() for line in played.notes),
+            seeds,
+        )
+
+    def _widened(
+        self, ends: list[tuple[float | None, float | None]], near: Sequence[_Point]
+    ) -> list[tuple[float | None, float | None]]:
+        """Intervals that hold for shapes as well that the figures do not contradict: there by the derivatives."""
+        import numpy
+
+        for point in near:
+            logs = numpy.array(point.logs)
+            matrix = self.jacobian(point.shape, logs)
+            spread = numpy.linalg.pinv(matrix.T @ matrix, rcond=1e-4)
+            left = max(1.0, QUANTILE - self._above(point)) * self._scale()
+            widths = numpy.sqrt(numpy.maximum(0.0, numpy.diag(spread)) * left)
+            lows, highs = numpy.exp(logs - widths), numpy.exp(logs + widths)
+            ends = [
+                (None if low is None else min(low, float(other)), None if high is None else max(high, float(another)))
+                for (low, high), other, another in zip(ends, lows, highs, strict=True)
+            ]
+        return ends
+
+    def _compared(
+        self, jobs: Sequence[MeasuredJob], shape: Shape, values: tuple[float, ...], seeds: int
+    ) -> Iterator[Compared]:
+        from ssdlab.common.confidence import mean_and_half_width
+
+        settings = [self.space.settings(shape, values)] * len(jobs)
+        fitted = {job.name for job in self.jobs}
+        numbers = range(101, 101 + seeds)
+        for job, runs in zip(jobs, self.bench.simulated(jobs, settings, numbers), strict=True):
+            for figure in job.figures:
+                mean, half = mean_and_half_width([run[figure.op, figure.metric] for run in runs])
+                assert mean is not None, "Invariant: there is one seed at least"
+                yield Compared(job, figure, mean, half, job.name in fitted, figure in job.counted())
+
+
+def _times(shape: Shape, factors: dict[int, float]) -> Iterator[Shape]:
+    """A shape with some of its parts multiplied, if there may be such a drive."""
+    parts = [part * factors.get(place, 1.0) for place, part in enumerate(shape)]
+    if all(part >= 1 and part == int(part) and part <= most for part, most in zip(parts, MOST, strict=True)):
+        yield Shape(*map(int, parts))

@@ -1,0 +1,321 @@
+"""Devices fitted to measurements: drives that were simulated are found again, from fio's results alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from ssdlab import InputError, devices, study
+from ssdlab._core import Simulation
+from ssdlab.devices.folds import parts
+from ssdlab.devices.intervals import blurs, profiles, seen_by
+from ssdlab.devices.start import units
+from ssdlab.devices.unknowns import Shape, space
+from ssdlab.foreign import fio
+
+pytest.importorskip("scipy")
+
+JOBS = """
+[global]
+filename=/dev/nvme0n1
+ioengine=io_uring
+bs=4k
+rw=randread
+[read-1]
+iodepth=1
+number_ios=200
+[read-8]
+stonewall
+iodepth=8
+number_ios=1500
+[read-256]
+stonewall
+iodepth=256
+number_ios=6000
+[large-1]
+stonewall
+bs=64k
+iodepth=1
+number_ios=200
+[sequential]
+stonewall
+rw=read
+bs=128k
+iodepth=32
+number_ios=1000
+[write-1]
+stonewall
+rw=randwrite
+iodepth=1
+number_ios=300
+[fill]
+stonewall
+rw=write
+bs=128k
+iodepth=32
+number_ios=1200
+[mixed]
+stonewall
+rw=randrw
+rwmixread=70
+bs=16k
+iodepth=16
+number_ios=2500
+"""
+
+
+def drawn(seed: int) -> tuple[Shape, dict[str, float]]:
+    """A drive that nobody knows: its shape and constants [ns, B/s, B]."""
+    of = random.Random(seed)
+    values = {
+        "chip.t_read": of.uniform(35e3, 90e3),
+        "chip.t_prog": of.uniform(500e3, 2000e3),
+        "bus.bandwidth": of.uniform(0.6e9, 2e9),
+        "host.link_bandwidth": of.uniform(1.5e9, 7e9),
+        "host.t_submit + host.t_complete": of.uniform(3e3, 12e3),
+        "host.t_firmware": of.uniform(1e3, 6e3),
+        "buffer.size": of.uniform(8, 64) * 2**20,
+    }
+    return Shape(of.choice((2, 4, 8)), of.choice((2, 4, 8)), of.choice((2, 4))), values
+
+
+def measure(folder: Path, shape: Shape, values: dict[str, float]) -> Path:
+    """fio's JSON of the drive."""
+    base = space("tlc")
+    known = [values[each.name] for each in base.unknowns]
+    (folder / "jobs.fio").write_text(JOBS)
+    imported = fio.load(folder / "jobs.fio", device="tlc", settings=base.settings(shape, known))
+    results = [part.run(keep_requests=True, seed=77) for part in imported.parts]
+    path = folder / "measured.json"
+    path.write_text(fio.to_json(results, imported))
+    return path
+
+
+SEEDS = [1, pytest.param(2, marks=pytest.mark.seldom), pytest.param(3, marks=pytest.mark.seldom)]
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_constants_of_a_drive_that_is_not_known_are_found_again(seed: int, tmp_path: Path) -> None:
+    shape, values = drawn(seed)
+    found = devices.fit(devices.read(measure(tmp_path, shape, values)), "tlc", budget=4000, seeds=2)
+    assert found.chi2 < 2.0 * found.freedom
+    # Planes that sense by themselves are as good as dies: shapes of as many planes cannot be told apart.
+    assert math.prod(shape) in [math.prod(each) for each, _ in found.shapes], (shape, found.shapes)
+    outside = [
+        (each.name, values[each.name], each.low, each.value, each.high)
+        for each in found.estimates
+        if not (each.low or 0.0) <= values[each.name] <= (each.high or math.inf)
+    ]
+    # What lies outside is named as what cannot be told apart; host and firmware add up to what they are.
+    named = {name for blur in found.blurs for name, _ in blur.powers}
+    assert [row for row in outside if row[0] not in named] == []
+    by = {each.name: each for each in found.estimates}
+    assert by["chip.t_read"].value == pytest.approx(values["chip.t_read"], rel=0.05)
+    assert by["host.link_bandwidth"].value == pytest.approx(values["host.link_bandwidth"], rel=0.05)
+    host = ("host.t_submit + host.t_complete", "host.t_firmware")
+    assert sum(by[name].value for name in host) == pytest.approx(sum(values[name] for name in host), rel=0.05)
+    means = [each for each in found.figures if each.figure.metric == "mean"]
+    assert [each for each in means if abs(each.error) > 0.05] == []
+
+
+TABLE = """# a drive of which little is published
+job,rw,bs,iodepth,metric,value,state
+lone,randread,4k,1,mean,70us..80us,
+deep,randread,4k,64,iops,400k,
+deep,randread,4k,64,p99,400us,
+stream,read,128k,32,bandwidth,3.2GB/s,
+steady,randwrite,4k,32,iops,"60,000",steady
+"""
+
+
+def test_a_table_of_published_figures_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "published.csv"
+    path.write_text(TABLE)
+    lone, deep, stream, steady = devices.read(path)
+    (mean,) = lone.figures
+    assert mean.value == pytest.approx(math.sqrt(70e3 * 80e3))
+    assert mean.noise == pytest.approx(math.log(80 / 70) / 2)
+    assert [(each.metric, each.value) for each in deep.figures] == [("iops", 400e3), ("p99", 400e3)]
+    assert stream.figures[0].metric == "iops"
+    assert stream.figures[0].value == pytest.approx(3.2e9 / 131072)
+    assert (steady.state, steady.depth, steady.figures[0].value) == ("steady", 32, 60e3)
+    rows = ['[[figure]]\njob = "lone"\nrw = "randread"\nbs = "4k"\niodepth = 1\nmetric = "mean"\nvalue = "75us"\n']
+    (tmp_path / "same.toml").write_text("\n".join(rows))
+    assert devices.read(tmp_path / "same.toml")[0].figures[0].value == 75e3
+    # Of a folder all are read, and jobs of one name are told apart.
+    assert [job.name for job in devices.read(tmp_path)] == ["lone", "deep", "stream", "steady", "same/lone"]
+
+
+def entry(name: str, group: int, **options: str) -> dict[str, Any]:
+    """A job as fio reports it: 1,000 reads in 80 us each."""
+    latency = {"mean": 78_000.0, "stddev": 1000.0, "percentile": {"50.000000": 77_000, "99.000000": 90_000}}
+    read = {
+        "total_ios": 1000,
+        "iops": 12_500.0,
+        "lat_ns": {"mean": 80_000.0, "stddev": 1000.0},
+        "slat_ns": {"mean": 2000.0},
+        "clat_ns": latency,
+    }
+    return {
+        "jobname": name,
+        "groupid": group,
+        "job options": {"rw": "randread", "bs": "4k", **options},
+        "read": read,
+        "write": {"total_ios": 0},
+    }
+
+
+def test_results_of_fio_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    clones = [entry("clones", 1, stonewall="", numjobs="2") for _ in range(2)]
+    # fio prints its notes before the JSON.
+    path.write_text("fio: a note\n" + json.dumps({"jobs": [entry("lone", 0), *clones]}))
+    lone, both = devices.read(path, steady=["clone*"])
+    assert {each.metric: each.value for each in lone.figures} == {
+        "iops": 12_500.0,
+        "mean": 80_000.0,
+        "p50": 79_000.0,
+        "p99": 92_000.0,
+    }
+    assert [each.metric for each in lone.counted()] == ["mean", "p50", "p99"], "Little's law gives the IOPS"
+    assert (both.value("read", "iops"), both.value("read", "mean"), both.requests) == (25_000.0, 80_000.0, 2000)
+    assert (lone.state, both.state) == ("written", "steady")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.json", "[1]", r"a\.json: is no result of fio's"),
+        ("a.json", '{"jobs": [{"jobname": "x", "groupid": 0}]}', r"x: does not say what was done \(rw\)"),
+        ("a.json", json.dumps({"jobs": [entry("x", 0), entry("y", 0)]}), r"x, y: ran beside other jobs"),
+        ("a.json", json.dumps({"jobs": [entry("x", 0), entry("y", 1)]}), r"y: ran beside other jobs.*\n.*stonewall"),
+        ("a.csv", "job,rw,metric,value\nx,read,speed,1us", r"figure 1: metric 'speed': is not known"),
+        ("a.csv", "job,rw,metric,value\nx,read,mean,1MB", r"figure 1: value '1MB': is not accepted"),
+        ("a.csv", "job,rw,metric,value\nx,read,mean,2us..1us", r"figure 1: value '2us..1us': is no range"),
+        ("a.csv", "job,rw,metric,value,iodeth\nx,read,mean,1us,3", r"figure 1: iodeth: is no column.*\n.*iodepth"),
+        ("a.csv", "job,rw,metric\nx,read,mean", r"figure 1: lacks value"),
+        ("a.csv", "job,rw,metric,value,state\nx,read,mean,1us,new", r"state 'new': is not known"),
+        ("a.csv", "job,rw,metric,value\nx,randrw,mean,1us", r"figure 1: op: reads or writes of a mixed job"),
+        ("a.toml", "[[figure]", r"a\.toml: is no table of figures"),
+        ("a.txt", "", r"a\.txt: holds no measurements"),
+    ],
+)
+def test_what_is_wrong_with_measurements_is_told(name: str, text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"(?s){told}"):
+        devices.read(path)
+
+
+def test_what_is_wrong_with_the_question_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "published.csv"
+    path.write_text(TABLE)
+    jobs = devices.read(path)
+    for options, told in (
+        ({"hold_out": ["nothing"]}, r"hold-out nothing: there is no such job"),
+        ({"hold_out": [job.name for job in jobs]}, r"hold-out: leaves no job to fit"),
+        ({"more": ["chip.t_red=1us..2us"]}, r"unknown chip.t_red: is no number of tlc"),
+        ({"more": ["chip.t_bers=2us..1us"]}, r"unknown chip.t_bers=2us..1us: is not accepted"),
+        ({"more": ["chip.t_bers"]}, r"unknown 'chip.t_bers': is no range"),
+        ({"capacity": "much"}, r"capacity 'much': is not accepted"),
+        ({"settings": ["chip.t_read=much"]}, r"t_read"),
+    ):
+        with pytest.raises(InputError, match=told):
+            devices.fit(jobs, "tlc", **options)
+    with pytest.raises(InputError, match="steady none: there is no such job"):
+        devices.read(path, steady=["none"])
+    with pytest.raises(InputError, match="folds is 5, of 4 jobs"):
+        devices.cross_check(jobs, folds=5)
+
+
+def test_a_closed_network_of_equal_queues_gives_its_units_back() -> None:
+    for count, depth in ((4, 32), (16, 32), (128, 64)):
+        assert units(depth * count / (depth + count - 1), depth) == pytest.approx(count)
+
+
+def test_candidates_keep_the_capacity() -> None:
+    of = space("tlc", ["chip.t_prog=900us"], capacity="512GB", steady=True)
+    assert "chip.t_prog" not in [each.name for each in of.unknowns], "what is known is no unknown"
+    spare = [each.name for each in of.unknowns].index("ftl.over_provisioning")
+    for shape, share in ((Shape(2, 4, 2), 0.1), (Shape(16, 8, 4), 0.5)):
+        values = list(of.base)
+        values[spare] = share
+        path_free = dict(each.split("=") for each in of.settings(shape, values))
+        manifest = json.loads(Simulation("tlc", "default", settings=list(of.settings(shape, values))).manifest)
+        assert manifest["device"]["capacity_bytes"] == pytest.approx(512e9, rel=0.02), path_free
+
+
+def test_what_figures_cannot_tell_apart_is_named() -> None:
+    import numpy
+
+    # Only the sum of two constants counts, the third one is seen by itself, the fourth not at all.
+    matrix = numpy.array([[50.0, 50.0, 0.0, 0.0], [0.0, 0.0, 30.0, 0.0]])
+    seen = seen_by(matrix, 0.1)
+    assert list(seen) == [True, True, True, False]
+    ((factor, powers),) = blurs(matrix, seen, ["a", "b", "c", "d"], 1.0, 0.2)
+    assert factor > 1e6
+    assert dict(powers) == {"a": pytest.approx(1.0), "b": pytest.approx(-1.0)}
+
+
+def test_a_profile_is_the_interval_of_a_parabola() -> None:
+    import numpy
+
+    matrix = numpy.array([[10.0, 0.0], [10.0, 20.0]])
+    bounds = numpy.full(2, -5.0), numpy.full(2, 5.0)
+
+    def residuals(at: Any) -> Any:
+        return matrix @ at
+
+    ends = profiles(residuals, numpy.zeros(2), matrix, seen_by(matrix, 0.1), bounds, 3.84)
+    widths = numpy.sqrt(3.84 * numpy.diag(numpy.linalg.inv(matrix.T @ matrix)))
+    for (low, high), width in zip(ends, widths, strict=True):
+        assert low is not None
+        assert high is not None
+        assert math.log(high) == pytest.approx(width, rel=0.2)
+        assert math.log(low) == pytest.approx(-width, rel=0.2)
+
+
+def test_the_command_writes_a_drive_that_runs(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "published.csv").write_text(TABLE)
+    words = ("published.csv", "--out", "found.toml", "--budget", "40", "--requests", "300", "--seeds", "2")
+    shape = ("geometry.channels=8", "geometry.chips=4", "geometry.planes=4")
+    known = [word for setting in shape for word in ("--set", setting)]
+    done = cli("fit-device", *words, *known, "--capacity", "1000GB", "--hold-out", "deep", "--folds", "2")
+    assert done.returncode == 0, done.stderr
+    assert "Held out: each figure under the fit that has not seen its job" in done.stdout
+    assert next(line.split()[-1] for line in done.stdout.splitlines() if line.startswith("  deep ")) == "out"
+    text = (tmp_path / "found.toml").read_text()
+    document = tomllib.loads(text)
+    assert document["base"] == "tlc"
+    assert document["geometry"]["channels"] == 8
+    assert "t_read = " in text
+    assert "# fitted: " in text
+    assert cli("run", "--device", "found.toml", "--requests", "100", "--quiet").returncode == 0
+    wrong = cli("fit-device", "nowhere.csv")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "nowhere.csv: cannot be read" in wrong.stderr
+
+
+def test_the_halves_of_the_products_are_those_of_the_command() -> None:
+    found = study.study("products")
+    module: Any = found._module()
+    for drive, unseen in module.UNSEEN.items():
+        jobs = devices.read(found.folder / "measured" / f"{drive}.csv")
+        assert [tuple(names) for names in parts(jobs, 2)] == [unseen["a"], unseen["b"]]
+        claims = {claim.id: claim.published for claim in found.claims}
+        for job in jobs:
+            for figure in job.figures:
+                value = figure.value if figure.metric == "iops" else figure.value / 1e3
+                assert claims[f"products.{drive}.{job.name}.{figure.metric}"] == pytest.approx(value, rel=1e-3)
+        for fit in ("a", "b"):
+            told = tomllib.loads((found.folder / "drives" / f"{drive}-{fit}.toml").read_text())["source"]
+            assert not any(f"{job}," in told or f"{job} of" in told for job in unseen[fit]), told
