@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.device import Completion, Conditions, Device
     from ssdlab.runs.result import Result, Runs
     from ssdlab.runs.runner import Interrupted, Kept
+    from ssdlab.runs.saved import load
     from ssdlab.searches.campaign import SearchResult, search
     from ssdlab.sweeps.campaign import sweep
     from ssdlab.sweeps.comparison import Comparison, compare
@@ -39,6 +40,7 @@ __all__ = [
     "SimulationError",
     "__version__",
     "compare",
+    "load",
     "presets",
     "run",
     "schema",
@@ -59,6 +61,7 @@ _HOMES = {
     "SearchResult": "searches.campaign",
     "SimulationError": "_core",
     "compare": "sweeps.comparison",
+    "load": "runs.saved",
     "presets": "runs.catalogue",
     "run": "runs.api",
     "schema": "runs.catalogue",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,8 +21,9 @@ INTERNAL, BAD_INPUT = 1, 2
 
 if TYPE_CHECKING:
     _IntParam = click.ParamType[int]
+    _FloatParam = click.ParamType[float]
 else:
-    _IntParam = click.ParamType
+    _IntParam = _FloatParam = click.ParamType
 
 
 class Whole(_IntParam):
@@ -39,6 +41,21 @@ class Whole(_IntParam):
             number = -1
         if not self.least <= number < 1 << 63:
             self.fail(f"{value} is not accepted: write a whole number, {self.least} or more", param, ctx)
+        return number
+
+
+class Percentile(_FloatParam):
+    """A percentile, such as ``p99`` or ``99.9``."""
+
+    name = "percentile"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(str(value).removeprefix("p"))
+        except ValueError:
+            number = math.nan
+        if math.isnan(number):
+            self.fail(f"{value} is not accepted: write a percentile such as p99 or p99.9", param, ctx)
         return number
 
 

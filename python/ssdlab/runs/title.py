@@ -1,0 +1,56 @@
+"""A run in a line, from its manifest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.common.numbers import binary_size
+
+if TYPE_CHECKING:
+    from ssdlab.runs.result import Result
+    from ssdlab.runs.sections import Section
+
+
+def title(result: Result) -> str:
+    """Device, scheme, workload, pace and simulated time of a run."""
+    manifest = result.manifest
+    work = manifest.workload
+    if "trace" in work:
+        what = work.trace
+    elif "phases" in work:
+        what = f"{sum(name.startswith('phase.') for name in work.phases)} phases"
+    elif "traces" in work:
+        what = " + ".join(of.trace for of in work.traces)
+    elif "generator" in work:
+        what = _access(work.generator, manifest.device.capacity_bytes)
+    elif "driver" in work:
+        what = f"requests from {work.driver}"
+    else:
+        jobs = work.jobs.items()
+        what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
+    scheme = f", {manifest.scheme}" if manifest.scheme else ""
+    policies = manifest.get("policies", {})
+    scheme += "".join(f", {axis} by {of['function']}" for axis, of in policies.items())
+    seconds = f"{result.host.elapsed_s:,.3f} s simulated"
+    return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
+
+
+def _access(job: Section, capacity: int) -> str:
+    """What a job does, and of random accesses how they are distributed: "randread 8KiB, uniform over 480 GiB"."""
+    what = f"{job.rw} {job.bs}"
+    if not job.rw.startswith("rand"):
+        return what
+    law = "uniform" if job.random_distribution == "random" else job.random_distribution
+    copies = job.numjobs if job.numjobs > 1 else 1
+    over = (capacity - _bytes(job.offset)) // copies if job.footprint == "none" else _bytes(job.footprint)
+    return f"{what}, {law} over {binary_size(over)}"
+
+
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def _bytes(size: str) -> int:
+    """A size of the manifest, such as "16KiB", in bytes."""
+    digits = size.rstrip("BkKMGTi")
+    return int(digits) * SIZES[size[len(digits) :]]
