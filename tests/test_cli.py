@@ -23,7 +23,8 @@ def test_the_json_holds_what_the_contract_says(cli: Cli) -> None:
     assert done.returncode == 0
     assert done.stderr == ""
     data = json.loads(done.stdout)
-    assert list(data) == ["manifest", "host", "flash", "ftl", "usage", "energy", "run", "process"]
+    statistics = ["host", "flash", "ftl", "usage", "energy", "run"]
+    assert list(data) == ["manifest", *statistics, "latency_distribution", "process"]
     for kind in ("read", "write", "all"):
         part = data["host"][kind]
         assert list(part) == ["requests", "bytes", "iops", "bandwidth_mb_s", "latency_ns"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.runs.explain import Explanation, explain
+from ssdlab.runs.simulation import open_simulation
 
 if TYPE_CHECKING:
     import polars
@@ -71,12 +72,10 @@ def tail(options: Options, percentile: float) -> Tail:
     Raises:
         InputError: the percentile is none, or no read lies beyond it.
     """
-    from ssdlab.runs.runner import play
-
     if not 50.0 <= percentile < 100.0:
         raise InputError(f"percentile is {percentile:g}\n  help: write one from 50 to below 100, such as 99 or 99.9")
     options = options.without_outputs()
-    log = play(options.replace(keep_requests=True)).requests
+    log = _played(options)
     reads = log.filter((log["op"] == 0) & (log["request"] >= (options.warmup or 0))).sort("latency_ns", "request")
     below = math.ceil(reads.height * percentile / 100.0)
     beyond = reads.height - below
@@ -96,6 +95,18 @@ def tail(options: Options, percentile: float) -> Tail:
         stages.append(TailStage(*key, mine, mine / whole, other, other / usual, dies.get(key, {})))
     threshold = int(reads["latency_ns"][below - 1])
     return Tail(percentile, threshold, beyond, reads.height, whole, usual, tuple(stages))
+
+
+def _played(options: Options) -> polars.DataFrame:
+    """The request log of a run."""
+    import polars
+
+    simulation = open_simulation(options.replace(keep_requests=True))
+    while not simulation.step(10_000):
+        pass
+    log = simulation.finish()[3]
+    assert log is not None, "Invariant: a log was asked for"
+    return polars.read_parquet(log[1])
 
 
 Key = tuple[str, bool]
