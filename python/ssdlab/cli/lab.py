@@ -19,6 +19,9 @@ from ssdlab.cli.base import (
     report_failures,
 )
 
+COMPARED = ("host.read.latency_ns.mean", "host.read.latency_ns.p99", "host.read.latency_ns.p99_9")
+"""What `ssdlab compare` compares if no metric is given, as far as the table has it."""
+
 WORKER_TIMEOUT = click.option(
     "--worker-timeout",
     type=click.FloatRange(min=0),
@@ -114,8 +117,14 @@ def _label(labels: dict[str, Any]) -> str:
 @click.argument("table_path", metavar="TABLE")
 @click.option("--by", default="scheme", show_default=True, metavar="AXIS", help="The axis whose labels are compared.")
 @click.option("--baseline", metavar="LABEL", help="The label that the others are compared with  [default: the first]")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="A statistic; may be repeated.")
-@click.option("--plot", metavar="FILE", help="Draw the first metric as bars (PNG, SVG or PDF; needs matplotlib).")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A statistic; may be repeated  [default: mean, p99 and p99.9 of the reads' latency]",
+)
+@click.option("--plot", metavar="FILE", help="Draw the metrics as bars (PNG, SVG or PDF; needs matplotlib).")
 @click.option("--out", metavar="FILE", help="Write the numbers of the first metric (.csv, .parquet or .json).")
 def compare(
     table_path: str, by: str, baseline: str | None, metrics: tuple[str, ...], plot: str | None, out: str | None
@@ -138,7 +147,8 @@ def compare(
     check_ending("--plot", plot, FIGURES)
     check_outputs({"--out": out, "--plot": plot}, (table_path,))
     found = read_table(table_path)
-    comparisons = [compared(found, m, baseline=baseline, by=by) for m in metrics or ("host.read.latency_ns.mean",)]
+    chosen = metrics or [name for name in COMPARED if name in found.columns] or COMPARED[:1]
+    comparisons = [compared(found, metric, baseline=baseline, by=by) for metric in chosen]
     for comparison in comparisons:
         tables, footnotes = of_comparison(comparison)
         show(tables, footnotes)
@@ -148,7 +158,7 @@ def compare(
     if plot is not None:
         from ssdlab.show import plot as drawing
 
-        drawing.save(drawing.bars(comparisons[0]), plot)
+        drawing.save(drawing.bars(*comparisons), plot)
     # Last on the screen stands what was found, and where its picture is.
     for comparison in comparisons:
         echo(comparison.takeaway())

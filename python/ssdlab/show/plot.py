@@ -138,35 +138,51 @@ def grouped(axes: Axes, table: polars.DataFrame, value: str, *, rows: str, by: s
     axes.grid(alpha=0.3, axis="x")
 
 
-def bars(comparison: Comparison, *, ax: Axes | None = None) -> Figure:
-    """A comparison as bars over the baseline, a group for each row, with 95 % confidence intervals."""
+def bars(*comparisons: Comparison, ax: Axes | None = None) -> Figure:
+    """Comparisons as bars over the baseline, a group for each row, with 95 % confidence intervals; those of several
+    metrics one below the other, on a figure of their own."""
+    shown = [_compared(comparison) for comparison in comparisons]
+    groups = max(
+        len(comparison.rows) * (len(schemes) + 1.5) for comparison, schemes in zip(comparisons, shown, strict=True)
+    )
+    figure, first = _axes(ax, max(7.0, 0.16 * groups), 3.6 if len(comparisons) == 1 else 2.6 * len(comparisons))
+    axes = [first]
+    if len(comparisons) > 1:
+        figure.clear()
+        axes = list(figure.subplots(len(comparisons), sharex=True))
+    for one, comparison, schemes in zip(axes, comparisons, shown, strict=True):
+        one.spines[["top", "right"]].set_visible(False)
+        _bars(one, comparison, schemes)
+    rows = list(comparisons[0].rows)
+    slanted = max(len(row) for row in rows) > 6 and len(rows) > 3
+    axes[-1].set_xticks(range(len(rows)), rows, rotation=30 if slanted else 0, ha="right" if slanted else "center")
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), ncols=min(6, len(shown[0])), loc="outside upper center", frameon=False
+    )
+    return figure
+
+
+def _compared(comparison: Comparison) -> list[str]:
+    """The schemes of which there is something to draw."""
+    rows = comparison.rows.values()
+    return [scheme for scheme in comparison.schemes if any(cells[scheme].ratio.mean is not None for cells in rows)]
+
+
+def _bars(ax: Axes, comparison: Comparison, schemes: Sequence[str]) -> None:
     rows = comparison.rows
-    schemes = [
-        scheme for scheme in comparison.schemes if any(cells[scheme].ratio.mean is not None for cells in rows.values())
-    ]
-    width = max(7.0, 0.16 * len(rows) * (len(schemes) + 1.5))
-    figure, ax = _axes(ax, width)
     step = 0.8 / max(1, len(schemes))
     for index, (colour, scheme) in enumerate(zip(_cycle(len(schemes)), schemes, strict=True)):
-        cells = [cells[scheme] for cells in rows.values()]
+        ratios = [cells[scheme].ratio for cells in rows.values()]
         positions = [row + (index - (len(schemes) - 1) / 2) * step for row in range(len(rows))]
-        heights = [cell.ratio.mean or 0.0 for cell in cells]
-        errors = [cell.ratio.half_width or 0.0 for cell in cells]
-        ax.bar(
-            positions, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw={"lw": 0.8}
-        )
+        heights, errors = [ratio.mean or 0.0 for ratio in ratios], [ratio.half_width or 0.0 for ratio in ratios]
+        error = {"lw": 0.8}
+        ax.bar(positions, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw=error)
     ax.axhline(1.0, color=INK, lw=0.6)
     if GEOMEAN in rows:
         ax.axvline(len(rows) - 1.5, color=INK, lw=0.6, ls=":")
-    slanted = max(len(row) for row in rows) > 6 and len(rows) > 3
-    ax.set_xticks(range(len(rows)), list(rows), rotation=30 if slanted else 0, ha="right" if slanted else "center")
     ax.set_ylabel(f"{comparison.metric}\nover {comparison.baseline}")
     ax.grid(axis="y", alpha=0.3)
     ax.set_axisbelow(True)
-    figure.legend(
-        *ax.get_legend_handles_labels(), ncols=min(6, len(schemes)), loc="outside upper center", frameon=False
-    )
-    return figure
 
 
 def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", *, ax: Axes | None = None) -> Figure:

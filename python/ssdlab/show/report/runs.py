@@ -179,6 +179,17 @@ def _title(result: Json) -> str:
     return f"{manifest['device']['name']}{scheme}: {_workload(manifest['workload'])}, {manifest['replay']}"
 
 
+def title_of(runs: list[Json]) -> str:
+    """The runs of a folder in a line: that of the run where all agree, else their devices and schemes."""
+    titles = list(dict.fromkeys(run["title"] for run in runs))
+    if len(titles) <= 1:
+        return "".join(titles)
+    heads = list(dict.fromkeys(title.partition(": ")[0] for title in titles))
+    rest = list(dict.fromkeys(title.partition(": ")[2] for title in titles))
+    more = f" and {len(heads) - 3} more" if len(heads) > 3 else ""
+    return f"{'; '.join(heads[:3])}{more}: {rest[0] if len(rest) == 1 else f'{len(rest)} workloads'}"
+
+
 def _workload(work: Json) -> str:
     if "phases" in work:
         return f"{sum(name.startswith('phase.') for name in work['phases'])} phases"
