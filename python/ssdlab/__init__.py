@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ssdlab._core import InputError, SimulationError
     from ssdlab.runs.api import run
+    from ssdlab.runs.bounds import bounds
     from ssdlab.runs.catalogue import presets, schema
     from ssdlab.runs.device import Completion, Conditions, Device
     from ssdlab.runs.result import Result, Runs
@@ -39,6 +40,7 @@ __all__ = [
     "SearchResult",
     "SimulationError",
     "__version__",
+    "bounds",
     "compare",
     "load",
     "presets",
@@ -60,6 +62,7 @@ _HOMES = {
     "Runs": "runs.result",
     "SearchResult": "searches.campaign",
     "SimulationError": "_core",
+    "bounds": "runs.bounds",
     "compare": "sweeps.comparison",
     "load": "runs.saved",
     "presets": "runs.catalogue",

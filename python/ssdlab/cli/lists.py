@@ -1,13 +1,13 @@
-"""Commands that list what can be chosen."""
+"""Commands that show what can be chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab.cli.base import BAD_INPUT, commands, echo_error
+from ssdlab.cli.base import BAD_INPUT, commands, echo_error, run_option
 
 if TYPE_CHECKING:
     from ssdlab.runs.catalogue import Key
@@ -57,6 +57,40 @@ def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
         echo_error(f"error: preset `{name}`: there is no such preset\n  help: {hint}")
         raise click.exceptions.Exit(BAD_INPUT)
     print(texts[0].rstrip())
+
+
+@commands.command()
+@click.argument("device", metavar="[NAME|FILE]", required=False)
+@run_option("scheme")
+@run_option("settings")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def device(*, device: str | None, as_json: bool, **given: Any) -> None:
+    """Tell what a device (default: tlc) is and can do at most, before any run.
+
+    Bounds are of simple formulas in the keys of the configuration: array, bus, ECC, DRAM, link, firmware.
+
+    \b
+    ssdlab device asplos21
+    ssdlab device my.toml --set geometry.channels=4
+    """
+    from ssdlab.runs.bounds import bounds_of
+    from ssdlab.runs.options import options_of
+
+    found = bounds_of(options_of({**given, "device": device}))
+    if as_json:
+        import json
+
+        accesses = [
+            {**access._asdict(), "iops": access.iops, "bounds": [bound._asdict() for bound in access.bounds]}
+            for access in found.accesses
+        ]
+        click.echo(json.dumps({**found._asdict(), "shape": dict(found.shape), "accesses": accesses}, indent=1))
+        return
+    from ssdlab.common.tables import show
+    from ssdlab.show.devices import of_bounds
+
+    tables, footnotes = of_bounds(found)
+    show(tables, footnotes)
 
 
 @commands.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.common.numbers import binary_size
+from ssdlab.common.numbers import binary_size, size_of
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result
@@ -42,15 +42,5 @@ def _access(job: Section, capacity: int) -> str:
         return what
     law = "uniform" if job.random_distribution == "random" else job.random_distribution
     copies = job.numjobs if job.numjobs > 1 else 1
-    over = (capacity - _bytes(job.offset)) // copies if job.footprint == "none" else _bytes(job.footprint)
+    over = (capacity - size_of(job.offset)) // copies if job.footprint == "none" else size_of(job.footprint)
     return f"{what}, {law} over {binary_size(over)}"
-
-
-SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-
-
-def _bytes(size: str) -> int:
-    """A size of the manifest, such as "16KiB", in bytes."""
-    digits = size.rstrip("BkKMGTi")
-    return int(digits) * SIZES[size[len(digits) :]]
