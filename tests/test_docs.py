@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import typing
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
+import ssdlab
 from pages import ROOT, blocks, edit, play, steps
 from ssdlab.cli.main import commands
 
@@ -32,6 +37,46 @@ def test_the_python_example_of_the_overview_runs_and_its_device_answers_as_writt
     completions = scope["completions"]
     assert isinstance(completions, list)
     assert [str(completion) for completion in completions] == [promised.group(1)]
+
+
+def first_sentence(text: str | None) -> str:
+    """The first sentence of a docstring, as Markdown in a table."""
+    paragraph = " ".join((text or "").split("\n\n")[0].split())
+    sentence = re.match(r"(.*?[^.]\.)(?: [A-Z`].*)?$", paragraph)
+    plain = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", sentence[1] if sentence else paragraph)
+    return plain.replace("``", "`").replace("|", "\\|")
+
+
+def summary(directive: str, name: str) -> list[str]:
+    """Rows of the table above a directive of the Python page: what it documents, in a line."""
+    if directive == "automodule":
+        module = importlib.import_module(name)
+        listed = getattr(module, "__all__", None)
+        own = [key for key, of in vars(module).items() if getattr(of, "__module__", "") == name]
+        names = listed or [key for key in own if key[0] != "_"]
+        of_module = f"| `{name}` | {first_sentence(module.__doc__)} |"
+        return [of_module, *(row for key in sorted(names) for row in summary("", f"{name}.{key}"))]
+    owner, _, key = name.rpartition(".")
+    found = getattr(importlib.import_module(owner), key)
+    if directive == "autodata":
+        return [f"| `{name}` | one of {', '.join(f'`{word}`' for word in typing.get_args(found))} |"]
+    shown = name + ("(…)" if inspect.isfunction(found) else "")
+    return [f"| `{shown}` | {first_sentence(inspect.getdoc(found))} |"]
+
+
+def test_the_python_page_tells_in_a_line_what_everything_is(in_page: Callable[[str, str, str], None]) -> None:
+    """``--update-golden`` writes its tables anew."""
+    page = (DOCS / "python.md").read_text()
+    told: list[object] = []
+    sections = re.findall(r"<!-- ([a-z-]+) -->\n.*?<!-- end -->\n\n```\{eval-rst\}\n(.*?)```", page, re.DOTALL)
+    assert len(sections) == page.count("{eval-rst}")
+    for name, block in sections:
+        directives = re.findall(r"^\.\. (auto\w+):: ([\w.]+)$", block, re.MULTILINE)
+        owners = (documented.rpartition(".") for directive, documented in directives if directive != "automodule")
+        told += [getattr(importlib.import_module(owner), key) for owner, _, key in owners]
+        rows = [row for directive, documented in directives for row in summary(directive, documented)]
+        in_page("python.md", name, "\n".join(["| | |", "|---|---|", *rows, ""]))
+    assert [name for name in ssdlab.__all__ if name != "__version__" and getattr(ssdlab, name) not in told] == []
 
 
 def test_commands_have_valid_options() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab.cli.base import BAD_INPUT, commands, echo_error, run_option
+from ssdlab.cli.base import BAD_INPUT, commands, echo_error, preset_names, run_option
 
 if TYPE_CHECKING:
     from ssdlab.runs.catalogue import Key
@@ -60,7 +60,7 @@ def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
 
 
 @commands.command()
-@click.argument("device", metavar="[NAME|FILE]", required=False)
+@click.argument("device", metavar="[NAME|FILE]", required=False, shell_complete=preset_names("device"))
 @run_option("scheme")
 @run_option("settings")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -117,3 +117,21 @@ def _keys(section: str | None) -> list[Key]:
         echo_error(f"error: section `{section}`: there is no such section\n  help: the sections are {', '.join(known)}")
         raise click.exceptions.Exit(BAD_INPUT)
     return [key for key in keys if section in (None, key.section)]
+
+
+@commands.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete commands, options and presets.
+
+    \b
+    eval "$(ssdlab completion bash)"                                       # in ~/.bashrc; zsh: in ~/.zshrc
+    ssdlab completion fish > ~/.config/fish/completions/ssdlab.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None, "Invariant: click completes these shells"
+    # Not found.source(): of bash it asks for the version first, which need not be the one that will read it.
+    complete = found(commands, {}, "ssdlab", "_SSDLAB_COMPLETE")
+    click.echo(complete.source_template % complete.source_vars())
