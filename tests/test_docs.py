@@ -18,6 +18,7 @@ import click
 import pytest
 
 import ssdlab
+import ssdlab.trace
 from pages import ROOT, blocks, edit, play, steps
 from ssdlab.cli.main import commands
 
@@ -79,6 +80,24 @@ def test_the_python_page_tells_in_a_line_what_everything_is(in_page: Callable[[s
     assert [name for name in ssdlab.__all__ if name != "__version__" and getattr(ssdlab, name) not in told] == []
 
 
+FIU = "56 1234 nfsd 508455936 8 W 6 0 0a1b\n1055 1234 nfsd 508455944 8 R 6 0 0a1c\n"
+"""Lines as that collection describes its own."""
+
+
+def test_the_formats_of_public_traces_are_known(tmp_path: Path) -> None:
+    page = (DOCS / "traces.md").read_text()
+    formats = re.findall(r"^\| .* \| `([^`|]+)` \|$", page, re.MULTILINE)
+    assert len(formats) >= 10
+    known = {preset.name for preset in ssdlab.presets() if preset.kind == "format"}
+    (declared,) = set(formats) - known
+    (tmp_path / "fiu").write_text(FIU)
+    read = ssdlab.trace.read(tmp_path / "fiu", format=declared)
+    assert read.select("time_ns", "op", "offset", "bytes").rows() == [
+        (0, 1, 508455936 * 512, 4096),
+        (999, 0, 508455944 * 512, 4096),
+    ]
+
+
 def test_commands_have_valid_options() -> None:
     checked = 0
     for page in TOLD:
@@ -97,7 +116,7 @@ def test_commands_have_valid_options() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6)])
+@pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6), ("traces.md", 2)])
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
