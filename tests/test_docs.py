@@ -25,6 +25,7 @@ from ssdlab.cli.main import commands
 DOCS = ROOT / "docs"
 TOLD = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 """Pages whose commands must be valid."""
+ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 TUTORIAL = ROOT / "target" / "tutorial"
 """Where the tutorial's copy of the sources lies: always there, so that cargo compiles anew only what has changed."""
 
@@ -80,6 +81,28 @@ def test_the_python_page_tells_in_a_line_what_everything_is(in_page: Callable[[s
     assert [name for name in ssdlab.__all__ if name != "__version__" and getattr(ssdlab, name) not in told] == []
 
 
+def test_the_readme_is_a_screen_and_its_output_is_real() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 70
+    assert max(len(line) for line in lines) <= 110
+    (step,) = (step for block in blocks(ROOT / "README.md", "console") for step in steps(block) if step.shown)
+    done = subprocess.run(["bash", "-c", step.command], capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    shown = step.shown.splitlines()
+    assert shown[-1] == "  …"
+    assert done.stdout.splitlines()[: len(shown) - 1] == shown[:-1]
+
+
+def test_links_lead_somewhere() -> None:
+    for page in (*TOLD, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    text = (ROOT / "README.md").read_text()
+    for page, anchor in re.findall(r"\]\((docs/\w+\.md)#([^)]*)\)", text):
+        headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+        named = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert anchor in named, f"README.md: {page}#{anchor}"
+
+
 FIU = "56 1234 nfsd 508455936 8 W 6 0 0a1b\n1055 1234 nfsd 508455944 8 R 6 0 0a1c\n"
 """Lines as that collection describes its own."""
 
@@ -89,7 +112,7 @@ def test_the_formats_of_public_traces_are_known(tmp_path: Path) -> None:
     formats = re.findall(r"^\| .* \| `([^`|]+)` \|$", page, re.MULTILINE)
     assert len(formats) >= 10
     known = {preset.name for preset in ssdlab.presets() if preset.kind == "format"}
-    (declared,) = set(formats) - known
+    (declared,) = set(formats) - known - {"--format"}
     (tmp_path / "fiu").write_text(FIU)
     read = ssdlab.trace.read(tmp_path / "fiu", format=declared)
     assert read.select("time_ns", "op", "offset", "bytes").rows() == [
@@ -116,7 +139,9 @@ def test_commands_have_valid_options() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6), ("traces.md", 2)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6), ("traces.md", 2), ("scope.md", 3)]
+)
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

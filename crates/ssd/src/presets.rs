@@ -24,6 +24,7 @@ const ALL: &[(&str, &str)] = &[
     preset!("electronics25"),
     preset!("mqsim"),
     preset!("mqsim-ideal"),
+    preset!("hbf"),
 ];
 
 /// The keys that may stand above the sections of a device file.

@@ -8,7 +8,7 @@ from ssdlab.runs.bounds import DeviceBounds
 
 FOOTNOTES = [
     "queue depth: with fewer outstanding requests the bound cannot be reached (bound x lone latency, Little's law)",
-    "within 3 %: as near come runs of all presets that have their map in memory",
+    "within 3 %: as near come runs of all presets of which this is said",
 ]
 
 
