@@ -1,4 +1,4 @@
-"""Combinations of settings that are refused: each is tried, and the page that lists them is written from the answers."""
+"""Combinations of settings that are refused: each is tried, and the page lists the answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import ssdlab
 from pages import ROOT
+from ssdlab.runs.options import value_text
 
 PARITY = {"ftl.raid": "parity:4", "age.fill": 0}
 TRIALS: list[tuple[str, dict[str, object]]] = [
@@ -37,8 +38,6 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("electronics25", {"age.pec": 200_000}),
 ]
 """A device, and the settings that it refuses together with its own."""
-ELSEWHERE = {"gc.pacing"}
-"""Refused where a policy is given for it (docs/prototypes.md)."""
 
 
 def refusal(device: str, settings: dict[str, object]) -> tuple[str, str, str]:
@@ -55,11 +54,12 @@ def test_every_refused_combination_is_listed(in_page: Callable[[str, str, str], 
     for device, settings in TRIALS:
         key, why, remedy = refusal(device, settings)
         keys.add(key)
-        given = ", ".join(f"`{name}={str(value).lower()}`" for name, value in settings.items())
+        given = ", ".join(f"`{name}={value_text(value)}`" for name, value in settings.items())
         rows.append(f"| `{device}`: {given} | `{key}`: {why} | {remedy} |")
     in_page(
         "refused.md", "refused", "\n".join(["| device and settings | refused | help |", "|---|---|---|", *rows, ""])
     )
     source = (ROOT / "crates/ssd/src/config/together.rs").read_text()
     refused = set(re.findall(r'refuse\(\s*"([a-z]+\.\w+)"', source)) | set(re.findall(r'\(\s*"([a-z]+\.\w+)",', source))
-    assert refused - keys == ELSEWHERE
+    assert len(refused) > 10
+    assert refused <= keys
