@@ -87,7 +87,7 @@ def device(*, device: str | None, as_json: bool, **given: Any) -> None:
         click.echo(json.dumps({**found._asdict(), "shape": dict(found.shape), "accesses": accesses}, indent=1))
         return
     from ssdlab.common.tables import show
-    from ssdlab.show.devices import of_bounds
+    from ssdlab.show.bounds import of_bounds
 
     tables, footnotes = of_bounds(found)
     show(tables, footnotes)
