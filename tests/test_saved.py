@@ -113,3 +113,26 @@ def test_the_stages_of_the_slow_reads_add_up_to_their_latency(cli: Cli) -> None:
         ssdlab.run(requests=10).tail(99.9)
     with pytest.raises(ssdlab.InputError, match="from 50 to below 100"):
         result.tail(100.0)
+
+
+def test_comparisons_show_percentiles_beside_means(cli: Cli, tmp_path: Path) -> None:
+    sweep = '[run]\nrequests = 300\n[axes]\nscheme = ["user-first", "fifo"]\nseed = [1, 2]\n'
+    (tmp_path / "sweep.toml").write_text(sweep)
+    assert cli("sweep", "sweep.toml", "--out", "table.csv", "--quiet").returncode == 0
+    done = cli("compare", "table.csv", "--plot", "bars.png")
+    latency = "host.read.latency_ns."
+    told = [line.split(" over ")[0] for line in done.stdout.splitlines() if " over user-first's" in line]
+    assert told == [f"{latency}{name}" for name in ("mean", "p99", "p99_9")]
+    table = ssdlab.sweep(tmp_path / "sweep.toml", cache=tmp_path / "results" / "cache").table
+    figure = plot.bars(*(ssdlab.compare(table, f"{latency}{name}") for name in ("mean", "p99")))
+    assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == [f"{latency}mean", f"{latency}p99"]
+
+
+def test_a_report_is_titled_by_its_runs(tmp_path: Path) -> None:
+    pytest.importorskip("plotly", reason="needs the extra `report`")
+    from ssdlab.show.report.contents import collect
+
+    for name, options in (("a", {}), ("b", {"scheme": "fifo"})):
+        ssdlab.run("tlc", requests=200, json_out=tmp_path / f"{name}.json", **options)  # type: ignore[call-overload]
+        page, _ = collect(tmp_path)
+        assert page["title"] == ("tlc: randrw 16KiB, timed" if name == "a" else "tlc; tlc, fifo: randrw 16KiB, timed")
