@@ -135,4 +135,8 @@ def test_a_report_is_titled_by_its_runs(tmp_path: Path) -> None:
     for name, options in (("a", {}), ("b", {"scheme": "fifo"})):
         ssdlab.run("tlc", requests=200, json_out=tmp_path / f"{name}.json", **options)  # type: ignore[call-overload]
         page, _ = collect(tmp_path)
+        # The curve of the result itself, to where ten requests lie beyond.
+        curve = page["runs"][0]["cdf"]["read"]
+        assert curve["nines"] == sorted(curve["nines"])
+        assert curve["requests"] * 10 ** -curve["nines"][-1] >= 9.99
         assert page["title"] == ("tlc: randrw 16KiB, timed" if name == "a" else "tlc; tlc, fifo: randrw 16KiB, timed")

@@ -166,11 +166,28 @@ def _add_runs(page: Json, name: str, data: Json) -> list[str]:
                         if not isinstance(value, list) and not isinstance(value, str)
                     },
                     "usage": {of: part["usage"][of] for of in ("channels", "dies")},
+                    **_saved_distributions(part),
                 }
             )
     except (KeyError, TypeError, AttributeError) as error:
         return [f"{name}.json was passed over: as a result it lacks {error}"]
     return []
+
+
+def _saved_distributions(result: Json) -> Json:
+    """The latency distributions that a result holds, as far as ten requests lie beyond."""
+    found = {}
+    for kind, points in result.get("latency_distribution", {}).items():
+        count = result["host"][kind]["requests"]
+        known = [
+            (latency, share)
+            for latency, share in zip(points["latency_ns"], points["share"], strict=True)
+            if (1.0 - share) * count >= LEAST_BEYOND - 1e-6
+        ]
+        if known:
+            nines = [-math.log10(1.0 - share) for _, share in known]
+            found[kind] = {"nines": nines, "latency_ns": [latency for latency, _ in known], "requests": count}
+    return {"cdf": found} if found else {}
 
 
 def _title(result: Json) -> str:
