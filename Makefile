@@ -48,11 +48,11 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 	@echo 'playing 36 runs of an aged drive: half a minute, 1 MB in results/; the next time nothing is played'
 	@$(BIN)/ssdlab sweep examples/read-retry.toml --quiet --out results/read-retry.csv
 	@echo 'comparing them; what to try next: README.md, `$(BIN)/ssdlab run --help`, `make test`'
-	@$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --plot results/read-retry.png
+	@$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --metric host.read.latency_ns.p99 --plot results/read-retry.png
 
 quick: tested ## after each edit: formatting, ruff, and every test but the slow ones, with few random cases
 	$(CARGO) fmt --all --check
-	$(BIN)/ruff check --quiet python crates tests studies docs hardware
+	$(BIN)/ruff check --quiet python crates tests studies docs hardware .ci
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
@@ -63,14 +63,15 @@ test: tested ## every test of the crates and of the Python package; CASES=256 dr
 lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python crates tests studies docs hardware
-	$(BIN)/ruff format --check python crates tests studies docs hardware
+	$(BIN)/ruff check python crates tests studies docs hardware .ci
+	$(BIN)/ruff format --check python crates tests studies docs hardware .ci
 	$(BIN)/mypy
 
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims
 
-check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: every random case, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
+check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: licences, every random case, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
+	$(BIN)/python .ci/supply.py
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
 	$(BIN)/python .ci/stamp.py --write
@@ -86,7 +87,7 @@ pgo: $(PROFILE) ## build the extension module with profile-guided optimisation, 
 $(PROFILE): $(CORE) crates/python/pgo.py | $(TOOLS) $(BIN)/maturin
 	$(BIN)/python crates/python/pgo.py train
 
-wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, without Rust
+wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, without Rust, and target/simple, an index that pip reads
 
 capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=/usr/local installs it there
 	$(CARGO) build --release --package ssdlab-capi

@@ -2,8 +2,8 @@
 
 ``.ci/stamp`` is kept in the repository. It holds a digest of what `make test` does not try: everything that can break
 the tests marked `seldom`, which are the pages, what packages are made of, which versions of what they need, and
-`trace fit`. Other code is left out: the tests try it in every run. Exit status 0: not due; 1: due. ``--write`` writes the
-stamp.
+`trace fit`. Other code is left out: the tests try it in every run. Exit status 0: not due; 1: due. ``--write`` writes
+the stamp.
 """
 
 from __future__ import annotations
@@ -24,8 +24,12 @@ CONTENTS = (
     "rust-toolchain.toml",
     "crates/*/Cargo.toml",
     "LICENSE-*",
+    "THIRD-PARTY-NOTICES.txt",
+    "deny.toml",
+    "crates/python/pgo.py",
     "Makefile",
     ".ci/stamp.py",
+    ".ci/supply.py",
     "python/ssdlab/trace/fit/*.py",
     "tests/test_fit.py",
     "tests/test_docs.py",

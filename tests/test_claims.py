@@ -6,7 +6,7 @@ import fnmatch
 import re
 import shutil
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -181,16 +181,8 @@ def table_of_counts() -> str:
 
 
 @pytest.mark.slow
-def test_readme_counts_what_holds(request: pytest.FixtureRequest) -> None:
-    path = ROOT / "README.md"
-    before, marked, rest = path.read_text(encoding="utf-8").partition("<!-- claims -->\n")
-    shown, end, after = rest.partition("<!-- end -->")
-    assert marked
-    assert end
-    if request.config.getoption("--update-golden"):
-        path.write_text(before + marked + table_of_counts() + end + after, encoding="utf-8")
-    else:
-        assert shown == table_of_counts(), "README.md: write it anew with pytest --update-golden"
+def test_the_lab_counts_what_holds(in_page: Callable[[str, str, str], None]) -> None:
+    in_page("lab.md", "claims", table_of_counts())
 
 
 def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureRequest) -> None:

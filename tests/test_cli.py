@@ -23,7 +23,8 @@ def test_the_json_holds_what_the_contract_says(cli: Cli) -> None:
     assert done.returncode == 0
     assert done.stderr == ""
     data = json.loads(done.stdout)
-    assert list(data) == ["manifest", "host", "flash", "ftl", "usage", "energy", "run", "process"]
+    statistics = ["host", "flash", "ftl", "usage", "energy", "run"]
+    assert list(data) == ["manifest", *statistics, "latency_distribution", "process"]
     for kind in ("read", "write", "all"):
         part = data["host"][kind]
         assert list(part) == ["requests", "bytes", "iops", "bandwidth_mb_s", "latency_ns"]
@@ -372,3 +373,20 @@ def test_what_is_read_whole_has_a_limit(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", "--set", "workload.numjobs=60000")
     assert done.returncode == 2
     assert "workload.numjobs: makes 60000 jobs, and a workload has 1024 at most" in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_options_and_presets(shell: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = cli("completion", shell)
+    assert (script.returncode, script.stderr) == (0, "")
+    assert f"_SSDLAB_COMPLETE={shell}_complete" in script.stdout
+    monkeypatch.setenv("_SSDLAB_COMPLETE", f"{shell}_complete")
+    for words, completed in (
+        ("ssdlab run --pl", "--plot"),
+        ("ssdlab run --device asp", "asplos21"),
+        ("ssdlab dev", "device"),
+    ):
+        begun = words.split()[-1]
+        monkeypatch.setenv("COMP_WORDS", words if shell != "fish" else words.removesuffix(begun))
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1) if shell != "fish" else begun)
+        assert completed in cli().stdout

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import typing
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
+import ssdlab
+import ssdlab.trace
 from pages import ROOT, blocks, edit, play, steps
 from ssdlab.cli.main import commands
 
 DOCS = ROOT / "docs"
 TOLD = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 """Pages whose commands must be valid."""
+ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 TUTORIAL = ROOT / "target" / "tutorial"
 """Where the tutorial's copy of the sources lies: always there, so that cargo compiles anew only what has changed."""
 
@@ -32,6 +39,86 @@ def test_the_python_example_of_the_overview_runs_and_its_device_answers_as_writt
     completions = scope["completions"]
     assert isinstance(completions, list)
     assert [str(completion) for completion in completions] == [promised.group(1)]
+
+
+def first_sentence(text: str | None) -> str:
+    """The first sentence of a docstring, as Markdown in a table."""
+    paragraph = " ".join((text or "").split("\n\n")[0].split())
+    sentence = re.match(r"(.*?[^.]\.)(?: [A-Z`].*)?$", paragraph)
+    plain = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", sentence[1] if sentence else paragraph)
+    return plain.replace("``", "`").replace("|", "\\|")
+
+
+def summary(directive: str, name: str) -> list[str]:
+    """Rows of the table above a directive of the Python page: what it documents, in a line."""
+    if directive == "automodule":
+        module = importlib.import_module(name)
+        listed = getattr(module, "__all__", None)
+        own = [key for key, of in vars(module).items() if getattr(of, "__module__", "") == name]
+        names = listed or [key for key in own if key[0] != "_"]
+        of_module = f"| `{name}` | {first_sentence(module.__doc__)} |"
+        return [of_module, *(row for key in sorted(names) for row in summary("", f"{name}.{key}"))]
+    owner, _, key = name.rpartition(".")
+    found = getattr(importlib.import_module(owner), key)
+    if directive == "autodata":
+        return [f"| `{name}` | one of {', '.join(f'`{word}`' for word in typing.get_args(found))} |"]
+    shown = name + ("(…)" if inspect.isfunction(found) else "")
+    return [f"| `{shown}` | {first_sentence(inspect.getdoc(found))} |"]
+
+
+def test_the_python_page_tells_in_a_line_what_everything_is(in_page: Callable[[str, str, str], None]) -> None:
+    """``--update-golden`` writes its tables anew."""
+    page = (DOCS / "python.md").read_text()
+    told: list[object] = []
+    sections = re.findall(r"<!-- ([a-z-]+) -->\n.*?<!-- end -->\n\n```\{eval-rst\}\n(.*?)```", page, re.DOTALL)
+    assert len(sections) == page.count("{eval-rst}")
+    for name, block in sections:
+        directives = re.findall(r"^\.\. (auto\w+):: ([\w.]+)$", block, re.MULTILINE)
+        owners = (documented.rpartition(".") for directive, documented in directives if directive != "automodule")
+        told += [getattr(importlib.import_module(owner), key) for owner, _, key in owners]
+        rows = [row for directive, documented in directives for row in summary(directive, documented)]
+        in_page("python.md", name, "\n".join(["| | |", "|---|---|", *rows, ""]))
+    assert [name for name in ssdlab.__all__ if name != "__version__" and getattr(ssdlab, name) not in told] == []
+
+
+def test_the_readme_is_a_screen_and_its_output_is_real() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 70
+    assert max(len(line) for line in lines) <= 110
+    (step,) = (step for block in blocks(ROOT / "README.md", "console") for step in steps(block) if step.shown)
+    done = subprocess.run(["bash", "-c", step.command], capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    shown = step.shown.splitlines()
+    assert shown[-1] == "  …"
+    assert done.stdout.splitlines()[: len(shown) - 1] == shown[:-1]
+
+
+def test_links_lead_somewhere() -> None:
+    for page in (*TOLD, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    text = (ROOT / "README.md").read_text()
+    for page, anchor in re.findall(r"\]\((docs/\w+\.md)#([^)]*)\)", text):
+        headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+        named = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert anchor in named, f"README.md: {page}#{anchor}"
+
+
+FIU = "56 1234 nfsd 508455936 8 W 6 0 0a1b\n1055 1234 nfsd 508455944 8 R 6 0 0a1c\n"
+"""Lines as that collection describes its own."""
+
+
+def test_the_formats_of_public_traces_are_known(tmp_path: Path) -> None:
+    page = (DOCS / "traces.md").read_text()
+    formats = re.findall(r"^\| .* \| `([^`|]+)` \|$", page, re.MULTILINE)
+    assert len(formats) >= 10
+    known = {preset.name for preset in ssdlab.presets() if preset.kind == "format"}
+    (declared,) = set(formats) - known - {"--format"}
+    (tmp_path / "fiu").write_text(FIU)
+    read = ssdlab.trace.read(tmp_path / "fiu", format=declared)
+    assert read.select("time_ns", "op", "offset", "bytes").rows() == [
+        (0, 1, 508455936 * 512, 4096),
+        (999, 0, 508455944 * 512, 4096),
+    ]
 
 
 def test_commands_have_valid_options() -> None:
@@ -52,7 +139,9 @@ def test_commands_have_valid_options() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6), ("traces.md", 2), ("scope.md", 3)]
+)
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

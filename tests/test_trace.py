@@ -126,3 +126,15 @@ def test_info_begins_with_what_a_trace_is_read_as_and_what_looks_wrong(tmp_path:
     assert json.loads(done.stdout)["read_as"][0]["doubts"] == []
     (found,) = trace.inspect(tmp_path / "t.trace")
     assert len(found.doubts) == 1
+
+
+def test_a_generators_requests_are_a_trace_that_plays_alike(cli: Cli, tmp_path: Path) -> None:
+    made = cli("trace", "generate", "asplos21/usr_1", "sample.mqsim", "--requests", "500")
+    assert made.stdout == "wrote sample.mqsim: 500 requests\n"
+    result, again = (
+        ssdlab.run("asplos21", workload, requests=500) for workload in ("asplos21/usr_1", tmp_path / "sample.mqsim")
+    )
+    assert result.host == again.host
+    frame = trace.of_workload("asplos21/usr_1", 500)
+    assert trace.read(tmp_path / "sample.mqsim")["offset"].equals(frame["offset"])
+    assert "the ending tells no format" in cli("trace", "generate", "default", "x.y").stderr

@@ -34,12 +34,14 @@ def wheel(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Runs a program of an empty environment that the wheel was installed into, with nothing else to be found."""
+    """Runs a program of an empty environment that the wheel was installed into by its name, from the index that was
+    built with it, with nothing else to be found."""
     home = tmp_path_factory.mktemp("wheel")
     programs = home / "venv" / "bin"
     subprocess.run([sys.executable, "-m", "venv", home / "venv"], check=True)
+    index = wheel.parents[1] / "simple"
     quiet = ("--quiet", "--disable-pip-version-check", "--only-binary", ":all:")
-    subprocess.run([programs / "pip", "install", *quiet, wheel], check=True)
+    subprocess.run([programs / "pip", "install", *quiet, "--extra-index-url", index.as_uri(), "ssdlab"], check=True)
     for tool in ("cargo", "rustc", "cc"):
         assert shutil.which(tool, path=str(programs)) is None
 
@@ -69,8 +71,15 @@ def test_it_is_this_checkout_with_all_it_needs_and_an_honest_name(wheel: Path) -
     here = {f"ssdlab/{p.relative_to(PACKAGE)}": p.read_bytes() for p in PACKAGE.rglob("*") if p.suffix in kinds}
     assert {file: text for file, text in files.items() if file.startswith("ssdlab/")} == here
     info = f"ssdlab-{version}.dist-info"
-    for text in ("LICENSE-MIT", "LICENSE-APACHE"):
+    for text in ("LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-NOTICES.txt"):
         assert files[f"{info}/licenses/{text}"] == (ROOT / text).read_bytes()
+    # The bill of materials names every crate that the notices name.
+    (bill,) = (json.loads(text) for file, text in files.items() if file.startswith(f"{info}/sboms/"))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    listed = {(part["name"], part["version"]) for part in bill["components"]}
+    named = re.findall(r"^([\w-]+) (\d\S*)  ", (ROOT / "THIRD-PARTY-NOTICES.txt").read_text(), re.MULTILINE)
+    assert len(named) > 40
+    assert set(named) <= listed
     # No symbol of a newer C library than the name says.
     tag = re.fullmatch(r"manylinux_(\d+)_(\d+)_\w+", platform)
     assert tag is not None, platform

@@ -10,6 +10,7 @@ The training runs are other workloads than those that `make bench` and `make ben
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import shutil
@@ -104,6 +105,19 @@ def hot_functions() -> int:
         return sum(":(.text.hot." in line for line in lines)
 
 
+def write_index(wheel: Path, folder: Path) -> None:
+    """A package index of one wheel (PEP 503), to be served as it is: `pip install --extra-index-url URL ssdlab`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    own = folder / "ssdlab"
+    own.mkdir(parents=True)
+    shutil.copy(wheel, own)
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    page = '<!DOCTYPE html><title>{}</title>\n<a href="{}">{}</a>\n'
+    (folder / "index.html").write_text(page.format("packages", "ssdlab/", "ssdlab"))
+    link = f'{wheel.name}#sha256={digest}" data-requires-python="&gt;=3.11'
+    (own / "index.html").write_text(page.format("ssdlab", link, wheel.name))
+
+
 def use() -> None:
     print("building the wheel with the profile", flush=True)
     wheel = build(f"-Cprofile-use={PROFILE}")
@@ -114,6 +128,7 @@ def use() -> None:
     wheels = ROOT / "target" / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     shutil.copytree(wheel.parent, wheels)
+    write_index(wheel, ROOT / "target" / "simple")
     # Not written over: it may be in use.
     new = MODULE.with_suffix(".new")
     with zipfile.ZipFile(wheel) as archive:

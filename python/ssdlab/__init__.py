@@ -17,10 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ssdlab._core import InputError, SimulationError
     from ssdlab.runs.api import run
+    from ssdlab.runs.bounds import bounds
     from ssdlab.runs.catalogue import presets, schema
     from ssdlab.runs.device import Completion, Conditions, Device
     from ssdlab.runs.result import Result, Runs
     from ssdlab.runs.runner import Interrupted, Kept
+    from ssdlab.runs.saved import load
     from ssdlab.searches.campaign import SearchResult, search
     from ssdlab.sweeps.campaign import sweep
     from ssdlab.sweeps.comparison import Comparison, compare
@@ -38,7 +40,9 @@ __all__ = [
     "SearchResult",
     "SimulationError",
     "__version__",
+    "bounds",
     "compare",
+    "load",
     "presets",
     "run",
     "schema",
@@ -58,7 +62,9 @@ _HOMES = {
     "Runs": "runs.result",
     "SearchResult": "searches.campaign",
     "SimulationError": "_core",
+    "bounds": "runs.bounds",
     "compare": "sweeps.comparison",
+    "load": "runs.saved",
     "presets": "runs.catalogue",
     "run": "runs.api",
     "schema": "runs.catalogue",

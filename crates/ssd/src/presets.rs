@@ -29,6 +29,7 @@ const ALL: &[(&str, &str)] = &[
     preset!("micron-9200"),
     preset!("micron-7500"),
     preset!("micron-7600"),
+    preset!("hbf"),
 ];
 
 /// The keys that may stand above the sections of a device file.

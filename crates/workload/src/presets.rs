@@ -47,6 +47,7 @@ const ALL: &[(&str, &str, &[&str])] = &[
         "proj_2",
         "usr_1"
     ),
+    preset!("llm", "weights", "kv-cache"),
 ];
 
 /// The presets' names.

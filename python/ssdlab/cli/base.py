@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,9 +20,12 @@ INTERNAL, BAD_INPUT = 1, 2
 
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     _IntParam = click.ParamType[int]
+    _FloatParam = click.ParamType[float]
 else:
-    _IntParam = click.ParamType
+    _IntParam = _FloatParam = click.ParamType
 
 
 class Whole(_IntParam):
@@ -39,6 +43,21 @@ class Whole(_IntParam):
             number = -1
         if not self.least <= number < 1 << 63:
             self.fail(f"{value} is not accepted: write a whole number, {self.least} or more", param, ctx)
+        return number
+
+
+class Percentile(_FloatParam):
+    """A percentile, such as ``p99`` or ``99.9``."""
+
+    name = "percentile"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(str(value).removeprefix("p"))
+        except ValueError:
+            number = math.nan
+        if math.isnan(number):
+            self.fail(f"{value} is not accepted: write a percentile such as p99 or p99.9", param, ctx)
         return number
 
 
@@ -95,7 +114,32 @@ def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]
         is_flag=option.kind == "flag",
         help=option.help,
         callback=_if_given if name == "device" else None,
+        shell_complete=preset_names(name) if name in ("device", "workload", "scheme") else _paths,
     )
+
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def preset_names(kind: str) -> Completer:
+    """Completes names of presets; a path is completed by the shell."""
+
+    def complete(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from ssdlab.runs.catalogue import presets
+
+        names = [preset for preset in presets() if preset.kind == kind and preset.name.startswith(begun)]
+        found = [CompletionItem(preset.name, help=preset.about) for preset in names]
+        return found or _paths(context, option, begun)
+
+    return complete
+
+
+def _paths(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(begun, type="file")]
 
 
 def _if_given(context: click.Context, option: click.Parameter, value: Any) -> Any:

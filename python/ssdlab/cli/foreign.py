@@ -112,6 +112,7 @@ def _check(asked: ForeignInputs, given: set[str], repeat: int, outputs: Outputs)
         "output_format",
         *(f"{name}_out" for name in ("json", "requests", "series")),
         "timeline",
+        "plot",
     }
     if asked.write_toml is not None and idle:
         option = "--" + min(idle).replace("json_out", "json").replace("_", "-")
@@ -211,4 +212,5 @@ def _numbered(outputs: Outputs, number: int) -> Outputs:
         requests=numbered(outputs.requests),
         series=numbered(outputs.series),
         timeline=numbered(outputs.timeline),
+        plot=numbered(outputs.plot),
     )

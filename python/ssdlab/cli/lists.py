@@ -1,13 +1,13 @@
-"""Commands that list what can be chosen."""
+"""Commands that show what can be chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab.cli.base import BAD_INPUT, commands, echo_error
+from ssdlab.cli.base import BAD_INPUT, commands, echo_error, preset_names, run_option
 
 if TYPE_CHECKING:
     from ssdlab.runs.catalogue import Key
@@ -60,6 +60,40 @@ def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
 
 
 @commands.command()
+@click.argument("device", metavar="[NAME|FILE]", required=False, shell_complete=preset_names("device"))
+@run_option("scheme")
+@run_option("settings")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def device(*, device: str | None, as_json: bool, **given: Any) -> None:
+    """Tell what a device (default: tlc) is and can do at most, before any run.
+
+    Bounds are of simple formulas in the keys of the configuration: array, bus, ECC, DRAM, link, firmware.
+
+    \b
+    ssdlab device asplos21
+    ssdlab device my.toml --set geometry.channels=4
+    """
+    from ssdlab.runs.bounds import bounds_of
+    from ssdlab.runs.options import options_of
+
+    found = bounds_of(options_of({**given, "device": device}))
+    if as_json:
+        import json
+
+        accesses = [
+            {**access._asdict(), "iops": access.iops, "bounds": [bound._asdict() for bound in access.bounds]}
+            for access in found.accesses
+        ]
+        click.echo(json.dumps({**found._asdict(), "shape": dict(found.shape), "accesses": accesses}, indent=1))
+        return
+    from ssdlab.common.tables import show
+    from ssdlab.show.bounds import of_bounds
+
+    tables, footnotes = of_bounds(found)
+    show(tables, footnotes)
+
+
+@commands.command()
 @click.argument("section", required=False)
 def schema(section: str | None) -> None:
     """List every configuration key (of SECTION): meaning, accepted values, default of a bare device."""
@@ -83,3 +117,21 @@ def _keys(section: str | None) -> list[Key]:
         echo_error(f"error: section `{section}`: there is no such section\n  help: the sections are {', '.join(known)}")
         raise click.exceptions.Exit(BAD_INPUT)
     return [key for key in keys if section in (None, key.section)]
+
+
+@commands.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete commands, options and presets.
+
+    \b
+    eval "$(ssdlab completion bash)"                                       # in ~/.bashrc; zsh: in ~/.zshrc
+    ssdlab completion fish > ~/.config/fish/completions/ssdlab.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None, "Invariant: click completes these shells"
+    # Not found.source(): of bash it asks for the version first, which need not be the one that will read it.
+    complete = found(commands, {}, "ssdlab", "_SSDLAB_COMPLETE")
+    click.echo(complete.source_template % complete.source_vars())

@@ -29,6 +29,7 @@ class Outputs(NamedTuple):
     timeline: str | None
     windows: tuple[str, ...]
     slowest: int | None
+    plot: str | None = None
 
     def options(self) -> dict[str, str | None]:
         """Those that are options of the run."""
@@ -47,6 +48,7 @@ class Outputs(NamedTuple):
             "--series-out": self.series,
             "--save": self.save,
             "--timeline": self.timeline,
+            "--plot": self.plot,
         }
 
     def files(self, seed: int, repeat: int) -> list[str]:
@@ -56,7 +58,7 @@ class Outputs(NamedTuple):
         logs = [path for path in (self.requests, self.series, self.save) if path is not None]
         if repeat > 1:
             logs = [for_seed(path, number) or "" for path in logs for number in range(seed, seed + repeat)]
-        results = [path for path in (self.json, self.timeline) if path not in (None, "-")]
+        results = [path for path in (self.json, self.timeline, self.plot) if path not in (None, "-")]
         return [path for path in (*results, *logs) if path is not None]
 
 
@@ -76,11 +78,13 @@ def carry_out(
 
     json_out = outputs.json
     # Where there are several seeds, the logs are other files, and checked there.
-    paths = outputs.paths() if repeat == 1 else {"--json": json_out}
+    paths = outputs.paths() if repeat == 1 else {"--json": json_out, "--plot": outputs.plot}
+    if outputs.plot is not None:
+        _check_drawing(outputs.plot)
     check_against_inputs(paths, options)
     result = _play(options, repeat, threads, json_out, quiet, before)
     failure = None
-    missing = {outputs.timeline, json_out}
+    missing = {outputs.timeline, outputs.plot, json_out}
     try:
         if json_out is not None and json_out != "-":
             try:
@@ -90,7 +94,9 @@ def carry_out(
                 failure = error
         _show_outputs(result, options, outputs, repeat, quiet, title, wrote_json=failure is None)
     except KeyboardInterrupt:
-        lost = [path for path in (json_out, outputs.timeline) if path in missing and path not in (None, "-")]
+        lost = [
+            path for path in (json_out, outputs.plot, outputs.timeline) if path in missing and path not in (None, "-")
+        ]
         what = (
             f"{' and '.join(map(str, lost))} {'was' if len(lost) == 1 else 'were'} not written"
             if lost
@@ -132,6 +138,13 @@ def _show_outputs(
             if path is not None and not quiet:
                 shown = path if repeat == 1 or what == "results" else f"{for_seed(path, seeds[0])} … seed{seeds[-1]}"
                 echo(f"wrote {shown} ({what})", err=json_out == "-")
+    if outputs.plot is not None:
+        from ssdlab.show import plot as drawing
+
+        drawing.save(drawing.overview(result), outputs.plot)
+        with handling_closed_stdout(needed=True):
+            if not quiet:
+                echo(f"wrote {outputs.plot} (figure)", err=json_out == "-")
     if outputs.timeline is not None:
         from ssdlab.runs import timeline as module
         from ssdlab.runs.result import Result
@@ -144,6 +157,18 @@ def _show_outputs(
             if not quiet:
                 message = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
                 echo(message, err=json_out == "-")
+
+
+def _check_drawing(path: str) -> None:
+    """Refuses a figure that could not be drawn, before the run is played."""
+    from importlib.util import find_spec
+
+    from ssdlab._core import InputError
+    from ssdlab.common.output import FIGURES, check_ending
+
+    check_ending("--plot", path, FIGURES)
+    if find_spec("matplotlib") is None:
+        raise InputError('--plot: drawing needs matplotlib\n  help: pip install "ssdlab[plot]"')
 
 
 def interrupted(what: str, kept: Sequence[str]) -> NoReturn:

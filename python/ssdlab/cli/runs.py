@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ssdlab.cli.base import (
+    Percentile,
     Whole,
     commands,
     run_option,
@@ -32,6 +33,11 @@ from ssdlab.runs.options import options_of
 @run_option("series_out")
 @run_option("save")
 @run_option("save_at")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Draw percentiles and bandwidth over time (PNG, SVG or PDF; needs matplotlib).",
+)
 @click.option(
     "--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI (ui.perfetto.dev)."
 )
@@ -67,6 +73,7 @@ def run(
     series_out: str | None,
     save: str | None,
     save_at: str | None,
+    plot: str | None,
     timeline: str | None,
     windows: tuple[str, ...],
     slowest: int | None,
@@ -88,7 +95,7 @@ def run(
     ssdlab run --mqsim ssdconfig.xml workload.xml
     ssdlab run --fio jobs.fio --output-format fio-json
     """
-    outputs = Outputs(json_out, requests_out, series_out, save, save_at, timeline, windows, slowest)
+    outputs = Outputs(json_out, requests_out, series_out, save, save_at, timeline, windows, slowest, plot)
     others = {"--fio": (fio,), "--mqsim": mqsim or (), "--write-toml": (write_toml,)}
     for option, paths in ({option: (path,) for option, path in outputs.paths().items()} | others).items():
         if "" in paths:
@@ -116,15 +123,22 @@ def run(
 @takes_run_options
 @click.option("--slowest", type=Whole(0), metavar="N", help="The slowest N  [default: 3, or 0 with --request]")
 @click.option("--request", "numbers", type=Whole(0), multiple=True, metavar="N", help="Number N; may be repeated.")
+@click.option("--tail", type=Percentile(), metavar="PERCENTILE", help="All reads beyond it together, such as p99.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: every stage with its times.")
-def explain(*, slowest: int | None, numbers: tuple[int, ...], as_json: bool, **given: Any) -> None:
+def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None, as_json: bool, **given: Any) -> None:
     """Tell where the time of the slowest requests went.
 
     Stages add up to a request's latency exactly; of a read they follow the part that arrived last.
 
     \b
     ssdlab explain --device asplos21 --workload asplos21/usr_1 --age pec=2000,retention=6mo --requests 20000
+    ssdlab explain --device asplos21 --age pec=2000,retention=6mo --tail p99
     """
+    if tail is not None:
+        if slowest is not None or numbers:
+            raise click.UsageError("--tail takes all reads together: leave out --slowest and --request")
+        _explain_tail(tail, as_json, given)
+        return
     from ssdlab.runs.explain import explain as explained
     from ssdlab.runs.explain import of_explanation
 
@@ -143,3 +157,17 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], as_json: bool, **g
     from ssdlab.common.tables import show
 
     show(of_explanation(of) for of in found)
+
+
+def _explain_tail(percentile: float, as_json: bool, given: dict[str, Any]) -> None:
+    from ssdlab.runs.tail import of_tail, tail
+
+    found = tail(options_of(given), percentile)
+    if as_json:
+        import json
+
+        click.echo(json.dumps(found._asdict() | {"stages": [stage._asdict() for stage in found.stages]}))
+        return
+    from ssdlab.common.tables import show
+
+    show([of_tail(found)])

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ssdlab.cli.base import Whole, case_progress, commands, echo
-from ssdlab.cli.lab import WORKER_TIMEOUT, one_place
+from ssdlab.cli.sweeps import WORKER_TIMEOUT, one_place
 
 
 @commands.command()

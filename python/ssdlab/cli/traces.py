@@ -16,7 +16,7 @@ from ssdlab.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from ssdlab.trace.reading import Inspection
+    from ssdlab.trace.reading import Converted, Inspection
 
 
 MISSED = 1
@@ -130,10 +130,32 @@ def cut(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -> No
     _convert(traces, out, to, options)
 
 
+@trace.command()
+@click.argument("workload")
+@click.argument("out", metavar="OUT")
+@click.option("--to", metavar="msr|mqsim|fio|parquet", help="By OUT's ending if not given.")
+@click.option("--requests", type=Whole(1), metavar="N", help="N requests  [default: those of the workload]")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of its random streams.")
+def generate(workload: str, out: str, to: str | None, requests: int | None, seed: int) -> None:
+    """Write the requests of a WORKLOAD (a preset or a file) as a trace: a sample to begin with.
+
+    Requests of closed loops, which wait for others, are written as if none had to wait.
+
+    \b
+    ssdlab trace generate asplos21/usr_1 sample.csv --requests 10000
+    """
+    from ssdlab import trace as module
+
+    _report_losses(module.generate(workload, out, to=to, requests=requests, seed=seed), out)
+
+
 def _convert(traces: tuple[str, ...], out: str, to: str | None, options: dict[str, Any]) -> None:
     from ssdlab import trace as module
 
-    done = module.convert(traces, out, to=to, **options)
+    _report_losses(module.convert(traces, out, to=to, **options), out)
+
+
+def _report_losses(done: Converted, out: str) -> None:
     for note in done.notes:
         echo_error(note)
     losses = [

@@ -57,3 +57,25 @@ def elapsed_text(seconds: float) -> str:
         if whole >= unit:
             return f"{whole // unit} {name} {whole % unit // part} {below}"
     return f"{whole} s"
+
+
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+
+
+def size_of(text: str) -> int:
+    """A size of a manifest, such as "16KiB", in bytes; a bandwidth, such as "7GB/s", in bytes a second."""
+    value, unit = _parted(text.removesuffix("/s"))
+    return round(value * SIZES[unit])
+
+
+def time_of(text: str) -> int:
+    """A time of a manifest, such as "45us", in nanoseconds."""
+    value, unit = _parted(text)
+    return round(value * TIMES[unit])
+
+
+def _parted(text: str) -> tuple[float, str]:
+    digits = text.rstrip("BkKMGTinusm")
+    return float(digits), text[len(digits) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 
     from ssdlab.runs.explain import Explanation
     from ssdlab.runs.options import Options
+    from ssdlab.runs.tail import Tail
 
     Distributions = tuple[list[tuple[int, float]], list[tuple[int, float]]]
 
 
 _Part = TypeVar("_Part", bound=Section)
+
+_NO_RUN = "this result was kept without its run\n  help: run it again with ssdlab.run"
 
 
 class Result:
@@ -80,8 +84,18 @@ class Result:
         from ssdlab.runs.explain import explain
 
         if self._options is None:
-            raise InputError("this result was kept without its run\n  help: run it again with ssdlab.run")
+            raise InputError(_NO_RUN)
         return explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
+
+    def tail(self, percentile: float = 99.0) -> Tail:
+        """Where the time of all reads beyond a percentile went, beside as many reads around the median. The run is
+        played twice again."""
+        from ssdlab._core import InputError
+        from ssdlab.runs.tail import tail
+
+        if self._options is None:
+            raise InputError(_NO_RUN)
+        return tail(self._options, percentile)
 
     def timeline(self, path: str | os.PathLike[str], *windows: str, slowest: int | None = None) -> int:
         """Writes what every die, plane, channel, ECC engine and host queue did as a trace for the Perfetto UI: in
@@ -91,7 +105,7 @@ class Result:
         from ssdlab.runs.timeline import write
 
         if self._options is None:
-            raise InputError("this result was kept without its run\n  help: run it again with ssdlab.run")
+            raise InputError(_NO_RUN)
         return write(self._options, os.fspath(path), windows, slowest)
 
     def to_payload(self) -> dict[str, Any]:
@@ -99,18 +113,18 @@ class Result:
         return {"data": self._data, "described": self._described, "distributions": self._distributions}
 
     @classmethod
-    def from_payload(cls, payload: dict[str, Any]) -> Result:
-        """A result that was kept."""
+    def from_payload(cls, payload: dict[str, Any], series: bytes | None = None, log_path: str | None = None) -> Result:
+        """A result that was kept, and the time series and request log that were written beside it."""
         self = cls()
         distributions = tuple([(int(latency), share) for latency, share in part] for part in payload["distributions"])
         values = {
             "_data": payload["data"],
             "_described": [tuple(line) for line in payload["described"]],
             "_distributions": distributions,
-            "_series": None,
+            "_series": series,
             "_log": None,
             "_options": None,
-            "log_path": None,
+            "log_path": log_path,
             "log_rows": None,
             "note": None,
         }
@@ -187,9 +201,19 @@ class Result:
 
     def to_json(self, process: bool = True) -> str:
         """The result as JSON with a stable order of keys: only the last section, ``process``, differs between two runs.
-        It can be left out."""
-        data = self._data if process else {name: part for name, part in self._data.items() if name != "process"}
-        return json.dumps(data, indent=1) + "\n"
+        It can be left out. :func:`ssdlab.load` reads it."""
+        return json.dumps(self.to_saved(process), indent=1) + "\n"
+
+    def to_saved(self, process: bool = True) -> dict[str, Any]:
+        """What :meth:`to_json` writes: the result with its latency distributions, which keep a point where the share of
+        requests passes a fiftieth of a nine (0.02, 0.04, … of -log10 of the share beyond)."""
+        saved = {name: part for name, part in self._data.items() if name != "process"}
+        saved["latency_distribution"] = {
+            kind: dict(zip(("latency_ns", "share"), map(list, zip(*_thinned(rows), strict=True)), strict=True))
+            for kind, rows in zip(("read", "write"), self._distributions, strict=True)
+            if rows
+        }
+        return {**saved, "process": self._data["process"]} if process else saved
 
     def scalars(self) -> list[tuple[str, float | int | None, str, str]]:
         """Every statistic that is one number: name, value (None: nothing to measure), unit, description."""
@@ -212,8 +236,9 @@ class Result:
 
     @property
     def requests(self) -> polars.DataFrame:
-        """One row a request, in order of completion: request, queue, write (0, 1), offset [B], bytes, arrival_ns,
-        finish_ns, latency_ns, hint (i64). Warm-up requests included: their numbers are below ``manifest.warmup``.
+        """One row a request, in order of completion: request, queue, op (0 read, 1 write, 2 trim, 3 flush), offset [B],
+        bytes, arrival_ns, finish_ns, latency_ns, hint (i64). Warm-up requests included: their numbers are below
+        ``manifest.warmup``.
 
         Raises :class:`ssdlab.InputError` where the run kept no log.
         """
@@ -228,6 +253,11 @@ class Result:
         raise InputError("this run kept no request log\n  help: run with keep_requests=True or requests_out=...")
 
     @property
+    def has_series(self) -> bool:
+        """Whether :attr:`series` is there."""
+        return self._series is not None
+
+    @property
     def series(self) -> polars.DataFrame:
         """The time series, at most 2,048 rows: time_ns, reads, writes, read_bytes, write_bytes, outstanding,
         buffered_pages, die_busy, channel_busy, and more (`ssdlab.columns()`). Warm-up included."""
@@ -236,7 +266,10 @@ class Result:
         if self._series is None:
             from ssdlab._core import InputError
 
-            raise InputError("results of a sweep hold no time series\n  help: run the case by itself")
+            raise InputError(
+                "this result was kept without its time series\n  help: run the case by itself, or give the file of "
+                "--series-out: ssdlab.load(path, series=...)"
+            )
         return polars.read_parquet(self._series)
 
     def latency_distribution(self, kind: Literal["read", "write"]) -> polars.DataFrame:
@@ -249,6 +282,17 @@ class Result:
             raise InputError(f'kind is {kind!r}\n  help: write "read" or "write"')
         rows = self._distributions[0 if kind == "read" else 1]
         return polars.DataFrame(rows, schema={"latency_ns": polars.Int64, "share": polars.Float64}, orient="row")
+
+
+def _thinned(rows: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """A distribution with a point where it passes a fiftieth of a nine, its first and its last."""
+    kept, passed = [], -1
+    for latency, share in rows[:-1]:
+        at = int(-50.0 * math.log10(1.0 - share)) if share < 1.0 else passed
+        if at > passed:
+            kept.append((latency, share))
+            passed = at
+    return [*kept, *rows[-1:]]
 
 
 class Runs:
@@ -323,8 +367,9 @@ class Runs:
 
     def to_json(self) -> str:
         """The results as JSON with a stable order of keys; only ``process``, the last section, differs between two
-        runs."""
-        return json.dumps(self.to_dict(), indent=1) + "\n"
+        runs. :func:`ssdlab.load` reads it."""
+        repeats = [result.to_saved(process=False) for result in self.results]
+        return json.dumps({**self.to_dict(), "repeats": repeats}, indent=1) + "\n"
 
 
 def ended_early(result: Result) -> str | None:

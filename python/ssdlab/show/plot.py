@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.output import FIGURES, check_ending, replacing
-from ssdlab.runs.result import Result
+from ssdlab.runs.result import Result, Runs
+from ssdlab.runs.title import title
 from ssdlab.sweeps.comparison import GEOMEAN, Comparison
 
 if TYPE_CHECKING:
@@ -59,29 +60,67 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 def cdf(results: Mapping[str, Result], kind: Literal["read", "write"] = "read", *, ax: Axes | None = None) -> Figure:
     """The latency distributions of runs, on a scale of nines to p99.9999; a curve ends where ten samples lie beyond."""
     figure, ax = _axes(ax)
+    for colour, (name, result) in zip(_cycle(len(results)), results.items(), strict=True):
+        _curve(ax, result, kind, name, colour)
+    _nines(ax)
+    ax.set_xlabel(f"{kind} latency [µs]")
+    ax.legend(title="requests", frameon=False, fontsize="small")
+    return figure
+
+
+NINES = 6
+
+
+def _curve(ax: Axes, result: Result, kind: Literal["read", "write"], name: str, colour: str) -> None:
+    """A latency distribution, as far as ten samples lie beyond."""
     import numpy as np
 
-    nines = 6.0
-    for colour, (name, result) in zip(_cycle(len(results)), results.items(), strict=True):
-        points = result.latency_distribution(kind)
-        count = int(result[f"host.{kind}.requests"])
-        if count == 0:
-            continue
-        beyond = 1.0 - points["share"].to_numpy()
-        known = beyond >= 10.0 / count
-        ax.plot(
-            points["latency_ns"].to_numpy()[known] / 1e3,
-            np.minimum(-np.log10(np.maximum(beyond[known], 1e-9)), nines),
-            label=f"{name} ({count:,})",
-            color=colour,
-        )
+    points = result.latency_distribution(kind)
+    count = int(result[f"host.{kind}.requests"])
+    if count == 0:
+        return
+    beyond = 1.0 - points["share"].to_numpy()
+    known = beyond >= 10.0 / count
+    if not known.any():
+        return
+    nines = np.minimum(-np.log10(np.maximum(beyond[known], 1e-9)), NINES)
+    latencies = points["latency_ns"].to_numpy()[known] / 1e3
+    # From the first latency up: no request has a shorter one.
+    ax.plot([latencies[0], *latencies], [0.0, *nines], label=f"{name} ({count:,})", color=colour)
+
+
+def _nines(ax: Axes) -> None:
+    """Axes of latency distributions."""
     ax.set_xscale("log")
-    ax.set_ylim(0, nines)
-    ax.set_yticks(range(7), ["0", "90", "99", "99.9", "99.99", "99.999", "99.9999"])
-    ax.set_xlabel(f"{kind} latency [µs]")
+    ax.set_ylim(0, NINES)
+    ax.set_yticks(range(NINES + 1), ["0", "90", "99", "99.9", "99.99", "99.999", "99.9999"])
     ax.set_ylabel("percentile [%]")
     ax.grid(alpha=0.3)
-    ax.legend(title="requests", frameon=False, fontsize="small")
+
+
+def overview(result: Result | Runs) -> Figure:
+    """A run in a picture: the latency distributions of its reads and writes, and, where its time series is there, its
+    bandwidth over time. Of repeats the distributions of all seeds."""
+    figure, _ = _axes(None)
+    figure.clear()
+    results = [result] if isinstance(result, Result) else list(result)
+    first = results[0]
+    with_series = len(results) == 1 and first.has_series
+    figure.set_size_inches(7.0, 6.4 if with_series else 3.6)
+    axes = figure.subplots(2 if with_series else 1, squeeze=False)[:, 0]
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+    for one in results:
+        _curve(axes[0], one, "read", "reads" if one is first else "_", COLOURS[0])
+        _curve(axes[0], one, "write", "writes" if one is first else "_", COLOURS[1])
+    _nines(axes[0])
+    axes[0].set_xlabel("latency [µs]")
+    axes[0].legend(title="requests", frameon=False, fontsize="small")
+    if with_series:
+        _series(axes[1], first)
+        axes[1].spines["top"].set_visible(False)
+    seeds = "" if len(results) == 1 else f": {len(results)} seeds"
+    figure.suptitle(f"{title(first)}{seeds}", fontsize="medium")
     return figure
 
 
@@ -99,35 +138,51 @@ def grouped(axes: Axes, table: polars.DataFrame, value: str, *, rows: str, by: s
     axes.grid(alpha=0.3, axis="x")
 
 
-def bars(comparison: Comparison, *, ax: Axes | None = None) -> Figure:
-    """A comparison as bars over the baseline, a group for each row, with 95 % confidence intervals."""
+def bars(*comparisons: Comparison, ax: Axes | None = None) -> Figure:
+    """Comparisons as bars over the baseline, a group for each row, with 95 % confidence intervals; those of several
+    metrics one below the other, on a figure of their own."""
+    shown = [_compared(comparison) for comparison in comparisons]
+    groups = max(
+        len(comparison.rows) * (len(schemes) + 1.5) for comparison, schemes in zip(comparisons, shown, strict=True)
+    )
+    figure, first = _axes(ax, max(7.0, 0.16 * groups), 3.6 if len(comparisons) == 1 else 2.6 * len(comparisons))
+    axes = [first]
+    if len(comparisons) > 1:
+        figure.clear()
+        axes = list(figure.subplots(len(comparisons), sharex=True))
+    for one, comparison, schemes in zip(axes, comparisons, shown, strict=True):
+        one.spines[["top", "right"]].set_visible(False)
+        _bars(one, comparison, schemes)
+    rows = list(comparisons[0].rows)
+    slanted = max(len(row) for row in rows) > 6 and len(rows) > 3
+    axes[-1].set_xticks(range(len(rows)), rows, rotation=30 if slanted else 0, ha="right" if slanted else "center")
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), ncols=min(6, len(shown[0])), loc="outside upper center", frameon=False
+    )
+    return figure
+
+
+def _compared(comparison: Comparison) -> list[str]:
+    """The schemes of which there is something to draw."""
+    rows = comparison.rows.values()
+    return [scheme for scheme in comparison.schemes if any(cells[scheme].ratio.mean is not None for cells in rows)]
+
+
+def _bars(ax: Axes, comparison: Comparison, schemes: Sequence[str]) -> None:
     rows = comparison.rows
-    schemes = [
-        scheme for scheme in comparison.schemes if any(cells[scheme].ratio.mean is not None for cells in rows.values())
-    ]
-    width = max(7.0, 0.16 * len(rows) * (len(schemes) + 1.5))
-    figure, ax = _axes(ax, width)
     step = 0.8 / max(1, len(schemes))
     for index, (colour, scheme) in enumerate(zip(_cycle(len(schemes)), schemes, strict=True)):
-        cells = [cells[scheme] for cells in rows.values()]
+        ratios = [cells[scheme].ratio for cells in rows.values()]
         positions = [row + (index - (len(schemes) - 1) / 2) * step for row in range(len(rows))]
-        heights = [cell.ratio.mean or 0.0 for cell in cells]
-        errors = [cell.ratio.half_width or 0.0 for cell in cells]
-        ax.bar(
-            positions, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw={"lw": 0.8}
-        )
+        heights, errors = [ratio.mean or 0.0 for ratio in ratios], [ratio.half_width or 0.0 for ratio in ratios]
+        error = {"lw": 0.8}
+        ax.bar(positions, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw=error)
     ax.axhline(1.0, color=INK, lw=0.6)
     if GEOMEAN in rows:
         ax.axvline(len(rows) - 1.5, color=INK, lw=0.6, ls=":")
-    slanted = max(len(row) for row in rows) > 6 and len(rows) > 3
-    ax.set_xticks(range(len(rows)), list(rows), rotation=30 if slanted else 0, ha="right" if slanted else "center")
     ax.set_ylabel(f"{comparison.metric}\nover {comparison.baseline}")
     ax.grid(axis="y", alpha=0.3)
     ax.set_axisbelow(True)
-    figure.legend(
-        *ax.get_legend_handles_labels(), ncols=min(6, len(schemes)), loc="outside upper center", frameon=False
-    )
-    return figure
 
 
 def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", *, ax: Axes | None = None) -> Figure:
@@ -177,10 +232,15 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
 def series(result: Result, *, ax: Axes | None = None) -> Figure:
     """Bandwidth of reads and writes over the time of a run, and how many requests were under way."""
     figure, ax = _axes(ax)
-    rows = result.series
-    ends = rows["time_ns"].to_numpy() / 1e9
+    _series(ax, result)
+    return figure
+
+
+def _series(ax: Axes, result: Result) -> None:
     import numpy as np
 
+    rows = _coarse(result.series)
+    ends = rows["time_ns"].to_numpy() / 1e9
     lengths = np.diff(ends, prepend=0.0)
     lengths[lengths <= 0] = np.nan
     for name, colour in (("read", COLOURS[0]), ("write", COLOURS[1])):
@@ -192,10 +252,30 @@ def series(result: Result, *, ax: Axes | None = None) -> Figure:
     other.plot(ends, rows["outstanding"].to_numpy(), color="#999999", lw=0.8, label="outstanding")
     other.set_ylabel("outstanding requests")
     other.set_ylim(bottom=0)
+    other.spines["top"].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
     more, names = other.get_legend_handles_labels()
-    figure.legend(handles + more, labels + names, ncols=3, loc="outside upper center", frameon=False)
-    return figure
+    ax.legend(handles + more, labels + names, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+
+
+MOST_INTERVALS = 300
+"""So many intervals of a time series are drawn at most: more are noise at this width."""
+
+
+def _coarse(rows: polars.DataFrame) -> polars.DataFrame:
+    """A time series with several intervals taken together."""
+    import polars
+
+    together = -(-rows.height // MOST_INTERVALS)
+    return (
+        rows.with_row_index("row")
+        .group_by(polars.col("row") // together, maintain_order=True)
+        .agg(
+            polars.col("time_ns").last(),
+            polars.col("read_bytes", "write_bytes").sum(),
+            polars.col("outstanding").mean(),
+        )
+    )
 
 
 def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:

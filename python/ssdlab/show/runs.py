@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.common.numbers import binary_size, time_text
+from ssdlab.common.numbers import time_text
 from ssdlab.common.tables import Table
 from ssdlab.runs.result import ended_early
+from ssdlab.runs.title import title
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result, Runs
@@ -34,7 +35,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     shown = kinds + (queues if len(queues) > 1 else [])
 
     columns = ("latency", "mean", *(name.replace("_", ".") for name, _ in PERCENTILES), "max")
-    latency = Table(_title(result), columns, [(name, *_latencies(part)) for name, part in shown])
+    latency = Table(title(result), columns, [(name, *_latencies(part)) for name, part in shown])
     rates = Table(
         "Throughput",
         ("", "requests", "IOPS", "MB/s"),
@@ -102,7 +103,7 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
 
     keys = ("mean", *(name for name, _ in PERCENTILES), "max")
     latency = Table(
-        f"{_title(first)}: {len(runs)} repeats, mean ± 95 % confidence interval",
+        f"{title(first)}: {len(runs)} repeats, mean ± 95 % confidence interval",
         ("latency [µs]", *(names[kind] for kind in kinds)),
         [(key.replace("_", "."), *(cell(f"host.{kind}.latency_ns.{key}", 1e3, "") for kind in kinds)) for key in keys],
     )
@@ -115,50 +116,6 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
     requests = sum(result.host.all.requests for result in runs)
     footnotes = [line for line in (NOTHING if not kinds else None, ended_early(first)) if line is not None]
     return [latency, rates], [*footnotes, _speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
-
-
-def _title(result: Result) -> str:
-    manifest = result.manifest
-    work = manifest.workload
-    if "trace" in work:
-        what = work.trace
-    elif "phases" in work:
-        what = f"{sum(name.startswith('phase.') for name in work.phases)} phases"
-    elif "traces" in work:
-        what = " + ".join(of.trace for of in work.traces)
-    elif "generator" in work:
-        what = _access(work.generator, manifest.device.capacity_bytes)
-    elif "driver" in work:
-        what = f"requests from {work.driver}"
-    else:
-        jobs = work.jobs.items()
-        what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
-    scheme = f", {manifest.scheme}" if manifest.scheme else ""
-    policies = manifest.get("policies", {})
-    scheme += "".join(f", {axis} by {of['function']}" for axis, of in policies.items())
-    seconds = f"{result.host.elapsed_s:,.3f} s simulated"
-    return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
-
-
-def _access(job: Section, capacity: int) -> str:
-    """What a job does, and of random accesses how they are distributed: "randread 8KiB, uniform over 480 GiB"."""
-    what = f"{job.rw} {job.bs}"
-    if not job.rw.startswith("rand"):
-        return what
-    law = "uniform" if job.random_distribution == "random" else job.random_distribution
-    copies = job.numjobs if job.numjobs > 1 else 1
-    over = (capacity - _bytes(job.offset)) // copies if job.footprint == "none" else _bytes(job.footprint)
-    return f"{what}, {law} over {binary_size(over)}"
-
-
-SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-
-
-def _bytes(size: str) -> int:
-    """A size of the manifest, such as "16KiB", in bytes."""
-    digits = size.rstrip("BkKMGTi")
-    return int(digits) * SIZES[size[len(digits) :]]
 
 
 def _latencies(part: Requests) -> list[str]:

@@ -1,7 +1,7 @@
 """Block traces: as tables, described, converted and cut."""
 
 from ssdlab.trace.description import info, plot
-from ssdlab.trace.generated import of_workload, twins
+from ssdlab.trace.generated import generate, of_workload, twins
 from ssdlab.trace.reading import Converted, Inspection, convert, inspect, read
 
-__all__ = ["Converted", "Inspection", "convert", "info", "inspect", "of_workload", "plot", "read", "twins"]
+__all__ = ["Converted", "Inspection", "convert", "generate", "info", "inspect", "of_workload", "plot", "read", "twins"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.runs.options import PathLike
 from ssdlab.trace.description import info
+from ssdlab.trace.reading import Converted, convert
 
 if TYPE_CHECKING:
     import polars
@@ -30,6 +31,32 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
         device=pl.col("queue"),
         hint=pl.col("hint"),
     )
+
+
+def generate(
+    workload: PathLike, out: PathLike, *, to: str | None = None, requests: int | None = None, seed: int = 1
+) -> Converted:
+    """Writes the requests that a generator makes as a trace, for tools that take none (see :func:`of_workload`).
+
+    Args:
+        workload: a preset's name or a workload file.
+        out: the trace; ``to`` and its ending choose the format as of :func:`convert`.
+        requests: as many; what the workload specifies if not given.
+        seed: of its random streams.
+
+    Raises:
+        InputError: the workload is refused, or the ending tells no format.
+    """
+    import tempfile
+
+    made = of_workload(workload, requests, seed)
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        columns = ("time_ns", "op", "offset", "bytes", "device", "hint")
+        made.select(columns).with_columns(made["op"].replace_strict({0: "R", 1: "W"})).write_csv(
+            file, include_header=False
+        )
+        file.flush()
+        return convert(file.name, out, to=to, format="csv:time=ns,op=R/W,offset=B,size=B,device,hint")
 
 
 def twins(names: Sequence[str]) -> polars.DataFrame:

@@ -44,7 +44,7 @@ pub(super) fn check_modelled(config: &Config, timings: &Timings) -> Result<(), R
         ("read.t_pred", config.read.t_pred),
     ] {
         if span > Span::from_us(200_000) {
-            let problem = format!("makes {:.3} s", span.as_s());
+            let problem = format!("is {:.3} s", span.as_s());
             return refuse(key, problem, "with chip.model it may be 0.2 s at most");
         }
     }
@@ -202,7 +202,7 @@ fn map_cache_has_room(config: &Config) -> Result<(), Refusal> {
     };
     if mapping.table == MapTable::Cached && mapping.cache.0 < mapping.entry_group.0 * parts {
         let problem = format!(
-            "is {}, and there are {parts} parts of at least one line of {}",
+            "is {}, and each of its {parts} parts must hold an entry group of {}",
             mapping.cache, mapping.entry_group
         );
         return refuse("mapping.cache", problem, "make it larger, or mapping.entry_group smaller");
@@ -255,7 +255,7 @@ fn policies_have_something_to_stand_in_for(config: &Config) -> Result<(), Refusa
 fn cycles_before_the_run_are_played(config: &Config) -> Result<(), Refusal> {
     let pec = config.age.pec.0;
     if config.erase.pulse.is_some() && pec > 100_000 {
-        let problem = format!("is {pec}, and with erase.pulse every cycle is lived");
+        let problem = format!("is {pec}, and with erase.pulse the erases of every cycle are worked out");
         return refuse("age.pec", problem, "write at most 100000");
     }
     Ok(())

@@ -184,7 +184,7 @@ fn the_same_seed_gives_the_same_requests_in_any_batches() {
         for batch in [1, 7, 20_000, usize::MAX] {
             assert_eq!(drain(&mut *source(5), batch).unwrap(), all, "{name}");
         }
-        if name != "sequential-read-256k" {
+        if !["sequential-read-256k", "llm/weights"].contains(&name) {
             let other = drain(&mut *source(6), 4096).unwrap();
             assert!(!all.iter().map(|request| request.offset).eq(other.iter().map(|request| request.offset)), "{name}");
         }

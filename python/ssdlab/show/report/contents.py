@@ -11,7 +11,7 @@ from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab._version import __version__
 from ssdlab.common.output import check_outputs, write
 from ssdlab.show.report.page import load_assets, markdown_html, page_html
-from ssdlab.show.report.runs import collect_files
+from ssdlab.show.report.runs import collect_files, title_of
 from ssdlab.show.report.tables import Json, described_statistics, finite_values, student_quantiles, table_data
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def collect(folder: Path, study: str | None = None) -> tuple[Json, list[str]]:
         notes += _collect_study(page, folder, found)
     else:
         notes += collect_files(page, folder)
+        page["title"] = title_of(page["runs"]) or page["title"]
     command = ["ssdlab", "report", str(folder), *(["--study", study] if study is not None else [])]
     page["commands"].append({"about": "writes this page", "command": shlex.join(command), "note": ""})
     page["notes"] = notes

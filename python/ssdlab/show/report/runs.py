@@ -166,6 +166,7 @@ def _add_runs(page: Json, name: str, data: Json) -> list[str]:
                         if not isinstance(value, list) and not isinstance(value, str)
                     },
                     "usage": {of: part["usage"][of] for of in ("channels", "dies")},
+                    **_saved_distributions(part),
                 }
             )
     except (KeyError, TypeError, AttributeError) as error:
@@ -173,10 +174,37 @@ def _add_runs(page: Json, name: str, data: Json) -> list[str]:
     return []
 
 
+def _saved_distributions(result: Json) -> Json:
+    """The latency distributions that a result holds, as far as ten requests lie beyond."""
+    found = {}
+    for kind, points in result.get("latency_distribution", {}).items():
+        count = result["host"][kind]["requests"]
+        known = [
+            (latency, share)
+            for latency, share in zip(points["latency_ns"], points["share"], strict=True)
+            if (1.0 - share) * count >= LEAST_BEYOND - 1e-6
+        ]
+        if known:
+            nines = [-math.log10(1.0 - share) for _, share in known]
+            found[kind] = {"nines": nines, "latency_ns": [latency for latency, _ in known], "requests": count}
+    return {"cdf": found} if found else {}
+
+
 def _title(result: Json) -> str:
     manifest = result["manifest"]
     scheme = f", {manifest['scheme']}" if manifest["scheme"] else ""
     return f"{manifest['device']['name']}{scheme}: {_workload(manifest['workload'])}, {manifest['replay']}"
+
+
+def title_of(runs: list[Json]) -> str:
+    """The runs of a folder in a line: that of the run where all agree, else their devices and schemes."""
+    titles = list(dict.fromkeys(run["title"] for run in runs))
+    if len(titles) <= 1:
+        return "".join(titles)
+    heads = list(dict.fromkeys(title.partition(": ")[0] for title in titles))
+    rest = list(dict.fromkeys(title.partition(": ")[2] for title in titles))
+    more = f" and {len(heads) - 3} more" if len(heads) > 3 else ""
+    return f"{'; '.join(heads[:3])}{more}: {rest[0] if len(rest) == 1 else f'{len(rest)} workloads'}"
 
 
 def _workload(work: Json) -> str:

@@ -634,7 +634,7 @@
         data.runs.length > 1 && data.runs.length <= 24 ? el("div", { className: "controls" },
           tick("all runs", compareAll, (value) => { compareAll = value; draw(distribution, distributions); })) : null,
         distribution,
-        el("p", { className: "hint" }, run.cdf ? `Of every request (${run.logs.requests}); a curve ends where ten requests lie beyond.`
+        el("p", { className: "hint" }, run.cdf ? `Of every request (${run.logs.requests ?? `${run.file}.json`}); a curve ends where ten requests lie beyond.`
           : "Through the percentiles of the result; `--requests-out` gives the whole curve."));
 
       const shown = [...kinds.map((kind) => [KINDS[kind], `host.${kind}`]),

@@ -1,0 +1,146 @@
+"""Where the time of all reads beyond a percentile went: the sum of their explanations."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssdlab._core import InputError
+from ssdlab.runs.explain import Explanation, explain
+from ssdlab.runs.simulation import open_simulation
+
+if TYPE_CHECKING:
+    import polars
+
+    from ssdlab.common.tables import Table
+    from ssdlab.runs.options import Options
+
+
+class TailStage(NamedTuple):
+    """A stage of the reads beyond a percentile, and of as many reads around the median."""
+
+    what: str
+    """As in :class:`ssdlab.runs.explain.Stage`."""
+    retry: bool
+    """Whether it belongs to the second sense of a page or a later one."""
+    mean_ns: float
+    """What it took of a read beyond the percentile, on the mean [ns]."""
+    share: float
+    """Its share of the time of all reads beyond the percentile."""
+    median_mean_ns: float
+    """What it took of a read around the median, on the mean [ns]."""
+    median_share: float
+    """Its share of the time of the reads around the median."""
+    die: dict[str, float]
+    """While reads beyond the percentile waited for their dies: what these did, on the mean [ns]."""
+
+
+class Tail(NamedTuple):
+    """Where the time of all reads beyond a percentile went."""
+
+    percentile: float
+    threshold_ns: int
+    """The percentile itself [ns]: the slowest of the other reads."""
+    reads: int
+    """Reads that took longer."""
+    of_reads: int
+    """All reads of the run, without its warm-up."""
+    mean_ns: float
+    """Mean latency of the reads beyond the percentile [ns]."""
+    median_mean_ns: float
+    """Mean latency of the reads around the median [ns]."""
+    stages: tuple[TailStage, ...]
+    """The longest of the reads beyond the percentile first; their means add up to the mean latency."""
+
+    def table(self) -> polars.DataFrame:
+        """A row for each stage: what, retry, mean_ns, share, median_mean_ns, median_share."""
+        import polars
+
+        numbers = dict.fromkeys(TailStage._fields[2:-1], polars.Float64)
+        schema = {"what": polars.String, "retry": polars.Boolean, **numbers}
+        return polars.DataFrame([stage[:-1] for stage in self.stages], schema=schema, orient="row")
+
+    def __str__(self) -> str:
+        from ssdlab.common.tables import plain_lines
+
+        return "\n".join(plain_lines(of_tail(self)))
+
+
+def tail(options: Options, percentile: float) -> Tail:
+    """Plays a run twice: to find the reads beyond a percentile, and to explain them and as many around the median.
+
+    Raises:
+        InputError: the percentile is none, or no read lies beyond it.
+    """
+    if not 50.0 <= percentile < 100.0:
+        raise InputError(f"percentile is {percentile:g}\n  help: write one from 50 to below 100, such as 99 or 99.9")
+    options = options.without_outputs()
+    log = _played(options)
+    reads = log.filter((log["op"] == 0) & (log["request"] >= (options.warmup or 0))).sort("latency_ns", "request")
+    below = math.ceil(reads.height * percentile / 100.0)
+    beyond = reads.height - below
+    if not beyond:
+        more = "help: give it more --requests, or a lower percentile"
+        raise InputError(f"no read lies beyond p{percentile:g}: the run has {reads.height:,}\n  {more}")
+    numbers = reads["request"].to_list()
+    first = (reads.height - beyond) // 2
+    slow, median = set(numbers[below:]), set(numbers[first : first + beyond])
+    found = explain(options, 0, sorted(slow | median))
+    long, dies = _means([of for of in found if of.request in slow])
+    short, _ = _means([of for of in found if of.request in median])
+    whole, usual = math.fsum(long.values()), math.fsum(short.values())
+    stages = []
+    for key in sorted({**long, **short}, key=lambda key: (-long.get(key, 0.0), key)):
+        mine, other = long.get(key, 0.0), short.get(key, 0.0)
+        stages.append(TailStage(*key, mine, mine / whole, other, other / usual, dies.get(key, {})))
+    threshold = int(reads["latency_ns"][below - 1])
+    return Tail(percentile, threshold, beyond, reads.height, whole, usual, tuple(stages))
+
+
+def _played(options: Options) -> polars.DataFrame:
+    """The request log of a run."""
+    import polars
+
+    simulation = open_simulation(options.replace(keep_requests=True))
+    while not simulation.step(10_000):
+        pass
+    log = simulation.finish()[3]
+    assert log is not None, "Invariant: a log was asked for"
+    return polars.read_parquet(log[1])
+
+
+Key = tuple[str, bool]
+
+
+def _means(group: list[Explanation]) -> tuple[dict[Key, float], dict[Key, dict[str, float]]]:
+    """What stages, retries apart, took of a request on the mean, and what dies did meanwhile [ns]."""
+    took: dict[Key, float] = {}
+    dies: dict[Key, dict[str, float]] = {}
+    for of in group:
+        for stage in of.stages:
+            key = (stage.what, stage.step > 0)
+            took[key] = took.get(key, 0.0) + stage.took_ns / len(group)
+            die = dies.setdefault(key, {})
+            for cause, ns in stage.die.items():
+                die[cause] = die.get(cause, 0.0) + ns / len(group)
+    return took, dies
+
+
+def of_tail(of: Tail) -> Table:
+    """Where the time of the reads beyond a percentile went, for people; without what dies did for less than a
+    thousandth of it."""
+    from ssdlab.common.numbers import time_text
+    from ssdlab.common.tables import Table
+
+    rows: list[tuple[str, ...]] = []
+    for stage in of.stages:
+        causes = sorted(stage.die.items(), key=lambda item: -item[1])
+        spent = ", ".join(f"{cause} {time_text(ns)}" for cause, ns in causes if ns > of.mean_ns / 1000)
+        name = f"{stage.what}, retries" if stage.retry else stage.what
+        beyond = (time_text(stage.mean_ns), f"{100 * stage.share:.1f}")
+        rows.append((name, *beyond, time_text(stage.median_mean_ns), f"{100 * stage.median_share:.1f}", f"~{spent}"))
+    rows.append(("all", time_text(of.mean_ns), "100.0", time_text(of.median_mean_ns), "100.0", "~"))
+    longer = f"{of.reads:,} of {of.of_reads:,} reads took longer than {time_text(of.threshold_ns)}"
+    title = f"{longer}, their p{of.percentile:g}; median: as many around it"
+    columns = ("mean of a read", f"beyond p{of.percentile:g}", "%", "median", "%", "while its die did")
+    return Table(title, columns, rows, right=1)

@@ -1,0 +1,46 @@
+"""A run in a line, from its manifest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.common.numbers import binary_size, size_of
+
+if TYPE_CHECKING:
+    from ssdlab.runs.result import Result
+    from ssdlab.runs.sections import Section
+
+
+def title(result: Result) -> str:
+    """Device, scheme, workload, pace and simulated time of a run."""
+    manifest = result.manifest
+    work = manifest.workload
+    if "trace" in work:
+        what = work.trace
+    elif "phases" in work:
+        what = f"{sum(name.startswith('phase.') for name in work.phases)} phases"
+    elif "traces" in work:
+        what = " + ".join(of.trace for of in work.traces)
+    elif "generator" in work:
+        what = _access(work.generator, manifest.device.capacity_bytes)
+    elif "driver" in work:
+        what = f"requests from {work.driver}"
+    else:
+        jobs = work.jobs.items()
+        what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
+    scheme = f", {manifest.scheme}" if manifest.scheme else ""
+    policies = manifest.get("policies", {})
+    scheme += "".join(f", {axis} by {of['function']}" for axis, of in policies.items())
+    seconds = f"{result.host.elapsed_s:,.3f} s simulated"
+    return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
+
+
+def _access(job: Section, capacity: int) -> str:
+    """What a job does, and of random accesses how they are distributed: "randread 8KiB, uniform over 480 GiB"."""
+    what = f"{job.rw} {job.bs}"
+    if not job.rw.startswith("rand"):
+        return what
+    law = "uniform" if job.random_distribution == "random" else job.random_distribution
+    copies = job.numjobs if job.numjobs > 1 else 1
+    over = (capacity - size_of(job.offset)) // copies if job.footprint == "none" else size_of(job.footprint)
+    return f"{what}, {law} over {binary_size(over)}"

@@ -1,0 +1,108 @@
+"""What is given away: versions that agree, licences that are accepted, and what starting costs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ssdlab
+from pages import ROOT
+
+
+def module(path: Path) -> ModuleType:
+    """A script of the repository as a module."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_all_name_the_same_version() -> None:
+    version = ssdlab.__version__
+    assert tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"] == version
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == version
+    assert re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("expression", "fine"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-only", False),
+        ("Unlicense/MIT", True),
+        ("GPL-2.0 OR Apache-2.0 WITH LLVM-exception", True),
+        ("Apache-2.0 WITH another-exception", False),
+        ("(MIT OR GPL-3.0-only) AND Unicode-3.0", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("(GPL-2.0 AND MIT) OR LGPL-2.1", False),
+    ],
+)
+def test_licences_are_read_as_spdx_says(expression: str, fine: bool) -> None:
+    supply = module(ROOT / ".ci" / "supply.py")
+    assert supply.accepted(expression, {"MIT", "Unicode-3.0", "Apache-2.0 WITH LLVM-exception"}) is fine
+
+
+def test_a_licence_that_is_not_accepted_is_named() -> None:
+    supply = module(ROOT / ".ci" / "supply.py")
+    crates = [
+        {"name": "one", "version": "1.0.0", "license": "MIT"},
+        {"name": "two", "version": "2.0.0", "license": "AGPL-3.0-only"},
+        {"name": "three", "version": "3.0.0", "license": None},
+        {"name": "cbindgen", "version": "0.29.0", "license": "MPL-2.0"},
+        {"name": "other", "version": "0.29.0", "license": "MPL-2.0"},
+    ]
+    found = supply.refused(crates)
+    assert found == ["two 2.0.0: AGPL-3.0-only", "three 3.0.0: no licence is named", "other 0.29.0: MPL-2.0"]
+
+
+HEAVY = {"asyncio", "matplotlib", "numpy", "polars", "rich", "unittest", "email", "http", "urllib.request", "lxml"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that are loaded when a piece of code has run."""
+    text = f"{code}\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_first_import_and_the_first_command_load_nothing_heavy() -> None:
+    plain = loaded_by("")
+    assert not (loaded_by("import ssdlab") - plain) & {*HEAVY, "click", "json", "typing"}
+    play = "import ssdlab.cli.main as m; m.commands.main(['run', '-q', '--requests', '10'], standalone_mode=False)"
+    assert not (loaded_by(play) - plain) & HEAVY
+
+
+def test_an_index_of_a_wheel_is_one_that_pip_installs_from(tmp_path: Path) -> None:
+    """The wheel of this test holds one module and needs nothing."""
+    wheel = tmp_path / "ssdlab-9.9.9-py3-none-any.whl"
+    info = "ssdlab-9.9.9.dist-info"
+    files = {
+        "ssdlab.py": "here = True\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: ssdlab\nVersion: 9.9.9\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "".join(f"{name},,\n" for name in ("ssdlab.py", f"{info}/METADATA", f"{info}/WHEEL")),
+    }
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    module(ROOT / "crates" / "python" / "pgo.py").write_index(wheel, tmp_path / "simple")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    target = ("--target", tmp_path / "there", "--index-url", (tmp_path / "simple").as_uri(), "ssdlab")
+    subprocess.run([*pip, *target], check=True)
+    assert (tmp_path / "there" / "ssdlab.py").read_text() == "here = True\n"
+    page = tmp_path / "simple" / "ssdlab" / "index.html"
+    page.write_text(page.read_text().replace("sha256=", "sha256=0"))
+    done = subprocess.run([*pip, "--upgrade", *target], check=False, capture_output=True, text=True)
+    assert done.returncode != 0

@@ -1,0 +1,65 @@
+"""Combinations of settings that are refused: each is tried, and the page lists the answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+import ssdlab
+from pages import ROOT
+from ssdlab.runs.options import value_text
+
+PARITY = {"ftl.raid": "parity:4", "age.fill": 0}
+TRIALS: list[tuple[str, dict[str, object]]] = [
+    ("tlc-page", {"geometry.pages": 1000, "chip.program_unit": "wordline"}),
+    ("tlc", {"buffer.size": "64KiB"}),
+    ("tlc", {"refresh.period": "60s"}),
+    ("tlc", {"chip.plane_programs": "single"}),
+    ("tlc", {"gc.copyback": True}),
+    ("tlc-page", {"gc.copyback": True, "mapping.unit": "4KiB"}),
+    ("tlc-page", {"gc.copyback": True, "chip.program_passes": 2, "chip.program_unit": "wordline"}),
+    ("tlc-page", {"ftl.raid": "parity:64", "age.fill": 0}),
+    ("tlc-page", {**PARITY, "ftl.streams": 4}),
+    ("tlc-page", {**PARITY, "ftl.placement": "static"}),
+    ("tlc-page", {**PARITY, "gc.copyback": True}),
+    ("tlc-page", {**PARITY, "mapping.unit": "4KiB"}),
+    ("tlc-page", {"ftl.raid": "parity:4"}),
+    ("mqsim", {"mapping.cache": "1KiB", "mapping.entry_group": "4KiB"}),
+    ("tlc", {"schedule.suspend_program": "inter-phase"}),
+    ("tlc", {"schedule.suspend_erase": "reset-and-resume"}),
+    ("tlc", {"refresh.reads": 10_000, "age.reads": 10_000}),
+    ("asplos21", {"chip.t_pre": "300ms"}),
+    ("tlc", {"ecc.t_decode": "1s"}),
+    ("tlc", {"ecc.t_failed": "1s"}),
+    ("tlc", {"ecc.t_retried": "1s"}),
+    ("tlc", {"read.t_pred": "1s"}),
+    ("electronics25", {"age.pec": 200_000}),
+]
+"""A device, and the settings that it refuses together with its own."""
+
+
+def refusal(device: str, settings: dict[str, object]) -> tuple[str, str, str]:
+    """Key, problem and remedy of a refused device."""
+    with pytest.raises(ssdlab.InputError) as error:
+        ssdlab.Device(device, settings=settings)
+    problem, remedy = str(error.value).split("\n  help: ")
+    _, key, why = problem.split(": ", 2)
+    return key, why, remedy
+
+
+def test_every_refused_combination_is_listed(in_page: Callable[[str, str, str], None]) -> None:
+    rows, keys = [], set()
+    for device, settings in TRIALS:
+        key, why, remedy = refusal(device, settings)
+        keys.add(key)
+        given = ", ".join(f"`{name}={value_text(value)}`" for name, value in settings.items())
+        rows.append(f"| `{device}`: {given} | `{key}`: {why} | {remedy} |")
+    in_page(
+        "refused.md", "refused", "\n".join(["| device and settings | refused | help |", "|---|---|---|", *rows, ""])
+    )
+    source = (ROOT / "crates/ssd/src/config/together.rs").read_text()
+    refused = set(re.findall(r'refuse\(\s*"([a-z]+\.\w+)"', source)) | set(re.findall(r'\(\s*"([a-z]+\.\w+)",', source))
+    assert len(refused) > 10
+    assert refused <= keys
