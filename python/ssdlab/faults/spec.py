@@ -130,14 +130,12 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
     run = dict(data.get("run", {}))
     for name in run:
         if name in OWNED or (name not in OPTIONS and "." not in name):
-            raise fail(
-                f"run.{name}", "is no option of these runs", "write options of a run, or keys; not the seed"
-            )
+            raise fail(f"run.{name}", "is no option of these runs", "write options of a run, or keys; not the seed")
     draw = dict(data.get("draw", {}))
     for name, values in draw.items():
         if name in OWNED:
             raise fail(
-                f"draw.{name}", "is set by the campaign itself", "leave it out; [cuts] and [parts] say what happens, and when"
+                f"draw.{name}", "is set by the campaign itself", "leave it out: [cuts] and [parts] say what happens"
             )
         if not isinstance(values, list) or not values:
             raise fail(f"draw.{name}", "must be a list of values", f'write "{name}" = [ ... ] with what is drawn from')
