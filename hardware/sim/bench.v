@@ -46,7 +46,7 @@ module bench;
       cycles = cycles + counting;
       while (!done) @(negedge clock) cycles = cycles + counting;
       counting = 0;
-      if (weight != expected[2 * word + 1] || retry != expected[2 * word + 2]) differ = differ + 1;
+      if (weight !== expected[2 * word + 1] || retry !== expected[2 * word + 2]) differ = differ + 1;
     end
     report = 1;
     #1 $display("bench words %0d", WORDS - 1);

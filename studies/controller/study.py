@@ -454,22 +454,45 @@ def _regret(context: pl.DataFrame, name: str, metric: str) -> tuple[float, float
 
 def _costs(table: pl.DataFrame) -> str:
     """What each controller needs on this drive: memory, silicon on a die of four planes, and energy, by
-    `hardware/costs.csv`."""
+    `hardware/costs.csv`; and the ages at which no other controller is better."""
     rows = read_csv(HERE.parents[1] / "hardware/costs.csv").iter_rows(named=True)
     costs = {(row["key"], row["choice"]): row for row in rows}
     controllers = tomllib.loads((HERE / "best.toml").read_text(encoding="utf-8"))["axes"]["controller"]
-    lines = []
+    needs: dict[str, tuple[float, float]] = {}
     for name, keys in controllers.items():
-        of = table.filter(controller=name)
         found = [costs[key, choice] for key, choice in keys.items() if (key, choice) in costs]
-        tracked = of["flash.retry.tracked"].mean()
+        tracked = table.filter(controller=name)["flash.retry.tracked"].mean()
         assert isinstance(tracked, float)
-        numbers = {"drive": 1.0, "channel": 8.0, "flash.retry.tracked": tracked}
+        numbers = {"drive": 1.0, "channel": 8.0, "chip": 16.0, "flash.retry.tracked": tracked}
         memory = sum((row["bytes"] or 0) * numbers[row["per"]] for row in found)
-        area = 4 * sum(row["die_mm2"] or 0.0 for row in found)
+        needs[name] = (memory, 4 * sum(row["die_mm2"] or 0.0 for row in found))
+    front = {age: _unbeaten(table.filter(age=age), needs) for age in AGES}
+    lines = []
+    for name, (memory, area) in needs.items():
         shown = f"{memory:,.0f}" if memory < 10_000 else f"{memory / 1024:,.0f} KiB"
-        lines.append((name, shown, f"{area:.3f}" if area else "0", _mean(over(of, ENERGY), ENERGY, 1.0)))
-    return markdown(("controller", "memory [B]", "silicon on a die [mm²]", "energy [J/GB]"), lines)
+        energy = _mean(over(table.filter(controller=name), ENERGY), ENERGY, 1.0)
+        ages = ", ".join(age for age in AGES if name in front[age])
+        lines.append((name, shown, f"{area:.3f}" if area else "0", energy, ages or "–"))
+    head = ("controller", "memory [B]", "silicon on a die [mm²]", "energy [J/GB]", "no other is better")
+    return markdown(head, lines)
+
+
+def _unbeaten(age: pl.DataFrame, needs: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The controllers that lose no read at an age, and than which no other that loses none is as good in all of mean
+    and p99.9 of reads, energy, memory and silicon."""
+    objectives: dict[str, tuple[float, ...]] = {}
+    for name, need in needs.items():
+        of = age.filter(controller=name)
+        if not of[LOST].sum():
+            logs = of.select(pl.col(MEAN, TAIL_OF_BEST, ENERGY).log().mean()).row(0)
+            objectives[name] = (*logs, *need)
+    return [
+        name
+        for name, own in objectives.items()
+        if not any(
+            other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in objectives.values()
+        )
+    ]
 
 
 def _real(table: pl.DataFrame) -> str:

@@ -85,7 +85,8 @@ pub fn predicts_failure(code: &Code, word: &Word, syndromes: Syndromes, threshol
     code.weight(word, syndromes.rows()) > threshold
 }
 
-/// Words of the page buffer that a pruned prediction fetches: 2.5 us at the page buffer's speed (hpca24 section V-B).
+/// Words of the page buffer that a pruned prediction fetches. The 2.5 us of hpca24 section V-B are those of 4 KiB; with the
+/// parity, which the syndromes need too, it is an eighth more.
 pub const FETCHES: u32 = (COLUMNS * SIZE / 128) as u32;
 
 /// The highest raw bit error rate of [`rearranged_differs`]: beyond what pages are read with.
