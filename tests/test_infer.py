@@ -59,6 +59,7 @@ def test_the_halves_are_what_they_were() -> None:
         "eraseflow": 0,
         "controller": 0,
         "theory": 0,
+        "recovery": 0,
     }
     assert [half(id) for id in ("rr.pr2.mean", "rr.pr2.max")] == ["choosing", "held out"]
 
