@@ -15,7 +15,7 @@ STEPS = ("headers", "journal", "blocks", "map")
 DIES, PLANES, PAGES = 4, 8, 144
 """Of the drive that the sweeps set up; its blocks are superblocks of two planes."""
 SPARE = 0.28
-BOUNDS = (20, 30, 50, 100, 200)
+BOUNDS = (75, 100, 125, 150, 200, 500)
 """Milliseconds in which the drive is to be ready."""
 
 
@@ -146,8 +146,9 @@ def _waf(waf: pl.DataFrame) -> str:
         for blocks in capacities(waf):
             found = of(waf, blocks, kept=kept)
             parts = [shown(found["ftl.waf"], 2)]
-            if kept != "none":
-                parts += [shown(found[f"ftl.waf_by.{part}"], 3) for part in ("checkpoint", "journal")]
+            # Without a map nothing is programmed for it.
+            written = ("padding",) if kept == "none" else ("checkpoint", "journal", "padding")
+            parts += [shown(found[f"ftl.waf_by.{part}"], 3 if part == "journal" else 2) for part in written]
             cells.append(" / ".join(parts))
         rows.append([kept, *cells])
     return markdown(["kept", *map(named, capacities(waf))], rows)
