@@ -15,6 +15,8 @@ STEPS = ("headers", "journal", "blocks", "map")
 DIES, PLANES, PAGES = 4, 8, 144
 """Of the drive that the sweeps set up; its blocks are superblocks of two planes."""
 SPARE = 0.28
+LINES = {"": "--", "journal": "-", "whole map": ":"}
+"""By what is kept beside the checkpoints, or cached."""
 BOUNDS = (75, 100, 125, 150, 200, 500)
 """Milliseconds in which the drive is to be ready."""
 
@@ -42,6 +44,7 @@ def findings(tables: Tables) -> dict[str, str]:
     return {
         "time": _time(tables),
         "steps": _steps(tables["cuts"]),
+        "start": _start(tables),
         "read": _read(tables),
         "waf": _waf(tables["waf"]),
         "bound": _bound(tables),
@@ -118,6 +121,28 @@ def _steps(cuts: pl.DataFrame) -> str:
                 ]
             )
     return markdown([BLOCKS, "kept", "headers", "journal", "young blocks", "map"], rows)
+
+
+def _start(tables: Tables) -> str:
+    start, scan = tables["start"], tables["scan"]
+    rows = []
+    for blocks in capacities(start):
+        empty, full = (of(start, blocks).filter(pl.col("age.fill") == fill) for fill in (0.001, 1.0))
+        more = full[READY] - empty[READY]
+        a_map = more * PLANES / (full["power.reads.map"] - empty["power.reads.map"])
+        pages_alone = of(scan, blocks)[READY] - empty[READY]
+        a_page = pages_alone * PLANES / of(scan, blocks)["power.reads.blocks"]
+        a_header = empty[READY] * DIES / empty["power.reads.headers"]
+        cells = [empty[READY] / 1e6, more / 1e6]
+        rows.append(
+            [
+                str(blocks),
+                *(shown(cell, 1) for cell in cells),
+                *(shown(cell / 1e3, 1) for cell in (a_header, a_map, a_page)),
+            ]
+        )
+    head = ["headers [ms]", "map [ms]", "a header [us]", "a translation page [us]", "a page of a block [us]"]
+    return markdown([BLOCKS, *head], rows)
 
 
 def _read(tables: Tables) -> str:
@@ -215,8 +240,8 @@ def figures(tables: Tables) -> dict[str, Figure]:
 
 def _style(kept: str) -> dict[str, str]:
     sizes = ("8MiB", "32MiB", "128MiB")
-    size, _, journal = kept.partition(", ")
-    return {"color": f"C{sizes.index(size)}", "linestyle": "-" if journal else "--", "marker": "o" if journal else "s"}
+    size, _, more = kept.partition(", ")
+    return {"color": f"C{sizes.index(size)}", "linestyle": LINES[more], "marker": "s" if more == "" else "o"}
 
 
 def _over_capacity(tables: Tables) -> Figure:
@@ -237,12 +262,16 @@ def _over_capacity(tables: Tables) -> Figure:
             axes.plot(ticks, means, "k:x", label="no map kept")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        axes.set_xticks(ticks, [named(blocks) for blocks in ticks])
+        axes.set_xticks(ticks, [named(blocks).replace(" ", "\n", 1) for blocks in ticks])
         axes.set_xlabel("blocks a plane (raw capacity)")
         axes.set_title("map in memory" if name == "cuts" else "cached map", fontsize=10)
         axes.grid(alpha=0.3, which="both")
     both[0].set_ylabel("time to ready (ms)")
-    figure.legend(*both[0].get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
+    found = {}
+    for axes in both:
+        handles, names = axes.get_legend_handles_labels()
+        found |= dict(zip(names, handles, strict=True))
+    figure.legend(list(found.values()), list(found), ncols=4, loc="outside upper center", frameon=False)
     return figure
 
 
