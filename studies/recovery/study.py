@@ -267,11 +267,11 @@ def _over_capacity(tables: Tables) -> Figure:
         axes.set_title("map in memory" if name == "cuts" else "cached map", fontsize=10)
         axes.grid(alpha=0.3, which="both")
     both[0].set_ylabel("time to ready (ms)")
-    found = {}
+    legend = {}
     for axes in both:
         handles, names = axes.get_legend_handles_labels()
-        found |= dict(zip(names, handles, strict=True))
-    figure.legend(list(found.values()), list(found), ncols=4, loc="outside upper center", frameon=False)
+        legend |= dict(zip(names, handles, strict=True))
+    figure.legend(list(legend.values()), list(legend), ncols=4, loc="outside upper center", frameon=False)
     return figure
 
 
