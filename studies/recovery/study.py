@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -267,11 +268,13 @@ def _over_capacity(tables: Tables) -> Figure:
         axes.set_title("map in memory" if name == "cuts" else "cached map", fontsize=10)
         axes.grid(alpha=0.3, which="both")
     both[0].set_ylabel("time to ready (ms)")
-    legend = {}
+    legend: dict[str, Any] = {}
     for axes in both:
         handles, names = axes.get_legend_handles_labels()
         legend |= dict(zip(names, handles, strict=True))
-    figure.legend(list(legend.values()), list(legend), ncols=4, loc="outside upper center", frameon=False)
+    figure.legend(
+        handles=list(legend.values()), labels=list(legend), ncols=4, loc="outside upper center", frameon=False
+    )
     return figure
 
 
