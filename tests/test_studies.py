@@ -15,6 +15,7 @@ import pytest
 
 import ssdlab
 from ssdlab import _core, study
+from ssdlab.common.frames import read_csv
 from ssdlab.study.folder import Study
 
 SSDLAB = Path(sys.executable).with_name("ssdlab")
@@ -126,6 +127,19 @@ def test_the_timing_table_of_the_controller_is_its_chips() -> None:
     """That of AR2, up to the end of the drive's life."""
     found = study.study("controller")
     assert (found.folder / "rpt.csv").read_text() == found._module().timings("tlc48")  # type: ignore[union-attr]
+
+
+def test_recovery_reads_what_its_closed_forms_say() -> None:
+    """Of every case that is kept: the first page of each superblock, and of a map in memory each translation page."""
+    found = study.study("recovery")
+    forms: Any = found._module()
+    for name in ("cuts", "cached", "plp", "scan"):
+        for row in read_csv(found.folder / "results" / f"{name}.csv").iter_rows(named=True):
+            blocks, cuts = row["geometry.blocks"], row["power.cuts"]
+            assert row["power.reads.headers"] == cuts * forms.headers(blocks), row
+            if name in ("cuts", "plp"):
+                assert row["power.reads.map"] == cuts * forms.map_pages(blocks), row
+            assert row["power.reads.blocks"] <= cuts * forms.pages(blocks), row
 
 
 @pytest.mark.long

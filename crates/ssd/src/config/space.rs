@@ -120,6 +120,19 @@ impl Config {
     }
 }
 
+/// Whether so many blocks of a plane can be those of a static SLC cache.
+fn leaves_slc_blocks(layout: &Layout, fixed: u32, needed: u32) -> Result<(), Refusal> {
+    if needed + fixed <= layout.blocks || needed > layout.blocks {
+        return Ok(());
+    }
+    let problem = format!(
+        "is {fixed} of the {} blocks of a plane, and its data, collection and open blocks need {needed}",
+        layout.blocks
+    );
+    let remedy = format!("write at most {}, or raise ftl.over_provisioning", layout.blocks - needed);
+    refuse("slc.blocks", problem, remedy)
+}
+
 impl Space {
     /// The stream that a write class goes into.
     #[inline]
@@ -158,14 +171,7 @@ impl Space {
         let gain = 1 + padded.div_ceil(pages) as u32;
         let filled = data.div_ceil(pages);
         let needed = filled as u32 + gain + stop + open;
-        if needed > blocks && needed <= layout.blocks {
-            let problem = format!(
-                "is {fixed} of the {} blocks of a plane, and its data, collection and open blocks need {needed}",
-                layout.blocks
-            );
-            let remedy = format!("write at most {}, or raise ftl.over_provisioning", layout.blocks - needed);
-            return refuse("slc.blocks", problem, remedy);
-        }
+        leaves_slc_blocks(layout, fixed, needed)?;
         if needed > layout.blocks {
             let problem = format!(
                 "leaves a plane {} blocks: {filled} for its share of the data, {gain} to gain from, gc.stop = {stop} to keep free and {open} open ones are {needed}",

@@ -10,6 +10,7 @@ use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 use crate::power::bugs::Bug;
+use crate::power::checkpoint::Running;
 use crate::power::media::{Change, Content, JournalPage, Mapped};
 use crate::write_class::WriteClass;
 
@@ -116,14 +117,15 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the map are waited for, so that partly filled units go.
     pub(super) fn map_is_awaited(&self) -> bool {
         let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        let all_there_may_be = self.map.rewrites >= self.most_rewrites();
-        running.is_some_and(|running| running.list.is_none() && (all_there_may_be || running.todo.is_empty()))
+        let most = self.most_rewrites();
+        let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
+        running.is_some_and(|running| running.list.is_none() && all(running))
     }
 
-    /// Translation pages that may be on their way for a checkpoint: what host requests wait for goes first, and may have half of a cached
-    /// map's.
-    fn most_rewrites(&self) -> u32 {
-        if self.ftl.cmt.is_some() { (self.core.plan.config.mapping.writes / 2).max(1) } else { u32::MAX }
+    /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for theirs, half as many as
+    /// those may have.
+    fn most_rewrites(&self) -> usize {
+        if self.ftl.cmt.is_some() { (self.core.plan.config.mapping.writes as usize / 2).max(1) } else { usize::MAX }
     }
 
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
@@ -215,8 +217,8 @@ impl<P: Probe> Device<P> {
             power.checkpoints.begin(power.journal.next(), power.horizon());
         }
         let most = self.most_rewrites();
-        while self.map.rewrites < most
-            && let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
+        while let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
+            && running.waiting.len() < most
             && let Some(page) = running.todo.pop()
         {
             running.waiting.push(page);

@@ -391,7 +391,8 @@ fn slc_cache(seed: u64) -> Vec<String> {
     let blocks = d.from(1, 6);
     let full = d.one(&["direct", "direct", "wait"]);
     let forced = d.from(u64::from(full == "wait"), blocks.min(3));
-    let settings = ["ftl.raid=none", "ftl.hints=0", "ftl.streams=2", "gc.pacing=none", "refresh.reclaim=block"];
+    let settings =
+        ["ftl.raid=none", "ftl.hints=0", "ftl.streams=2", "gc.pacing=none", "refresh.reclaim=block", "power.cut_at=[]"];
     let mut settings = settings.map(String::from).to_vec();
     settings.extend([
         format!("ftl.slc_cache={}", d.one(&["static", "dynamic"])),
@@ -410,6 +411,7 @@ fn slc_cache(seed: u64) -> Vec<String> {
     ]);
     let convert = if blocks > 1 { d.one(&["none", "none", "hot:20", "hot:200", "retries:5"]) } else { "none" };
     settings.push(format!("slc.convert={convert}"));
+    settings.push("slc.fold=controller".into());
     if d.chance(40) {
         let whole = ["slc.fold=copyback", "mapping.unit=page", "ftl.allocation=plane", "chip.program_passes=1"];
         settings.extend(whole.map(String::from));
