@@ -12,6 +12,7 @@ from pages import ROOT
 from ssdlab.runs.options import value_text
 
 PARITY = {"ftl.raid": "parity:4", "age.fill": 0}
+CACHE = {"ftl.slc_cache": "dynamic", "gc.pacing": "none", "ftl.streams": 2}
 TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc-page", {"geometry.pages": 1000, "chip.program_unit": "wordline"}),
     ("tlc", {"buffer.size": "64KiB"}),
@@ -26,6 +27,15 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc-page", {**PARITY, "gc.copyback": True}),
     ("tlc-page", {**PARITY, "mapping.unit": "4KiB"}),
     ("tlc-page", {"ftl.raid": "parity:4"}),
+    ("tlc-page", {**PARITY, "power.cut_at": ["1ms"]}),
+    ("tlc", {**CACHE, "power.cut_at": ["1ms"]}),
+    ("tlc", {**CACHE, "gc.pacing": "token"}),
+    ("tlc-page", {**CACHE, "ftl.raid": "parity:4"}),
+    ("tlc", {**CACHE, "ftl.streams": 4}),
+    ("tlc", {**CACHE, "ftl.hints": 2}),
+    ("tlc", {**CACHE, "slc.fold": "copyback"}),
+    ("electronics25", {**CACHE, "gc.copyback": False}),
+    ("tlc", {"energy.power_states": [8.0, 4.0], "thermal.resistance": 10, "thermal.ambient": "80C"}),
     ("mqsim", {"mapping.cache": "1KiB", "mapping.entry_group": "4KiB"}),
     ("tlc", {"schedule.suspend_program": "inter-phase"}),
     ("tlc", {"schedule.suspend_erase": "reset-and-resume"}),
