@@ -5,25 +5,13 @@ use units::value::Scalar;
 
 use super::{Arbitration, Config, Reclaim, SlcCache};
 
-/// Keys that have no effect, when that is so, and what they would need.
+/// Keys that have no effect (`section.*` is all of a section), when that is so, and what they would need.
 struct Rule {
     keys: &'static [&'static str],
     idle: fn(&Config) -> bool,
     without: &'static str,
 }
 
-const SLC_KEYS: &[&str] = &[
-    "slc.blocks",
-    "slc.full",
-    "slc.fold",
-    "slc.fold_idle",
-    "slc.fold_start",
-    "slc.convert",
-    "slc.t_read",
-    "slc.t_prog",
-    "slc.t_bers",
-    "slc.wear",
-];
 const NO_MODEL: &str = "a chip model (chip.model), whose pages could fail";
 const NO_PULSES: &str = "erase.pulse, by which blocks are erased pulse by pulse";
 
@@ -80,7 +68,7 @@ const RULES: &[Rule] = &[
         idle: |config| !config.chip.read_disturb && config.refresh.reads.is_none(),
         without: "chip.read_disturb or refresh.reads",
     },
-    Rule { keys: SLC_KEYS, idle: |config| config.ftl.slc_cache == SlcCache::None, without: "ftl.slc_cache" },
+    Rule { keys: &["slc.*"], idle: |config| config.ftl.slc_cache == SlcCache::None, without: "ftl.slc_cache" },
     Rule { keys: &["power.plp"], idle: |config| config.power.cut_at.is_empty(), without: "power.cut_at" },
     Rule {
         keys: &["faults.growth"],
@@ -118,9 +106,10 @@ impl Config {
     /// Settings of the present configuration that have no effect, each with the reason.
     pub fn idle_settings(&self) -> Vec<String> {
         let default = Config::default();
-        let mut needs: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut needs: Vec<(&str, Vec<String>)> = Vec::new();
         for rule in RULES.iter().filter(|rule| (rule.idle)(self)) {
-            for key in rule.keys.iter().filter(|key| self.value(key) != default.value(key)) {
+            let keys = rule.keys.iter().flat_map(|key| self.keys(key));
+            for key in keys.filter(|key| self.value(key) != default.value(key)) {
                 match needs.iter_mut().find(|(without, _)| *without == rule.without) {
                     Some((_, keys)) => keys.push(key),
                     None => needs.push((rule.without, vec![key])),
@@ -128,6 +117,13 @@ impl Config {
             }
         }
         needs.into_iter().map(|(without, keys)| format!("{} without {without}", keys.join(", "))).collect()
+    }
+
+    /// The keys that a rule means.
+    fn keys(&self, written: &str) -> Vec<String> {
+        let Some(name) = written.strip_suffix(".*") else { return vec![written.to_owned()] };
+        let section = self.sections().into_iter().filter(|entry| entry.name() == name);
+        section.flat_map(|entry| entry.keys()).map(|key| format!("{name}.{}", key.name)).collect()
     }
 
     /// The value of a key that is written with its section. What stands in for a policy has no other name than that there is one.

@@ -108,10 +108,7 @@ impl<P: Probe> Device<P> {
             DataFrom::Nothing => Data::ZEROS,
             DataFrom::Buffer(frozen) => power.stamp_of(frozen).data,
             DataFrom::Flash(ppn) if self.flash.is_broken(ppn) => Data::LOST,
-            DataFrom::Flash(ppn) => match power.flash.page(ppn) {
-                Some(Page { content: Content::Host(data), .. }) => *data,
-                _ => Data::default(),
-            },
+            DataFrom::Flash(ppn) => power.flash.host_data(ppn),
             DataFrom::Cache | DataFrom::Merged(..) => Data::default(),
         };
         power.stamp(slot, data);
@@ -120,11 +117,7 @@ impl<P: Probe> Device<P> {
     /// A slot holds what was on a page that is not programmed where it was to be.
     pub(super) fn stamp_rescued(&mut self, slot: SlotId, source: Ppn) {
         let Some(power) = &mut self.power else { return };
-        let data = match power.flash.page(source) {
-            Some(Page { content: Content::Host(data), .. }) => *data,
-            _ => Data::default(),
-        };
-        power.stamp(slot, data);
+        power.stamp(slot, power.flash.host_data(source));
     }
 
     /// Whether the drive makes a mistake.
@@ -135,13 +128,13 @@ impl<P: Probe> Device<P> {
 
     /// A die's program has ended: what its pages hold now.
     pub(super) fn record_program(&mut self, die: DieId, first: OpId, failed: u8) {
-        let (damage, flash, plan) = (self.ftl.damage.as_ref(), &self.flash, &self.core.plan);
+        let (ftl, flash, plan) = (&self.ftl, &self.flash, &self.core.plan);
         // Whether what is programmed could not be read before.
         let lost = |owner: Owner, lpn: Lpn| match owner {
-            Owner::Relocation(source) if plan.config.gc.copyback || lpn.0 >= plan.logical_pages => {
+            Owner::Relocation(source) if ftl.copies_back(source.get(), plan) || lpn.0 >= plan.logical_pages => {
                 flash.is_broken(source.get())
             }
-            Owner::Slot(_) | Owner::Relocation(_) => damage.is_some_and(|damage| damage.is_lost(lpn)),
+            Owner::Slot(_) | Owner::Relocation(_) => ftl.damage.as_ref().is_some_and(|damage| damage.is_lost(lpn)),
             _ => false,
         };
         let Some(power) = &mut self.power else { return };

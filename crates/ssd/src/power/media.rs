@@ -149,6 +149,14 @@ impl OnFlash {
         }
     }
 
+    /// The host's data of a page; what was there before the run, where no program has ended in it.
+    pub fn host_data(&self, ppn: Ppn) -> Data {
+        match self.page(ppn) {
+            Some(Page { content: Content::Host(data), .. }) => *data,
+            _ => Data::default(),
+        }
+    }
+
     /// Whether a block holds what it held at the start.
     pub fn is_initial(&self, ppn: Ppn) -> bool {
         let Address { plane, block, .. } = self.layout.unpack(ppn);
