@@ -40,7 +40,7 @@ def load(path: PathLike, *, series: PathLike | None = None, requests: PathLike |
         process = data["process"]
         results = tuple(_result({**part, "process": process}, None, None) for part in data["repeats"])
         return Runs(results, process["wall_s"], process["peak_rss_bytes"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{name}: as a result it lacks {error}\n  help: {_REMEDY}") from None
@@ -55,7 +55,7 @@ def _read(name: str) -> Json:
             data = json.load(file)
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror}\n  help: {_REMEDY}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: is not JSON: {error}\n  help: {_REMEDY}") from None
     if not isinstance(data, dict) or "manifest" not in data or not {"host", "repeats"} & data.keys():
         raise InputError(f"{name}: holds no result of a run\n  help: {_REMEDY}")

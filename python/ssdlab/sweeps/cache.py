@@ -117,7 +117,7 @@ class Cache:
                 return None
             Result.from_payload(payload).scalars()
             _ = payload["data"]["process"]
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             self.unusable[path] = "is no result of this ssdlab"
             return None
         return payload

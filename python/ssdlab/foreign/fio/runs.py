@@ -106,10 +106,10 @@ def _part(
 ) -> tuple[Part, tuple[Job, ...]]:
     keys: dict[str, str] = {}
     options = {name: value for name, value in drive.options.items() if value is not None}
-    stops = {section.where("runtime"): parsed_time(section, "runtime", 1e9) for section in wall}
+    stops = [parsed_time(section, "runtime", 1e9) for section in wall]
     ramps = [parsed_time(section, "ramp_time", 1e9) for section in wall]
-    duration = max((stop + ramp if stop else 0) for stop, ramp in zip(stops.values(), ramps, strict=True))
-    if len(set(stops.values())) > 1 and duration:
+    duration = max((stop + ramp if stop else 0) for stop, ramp in zip(stops, ramps, strict=True))
+    if len(set(stops)) > 1 and duration:
         notes.add("approximated", "runtime: the longest one holds for all jobs of a group")
     if duration:
         options["duration"] = f"{duration}ns"
