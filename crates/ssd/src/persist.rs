@@ -7,7 +7,7 @@
 //! Numbers have their own width, the least significant byte first. Nothing is aligned or named: only the same build reads it.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read, Write};
 
 use lru::LruCache;
@@ -418,7 +418,7 @@ impl<T: Stored + Ord> Stored for BTreeSet<T> {
 }
 
 /// By key: a device whose state is the same gives the same bytes.
-impl<K: Stored + Ord + Hash, T: Stored> Stored for HashMap<K, T> {
+impl<K: Stored + Ord + Hash, T: Stored, S: BuildHasher + Default> Stored for HashMap<K, T, S> {
     fn write(&self, to: &mut Writer) {
         let by_key: BTreeMap<&K, &T> = self.iter().collect();
         by_key.len().write(to);
@@ -427,7 +427,7 @@ impl<K: Stored + Ord + Hash, T: Stored> Stored for HashMap<K, T> {
             value.write(to);
         }
     }
-    fn read(from: &mut Reader) -> io::Result<HashMap<K, T>> {
+    fn read(from: &mut Reader) -> io::Result<HashMap<K, T, S>> {
         Ok(Vec::<(K, T)>::read(from)?.into_iter().collect())
     }
 }

@@ -4,9 +4,9 @@
 //! drawn from the population. The retry steps of an archetype's pages are computed once for each bin of wear, age and reads that
 //! a run meets, so memory does not grow with the drive.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt as _};
 use units::{Span, Stream};
 
 use super::VirtualChip;

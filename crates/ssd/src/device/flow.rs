@@ -89,6 +89,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Something in the array of a die has ended, or the die has been idle for long.
+    #[inline]
     pub(super) fn on_die(&mut self, die: DieId) {
         let mut ended = self.flash().array_event(die);
         loop {
@@ -228,6 +229,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    #[inline(never)]
     fn program_ended(&mut self, die: DieId, first: OpId, set: u8) {
         let page = self.flash.ops[first].ppn.get();
         let failed = self.flash().failed_programs(die, set, page);

@@ -1,8 +1,7 @@
 //! What the controller remembers of the references that read pages: the step of the table that last read a page of each
 //! group of similar ones (`read.start`).
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt as _};
 use lru::LruCache;
 use schemes::{Start, Weighed};
 

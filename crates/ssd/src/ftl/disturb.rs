@@ -2,8 +2,7 @@
 //! rest, and no data that was programmed after it (after M. Chun et al., "STRAW: A Stress-Aware WL-Based Read Reclaim
 //! Technique for High-Density NAND Flash-Based SSDs", IEEE CAL 2025, whose effective count of reads this is).
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt as _};
 use nand::Layout;
 use units::Ppn;
 

@@ -1,7 +1,6 @@
 //! How often the programs of pages have been suspended: each time adds errors to their data (`chip.suspended_program_errors`).
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt as _};
 use nand::Layout;
 use units::Ppn;
 
