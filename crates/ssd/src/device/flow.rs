@@ -8,6 +8,7 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::power::ProgramEnd;
 use crate::arena::OpId;
 use crate::error::RunError;
 use crate::flash::op::{Fate, Owner, PageData, PageOp};
@@ -232,7 +233,7 @@ impl<P: Probe> Device<P> {
         let page = self.flash.ops[first].ppn.get();
         let failed = self.flash().failed_programs(die, set, page);
         if self.power.is_some() {
-            self.record_program(die, first, failed);
+            self.record_program(die, first, ProgramEnd::Ended { failed });
         }
         let mut next = Some(first);
         while let Some(op) = next {
