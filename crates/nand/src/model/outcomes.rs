@@ -32,6 +32,8 @@ const LIFT: f64 = 0.01;
 const CHUNKS: usize = 1 << 16;
 /// No codeword of a page lies further above their mean [deviations]: one in 10^15 would.
 const WORST: f64 = 8.0;
+/// Kelvins of a step in which the drive's temperature is followed: a thirtieth of a retry step of cross-temperature.
+pub const WARMER: f64 = 2.0;
 /// In place of a step: none reads the page.
 pub const UNCORRECTABLE: u8 = u8::MAX;
 /// Layers of a block where their number is not known: those of asplos21's chips (`assumed` of measured ones).
@@ -68,8 +70,10 @@ pub struct PageState {
     pub retention: Span,
     /// Reads of its block, as far as they disturb it.
     pub reads: u32,
-    /// It was programmed at the other temperature that the outcomes know ([`Outcomes::programmed_at`]).
-    pub crossed: bool,
+    /// Steps of [`WARMER`] that it is read warmer than the drive is at rest.
+    pub warmer: u8,
+    /// The same of its program; none at the other temperature that the outcomes know ([`Outcomes::programmed_at`]).
+    pub programmed: Option<u8>,
     /// Errors per KiB that incomplete erasure or narrower states add in its worst codeword.
     pub extra: f64,
 }
@@ -149,8 +153,9 @@ pub struct Outcomes {
     per_read: f64,
     draws: Draws,
     archetypes: Archetypes,
+    /// The temperature of the drive at rest.
     celsius: f64,
-    /// Where pages were programmed that were not at this temperature.
+    /// Where pages were programmed before the run, if elsewhere.
     programmed_at: f64,
     /// Wordlines of the drive's blocks.
     wordlines: u32,
@@ -164,18 +169,21 @@ pub struct Outcomes {
     chunks: usize,
 }
 
-/// A bin of wear, one of age and one of reads.
+/// A bin of wear, one of age, one of reads and those of the temperatures.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     wear: u32,
     age: u32,
     reads: u32,
-    crossed: bool,
+    warmer: u8,
+    programmed: Option<u8>,
 }
+
+const _: () = assert!(size_of::<Key>() == 16, "the key of a read is compared with the last one");
 
 impl Key {
     /// None that is ever met.
-    const NONE: Key = Key { wear: u32::MAX, age: u32::MAX, reads: u32::MAX, crossed: false };
+    const NONE: Key = Key { wear: u32::MAX, age: u32::MAX, reads: u32::MAX, warmer: 0, programmed: None };
 }
 
 /// What is known for one bin of wear, one of age and one of reads.
@@ -191,7 +199,7 @@ struct Bin {
 }
 
 impl Outcomes {
-    /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, read at `celsius`.
+    /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, which is at `celsius`, or at rest where its temperature changes.
     pub fn new(
         reading: OutcomeSource,
         faster: Option<ReducedTpre>,
@@ -230,9 +238,15 @@ impl Outcomes {
         }
     }
 
-    /// The same, with pages that were programmed at another temperature.
+    /// The same, with pages from before the run that were programmed at another temperature.
     pub fn programmed_at(self, celsius: f64) -> Outcomes {
         Outcomes { programmed_at: celsius, ..self }
+    }
+
+    /// The temperatures [°C] of a read and of its page's program, as [`PageState`] has them.
+    pub fn temperatures(&self, warmer: u8, programmed: Option<u8>) -> [f64; 2] {
+        let warmed = |steps: u8| self.celsius + WARMER * f64::from(steps);
+        [warmed(warmer), programmed.map_or(self.programmed_at, warmed)]
     }
 
     /// The archetype of a block of the drive.
@@ -266,7 +280,8 @@ impl Outcomes {
     #[inline]
     fn key(&self, at: PageState) -> Key {
         let reads = if at.reads == 0 { 0 } else { bin(f64::from(at.reads) * self.per_read, READS) };
-        Key { wear: at.pec / CYCLES, age: bin(at.retention.0 as f64 / self.unit, AGES), reads, crossed: at.crossed }
+        let age = bin(at.retention.0 as f64 / self.unit, AGES);
+        Key { wear: at.pec / CYCLES, age, reads, warmer: at.warmer, programmed: at.programmed }
     }
 
     /// tPRE of retries of a page in such a state [ns], where retries are sensed faster.
@@ -370,7 +385,7 @@ impl Outcomes {
             // A bin takes its mildest condition: what is asked for is often the end of a profiled range.
             faster.t_pre(key.wear * CYCLES, value_at(f64::from(key.age), AGES) * self.unit)
         });
-        let programmed_at = if key.crossed { self.programmed_at } else { self.celsius };
+        let [celsius, programmed_at] = self.temperatures(key.warmer, key.programmed);
         let mut ladders: Vec<(Ladder, f64)> = Vec::new();
         let mut easy = false;
         if let OutcomeSource::Virtual(chip) = &self.reading {
@@ -378,8 +393,8 @@ impl Outcomes {
                 self.faster.as_ref().map_or(0.0, |faster| 1.0 - f64::from(t_pre) / f64::from(faster.t_pre.max(1)));
             let (cuts, relative) = (Cuts { pre: cut, ..Cuts::default() }, chip.relative_shift(x, months));
             ladders.extend((0..self.bits).map(|page| {
-                let added = chip.sensing.added(cuts, chip.senses(page), x, relative, self.celsius);
-                (Ladder::crossed(chip, page, [x, months, reads], self.celsius, programmed_at), added)
+                let added = chip.sensing.added(cuts, chip.senses(page), x, relative, celsius);
+                (Ladder::crossed(chip, page, [x, months, reads], celsius, programmed_at), added)
             }));
             let (middle, half) = chip.variation.bounds();
             easy = ladders.iter().all(|(ladder, _)| ladder.steps(middle + half, WORST) == Some(0));
@@ -508,7 +523,8 @@ mod tests {
             for page in 0..192 {
                 for days in [0, 1, 10, 30, 200] {
                     let retention = Span(days * 86_400_000_000_000);
-                    let at = |extra| PageState { pec: 1_000, retention, reads: 0, crossed: false, extra };
+                    let at =
+                        |extra| PageState { pec: 1_000, retention, reads: 0, warmer: 0, programmed: Some(0), extra };
                     let (plain, read) = (outcomes.read(3, page, at(0.0)), outcomes.read(3, page, at(extra)));
                     assert!(read.first >= plain.first && read.weak >= plain.weak, "{plain:?} {read:?}");
                     assert!(read.first == UNCORRECTABLE || read.first <= read.last);

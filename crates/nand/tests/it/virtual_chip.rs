@@ -18,7 +18,7 @@ use units::{Span, Stream};
 
 /// Pages of completely erased blocks.
 fn state(pec: u32, retention: Span) -> PageState {
-    PageState { pec, retention, reads: 0, crossed: false, extra: 0.0 }
+    PageState { pec, retention, reads: 0, warmer: 0, programmed: Some(0), extra: 0.0 }
 }
 
 const SMALL: Population = Population { chips: 3, blocks: 2, seed: 1 };

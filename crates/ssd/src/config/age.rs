@@ -104,13 +104,13 @@ units::section! {
         /// The temperatures at which the data was kept, in place of its age at 30 C: stages such as ["45d 40C", "45d 20C"], of which only the sums
         /// at each temperature count.
         schedule: Vec<Stage> = Vec::new(),
-        /// Temperature at which the data from before the run was programmed (cross-temperature); "none": that of the run.
+        /// Temperature at which the data from before the run was programmed (cross-temperature); "none": that of the drive, at rest if it is followed (thermal.resistance).
         written_at: Option<Temperature> = None,
         /// Age of the translation pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).
         map_retention: Span = Span::ZERO,
         /// Reads of every block that holds data, since it was erased (chip.read_disturb, refresh.reads).
         reads: u32 = 0,
-        /// Temperature of the drive during the run.
+        /// Temperature of the drive during the run, unless it is followed (thermal.resistance).
         temperature: Temperature = Temperature(30.0),
         /// Share of the logical capacity that holds data, from address 0 up.
         fill: Fraction = Fraction(1.0),
@@ -129,11 +129,6 @@ impl AgeConfig {
     /// How old the data is, as if kept at 30 C.
     pub fn data_age(&self) -> Retention {
         if self.schedule.is_empty() { self.retention } else { Retention::Fixed(equivalent(&self.schedule)) }
-    }
-
-    /// At which temperature the data was programmed.
-    pub fn written_at(&self) -> Temperature {
-        self.written_at.unwrap_or(self.temperature)
     }
 
     /// Whether dies start at places of their own.

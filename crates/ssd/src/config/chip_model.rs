@@ -25,9 +25,10 @@ impl Config {
         self.chip.model.as_deref() == Some(AUTO)
             && self.age.pec.0 == 0
             && self.age.data_age() == Retention::Fixed(Span::ZERO)
-            && self.age.written_at() == self.age.temperature
+            && self.age.written_at.is_none_or(|celsius| celsius == self.age.temperature)
             && self.age.map_retention == Span::ZERO
             && self.age.temperature.0 <= 30.0
+            && self.thermal.resistance.is_none()
             && !self.chip.read_disturb
             && self.ecc.code.is_none()
             && !self.read.predictor.predicts(false)

@@ -37,6 +37,11 @@ const RULES: &[Rule] = &[
         idle: |config| !config.is_modelled() && config.refresh.period.is_none(),
         without: NO_MODEL,
     },
+    Rule {
+        keys: &["age.temperature"],
+        idle: |config| config.thermal.resistance.is_some(),
+        without: "a temperature that stays (thermal.resistance = \"none\")",
+    },
     Rule { keys: &["ecc.crc"], idle: |config| config.ecc.miscorrection.0 == 0.0, without: "ecc.miscorrection" },
     Rule {
         keys: &["host.priorities", "host.weights"],

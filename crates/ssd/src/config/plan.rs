@@ -6,7 +6,7 @@ use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::{Class, SuspendErase, SuspendProgram};
-use units::{Bytes, ConfigError, Rate, Retention, Span};
+use units::{Bytes, ConfigError, Rate, Retention, Span, Temperature};
 
 use super::Config;
 use super::Raid;
@@ -53,8 +53,11 @@ pub struct Plan {
     pub(crate) asks: bool,
     /// The rank of each class of operations: the smaller goes first.
     pub(crate) ranks: [u8; Class::COUNT],
-    /// How old the data is that the run starts with, and whether it was programmed at another temperature than that of the run.
+    /// The temperature of the drive, where it stays; otherwise at rest, as at the start.
+    pub(crate) at_rest: Temperature,
+    /// How old the data is that the run starts with, at which temperature it was programmed, and whether that is another.
     pub(crate) retention: Retention,
+    pub(crate) written_at: Temperature,
     pub(crate) crossed: bool,
     /// Whether there is a chip model.
     pub(crate) modelled: bool,
@@ -174,6 +177,8 @@ impl Config {
         let code = self.code(model.as_deref())?;
         let modelled = model.is_some();
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
+        let at_rest = self.at_rest();
+        let written_at = self.age.written_at.unwrap_or(at_rest);
         let [program_phases, erase_phases] = phases;
         let ranks = self.policies.ranks(self.schedule.order)?;
         Ok(Plan {
@@ -195,8 +200,10 @@ impl Config {
                 || self.schedule.suspend_erase != SuspendErase::None,
             asks: !self.policies.sources().is_empty(),
             ranks,
+            at_rest,
             retention: self.age.data_age(),
-            crossed: self.age.written_at() != self.age.temperature,
+            written_at,
+            crossed: written_at != at_rest,
             modelled,
             cells,
             eraser,
@@ -210,6 +217,12 @@ impl Config {
     /// Logical pages that one program command writes on a plane, or into a superblock.
     pub(super) fn unit_pages(&self, layout: &Layout) -> u32 {
         layout.stripe * layout.shared() * if self.chip.program_unit == ProgramUnit::Wordline { layout.bits } else { 1 }
+    }
+
+    /// The temperature of the drive, where it stays; otherwise at rest.
+    fn at_rest(&self) -> Temperature {
+        let followed = self.thermal.resistance.is_some();
+        if followed { self.thermal.at_rest(self.energy.idle_mw) } else { self.age.temperature }
     }
 
     /// The phases of programs and of erases, where they are known.

@@ -7,7 +7,8 @@ use super::refusal::{Check, Refusal, positive, refuse};
 
 units::section! {
     /// The drive as one body that what it uses heats and the air cools: dT/dt = (P * resistance - (T - ambient)) / time_constant. Above a
-    /// threshold it goes to lower power states, as NVMe's host controlled thermal management does (NVM Express Base Specification).
+    /// threshold it goes to lower power states, as NVMe's host controlled thermal management does (NVM Express Base Specification). Data ages and is read at the
+    /// drive's temperature (chip.model).
     pub struct ThermalConfig in "thermal" {
         /// Kelvins above the air for each watt; "none": the temperature is not followed.
         resistance: Option<f64> = None,
@@ -25,9 +26,9 @@ units::section! {
 }
 
 impl ThermalConfig {
-    /// The temperature that the drive comes to at rest, which uses so much [C].
-    pub(crate) fn at_rest(&self, idle_mw: f64) -> f64 {
-        self.ambient.0 + self.resistance.unwrap_or(0.0) * idle_mw / 1e3
+    /// The temperature that the drive comes to at rest, which uses so much.
+    pub(crate) fn at_rest(&self, idle_mw: f64) -> Temperature {
+        Temperature(self.ambient.0 + self.resistance.unwrap_or(0.0) * idle_mw / 1e3)
     }
 }
 

@@ -62,7 +62,7 @@ fn reclaim_comes_after_the_start(config: &Config) -> Result<(), Refusal> {
 }
 
 fn drive_at_rest_is_not_throttled(config: &Config) -> Result<(), Refusal> {
-    let (thermal, rest) = (&config.thermal, config.thermal.at_rest(config.energy.idle_mw));
+    let (thermal, rest) = (&config.thermal, config.thermal.at_rest(config.energy.idle_mw).0);
     let ends = thermal.light.0 - thermal.hysteresis;
     if thermal.resistance.is_some() && rest >= ends {
         let problem =

@@ -29,7 +29,9 @@ impl<P: Probe> Device<P> {
         let paced = self.ftl.relocator[plane].paced;
         if self.ftl.may_relocate(plane, &self.core.plan) {
             let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
-            if let Some(next) = self.ftl.next_relocation(plane, self.core.now, &self.core.plan, host_waits) {
+            if let Some(next) =
+                self.ftl.next_relocation(plane, self.flash.age_clock(self.core.now), &self.core.plan, host_waits)
+            {
                 self.begin(plane, next);
                 // A block without valid pages is done by now, and the next one has begun before it.
                 self.ftl.relocator.has_begun(plane, next.cause);
@@ -437,9 +439,8 @@ impl<P: Probe> Device<P> {
         self.ftl.relocator.visited += 1;
         self.ftl.relocator.patrol = self.core.now + units::Span(period.0 / (planes * blocks));
         let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
-        if self.ftl.blocks.is_full(plane, block)
-            && self.ftl.blocks.age(plane, block, self.core.now, &self.core.plan) > period
-        {
+        let now = self.flash.age_clock(self.core.now);
+        if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, now, &self.core.plan) > period {
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
         }
         self.run_scheduler();

@@ -8,6 +8,7 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::power::ProgramEnd;
 use crate::arena::OpId;
 use crate::error::RunError;
 use crate::flash::op::{Fate, Owner, PageData, PageOp};
@@ -234,7 +235,7 @@ impl<P: Probe> Device<P> {
         let page = self.flash.ops[first].ppn.get();
         let failed = self.flash().failed_programs(die, set, page);
         if self.power.is_some() {
-            self.record_program(die, first, failed);
+            self.record_program(die, first, ProgramEnd::Ended { failed });
         }
         let mut next = Some(first);
         while let Some(op) = next {
@@ -294,8 +295,9 @@ impl<P: Probe> Device<P> {
             true => PageData::Right,
         };
         self.core.counters.pages_read += 1;
-        let (conditions, cold, _) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
-        self.core.counters.cold_reads += u64::from(cold);
+        let now = self.flash.age_clock(self.core.now);
+        let (conditions, programmed, _) = self.ftl.conditions(ppn, now, &self.core.plan);
+        self.core.counters.cold_reads += u64::from(programmed.is_none());
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.core.counters.read_pec += u64::from(conditions.pec.0);
         self.count_read(ppn, sense.attempt.into(), owner);

@@ -548,7 +548,8 @@ impl<P: Probe> Device<P> {
 
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, self.core.now, &self.core.plan).0)
+        let now = self.flash.age_clock(self.core.now);
+        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).0)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.

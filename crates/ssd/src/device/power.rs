@@ -32,6 +32,15 @@ use crate::writes::Writes;
 /// Reads of recovery under way on each plane: one is sensed while the other crosses the bus.
 const AHEAD: u32 = 2;
 
+/// How a die's program has ended.
+#[derive(Clone, Copy)]
+pub(super) enum ProgramEnd {
+    /// As it should, but on planes where it failed.
+    Ended { failed: u8 },
+    /// The power was cut.
+    Torn,
+}
+
 /// A page of the write buffer that capacitors have kept.
 struct Kept {
     lpn: Lpn,
@@ -126,8 +135,8 @@ impl<P: Probe> Device<P> {
         self.power.as_ref().is_some_and(|power| power.makes(bug))
     }
 
-    /// A die's program has ended: what its pages hold now.
-    pub(super) fn record_program(&mut self, die: DieId, first: OpId, failed: u8) {
+    /// A die's program has ended, or was interrupted: what its pages hold now.
+    pub(super) fn record_program(&mut self, die: DieId, first: OpId, end: ProgramEnd) {
         let (ftl, flash, plan) = (&self.ftl, &self.flash, &self.core.plan);
         // Whether what is programmed could not be read before.
         let lost = |owner: Owner, lpn: Lpn| match owner {
@@ -145,11 +154,19 @@ impl<P: Probe> Device<P> {
             next = op.next;
             let writes = op.queue.writes().expect("Invariant: a program writes something");
             let (lpn, ppn) = op.pages();
-            power.flash.program(ppn, self.core.plan.space.stream[writes as usize], number);
-            if failed >> op.queue.plane() & 1 == 0
-                && let Some((version, content)) = power.content(op.owner, lpn, self.core.plan.logical_pages)
-            {
-                let content = if lost(op.owner, lpn) { Content::Host(Data::LOST) } else { content };
+            let stream = plan.space.stream[writes as usize];
+            match end {
+                ProgramEnd::Ended { .. } => power.flash.program(ppn, stream, number),
+                ProgramEnd::Torn => self.core.counters.pages_torn += power.flash.tear(ppn, stream, number),
+            }
+            let content = power.content(op.owner, lpn, plan.logical_pages);
+            let left = content.and_then(|(version, content)| match end {
+                ProgramEnd::Ended { failed } if failed >> op.queue.plane() & 1 != 0 => None,
+                ProgramEnd::Ended { .. } if lost(op.owner, lpn) => Some((version, Content::Host(Data::LOST))),
+                ProgramEnd::Ended { .. } => Some((version, content)),
+                ProgramEnd::Torn => power.torn(version, content),
+            });
+            if let Some((version, content)) = left {
                 power.flash.write(ppn, Page { lpn, version, number, content });
             }
         }
@@ -204,32 +221,16 @@ impl<P: Probe> Device<P> {
     fn interrupt(&mut self, die: DieId) {
         let plp = self.core.plan.config.power.plp;
         match self.flash().under_way(die) {
-            Some(Interrupted::Program(first)) if plp => self.record_program(die, first, 0),
-            Some(Interrupted::Program(first)) => self.tear_program(die, first),
+            Some(Interrupted::Program(first)) if plp => {
+                self.record_program(die, first, ProgramEnd::Ended { failed: 0 })
+            }
+            Some(Interrupted::Program(first)) => self.record_program(die, first, ProgramEnd::Torn),
             Some(Interrupted::Erase(blocks)) => {
                 let Some(power) = &mut self.power else { return };
                 self.core.counters.blocks_half_erased += blocks.len() as u64;
                 blocks.into_iter().for_each(|(plane, block)| power.flash.erase(plane, block, false));
             }
             None => {}
-        }
-    }
-
-    fn tear_program(&mut self, die: DieId, first: OpId) {
-        let Some(power) = &mut self.power else { return };
-        let number = power.program_of(die);
-        let mut next = Some(first);
-        while let Some(id) = next {
-            let op = &self.flash.ops[id];
-            next = op.next;
-            let writes = op.queue.writes().expect("Invariant: a program writes something");
-            let (lpn, ppn) = op.pages();
-            let stream = self.core.plan.space.stream[writes as usize];
-            self.core.counters.pages_torn += power.flash.tear(ppn, stream, number);
-            let content = power.content(op.owner, lpn, self.core.plan.logical_pages);
-            if let Some((version, content)) = content.and_then(|(version, content)| power.torn(version, content)) {
-                power.flash.write(ppn, Page { lpn, version, number, content });
-            }
         }
     }
 
@@ -489,7 +490,7 @@ impl Power {
             journal.iter().filter_map(|(index, place)| Some((*index, place_of(place)?))).collect();
         let list: Vec<u32> = self.flash.anchor.list.iter().flatten().filter_map(place_of).collect();
         self.journal.resume(pages, list, first, *horizon);
-        news.iter().for_each(|change| self.journal.add(*change));
+        self.journal.find(news);
         changed.iter().for_each(|page| self.checkpoints.page_changes(*page));
     }
 }

@@ -69,6 +69,12 @@ impl Budget {
         self.limits.is_some()
     }
 
+    /// The drive's temperature, where it is followed.
+    #[inline]
+    pub fn heat(&self) -> Option<&Heat> {
+        self.heat.as_ref()
+    }
+
     /// The array of a die draws a power [mW] between two times. Returns the energy that has not been counted yet [pJ], below 0 where less
     /// is used than was thought.
     pub fn array_energy(&mut self, die: DieId, power: f64, from: Time, until: Time) -> f64 {

@@ -1,16 +1,24 @@
-//! The drive's temperature, and how much of its power that leaves it (`thermal`).
+//! The drive's temperature, how much of its power that leaves it, and how its data ages by it (`thermal`).
 //!
 //! One body: dT/dt = (P R - (T - T_ambient)) / tau. Operations are short beside tau, so that each gives its energy at once: it raises
 //! the temperature by E R / tau. Between them the temperature falls to that of the drive at rest, by exp(-t / tau). Both are exact,
-//! and so is the time at which throttling ends.
+//! and so is the time at which throttling ends. The data on the drive ages by one sum: the integral of Arrhenius' acceleration.
 
-use units::{Span, Time};
+use units::{Span, Temperature, Time};
 
 use crate::config::Plan;
+use crate::ftl::ageing::AgeClock;
 use crate::persist::state;
 
 /// Degrees of throttling: none, light, heavy.
 pub(crate) const LEVELS: usize = 3;
+/// Where Gauss and Legendre's quadrature of three points looks, as shares of a step, and the weights.
+const NODES: [(f64, f64); 3] =
+    [(0.112_701_665_379_258_3, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
+/// Its longest step, in time constants: right to a millionth from 60 K above rest on.
+const STEP: f64 = 0.125;
+/// So near the temperature at rest the drive is at rest [K]: its data ages by another ten-millionth at most.
+const NEAR: f64 = 1e-6;
 
 /// The temperature of the drive.
 pub(crate) struct Heat {
@@ -26,6 +34,8 @@ pub(crate) struct Heat {
     celsius: f64,
     at: Time,
     highest: f64,
+    /// What data that the drive held from the start has aged by, as if kept at 30 °C [ns].
+    aged: f64,
     level: u8,
     /// Time in each level.
     spent: [Span; LEVELS],
@@ -37,7 +47,7 @@ impl Heat {
         let thermal = &plan.config.thermal;
         let resistance = thermal.resistance?;
         let begins = [thermal.light.0, thermal.heavy.0];
-        let rest = thermal.at_rest(plan.config.energy.idle_mw);
+        let rest = plan.at_rest.0;
         Some(Heat {
             rise: 1e-12 * resistance / thermal.time_constant.as_s(),
             time_constant: thermal.time_constant.0 as f64,
@@ -47,6 +57,7 @@ impl Heat {
             celsius: rest,
             at: Time::ZERO,
             highest: rest,
+            aged: 0.0,
             level: 0,
             spent: [Span::ZERO; LEVELS],
         })
@@ -55,6 +66,27 @@ impl Heat {
     /// The temperature at a time from the present one on [C], if nothing is used until then.
     pub fn celsius(&self, now: Time) -> f64 {
         self.rest + (self.celsius - self.rest) * libm::exp(-(now.since(self.at).0 as f64) / self.time_constant)
+    }
+
+    /// What data ages by, at a time from the present one on.
+    pub fn age_clock(&self, now: Time) -> AgeClock {
+        let elapsed = Span((self.aged + self.ages_until(now)) as u64);
+        AgeClock::warmer_by(elapsed, self.celsius(now) - self.rest)
+    }
+
+    /// What data ages by until then, as if kept at 30 °C [ns].
+    fn ages_until(&self, now: Time) -> f64 {
+        let (mut left, mut above) = (now.since(self.at).0 as f64, self.celsius - self.rest);
+        let at = |above: f64| Temperature(self.rest + above).acceleration();
+        let mut ages = 0.0;
+        while left > 0.0 && above > NEAR {
+            let step = left.min(STEP * self.time_constant);
+            let later = |share: f64| above * libm::exp(-share * step / self.time_constant);
+            ages += step * NODES.iter().map(|(share, weight)| weight * at(later(*share))).sum::<f64>();
+            above = later(1.0);
+            left -= step;
+        }
+        ages + if left > 0.0 { left * at(above) } else { 0.0 }
     }
 
     /// The time until a temperature is reached, which lies between the present one and that at rest.
@@ -97,7 +129,7 @@ impl Heat {
     /// Time passes in the present level.
     fn pass(&mut self, now: Time) {
         self.spent[self.level()] += now.since(self.at);
-        self.celsius = self.celsius(now);
+        (self.aged, self.celsius) = (self.aged + self.ages_until(now), self.celsius(now));
         self.at = now;
     }
 
@@ -113,7 +145,7 @@ impl Heat {
 
 state! {
     Heat {
-        stored { celsius, at, highest, level, spent }
+        stored { celsius, at, highest, aged, level, spent }
         rebuilt { rise, time_constant, rest, begins, ends }
     }
 }
@@ -133,6 +165,7 @@ mod tests {
             celsius: 30.0,
             at: Time::ZERO,
             highest: 30.0,
+            aged: 0.0,
             level: 0,
             spent: [Span::ZERO; LEVELS],
         }
@@ -174,5 +207,59 @@ mod tests {
         assert_eq!(heat.level(), 1);
         heat.advance(Time(to_none as u64 + 2));
         assert_eq!(heat.level(), 0);
+    }
+
+    /// The integral of Arrhenius' acceleration while a body falls from one temperature to another [C], which stands at `rest` in the end:
+    /// with v = B / T and a = B / T_rest time is tau (1/v + 1/(a - v)) dv, which leaves exponential integrals.
+    fn ages_falling(tau: f64, rest: f64, from: f64, to: f64) -> f64 {
+        const KELVIN: f64 = 273.15;
+        let b = libm::log(Temperature(85.0).acceleration()) / (1.0 / (30.0 + KELVIN) - 1.0 / (85.0 + KELVIN));
+        // E1 by its continued fraction, and Ei by its series.
+        let e1 = |x: f64| libm::exp(-x) / (1..=60).rev().map(f64::from).fold(x, |below, n| x + n / (1.0 + n / below));
+        let ei = |x: f64| {
+            let terms = (1..200).scan(1.0, |term, n| {
+                *term *= x / f64::from(n);
+                Some(*term / f64::from(n))
+            });
+            0.577_215_664_901_532_9 + libm::log(x) + terms.sum::<f64>()
+        };
+        let [a, from, to] = [rest, from, to].map(|celsius| b / (celsius + KELVIN));
+        let integral = e1(from) - e1(to) + libm::exp(-a) * (ei(a - from) - ei(a - to));
+        tau * libm::exp(b / (30.0 + KELVIN)) * integral
+    }
+
+    #[test]
+    fn data_ages_by_the_closed_form_at_rest_after_a_step_and_while_the_drive_cools() {
+        // At rest, however often it is asked.
+        let mut heat = Heat { rest: 55.0, celsius: 55.0, ..body() };
+        (1..=1000).for_each(|step| heat.advance(Time(step * 3_600_000_000)));
+        let (exact, clock) = (3.6e12 * Temperature(55.0).acceleration(), heat.age_clock(heat.at));
+        assert!((clock.elapsed.0 as f64 / exact - 1.0).abs() < 1e-12);
+        assert_eq!(clock.warmer, 0);
+        // A step to 70 C, where every millisecond gives again what is lost.
+        let mut heat = body();
+        for step in 1..=1000 {
+            heat.absorb((70.0 - heat.celsius) / heat.rise);
+            heat.advance(Time(step * 1_000_000));
+        }
+        let each = ages_falling(1e9, 30.0, 70.0, 30.0 + 40.0 * libm::exp(-1e-3));
+        assert!((heat.aged / (1e3 * each) - 1.0).abs() < 1e-9, "{} {each}", heat.aged);
+        assert!((heat.aged / (1e9 * Temperature(70.0).acceleration()) - 1.0).abs() < 3e-3);
+        // Cooling, whatever it is from, and in one span or many.
+        for (from, within) in [(35.0, 1e-9), (60.0, 1e-7), (90.0, 1e-6), (130.0, 1e-5)] {
+            for until in [0.01, 0.3, 2.0, 12.0] {
+                let hot = || Heat { celsius: from, ..body() };
+                let end = Time((until * 1e9) as u64);
+                let exact = ages_falling(1e9, 30.0, from, 30.0 + (from - 30.0) * libm::exp(-until));
+                assert!((hot().ages_until(end) / exact - 1.0).abs() < within, "{from} {until}");
+                let mut often = hot();
+                (1..=1000).for_each(|part| often.advance(Time(end.0 / 1000 * part)));
+                assert!((often.aged / exact - 1.0).abs() < 1e-9 && often.at == end, "{from} {until}");
+            }
+        }
+        // For good: what is left is the time at rest.
+        let hot = Heat { celsius: 90.0, ..body() };
+        let hour = hot.ages_until(Time(3_600_000_000_000));
+        assert!(((hour - hot.ages_until(Time(1_800_000_000_000))) / 1.8e12 - 1.0).abs() < 2e-7);
     }
 }

@@ -15,6 +15,7 @@ use crate::arena::Arena;
 use crate::config::{BufferMode, Plan};
 use crate::core::Core;
 use crate::ftl::Ftl;
+use crate::ftl::ageing::AgeClock;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Steps;
 use crate::persist::state;
@@ -67,9 +68,9 @@ impl Flash {
         let (layout, config) = (plan.layout, &plan.config);
         let outcomes = plan.cells.as_ref().map(|reading| {
             let wordlines = layout.flash_pages().div_ceil(layout.bits);
-            let temperature = config.age.temperature.0;
-            Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, temperature, seed)
-                .programmed_at(config.age.written_at().0)
+            let at_rest = plan.at_rest.0;
+            Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, at_rest, seed)
+                .programmed_at(plan.written_at.0)
         });
         let faults = Faults::new(plan, seed);
         let write_queue_full = config.schedule.write_queue == Some(0);
@@ -129,6 +130,13 @@ impl Flash {
     #[inline]
     pub(super) fn is_limited(&self) -> bool {
         self.budget.as_ref().is_some_and(|budget| budget.is_limited())
+    }
+
+    /// What data ages by.
+    #[inline]
+    pub fn age_clock(&self, now: Time) -> AgeClock {
+        let heat = self.budget.as_ref().and_then(|budget| budget.heat());
+        heat.map_or(AgeClock { elapsed: now.since(Time::ZERO), warmer: 0 }, |heat| heat.age_clock(now))
     }
 
     /// Ranks the queues anew, by what has been loaded.

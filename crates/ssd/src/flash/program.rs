@@ -70,6 +70,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn gather(&mut self, die: DieId, set: u8, writes: WriteClass, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
         let (stream, unit) = (self.core.plan.space.stream_of(writes), self.core.plan.unit_of(writes));
+        let now = self.flash.age_clock(self.core.now);
         for plane in planes(set) {
             let physical = self.core.plan.layout.plane(die, plane as u8);
             let queue = QueueId::of_programs(writes, plane);
@@ -77,12 +78,12 @@ impl<P: Probe> FlashAt<'_, P> {
             for _ in 0..unit {
                 pages += 1;
                 let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
-                    self.ftl.take_page(physical, stream, None, self.core.now);
+                    self.ftl.take_page(physical, stream, None, now);
                     self.core.counters.pages_padded += 1;
                     continue;
                 };
                 let lpn = self.flash.ops[op].lpn.get();
-                self.flash.ops[op].ppn = self.ftl.take_page(physical, stream, Some(lpn), self.core.now).into();
+                self.flash.ops[op].ppn = self.ftl.take_page(physical, stream, Some(lpn), now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
                     Owner::Relocation(source) if copyback => here += self.view().t_read(source.get()),

@@ -273,11 +273,14 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The conditions under which an operation reads its page.
     fn conditions_of(&self, op: &PageOp) -> PageState {
         let (lpn, ppn) = op.pages();
-        let (conditions, cold, extra) = self.ftl.conditions(ppn, self.core.now, &self.core.plan);
-        let map = cold && lpn.0 >= self.core.plan.logical_pages;
+        let now = self.flash.age_clock(self.core.now);
+        let (conditions, programmed, extra) = self.ftl.conditions(ppn, now, &self.core.plan);
+        let map = programmed.is_none() && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         let reads = if self.core.plan.config.chip.read_disturb { conditions.reads } else { 0 };
-        PageState { pec: conditions.pec.0, retention, reads, crossed: cold && self.core.plan.crossed, extra }
+        // At rest, unless it is known that it was elsewhere.
+        let programmed = programmed.or((!self.core.plan.crossed).then_some(0));
+        PageState { pec: conditions.pec.0, retention, reads, warmer: now.warmer, programmed, extra }
     }
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
@@ -351,14 +354,18 @@ impl<P: Probe> FlashAt<'_, P> {
         let (plan, state) = (&self.core.plan, self.conditions_of(&op));
         let corrected = match plan.reading() {
             Some(OutcomeSource::Virtual(chip)) => {
+                let outcomes =
+                    self.flash.outcomes.as_ref().expect("Invariant: where reads can fail their outcomes are kept");
+                let [celsius, programmed_at] = outcomes.temperatures(state.warmer, state.programmed);
                 let months = state.retention.0 as f64 / MONTH_NS;
                 let shape = chip.cells.shape(f64::from(state.pec) / 1e3, months, state.reads.into(), 1.0);
+                let shape = chip.cells.crossed(shape, celsius - programmed_at);
                 let offset = match op.sense.v_ref {
                     ReadReference::Step(step) => f64::from(step) * chip.cells.retry_step,
                     _ => shape.shift,
                 };
                 let errors = KIB_BITS * chip.cells.one_bit_error_rate(shape, offset) + state.extra;
-                let errors = errors + chip.cells.cold(plan.config.age.temperature.0);
+                let errors = errors + chip.cells.cold(celsius);
                 errors <= f64::from(chip.cells.capability) * plan.config.ecc.strength
             }
             _ => true,

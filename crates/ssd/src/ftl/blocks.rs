@@ -8,9 +8,10 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use nand::{Address, BlockId, Layout, PlaneId};
-use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream, Time};
+use units::{Conditions, Lpn, PeCycles, Ppn, Span, Stream};
 
 use super::aged::Aged;
+use super::ageing::{AgeClock, Ageing};
 use super::candidates::FullBlocks;
 use super::slc::{Free, SlcBlocks};
 use crate::config::{EraseWhen, FreeBlock, Plan, Space};
@@ -19,8 +20,6 @@ use crate::write_class::WriteClass;
 
 pub(crate) use restore::{FoundBlocks, Holds};
 
-/// Program times are kept in steps of 2^24 ns (17 ms), which reach over two years.
-const TICK_BITS: u32 = 24;
 /// A page of a written block that holds no live data.
 const STALE: u32 = u32::MAX;
 /// What a page holds is kept in 32 bits: the logical page modulo this. Of those that share a number the map says which it is.
@@ -61,7 +60,7 @@ pub(crate) struct WrittenPage(pub u32);
 struct Written {
     /// For each page given out the logical page, modulo [`HELD`], or `STALE`.
     held: Vec<u32>,
-    /// When each of its flash pages was programmed.
+    /// When each of its flash pages was programmed, as [`Ageing`] keeps it.
     programmed: Vec<u32>,
     live: u32,
     /// Pages given out whose programs have not ended.
@@ -135,8 +134,7 @@ pub(crate) struct Blocks {
     by_valid: bool,
     victim_valid_limit: u32,
     ages: Stream,
-    /// How many times faster than at 30 °C data ages at the drive's temperature.
-    acceleration: f64,
+    ageing: Ageing,
     releases: u64,
     pub pages_programmed: u64,
     /// The SLC cache's blocks, where there is one.
@@ -176,7 +174,7 @@ impl Blocks {
             by_valid: plan.config.gc.victim.asks_for_valid(),
             victim_valid_limit: plan.space.victim_valid_limit,
             ages: Stream::new(seed, "retention"),
-            acceleration: plan.config.age.temperature.acceleration(),
+            ageing: Ageing::new(plan),
             releases: 0,
             pages_programmed: 0,
             slc: SlcBlocks::new(plan, usable).map(Box::new),
@@ -440,7 +438,7 @@ impl Blocks {
     }
 
     /// Gives the stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
-    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: Time) -> Ppn {
+    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
         let entry = &mut self.planes[plane.0 as usize];
         let open = &mut entry.open[stream];
         debug_assert!(
@@ -459,7 +457,7 @@ impl Blocks {
         let written = &mut self.written[record as usize];
         written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
         if written.programmed.len() == self.layout.flash_page(page) as usize {
-            written.programmed.push((now.0 >> TICK_BITS) as u32);
+            written.programmed.push(self.ageing.stamp(now));
         }
         written.live += u32::from(lpn.is_some());
         written.pending += u32::from(lpn.is_some());
@@ -815,43 +813,42 @@ impl Blocks {
     }
 
     /// The retention age of a block's oldest data, as if kept at 30 °C.
-    pub fn age(&self, plane: PlaneId, block: u32, now: Time, plan: &Plan) -> Span {
+    pub fn age(&self, plane: PlaneId, block: u32, now: AgeClock, plan: &Plan) -> Span {
         let index = self.index(plane, block);
         self.retention(index, self.first_programmed(plane, block), now, plan)
     }
 
     #[inline]
-    fn retention(&self, index: usize, tick: Option<u32>, now: Time, plan: &Plan) -> Span {
-        let elapsed = |ns: u64| Span((ns as f64 * self.acceleration) as u64);
-        match tick {
+    fn retention(&self, index: usize, programmed: Option<u32>, now: AgeClock, plan: &Plan) -> Span {
+        match programmed {
             None => {
                 let before = plan.retention.of_block(self.ages, index as u64);
-                Span(before.0.saturating_add(elapsed(now.0).0))
+                Span(before.0.saturating_add(self.ageing.in_run(now).0))
             }
-            Some(tick) => elapsed(now.0.saturating_sub(u64::from(tick) << TICK_BITS)),
+            Some(stamp) => self.ageing.since(stamp, now),
         }
     }
 
-    /// The conditions under which a page is read, and whether its data is from before the run.
+    /// The conditions under which a page is read, and how much warmer than at rest the drive was at its program, unless that was
+    /// before the run.
     #[inline]
-    pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool) {
-        let age = &plan.config.age;
+    pub fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> (Conditions, Option<u8>) {
         let address = self.layout.unpack(ppn);
         let index = self.index(address.plane, address.block);
         let block = self.blocks[index];
-        let tick = match block.written {
+        let programmed = match block.written {
             INITIAL => None,
-            EMPTY => Some((now.0 >> TICK_BITS) as u32),
+            EMPTY => Some(self.ageing.stamp(now)),
             record => {
                 let page = self.layout.flash_page(address.page) as usize;
                 Some(self.written[record as usize].programmed.get(page).copied().unwrap_or(0))
             }
         };
-        let retention = self.retention(index, tick, now, plan);
-        let pec = PeCycles(age.pec.0 + self.worn_by(address.plane, address.block, block.erases));
+        let retention = self.retention(index, programmed, now, plan);
+        let pec = PeCycles(plan.config.age.pec.0 + self.worn_by(address.plane, address.block, block.erases));
         let reads = self.reads_of(ppn);
-        let conditions = Conditions { pec, retention, temperature: age.temperature, reads };
-        (conditions, block.written == INITIAL)
+        let conditions = Conditions { pec, retention, temperature: self.ageing.temperature(now), reads };
+        (conditions, programmed.map(|stamp| self.ageing.warmer_at(stamp)))
     }
 
     /// Fetches the record of a page's block into the cache.
@@ -867,7 +864,7 @@ state! {
         stored { planes, free, blocks, written, spare, releases, pages_programmed }
         parts { slc }
         rebuilt {
-            layout, pages, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages, acceleration,
+            layout, pages, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages, ageing,
         }
     }
 }
@@ -896,7 +893,7 @@ mod tests {
             assert!(blocks.make_room(plane, 0));
             blocks.open_erased(plane, 0);
             for lpn in [Some(Lpn(5)), None, Some(Lpn(6))] {
-                let ppn = blocks.take_page(plane, 0, lpn, Time::ZERO);
+                let ppn = blocks.take_page(plane, 0, lpn, AgeClock::warmer_by(Span::ZERO, 0.0));
                 assert_eq!(blocks.page(blocks.written_page(ppn)), ppn);
                 let held = blocks.holder(plan.layout.unpack(ppn)).unwrap();
                 assert_eq!(held.map(|held| held.lpn(100, |_| false)), lpn);

@@ -7,6 +7,7 @@
 //! reclaimed like them.
 
 pub(crate) mod aged;
+pub(crate) mod ageing;
 pub(crate) mod blocks;
 pub(crate) mod candidates;
 mod check;
@@ -27,12 +28,13 @@ use std::ops::Range;
 
 use nand::{Address, FlashPlaneId, PlaneId};
 use schemes::Candidates as _;
-use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream, Time};
+use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream};
 
 use crate::arena::SlotId;
 use crate::config::{Fold, Plan};
 use crate::persist::state;
 use aged::Aged;
+use ageing::AgeClock;
 use blocks::Blocks;
 use cmt::CachedMap;
 use damage::Damage;
@@ -152,21 +154,21 @@ impl Ftl {
         self.aged.plane_of(lpn)
     }
 
-    /// The conditions under which a page is read, its wear as it was lived; whether its data is from before the run; and the
-    /// errors per KiB that the last erase of its block and suspensions of its program add.
+    /// The conditions under which a page is read, its wear as it was lived; how much warmer than at rest the drive was at its program,
+    /// in steps, unless that was before the run; and the errors per KiB that the last erase of its block and suspensions of its program add.
     #[inline]
-    pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
-        let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
+    pub fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> (Conditions, Option<u8>, f64) {
+        let (mut conditions, programmed) = self.blocks.conditions(ppn, now, plan);
         if let Some(disturb) = &self.disturb {
             conditions.reads = disturb.effective(ppn, conditions.reads);
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
-        let Some(lives) = &self.wear else { return (conditions, cold, suspended) };
+        let Some(lives) = &self.wear else { return (conditions, programmed, suspended) };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
         let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
-        (conditions, cold, added + suspended)
+        (conditions, programmed, added + suspended)
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -184,7 +186,7 @@ impl Ftl {
     }
 
     /// Gives a stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
-    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: Time) -> Ppn {
+    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
         let ppn = self.blocks.take_page(plane, stream, lpn, now);
         if let Some(disturb) = &mut self.disturb {
             disturb.programmed(ppn, self.blocks.reads_of(ppn));

@@ -3,7 +3,8 @@
 
 use nand::{DieId, PlaneId, PlanePrograms};
 use schemes::{Collection, Pacing, Price};
-use units::Time;
+
+use super::ageing::AgeClock;
 
 use super::Ftl;
 use super::relocation::Relocation;
@@ -37,7 +38,13 @@ impl Ftl {
 
     /// The next block of a plane to relocate, and why; once it has begun, the caller tells `Relocator::has_begun`.
     /// `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
-    pub fn next_relocation(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Relocation> {
+    pub fn next_relocation(
+        &mut self,
+        plane: PlaneId,
+        now: AgeClock,
+        plan: &Plan,
+        host_waits: bool,
+    ) -> Option<Relocation> {
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
             let block = self.relocator[plane].failed[index];
@@ -73,7 +80,7 @@ impl Ftl {
 
     /// The next block whose relocation was requested, if it can begin. A block that failed gives no free one back: its data is
     /// relocated only while there are enough.
-    fn next_requested(&mut self, plane: PlaneId, now: Time, plan: &Plan, host_waits: bool) -> Option<Relocation> {
+    fn next_requested(&mut self, plane: PlaneId, now: AgeClock, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         let spare = self.blocks.free(plane) > plan.space.reserve + 1;
         let folds = self.has_room_to_fold(plane, plan);
         for _ in 0..self.relocator[plane].requests.len() {
@@ -135,7 +142,7 @@ impl Ftl {
     }
 
     /// Whether the reason to relocate a block still holds: it may have been reclaimed and written again since.
-    fn still_wanted(&self, plane: PlaneId, next: Relocation, now: Time, plan: &Plan) -> bool {
+    fn still_wanted(&self, plane: PlaneId, next: Relocation, now: AgeClock, plan: &Plan) -> bool {
         let Relocation { block, cause, wordline } = next;
         match cause {
             relocation_causes::REFRESH => {

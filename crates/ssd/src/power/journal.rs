@@ -42,7 +42,12 @@ pub(crate) struct Journal {
     paged: u64,
     durable: u64,
     next: u64,
+    /// Up to this program what programs have changed is in pages ...
     horizon: u64,
+    /// ... and further, once so many changes are.
+    marks: VecDeque<(u64, u64)>,
+    /// Of what has been gathered, what recovery found and no page has yet: it goes without waiting until it fills pages.
+    found: u64,
     live: VecDeque<Live>,
     free: Vec<u32>,
     lists: Vec<OfList>,
@@ -65,6 +70,8 @@ impl Journal {
             durable: 0,
             next: 0,
             horizon: 0,
+            marks: VecDeque::new(),
+            found: 0,
             live: VecDeque::new(),
             free: (of_lists..plan.space.journal_pages).rev().collect(),
             lists: Vec::new(),
@@ -84,6 +91,12 @@ impl Journal {
         }
         self.free_of_lists.retain(|free| !list.contains(free));
         self.lists = list.into_iter().map(|place| OfList { place, programmed: true, new: false }).collect();
+    }
+
+    /// Adds changes that recovery has found elsewhere. The next recovery need not look for them: they go to flash at once.
+    pub fn find(&mut self, news: &[Change]) {
+        news.iter().for_each(|change| self.add(*change));
+        self.found = self.gathered;
     }
 
     /// The number of the next page.
@@ -119,14 +132,17 @@ impl Journal {
         self.flushes.pop_front_if(|(_, wanted)| *wanted <= durable).map(|(command, _)| command)
     }
 
-    /// The next page to be programmed, with its place, if there is a full one, or if a flush waits for part of one. `horizon`:
-    /// programs up to there have ended.
+    /// The next page to be programmed, with its place, if there is a full one, or if part of one is waited for. `horizon`: programs up
+    /// to there have ended, and what they have changed has been gathered.
     pub fn page(&mut self, horizon: u64) -> Option<(u32, JournalPage)> {
-        let wanted = self.tail.len() >= self.changes || (!self.flushes.is_empty() && !self.tail.is_empty());
+        self.marks.pop_back_if(|(gathered, _)| *gathered == self.gathered);
+        self.marks.push_back((self.gathered, horizon));
+        let awaited = !self.flushes.is_empty() || self.paged < self.found;
+        let wanted = self.tail.len() >= self.changes || (awaited && !self.tail.is_empty());
         let place = if wanted { self.free.pop()? } else { return None };
         let changes: Vec<Change> = self.tail.drain(..self.changes.min(self.tail.len())).collect();
         self.paged += changes.len() as u64;
-        if self.tail.is_empty() {
+        while let Some((_, horizon)) = self.marks.pop_front_if(|(gathered, _)| *gathered <= self.paged) {
             self.horizon = horizon;
         }
         let index = self.next;
@@ -189,7 +205,7 @@ impl Journal {
 
 state! {
     Journal {
-        stored { tail, gathered, paged, durable, next, horizon, live, free, lists, free_of_lists, flushes }
+        stored { tail, gathered, paged, durable, next, horizon, marks, found, live, free, lists, free_of_lists, flushes }
         rebuilt { gathers, changes }
     }
 }

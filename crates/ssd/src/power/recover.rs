@@ -187,7 +187,7 @@ impl<'a> Recovery<'a> {
                         continue;
                     }
                     pages.extend(place.map(|place| (index, place)));
-                    self.horizon = *horizon;
+                    self.horizon = self.horizon.max(*horizon);
                     for change in changes {
                         self.touches(change.lpn);
                         self.consider(*change, number);

@@ -12,6 +12,7 @@ mod erasing;
 mod explain;
 mod faults;
 mod garbage_collection;
+mod heat;
 mod hints;
 mod knobs;
 mod large;

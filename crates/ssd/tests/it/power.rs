@@ -162,3 +162,33 @@ fn every_planted_mistake_is_found_out() {
         assert_eq!(found(seed, None), None, "without {bug:?}");
     }
 }
+
+#[test]
+fn what_recovery_has_found_is_not_looked_for_again() {
+    // Nothing is flushed, the power is cut before a page of the journal is full, and no checkpoint begins.
+    let config = small(&[
+        "mapping.checkpoint=64MiB",
+        "mapping.journal=true",
+        "power.cut_at=random:60ms",
+    ]);
+    let mut device = Device::new(&config, 7).unwrap();
+    let draws = Stream::new(1, "again and again");
+    let pages = device.capacity().0 / 16_384;
+    let mut reads = vec![0];
+    for index in 0..6_000 {
+        while device.outstanding().0 >= 8 {
+            assert!(device.advance_to_completion(Time::NEVER).unwrap());
+            device.take_completions();
+        }
+        let counters = device.counters();
+        if counters.cuts > reads.len() as u64 {
+            reads.push(counters.recovery_reads[2]);
+        }
+        let page = draws.below(index, pages);
+        device.submit(Request::new(device.now(), Op::Write, Bytes(page * 16_384), Bytes(16_384))).unwrap();
+    }
+    let each: Vec<u64> = reads.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let half = each.len() / 2;
+    let mean = |some: &[u64]| some.iter().sum::<u64>() as f64 / some.len() as f64;
+    assert!(each.len() > 20 && mean(&each[half..]) < 1.3 * mean(&each[..half]), "{each:?}");
+}

@@ -1,0 +1,125 @@
+//! How data ages: when, and at which temperature of the drive, each page was programmed, in 32 bits; and how old it is by now.
+//!
+//! A drive whose temperature stays ages its data by the time, times Arrhenius' acceleration. Where its temperature is followed (`thermal`)
+//! the drive keeps one sum of time times acceleration ([`AgeClock`]), and the age of data is what the sum has grown by since its program.
+
+use nand::model::outcomes::WARMER;
+use units::{Span, Temperature};
+
+use crate::config::Plan;
+
+/// Bits of the temperature at a program, where it is followed: up to 126 K above that at rest.
+const WARMER_BITS: u32 = 6;
+
+/// What data ages by, at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AgeClock {
+    /// The time since the start; as if at 30 °C where the temperature is followed.
+    pub elapsed: Span,
+    /// How much warmer the drive is than at rest, in steps of [`WARMER`].
+    pub warmer: u8,
+}
+
+impl AgeClock {
+    /// The clock at a temperature so many kelvins above that at rest.
+    pub fn warmer_by(elapsed: Span, kelvins: f64) -> AgeClock {
+        AgeClock { elapsed, warmer: ((kelvins / WARMER + 0.5) as u8).min((1 << WARMER_BITS) - 1) }
+    }
+}
+
+/// How the ages of a drive's data are kept.
+pub(crate) struct Ageing {
+    /// The temperature of the drive at rest.
+    at_rest: Temperature,
+    /// How many times faster data ages than the clock goes.
+    acceleration: f64,
+    /// Program times are kept in steps of this power of two [ns] ...
+    tick_bits: u32,
+    /// ... and so many bits of the temperature with them.
+    warmer_bits: u32,
+}
+
+impl Ageing {
+    pub fn new(plan: &Plan) -> Ageing {
+        let at_rest = plan.at_rest;
+        if plan.config.thermal.resistance.is_some() {
+            // Steps of 4.3 s at 30 °C reach over nine years.
+            Ageing { at_rest, acceleration: 1.0, tick_bits: 32, warmer_bits: WARMER_BITS }
+        } else {
+            // Steps of 17 ms reach over two years.
+            Ageing { at_rest, acceleration: at_rest.acceleration(), tick_bits: 24, warmer_bits: 0 }
+        }
+    }
+
+    /// What is kept of a program.
+    #[inline]
+    pub fn stamp(&self, at: AgeClock) -> u32 {
+        let tick = (at.elapsed.0 >> self.tick_bits).min(u64::from(u32::MAX >> self.warmer_bits));
+        (tick as u32) << self.warmer_bits | u32::from(at.warmer)
+    }
+
+    /// What data has aged by since the start of the run, as if kept at 30 °C.
+    #[inline]
+    pub fn in_run(&self, now: AgeClock) -> Span {
+        self.aged(now.elapsed.0)
+    }
+
+    /// The same since a program.
+    #[inline]
+    pub fn since(&self, stamp: u32, now: AgeClock) -> Span {
+        let programmed = u64::from(stamp >> self.warmer_bits) << self.tick_bits;
+        self.aged(now.elapsed.0.saturating_sub(programmed))
+    }
+
+    /// How much warmer than at rest the drive was at a program, in steps of [`WARMER`].
+    #[inline]
+    pub fn warmer_at(&self, stamp: u32) -> u8 {
+        (stamp & ((1 << self.warmer_bits) - 1)) as u8
+    }
+
+    /// The drive's temperature, in steps as a read meets it.
+    #[inline]
+    pub fn temperature(&self, now: AgeClock) -> Temperature {
+        Temperature(self.at_rest.0 + WARMER * f64::from(now.warmer))
+    }
+
+    #[inline]
+    fn aged(&self, elapsed: u64) -> Span {
+        Span((elapsed as f64 * self.acceleration) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn ageing(settings: &[&str]) -> Ageing {
+        let mut config = Config::default();
+        settings.iter().for_each(|word| config.set(word).unwrap());
+        Ageing::new(&config.plan().unwrap())
+    }
+
+    #[test]
+    fn an_age_is_what_the_clock_has_grown_by_to_a_step_and_a_temperature_is_kept_with_it() {
+        const HOUR: u64 = 3_600_000_000_000;
+        let at = |hours: u64, kelvins: f64| AgeClock::warmer_by(Span(hours * HOUR), kelvins);
+        let (fixed, followed) = (ageing(&["age.temperature=55C"]), ageing(&["thermal.resistance=5"]));
+        for (ageing, step, faster) in [(fixed, 1u64 << 24, Temperature(55.0).acceleration()), (followed, 1 << 32, 1.0)]
+        {
+            let (stamp, now) = (ageing.stamp(at(3, 0.0)), at(1_003, 0.0));
+            let (age, exact) = (ageing.since(stamp, now).0 as f64, 1e3 * HOUR as f64 * faster);
+            assert!((exact - 1.0..=exact + step as f64 * faster).contains(&age), "{age} {exact}");
+            assert_eq!(ageing.in_run(now).0, (1_003.0 * HOUR as f64 * faster) as u64);
+            assert_eq!(ageing.since(stamp, at(2, 0.0)), Span::ZERO);
+        }
+        let followed = ageing(&["thermal.resistance=5", "thermal.ambient=25C"]);
+        for (kelvins, steps) in [(0.0, 0), (0.99, 0), (1.0, 1), (44.0, 22), (126.0, 63), (1e6, 63)] {
+            let stamp = followed.stamp(at(1_000_000, kelvins));
+            assert_eq!(
+                (followed.warmer_at(stamp), followed.temperature(at(0, kelvins)).0),
+                (steps, 25.0 + 2.0 * f64::from(steps))
+            );
+        }
+    }
+}
