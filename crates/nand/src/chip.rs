@@ -114,9 +114,11 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Those of cells that hold one bit: every page is alike, and is programmed in one pass.
-    pub fn of_one_bit(read: Span, program: Span, erase: Span) -> Timings {
-        Timings { read: [read; 4], program: [program; 4], passes: 1, erase }
+    /// Those of blocks that hold `bits` bits a cell, fewer than the chip's own: tR of every page or by page type, and tPROG of a program
+    /// unit, which is programmed in one pass. The error names problem and remedy of tR.
+    pub fn of_mode(bits: u32, read: &[Span], program: Span, erase: Span) -> Result<Timings, (String, String)> {
+        let read = per_page("t_read", read, bits).map_err(|(_, problem, remedy)| (problem, remedy))?;
+        Ok(Timings { read, program: [program; 4], passes: 1, erase })
     }
 
     /// tR of a page, by page type.

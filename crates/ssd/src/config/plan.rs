@@ -76,6 +76,18 @@ impl Plan {
         self.cells.as_deref()
     }
 
+    /// What decides what reads of the SLC cache meet, where that holds more than one bit a cell: the virtual chip in its mode; and these
+    /// bits.
+    pub(crate) fn cells_of_slc(&self) -> Option<(OutcomeSource, u32)> {
+        let bits = self.slc.as_ref()?.layout.bits;
+        match self.reading()? {
+            OutcomeSource::Virtual(chip) if bits > 1 => {
+                Some((OutcomeSource::Virtual(Box::new(chip.in_mode(bits))), bits))
+            }
+            _ => None,
+        }
+    }
+
     /// By how much retries are sensed faster, where they are.
     pub fn rpt(&self) -> Option<&Rpt> {
         self.faster.as_ref().map(|faster| faster.rpt.as_ref())

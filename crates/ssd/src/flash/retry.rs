@@ -15,10 +15,10 @@
 //! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
 use nand::model::cells::{KIB_BITS, MONTH_NS};
-use nand::model::outcomes::{Archetypes, OutcomeSource, PageState, Sensed, UNCORRECTABLE};
+use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
-use units::Span;
+use units::{Ppn, Span};
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
@@ -211,7 +211,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The next reference for hard decoding.
     fn next_hard_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = *op;
-        let outcomes = self.flash.outcomes.as_ref()?;
+        let outcomes = self.outcomes_of(ppn.get())?;
         let (last, sentinel) =
             (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
         let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
@@ -288,7 +288,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense.fate = Fate::Uncorrectable;
             return None;
         }
-        if self.ftl.blocks.page_in_slc(op.ppn.get()) {
+        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(op.ppn.get()) {
             self.reads_one_bit(id);
             return None;
         }
@@ -296,7 +296,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if !again {
             let conditions = self.conditions_of(&op);
             let (block, page) = self.place_of(&op);
-            if let Some(outcomes) = &mut self.flash.outcomes {
+            if let Some(outcomes) = self.outcomes_of_mut(op.ppn.get()) {
                 op.sense.read = outcomes.read(block, page, conditions);
             }
         }
@@ -344,8 +344,8 @@ impl<P: Probe> FlashAt<'_, P> {
         None
     }
 
-    /// A page of the SLC cache has been sensed: whether its errors are corrected follows from the chip's two outermost states, and from
-    /// where the reference between them stands by now. Measured steps say nothing of them: no read fails (`assumed`).
+    /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the chip's two outermost
+    /// states, and from where the reference between them stands by now. Measured steps say nothing of the cache: no read fails (`assumed`).
     fn reads_one_bit(&mut self, id: OpId) {
         let op = self.flash.ops[id];
         let (plan, state) = (&self.core.plan, self.conditions_of(&op));
@@ -387,7 +387,8 @@ impl<P: Probe> FlashAt<'_, P> {
     fn decoding_of(&mut self, op: &PageOp) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = *op;
         let again = sense.is_repeat();
-        let (reduced, fine) = (self.reduces(&sense), sense.v_ref.fine());
+        let reduced = self.reduces(&sense) && !self.ftl.blocks.page_in_slc(op.ppn.get());
+        let fine = sense.v_ref.fine();
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
@@ -416,7 +417,7 @@ impl<P: Probe> FlashAt<'_, P> {
                     self.flash.references.weigh(seq, Weighed { step, weight });
                 }
                 let (block, page) = self.place_of(op);
-                let (outcomes, kib) = (self.flash.outcomes.as_ref(), codeword as f64 / 1024.0);
+                let (outcomes, kib) = (self.outcomes_of(op.ppn.get()), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
                 let page =
@@ -436,7 +437,18 @@ impl<P: Probe> FlashAt<'_, P> {
     fn rber(&mut self, op: &PageOp, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(op);
         let (block, page) = self.place_of(op);
-        self.flash.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
+        self.outcomes_of_mut(op.ppn.get())?.rber(block, page, conditions, sensed, reduced)
+    }
+
+    /// What decides what reads of a page meet, in the mode of its block.
+    fn outcomes_of(&self, ppn: Ppn) -> Option<&Outcomes> {
+        let of_mode = self.flash.slc_outcomes.as_ref().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+        of_mode.or(self.flash.outcomes.as_ref())
+    }
+
+    fn outcomes_of_mut(&mut self, ppn: Ppn) -> Option<&mut Outcomes> {
+        let of_mode = self.flash.slc_outcomes.as_mut().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+        of_mode.or(self.flash.outcomes.as_mut())
     }
 
     /// An operation's block and page as the outcomes name them.

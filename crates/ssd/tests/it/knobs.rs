@@ -297,6 +297,7 @@ const ROWS: &[Row] = &[
     ("ftl.hints", WORN, "2", Overwrites, 0),
     ("ftl.slc_cache", TINY, "static", Writes, -1),
     ("slc.blocks", SLC, "2", Overwrites, 0),
+    ("slc.cell", SLC, "MLC", Overwrites, 0),
     (
         "slc.full",
         &["ftl.slc_cache=static", "slc.blocks=1", "slc.fold_start=1", "buffer.size=192KiB"],

@@ -169,7 +169,7 @@ counters! {
     SLC_CACHE {
         slc_pages = "ftl.slc.writes", "pages", "pages of host data programmed into the SLC cache (ftl.slc_cache)";
         native_pages = "ftl.slc.direct", "pages", "pages of host data programmed past it, into the chip's own cells";
-        slc_erases = "ftl.slc.erases", "blocks", "of the blocks erased, those that held one bit a cell or were to";
+        slc_erases = "ftl.slc.erases", "blocks", "of the blocks erased, those that held data of the SLC cache or were to";
     }
     /// Look-ups of the cached mapping table.
     MAP_LOOKUPS {

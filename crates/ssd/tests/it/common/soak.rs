@@ -368,6 +368,9 @@ pub fn draw(seed: u64) -> Case {
     if bits > 1 && !pulsed {
         device.extend(slc_cache(seed));
     }
+    if bits > 2 {
+        device.extend(cells_of_cache(seed, bits));
+    }
     Case { seed, requests, depth, device, workload }
 }
 
@@ -417,6 +420,18 @@ fn slc_cache(seed: u64) -> Vec<String> {
         settings.extend(whole.map(String::from));
     }
     settings
+}
+
+/// The mode of the SLC cache's blocks, drawn by itself: that of one bit a cell is drawn above.
+fn cells_of_cache(seed: u64, bits: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak cells of the cache"), drawn: 0 };
+    let (modes, times) = (["MLC", "TLC"], [d.from(1, 40), d.from(1, 40), d.from(1, 40)]);
+    let mode = d.below(bits - 1) as usize;
+    if mode == 0 {
+        return Vec::new();
+    }
+    let times: Vec<String> = times[..=mode].iter().map(|us| format!("{us}us")).collect();
+    vec![format!("slc.cell={}", modes[mode - 1]), format!("slc.t_read=[{}]", times.join(", "))]
 }
 
 /// Parity over dies, drawn by itself: one device in eight has it, on dies enough.
