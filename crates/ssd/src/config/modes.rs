@@ -28,6 +28,11 @@ pub(crate) struct SlcPlan {
 }
 
 impl Config {
+    /// Whether any data moves within its plane, without bus and ECC.
+    pub(crate) fn copies_back(&self) -> bool {
+        self.gc.copyback || self.ftl.slc_cache != SlcCache::None && self.slc.fold == Fold::Copyback
+    }
+
     /// Whether what a write class writes goes into blocks of the cache.
     pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
         self.ftl.slc_cache != SlcCache::None
@@ -115,6 +120,12 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     if let Some((key, _, problem, remedy)) = reasons.into_iter().find(|(_, is_so, ..)| *is_so) {
         return refuse(key, format!("{problem} (ftl.slc_cache)"), format!("{remedy}, {off}"));
     }
+    data_leaves_and_comes_back(config, layout)
+}
+
+/// Refuses ways out of the cache and back into it that cannot be.
+fn data_leaves_and_comes_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    let slc = &config.slc;
     let copies = slc.fold == Fold::Copyback;
     if copies && (layout.shared() > 1 || layout.stripe > 1 || config.chip.program_passes > 1) {
         let problem = "is copyback, which moves whole pages within a plane, in one pass";

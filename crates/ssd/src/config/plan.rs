@@ -88,6 +88,17 @@ impl Plan {
         }
     }
 
+    /// Whether it depends on where relocated data comes from whether it is copied back.
+    #[inline]
+    pub(crate) fn copies_vary(&self) -> bool {
+        self.slc.is_some() || self.config.gc.copyback_limit.is_some()
+    }
+
+    /// Whether data is copied back whose errors are known.
+    pub(crate) fn copies_errors(&self) -> bool {
+        self.config.copies_back() && matches!(self.reading(), Some(OutcomeSource::Virtual(_)))
+    }
+
     /// By how much retries are sensed faster, where they are.
     pub fn rpt(&self) -> Option<&Rpt> {
         self.faster.as_ref().map(|faster| faster.rpt.as_ref())

@@ -130,7 +130,7 @@ impl FlashView<'_> {
     /// Whether the programs of a queue take their data from the array.
     pub(super) fn copies_back(&self, die: DieId, queue: QueueId) -> bool {
         let relocated = || queue.writes().is_some_and(WriteClass::is_relocated);
-        if self.plan.slc.is_none() {
+        if !self.plan.copies_vary() {
             return self.plan.config.gc.copyback && relocated();
         }
         let head = || &self.flash.ops[self.flash.dies[die].queues[queue].first()];
@@ -169,7 +169,7 @@ impl FlashView<'_> {
                 && place(plane) == place(lead.plane())
                 && self.is_erase(die, queue) == erase
                 && (!erase || self.may_erase(die, queue))
-                && (self.plan.slc.is_none() || self.copies_back(die, queue) == self.copies_back(die, lead))
+                && (!self.plan.copies_vary() || self.copies_back(die, queue) == self.copies_back(die, lead))
             {
                 set |= 1 << plane;
             }

@@ -11,6 +11,7 @@ pub(crate) mod blocks;
 pub(crate) mod candidates;
 mod check;
 pub(crate) mod cmt;
+mod copies;
 mod damage;
 mod disturb;
 pub(crate) mod map;
@@ -35,6 +36,7 @@ use crate::persist::state;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
+use copies::Copies;
 use damage::Damage;
 use disturb::Disturb;
 use map::{Entry, Map};
@@ -65,6 +67,8 @@ pub(crate) struct Ftl {
     disturb: Option<Disturb>,
     /// How often programs were suspended, where that leaves errors.
     pub suspended: Option<Suspended>,
+    /// What copying data back has left, where it does.
+    pub copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
     pub damage: Option<Damage>,
     /// Stripes of parity, where there are any.
@@ -87,6 +91,7 @@ impl Ftl {
             wear: WearTable::new(plan, seed),
             disturb: Disturb::new(plan),
             suspended: Suspended::new(plan),
+            copies: Copies::new(plan),
             damage: Damage::new(plan),
             stripes: Stripes::new(plan),
             cmt: CachedMap::new(plan),
@@ -153,7 +158,7 @@ impl Ftl {
     }
 
     /// The conditions under which a page is read, its wear as it was lived; whether its data is from before the run; and the
-    /// errors per KiB that the last erase of its block and suspensions of its program add.
+    /// errors per KiB that the last erase of its block, suspensions of its program and copies of its data add.
     #[inline]
     pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
         let (mut conditions, cold) = self.blocks.conditions(ppn, now, plan);
@@ -161,12 +166,13 @@ impl Ftl {
             conditions.reads = disturb.effective(ppn, conditions.reads);
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
-        let Some(lives) = &self.wear else { return (conditions, cold, suspended) };
+        let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
+        let Some(lives) = &self.wear else { return (conditions, cold, own) };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
         let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
-        (conditions, cold, added + suspended)
+        (conditions, cold, added + own)
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -200,6 +206,9 @@ impl Ftl {
                 self.disturb.iter_mut().for_each(|disturb| disturb.erased(block));
                 self.suspended.iter_mut().for_each(|suspended| suspended.erased(block));
             }
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.erased(plan.layout.block_index(plane, block));
         }
         self.blocks.count_erase(plane, block)
     }
@@ -248,7 +257,12 @@ impl Ftl {
     /// Whether the data of a page moves within its plane, without bus and ECC.
     #[inline]
     pub fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
-        if self.blocks.page_in_slc(source) { plan.config.slc.fold == Fold::Copyback } else { plan.config.gc.copyback }
+        let copied = if self.blocks.page_in_slc(source) {
+            plan.config.slc.fold == Fold::Copyback
+        } else {
+            plan.config.gc.copyback
+        };
+        copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
     }
 
     /// The full block of a plane with the fewest erases, and that number.
@@ -370,5 +384,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, damage, stripes, cmt, relocator } rebuilt { aged, draws } }
+    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, copies, damage, stripes, cmt, relocator } rebuilt { aged, draws } }
 }

@@ -325,6 +325,7 @@ const ROWS: &[Row] = &[
     ("gc.stop", WORN, "12", Overwrites, 0),
     ("gc.relocations", WORN, "3", Overwrites, 0),
     ("gc.copyback", WORN, "true", Overwrites, 0),
+    ("gc.copyback_limit", &["age.precondition=closed-form", "gc.copyback=true"], "1", Overwrites, 0),
     ("gc.preemptible", WORN, "false", Overwrites, 1),
     ("gc.idle", WORN, "100us", Spaced, 0),
     ("gc.idle_stop", &["age.precondition=closed-form", "gc.idle=100us"], "12", Spaced, 0),

@@ -5,6 +5,7 @@ mod checked;
 mod checkpoint;
 mod common;
 mod contention;
+mod copies;
 mod data;
 mod data_errors;
 mod end_of_life;

@@ -270,6 +270,8 @@ counters! {
         parts_by_mode: [u64; 2],
         /// How long these took from their requests on, summed [ns].
         part_ns_by_mode: [u64; 2],
+        /// Pages copied back that are kept count of, and errors per KiB that they took along, summed [thousandths].
+        copied_errors: [u64; 2],
         /// Look-ups that found their entry in the cache.
         map_hits: u64,
         /// Pages read that could not be corrected, for the host or by the drive itself.

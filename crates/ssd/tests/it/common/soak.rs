@@ -371,6 +371,8 @@ pub fn draw(seed: u64) -> Case {
     if bits > 2 {
         device.extend(cells_of_cache(seed, bits));
     }
+    let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
+    device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
     Case { seed, requests, depth, device, workload }
 }
 
