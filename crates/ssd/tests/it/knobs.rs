@@ -223,6 +223,13 @@ const ROWS: &[Row] = &[
     ("chip.t_disch", PHASES, "30us", Reads, 1),
     ("chip.t_prog", TINY, "3ms", Writes, 1),
     ("chip.program_passes", TINY, "2", Writes, 1),
+    (
+        "chip.pass_order",
+        &["chip.program_passes=2", "ftl.allocation=superblock", "buffer.mode=write-through"],
+        "interleaved",
+        Writes,
+        0,
+    ),
     ("chip.program_loops", PHASES, "50", Writes, 1),
     ("chip.t_program_pulse", PHASES, "200us", Writes, 1),
     ("chip.t_program_verify", PHASES, "200us", Writes, 1),

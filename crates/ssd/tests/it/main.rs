@@ -22,6 +22,7 @@ mod lone_requests;
 mod map_unit;
 mod memory;
 mod oracle;
+mod pass_order;
 mod policies;
 mod power;
 mod power_states;

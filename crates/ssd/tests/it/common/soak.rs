@@ -371,6 +371,12 @@ pub fn draw(seed: u64) -> Case {
     if bits > 2 {
         device.extend(cells_of_cache(seed, bits));
     }
+    let order = &mut Dice { stream: Stream::new(seed, "soak order of passes"), drawn: 0 };
+    if wordline && !program_loops && order.chance(20) {
+        let whole = ["chip.program_passes=2", "gc.copyback=false", "slc.fold=controller", "power.cut_at=[]"];
+        device.extend(whole.map(String::from));
+        device.push("chip.pass_order=interleaved".to_owned());
+    }
     let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
     device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
     Case { seed, requests, depth, device, workload }
