@@ -216,6 +216,7 @@ fn the_fewer_bits_a_cell_the_fewer_retries_at_the_same_age() {
         device.counters().retry_steps
     };
     let of = ["SLC", "MLC", "TLC", "QLC"].map(|cell| retries(cell, "chip.model=auto"));
+    println!("retries of 120 pages of SLC, MLC, TLC, QLC: {of:?}");
     assert!(of[0] == 0 && of[0] <= of[1] && of[1] < of[2] && of[2] < of[3], "{of:?}");
     assert_eq!(["MLC", "TLC"].map(|cell| retries(cell, "chip.model=none")), [0, 0]);
 }
