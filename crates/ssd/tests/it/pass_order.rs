@@ -70,12 +70,13 @@ fn the_first_pass_of_the_next_wordline_goes_before_the_second_of_a_wordline() {
     // Data crosses the bus while passes run.
     let (took, between) = passes(&["chip.cache_program=true"], 12);
     assert_eq!((took, between), (vec![COARSE, COARSE, FINE, COARSE, FINE, FINE], vec![0; 5]));
-    // A wordline whose second pass runs, the next one, and the one whose data is sent meanwhile: three are enough, two are not.
+    // A wordline whose second pass runs, the next one, and the one whose data is sent meanwhile: three are enough. With two the
+    // second of these is finished before any data of a third has come.
     let (took, between) = passes(&["chip.cache_program=true", "buffer.size=192KiB"], 16);
     assert_eq!(took, [COARSE, COARSE, FINE, COARSE, FINE, COARSE, FINE, FINE]);
     assert_eq!(between, [0; 7]);
-    let (_, between) = passes(&["chip.cache_program=true", "buffer.size=128KiB"], 16);
-    assert!(between.iter().any(|gap| *gap > 0), "{between:?}");
+    let (took, _) = passes(&["chip.cache_program=true", "buffer.size=128KiB"], 16);
+    assert_eq!(took, [COARSE, COARSE, FINE, FINE, COARSE, FINE, COARSE, FINE]);
     for alone in
         [["chip.pass_order=wordline", "buffer.size=1MiB"], ["chip.pass_order=interleaved", "buffer.size=64KiB"]]
     {
