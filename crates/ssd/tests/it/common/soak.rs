@@ -376,6 +376,8 @@ pub fn draw(seed: u64) -> Case {
         let whole = ["chip.program_passes=2", "gc.copyback=false", "slc.fold=controller", "power.cut_at=[]"];
         device.extend(whole.map(String::from));
         device.push("chip.pass_order=interleaved".to_owned());
+    } else {
+        device.push("chip.pass_order=wordline".to_owned());
     }
     let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
     device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
