@@ -36,6 +36,16 @@ units::choices! {
     }
 }
 
+units::choices! {
+    /// In which order the wordlines of a block are programmed in two passes.
+    pub enum PassOrder {
+        /// Both passes of a wordline, then those of the next.
+        Wordline = "wordline",
+        /// The first pass of the next wordline, then the second of this one.
+        Interleaved = "interleaved",
+    }
+}
+
 units::section! {
     /// The chip: array timings and what its commands can do. tR, tPROG and tBERS are given as such, or
     /// follow from their phases.
@@ -54,6 +64,8 @@ units::section! {
         t_prog: Option<Vec<Span>> = Some(vec![Span::from_us(1_200)]),
         /// Passes in which a wordline is programmed, such as 2 of QLC: each takes its data over the bus again, and a tPROG.
         program_passes: u32 = 1,
+        /// Which pass follows the first of a wordline: its second (wordline), or the first of the next wordline, whose cells would disturb finer states (interleaved, "foggy-fine"), as long as there is data for one.
+        pass_order: PassOrder = PassOrder::Wordline,
         /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify).
         program_loops: Option<u32> = None,
         /// Program phase of one loop.
@@ -114,9 +126,11 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Those of cells that hold one bit: every page is alike, and is programmed in one pass.
-    pub fn of_one_bit(read: Span, program: Span, erase: Span) -> Timings {
-        Timings { read: [read; 4], program: [program; 4], passes: 1, erase }
+    /// Those of blocks that hold `bits` bits a cell, fewer than the chip's own: tR of every page or by page type, and tPROG of a program
+    /// unit, which is programmed in one pass. The error names problem and remedy of tR.
+    pub fn of_mode(bits: u32, read: &[Span], program: Span, erase: Span) -> Result<Timings, (String, String)> {
+        let read = per_page("t_read", read, bits).map_err(|(_, problem, remedy)| (problem, remedy))?;
+        Ok(Timings { read, program: [program; 4], passes: 1, erase })
     }
 
     /// tR of a page, by page type.

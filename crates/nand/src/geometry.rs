@@ -289,6 +289,12 @@ impl Layout {
         Ok(Layout { planes: self.dies, planes_per_die: 1, stripe, pages, page_bits, ..*self })
     }
 
+    /// The same flash with blocks that hold `bits` bits a cell, fewer than the chip's own: they use the first of their pages, so that
+    /// page numbers stay.
+    pub fn in_mode(&self, bits: u32) -> Layout {
+        Layout { bits, pages: self.pages / self.bits * bits, ..*self }
+    }
+
     /// The number that names one page.
     #[inline]
     pub fn pack(&self, address: Address) -> Ppn {

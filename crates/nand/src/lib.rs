@@ -12,7 +12,7 @@ pub mod rpt;
 pub mod sentinel;
 pub mod tailored;
 
-pub use chip::{Chip, PlanePrograms, PlaneReads, ProgramUnit, Timings};
+pub use chip::{Chip, PassOrder, PlanePrograms, PlaneReads, ProgramUnit, Timings};
 pub use geometry::{Address, BlockId, Cell, ChannelId, DieId, FlashPlaneId, Geometry, Layout, PlaneId};
 pub use model::VirtualChip;
 pub use tailored::TailoredTable;

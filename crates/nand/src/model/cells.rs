@@ -100,6 +100,28 @@ impl Cells {
         }
     }
 
+    /// The cells of a block that holds `bits` bits a cell, fewer than the chip's own. Its states are spread evenly over the voltages of
+    /// the chip's own, are as wide, and lose and gain as much charge as cells at these voltages do (`assumed`: makers tune each mode
+    /// by itself, and publish none). So only the unit changes: half a pitch is `wider` times as many volts.
+    pub fn in_mode(&self, bits: u32) -> Cells {
+        let wider = f64::from(self.states() - 1) / f64::from((1u32 << bits) - 1);
+        // The place of a boundary of the mode among the chip's own.
+        let own = |boundary: u32| f64::from(boundary) * wider + (wider - 1.0) / 2.0;
+        let highest = self.share(own(((1u32 << bits) - 2).max(1)));
+        Cells {
+            bits,
+            shift: self.shift * highest / wider,
+            shift_lowest: self.share(own(0)) / highest,
+            width: self.width / wider,
+            width_shift: self.width_shift / highest,
+            disturb: self.disturb / wider,
+            disturb_scale: self.disturb_scale / wider,
+            cross_shift: self.cross_shift * highest / wider,
+            retry_step: self.retry_step * highest / wider,
+            ..self.clone()
+        }
+    }
+
     /// The wear term: it starts slowly, saturates, and grows on.
     pub fn wear(&self, x: f64) -> f64 {
         let early = x / self.wear_knee;
@@ -325,6 +347,68 @@ mod tests {
             if name == "tlc48" {
                 let beyond = cells.shape(10.0, 60.0, 0.0, 1.3);
                 assert!(errors(beyond, 0.0) > corrected && errors(beyond, beyond.shift) < corrected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_mode_is_the_same_cells_in_wider_pitches() {
+        for name in names() {
+            let own = VirtualChip::preset(name).unwrap().cells;
+            let own = Cells { disturb_scale: 0.7, ..own };
+            for bits in 1..own.bits {
+                let mode = own.in_mode(bits);
+                let wider = f64::from(own.states() - 1) / f64::from(mode.states() - 1);
+                for (x, months, reads, factor) in [(0.0, 0.0, 0.0, 1.0), (1.5, 7.0, 3e6, 0.9), (4.0, 40.0, 1e5, 1.2)] {
+                    let at = |cells: &Cells| cells.crossed(cells.shape(x, months, reads, factor), 20.0);
+                    let (of_own, of_mode) = (at(&own), at(&mode));
+                    assert!((of_mode.width * wider - of_own.width).abs() < 1e-12);
+                    for state in 0..mode.states() {
+                        // Where a state of the chip's own would lie that begins at the same voltage.
+                        let place = f64::from(state) * wider;
+                        let lifted = own.disturb_scale
+                            * libm::log1p(
+                                of_own.disturb / own.disturb_scale * libm::exp(-2.0 * place / own.disturb_scale),
+                            );
+                        let mean = 2.0 * place - own.share(place - 0.5) * of_own.shift + lifted;
+                        assert!((mode.mean(of_mode, state) * wider - mean).abs() < 1e-9, "{name} {bits} {state}");
+                    }
+                    for step in [0.0, 1.0, 9.0] {
+                        for boundary in 0..mode.states() - 1 {
+                            let place = (f64::from(boundary) + 0.5) * wider - 0.5;
+                            let reference = 2.0 * place + 1.0 - own.share(place) * step * own.retry_step;
+                            let of_mode = mode.reference(boundary, step * mode.retry_step);
+                            assert!((of_mode * wider - reference).abs() < 1e-9, "{name} {bits} {boundary}");
+                        }
+                        let one_bit = own.one_bit_error_rate(of_own, step * own.retry_step);
+                        let found = mode.error_rate(of_mode, 0, step * mode.retry_step);
+                        assert!(bits > 1 || (found - one_bit).abs() < 1e-12, "{name} {step}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_more_bits_a_cell_the_more_errors_at_the_same_age() {
+        for name in ["qlc", "tlc48", "tlc48-rif", "tlc48-reo", "mlc"] {
+            let own = VirtualChip::preset(name).unwrap().cells;
+            // As they are, and so wide that even the two outermost states overlap.
+            let wide = Cells { width: f64::from(own.states() - 1) / 7.5, ..own.clone() };
+            for (own, strict) in [(own, false), (wide, true)] {
+                let modes: Vec<Cells> = (1..own.bits).map(|bits| own.in_mode(bits)).chain([own.clone()]).collect();
+                for (x, months, best) in [(0.0, 0.0, false), (0.5, 3.0, false), (1.0, 12.0, true), (1.5, 24.0, true)] {
+                    // Of a bit of a typical page.
+                    let errors = |cells: &Cells| {
+                        let shape = cells.shape(x, months, 0.0, 1.0);
+                        let offset = if best { shape.shift } else { 0.0 };
+                        let pages = (0..cells.bits).map(|page| cells.error_rate(shape, page, offset));
+                        pages.sum::<f64>() / f64::from(cells.bits)
+                    };
+                    let found: Vec<f64> = modes.iter().map(errors).collect();
+                    let ordered = |pair: &[f64]| pair[0] < pair[1] || !strict && pair[0] <= pair[1];
+                    assert!(found.windows(2).all(ordered), "{name} after {x} K cycles and {months} months: {found:?}");
+                }
             }
         }
     }

@@ -155,6 +155,11 @@ impl VirtualChip {
         }
     }
 
+    /// The same chip where its blocks hold `bits` bits a cell, fewer than its own.
+    pub fn in_mode(&self, bits: u32) -> VirtualChip {
+        VirtualChip { cells: self.cells.in_mode(bits), ..self.clone() }
+    }
+
     /// The typical shift under some conditions, relative to that of a year at 2,000 cycles.
     pub fn relative_shift(&self, x: f64, months: f64) -> f64 {
         let full = self.cells.shape(2.0, 12.0, 0.0, 1.0).shift;

@@ -1,4 +1,4 @@
-//! Which blocks of the chip's own cells have their data moved into blocks of one bit a cell.
+//! Which blocks of the chip's own cells have their data moved into blocks of fewer bits a cell.
 //!
 //! Contract: a policy sees how often a block has been read since it was erased, and how many retries that took. It says whether
 //! its data is to be moved; nothing is moved where the cache has no room for it.

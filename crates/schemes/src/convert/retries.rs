@@ -1,4 +1,4 @@
-//! Data whose reads have taken many retries is both read often and read slowly: one bit a cell saves the retries.
+//! Data whose reads have taken many retries is both read often and read slowly: fewer bits a cell save the retries.
 
 use super::BlockReads;
 

@@ -19,7 +19,7 @@ use super::refusal::{dotted, refuse};
 use crate::lifetime::{EraseScheme, Eraser};
 
 impl Config {
-    /// Whether no read can fail, and nothing but reads asks the chip: on every chip of `auto` data reads without a retry that is
+    /// Whether no read can fail, and nothing but reads of what the controller has corrected asks the chip: on every chip of `auto` data reads without a retry that is
     /// a week old at 30 C, after some hundred P/E cycles. A drive that begins fresh need not ask its chip.
     pub(super) fn meets_no_errors(&self) -> bool {
         self.chip.model.as_deref() == Some(AUTO)
@@ -33,6 +33,7 @@ impl Config {
             && self.ecc.code.is_none()
             && !self.read.predictor.predicts(false)
             && self.erase.pulse.is_none()
+            && !self.copies_back()
     }
 
     /// The virtual chip or the measured steps, if there are any.

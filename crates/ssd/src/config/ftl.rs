@@ -37,7 +37,7 @@ units::choices! {
 }
 
 units::choices! {
-    /// Whether blocks hold one bit a cell before their data is folded into the chip's own cells.
+    /// Whether blocks hold fewer bits a cell (slc.cell) before their data is folded into the chip's own cells.
     pub enum SlcCache {
         /// Never.
         None = "none",

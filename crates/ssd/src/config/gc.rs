@@ -21,6 +21,8 @@ units::section! {
         relocations: u32 = 12,
         /// Pages move inside their plane, without bus and ECC; otherwise through the controller.
         copyback: bool = false,
+        /// So many times in a row the same data moves so, or is folded so (slc.fold); then once through the controller, which corrects its errors. "none": however often.
+        copyback_limit: Option<u32> = None,
         /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block is reclaimed.
         preemptible: bool = true,
         /// A die idle for so long collects in the background; "none" never does.
@@ -35,6 +37,9 @@ impl Check for GcConfig {
         if self.stop < self.start {
             let problem = format!("is {}, less than gc.start = {}", self.stop, self.start);
             return refuse("stop", problem, format!("write at least {}", self.start));
+        }
+        if self.copyback_limit == Some(0) {
+            return refuse("copyback_limit", "is 0", "write 1 or more, or set gc.copyback to false");
         }
         if self.idle.is_some() && self.idle_stop < self.stop {
             let problem = format!("is {}, less than gc.stop = {}", self.idle_stop, self.stop);

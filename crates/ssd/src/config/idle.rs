@@ -73,6 +73,8 @@ const RULES: &[Rule] = &[
         idle: |config| !config.chip.read_disturb && config.refresh.reads.is_none(),
         without: "chip.read_disturb or refresh.reads",
     },
+    Rule { keys: &["chip.pass_order"], idle: |config| config.chip.program_passes == 1, without: "chip.program_passes" },
+    Rule { keys: &["gc.copyback_limit"], idle: |config| !config.copies_back(), without: "gc.copyback or slc.fold" },
     Rule { keys: &["slc.*"], idle: |config| config.ftl.slc_cache == SlcCache::None, without: "ftl.slc_cache" },
     Rule { keys: &["power.plp"], idle: |config| config.power.cut_at.is_empty(), without: "power.cut_at" },
     Rule {

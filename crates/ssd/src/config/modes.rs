@@ -16,8 +16,8 @@ use crate::write_class::WriteClass;
 pub(crate) struct SlcPlan {
     /// Blocks of each plane that are the cache's for good: all of them, or none.
     pub fixed: u32,
-    /// Pages of a block of the cache: the first of those that it has otherwise.
-    pub pages: u32,
+    /// The flash with blocks in the cache's mode: these have the first of the pages that they have otherwise.
+    pub layout: Layout,
     /// Pages that one program command writes on a plane.
     pub unit_pages: u32,
     /// tR, tPROG, tBERS.
@@ -28,6 +28,11 @@ pub(crate) struct SlcPlan {
 }
 
 impl Config {
+    /// Whether any data moves within its plane, without bus and ECC.
+    pub(crate) fn copies_back(&self) -> bool {
+        self.gc.copyback || self.ftl.slc_cache != SlcCache::None && self.slc.fold == Fold::Copyback
+    }
+
     /// Whether what a write class writes goes into blocks of the cache.
     pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
         self.ftl.slc_cache != SlcCache::None
@@ -46,12 +51,14 @@ impl SlcPlan {
             return Ok(None);
         }
         goes_with(config, layout)?;
-        let timings = Timings::of_one_bit(slc.t_read, slc.t_prog, slc.t_bers);
+        let of_mode = layout.in_mode(slc.cell.bits());
+        let timings = Timings::of_mode(of_mode.bits, &slc.t_read, slc.t_prog, slc.t_bers);
+        let timings = timings.map_err(|(problem, remedy)| ("slc.t_read", problem, remedy))?;
         let over = |own: Span, native: Span| own.0 as f64 / native.0.max(1) as f64;
         Ok(Some(SlcPlan {
             fixed: if kind == SlcCache::Static { slc.blocks } else { 0 },
-            pages: layout.pages / layout.bits,
-            unit_pages: layout.stripe * layout.shared(),
+            unit_pages: config.unit_pages(&of_mode),
+            layout: of_mode,
             program_factor: over(slc.t_prog, native.slowest_program()),
             erase_factor: over(slc.t_bers, native.erase),
             timings,
@@ -65,6 +72,12 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     let off = "or set ftl.slc_cache to \"none\"";
     let reasons = [
         ("geometry.cell", layout.bits == 1, "is SLC: its blocks hold one bit a cell anyway", "choose denser cells"),
+        (
+            "slc.cell",
+            slc.cell.bits() >= layout.bits,
+            "has no fewer bits a cell than geometry.cell",
+            "choose fewer, such as \"SLC\"",
+        ),
         (
             "ftl.streams",
             ftl.streams != 2,
@@ -88,7 +101,7 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
         (
             "refresh.reclaim",
             config.refresh.reclaim == Reclaim::Wordline,
-            "is wordline, and wordlines of a block in the cache hold one page",
+            "is wordline, and wordlines of a block in the cache hold fewer pages",
             "write \"block\"",
         ),
         (
@@ -107,6 +120,12 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     if let Some((key, _, problem, remedy)) = reasons.into_iter().find(|(_, is_so, ..)| *is_so) {
         return refuse(key, format!("{problem} (ftl.slc_cache)"), format!("{remedy}, {off}"));
     }
+    data_leaves_and_comes_back(config, layout)
+}
+
+/// Refuses ways out of the cache and back into it that cannot be.
+fn data_leaves_and_comes_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    let slc = &config.slc;
     let copies = slc.fold == Fold::Copyback;
     if copies && (layout.shared() > 1 || layout.stripe > 1 || config.chip.program_passes > 1) {
         let problem = "is copyback, which moves whole pages within a plane, in one pass";

@@ -79,6 +79,29 @@ impl Plan {
         self.cells.as_deref()
     }
 
+    /// What decides what reads of the SLC cache meet, where that holds more than one bit a cell: the virtual chip in its mode; and these
+    /// bits.
+    pub(crate) fn cells_of_slc(&self) -> Option<(OutcomeSource, u32)> {
+        let bits = self.slc.as_ref()?.layout.bits;
+        match self.reading()? {
+            OutcomeSource::Virtual(chip) if bits > 1 => {
+                Some((OutcomeSource::Virtual(Box::new(chip.in_mode(bits))), bits))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it depends on where relocated data comes from whether it is copied back.
+    #[inline]
+    pub(crate) fn copies_vary(&self) -> bool {
+        self.slc.is_some() || self.config.gc.copyback_limit.is_some()
+    }
+
+    /// Whether data is copied back whose errors are known.
+    pub(crate) fn copies_errors(&self) -> bool {
+        self.config.copies_back() && matches!(self.reading(), Some(OutcomeSource::Virtual(_)))
+    }
+
     /// By how much retries are sensed faster, where they are.
     pub fn rpt(&self) -> Option<&Rpt> {
         self.faster.as_ref().map(|faster| faster.rpt.as_ref())

@@ -1,6 +1,6 @@
-//! The SLC cache: blocks of denser cells that hold one bit a cell for a while (`ftl.slc_cache`).
+//! The SLC cache: blocks that hold fewer bits a cell than the chip's own for a while, as a rule one (`ftl.slc_cache`).
 
-use nand::Layout;
+use nand::{Cell, Layout};
 use schemes::Convert;
 use units::Span;
 
@@ -32,6 +32,8 @@ units::section! {
     pub struct SlcConfig in "slc" {
         /// Blocks of each plane in the cache: so many (static), or at most so many (dynamic).
         blocks: u32 = 8,
+        /// Bits a cell of the cache's blocks, fewer than geometry.cell has.
+        cell: Cell = Cell::Slc,
         /// What a write does when the cache is full: direct or wait.
         full: Full = Full::Direct,
         /// How data is folded: controller or copyback.
@@ -42,9 +44,9 @@ units::section! {
         fold_start: u32 = 0,
         /// Data of the chip's own cells that is moved into the cache: none, hot:N or retries:N.
         convert: Convert = Convert::None,
-        /// tR of a page of the cache.
-        t_read: Span = Span::from_us(25),
-        /// tPROG of a page of the cache.
+        /// tR of a page of the cache; one value, or one for each page of a wordline (LSB, CSB, MSB). The default is of one bit a cell.
+        t_read: Vec<Span> = vec![Span::from_us(25)],
+        /// tPROG of one `chip.program_unit` of the cache, in one pass. The default is of one bit a cell.
         t_prog: Span = Span::from_us(200),
         /// tBERS of a block of the cache.
         t_bers: Span = Span::from_us(3_500),
@@ -55,8 +57,10 @@ units::section! {
 
 impl Check for SlcConfig {
     fn check(&self, _: &Layout) -> Result<(), Refusal> {
-        positive(&[("blocks", self.blocks.into()), ("t_prog", self.t_prog.0), ("t_read", self.t_read.0)])?;
-        not_too_long(&[("t_read", self.t_read), ("t_prog", self.t_prog), ("t_bers", self.t_bers)])?;
+        let (least, most) = (self.t_read.iter().min().map_or(1, |span| span.0), self.t_read.iter().max());
+        positive(&[("blocks", self.blocks.into()), ("t_prog", self.t_prog.0), ("t_read", least)])?;
+        let t_read = most.copied().unwrap_or_default();
+        not_too_long(&[("t_read", t_read), ("t_prog", self.t_prog), ("t_bers", self.t_bers)])?;
         if !(0.0..=10.0).contains(&self.wear) {
             return refuse("wear", format!("is {}", self.wear), "write 0 to 10 P/E cycles, such as 0.1");
         }

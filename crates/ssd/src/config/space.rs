@@ -10,7 +10,7 @@
 //!
 //! An SLC cache changes two things. A block of a static one, which has free blocks of its own, gives none back when it is folded: that
 //! begins only where host data could open a block, and one more is in reserve, since the host may take that one meanwhile. A block
-//! of a dynamic one has at most a block's pages over a cell's bits: folding it wins more than any other collection.
+//! of a dynamic one has fewer pages than one of the chip's own cells, by a page of each wordline: folding it wins as any collection does.
 
 use nand::Layout;
 
@@ -284,7 +284,7 @@ fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
 /// Pages that each stream puts into a block.
 fn pages_of_streams(config: &Config, layout: &Layout, slc: Option<&SlcPlan>) -> [u32; WriteClass::COUNT] {
     WriteClass::ALL.map(|first| match slc {
-        Some(slc) if config.in_slc(first) => slc.pages,
+        Some(slc) if config.in_slc(first) => slc.layout.pages,
         _ => layout.pages,
     })
 }

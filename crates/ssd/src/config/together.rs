@@ -1,6 +1,6 @@
 //! What sections must not say together.
 
-use nand::{Layout, PlanePrograms, ProgramUnit, Timings};
+use nand::{Layout, PassOrder, PlanePrograms, ProgramUnit, Timings};
 use schemes::{Pacing, SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
@@ -26,6 +26,7 @@ pub(super) fn check(
     superblocks_are_programmed_together(config)?;
     whole_pages_are_copied_back(config, layout)?;
     passes_have_their_data(config, timings)?;
+    passes_can_be_interleaved(config, layout)?;
     suspended_phases_are_known(config, phases)?;
     policies_have_something_to_stand_in_for(config)?;
     reclaim_comes_after_the_start(config)?;
@@ -190,6 +191,28 @@ fn passes_have_their_data(config: &Config, timings: &Timings) -> Result<(), Refu
         let problem =
             format!("is true, and each of the {} passes of a program takes its data over the bus", timings.passes);
         return refuse("gc.copyback", problem, "set it to false, or chip.program_passes to 1");
+    }
+    Ok(())
+}
+
+/// A pass follows that of the next wordline of all its planes.
+fn passes_can_be_interleaved(config: &Config, layout: &Layout) -> Result<(), Refusal> {
+    let chip = &config.chip;
+    if chip.pass_order == PassOrder::Wordline || chip.program_passes == 1 {
+        return Ok(());
+    }
+    if chip.program_passes > 2 {
+        let problem = format!("is {}, and chip.pass_order is interleaved, which is of two passes", chip.program_passes);
+        return refuse("chip.program_passes", problem, "write 2, or set chip.pass_order to \"wordline\"");
+    }
+    if layout.planes_per_die > 1 && chip.plane_programs == PlanePrograms::Lockstep {
+        let problem = "is interleaved, and planes that are programmed together may be at different wordlines";
+        let remedy = "set ftl.allocation to \"superblock\", or this to \"wordline\"";
+        return refuse("chip.pass_order", problem, remedy);
+    }
+    if !config.power.cut_at.is_empty() {
+        let problem = "is set, and recovery knows one program of a die at a time (chip.pass_order)";
+        return refuse("power.cut_at", problem, "write [], or set chip.pass_order to \"wordline\"");
     }
     Ok(())
 }

@@ -204,8 +204,13 @@ impl<P: Probe> Device<P> {
         let plane = self.core.plan.layout.plane_of(source);
         let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
         self.core.counters.pages_relocated[cause] += 1;
-        if self.flash.is_broken(source) && self.ftl.copies_back(source, &self.core.plan) {
-            self.damage(lpn, PageData::Lost);
+        if self.ftl.copies_back(source, &self.core.plan) {
+            if self.flash.is_broken(source) {
+                self.damage(lpn, PageData::Lost);
+            }
+            if self.ftl.copies.is_some() {
+                self.flash().copied(lpn, source, ppn);
+            }
         }
         self.core.probe.moved(self.core.now, lpn, source, ppn);
         if self.flash_version(lpn) == Some(source) {

@@ -1,4 +1,4 @@
-//! The SLC cache (`ftl.slc_cache`): what the host writes goes into blocks of one bit a cell; where these have no room it goes to
+//! The SLC cache (`ftl.slc_cache`): what the host writes goes into blocks of fewer bits a cell; where these have no room it goes to
 //! blocks of the chip's own cells. When the host is idle, or where folding is forced, blocks of the cache are relocated into the
 //! chip's own cells like any other block (`collect.rs`).
 

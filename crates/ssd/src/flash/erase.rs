@@ -81,7 +81,7 @@ impl<P: Probe> FlashAt<'_, P> {
         all
     }
 
-    /// The phases of an erase all of whose blocks hold one bit a cell, or did: with blocks of both modes the longer one counts.
+    /// The phases of an erase all of whose blocks are in the SLC cache's mode, or were: with blocks of both modes the longer one counts.
     fn phases_of_mode(&self, die: DieId, erase: Active) -> Option<Phases> {
         let slc = self.core.plan.slc.as_ref()?;
         let in_slc = |(plane, block): &(PlaneId, u32)| self.ftl.blocks.in_slc(*plane, *block);

@@ -40,6 +40,8 @@ pub(crate) struct Flash {
     pub(super) ranks: Ranks,
     /// Results of reads, where a virtual chip gives them.
     pub outcomes: Option<Outcomes>,
+    /// The same of pages of the SLC cache, where it holds more than one bit a cell and a virtual chip says how these read.
+    pub slc_outcomes: Option<Outcomes>,
     /// Where reads begin near what last worked.
     pub references: References,
     /// Retry steps of the pages read.
@@ -66,12 +68,14 @@ pub(crate) struct Flash {
 impl Flash {
     pub fn new(plan: &Plan, seed: u64) -> Flash {
         let (layout, config) = (plan.layout, &plan.config);
-        let outcomes = plan.cells.as_ref().map(|reading| {
+        let outcomes = |reading, faster, bits| {
             let wordlines = layout.flash_pages().div_ceil(layout.bits);
             let at_rest = plan.at_rest.0;
-            Outcomes::new(reading.as_ref().clone(), plan.faster.clone(), layout.bits, wordlines, at_rest, seed)
-                .programmed_at(plan.written_at.0)
-        });
+            Outcomes::new(reading, faster, bits, wordlines, at_rest, seed).programmed_at(plan.written_at.0)
+        };
+        let slc_outcomes = plan.cells_of_slc().map(|(chip, bits)| outcomes(chip, None, bits));
+        let cells = plan.cells.as_ref();
+        let outcomes = cells.map(|reading| outcomes(reading.as_ref().clone(), plan.faster.clone(), layout.bits));
         let faults = Faults::new(plan, seed);
         let write_queue_full = config.schedule.write_queue == Some(0);
         let dies_per_channel = layout.chips * layout.dies_per_chip;
@@ -93,6 +97,7 @@ impl Flash {
             write_queue_full,
             ranks: Ranks::new(plan, write_queue_full),
             outcomes,
+            slc_outcomes,
             references: References::new(&config.read),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
@@ -299,7 +304,7 @@ state! {
         }
         parts { references, failures, faults, budget }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, ranks, outcomes, draws, miscorrections }
+        rebuilt { dies_per_chip, ranks, outcomes, slc_outcomes, draws, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

@@ -1,6 +1,6 @@
 //! Programs: pages from the queues into the registers, and from there into the array.
 
-use nand::{Address, DieId};
+use nand::{Address, DieId, PassOrder};
 use schemes::Class;
 use units::Span;
 
@@ -40,7 +40,9 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Sends the data of a program again for its next pass. The bus is free.
     pub(super) fn send_for_next_pass(&mut self, die: DieId) {
-        let Some(program) = self.flash.dies[die].next_pass.take() else { return };
+        let due = self.flash.dies[die].next_pass.take().or_else(|| self.view().second_pass_due(die));
+        let Some(program) = due else { return };
+        self.flash.dies[die].coarse.retain(|other| other.ops != program.ops);
         let channel = self.flash.dies[die].channel;
         let writes = self.flash.ops[program.ops].queue.writes();
         let ready = self.occupy(channel, self.t_program_data(program.planes, writes), channel::WRITE_DATA);
@@ -130,7 +132,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let t_prog = slower(timings.program(&self.core.plan.layout, first, program.pass), factor);
         let factor = factor * of_mode;
         if program.pass + 1 < timings.passes {
-            self.flash.dies[die].next_pass = Some(Program { pass: program.pass + 1, ..program });
+            self.order_pass(die, Program { pass: program.pass + 1, ..program });
         }
         let phases =
             self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
@@ -150,6 +152,25 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         self.core.probe.program(start, end, die, self.core.plan.layout.flash_set(program.planes));
         self.tell_phases(die);
+    }
+
+    /// A pass of a program begins, and it has another one: what follows on the die.
+    fn order_pass(&mut self, die: DieId, next: Program) {
+        let state = &mut self.flash.dies[die];
+        state.next_pass = match self.core.plan.config.chip.pass_order {
+            PassOrder::Wordline => Some(next),
+            PassOrder::Interleaved => {
+                // The second pass of the wordline before.
+                let stream = |program: &Program| {
+                    let writes = self.flash.ops[program.ops].queue.writes();
+                    writes.map(|writes| (program.planes, self.core.plan.space.stream_of(writes)))
+                };
+                let before = state.coarse.iter().position(|program| stream(program) == stream(&next));
+                let before = before.map(|place| state.coarse.remove(place));
+                state.coarse.push(next);
+                before
+            }
+        };
     }
 
     /// The program whose data is in the cache registers, if there is one, has the array.

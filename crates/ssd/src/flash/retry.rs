@@ -15,10 +15,10 @@
 //! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
 use nand::model::cells::{KIB_BITS, MONTH_NS};
-use nand::model::outcomes::{Archetypes, OutcomeSource, PageState, Sensed, UNCORRECTABLE};
+use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
 use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
-use units::Span;
+use units::{Lpn, Ppn, Span};
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
@@ -116,7 +116,7 @@ impl<P: Probe> FlashAt<'_, P> {
     fn similar(&mut self, op: &PageOp) -> Option<Similar> {
         let PageOp { ppn, die, .. } = *op;
         let conditions = self.conditions_of(op);
-        let (block, page) = self.place_of(op);
+        let (block, page) = self.place_of(op.ppn.get());
         let outcomes = self.flash.outcomes.as_ref()?;
         let (layer, layers) = outcomes.layer(page);
         let (plan, ppn) = (&self.core.plan, ppn.get());
@@ -211,7 +211,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The next reference for hard decoding.
     fn next_hard_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
         let PageOp { ppn, sense, .. } = *op;
-        let outcomes = self.flash.outcomes.as_ref()?;
+        let outcomes = self.outcomes_of(ppn.get())?;
         let (last, sentinel) =
             (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
         let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
@@ -270,9 +270,35 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
+    /// The data of a page has been copied back to another one, with the errors of a sense by the default references.
+    #[cold]
+    pub fn copied(&mut self, lpn: Lpn, source: Ppn, copy: Ppn) {
+        let errors = self.errors_of_copy(lpn, source);
+        if let Some(copies) = &mut self.ftl.copies {
+            copies.copied(source, copy, errors);
+        }
+        let [pages, thousandths] = &mut self.core.counters.copied_errors;
+        (*pages, *thousandths) = (*pages + 1, *thousandths + (errors * 1e3) as u64);
+    }
+
+    /// Errors per KiB that a die finds in a page by the default references; none where nothing says how many.
+    fn errors_of_copy(&mut self, lpn: Lpn, source: Ppn) -> f64 {
+        let state = self.conditions_of_page(lpn, source);
+        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(source) {
+            return self.errors_of_one_bit(state, ReadReference::Step(0)).unwrap_or(0.0);
+        }
+        let (block, page) = self.place_of(source);
+        let Some(outcomes) = self.outcomes_of_mut(source) else { return 0.0 };
+        outcomes.rber(block, page, state, Sensed::First(0), false).map_or(0.0, |(rber, _)| KIB_BITS * rber)
+    }
+
     /// The conditions under which an operation reads its page.
     fn conditions_of(&self, op: &PageOp) -> PageState {
         let (lpn, ppn) = op.pages();
+        self.conditions_of_page(lpn, ppn)
+    }
+
+    fn conditions_of_page(&self, lpn: Lpn, ppn: Ppn) -> PageState {
         let now = self.flash.age_clock(self.core.now);
         let (conditions, programmed, extra) = self.ftl.conditions(ppn, now, &self.core.plan);
         let map = programmed.is_none() && lpn.0 >= self.core.plan.logical_pages;
@@ -291,15 +317,15 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.ops[id].sense.fate = Fate::Uncorrectable;
             return None;
         }
-        if self.ftl.blocks.page_in_slc(op.ppn.get()) {
+        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(op.ppn.get()) {
             self.reads_one_bit(id);
             return None;
         }
         let again = op.sense.is_repeat();
         if !again {
             let conditions = self.conditions_of(&op);
-            let (block, page) = self.place_of(&op);
-            if let Some(outcomes) = &mut self.flash.outcomes {
+            let (block, page) = self.place_of(op.ppn.get());
+            if let Some(outcomes) = self.outcomes_of_mut(op.ppn.get()) {
                 op.sense.read = outcomes.read(block, page, conditions);
             }
         }
@@ -347,26 +373,14 @@ impl<P: Probe> FlashAt<'_, P> {
         None
     }
 
-    /// A page of the SLC cache has been sensed: whether its errors are corrected follows from the chip's two outermost states, and from
-    /// where the reference between them stands by now. Measured steps say nothing of them: no read fails (`assumed`).
+    /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the chip's two outermost
+    /// states, and from where the reference between them stands by now. Measured steps say nothing of the cache: no read fails (`assumed`).
     fn reads_one_bit(&mut self, id: OpId) {
         let op = self.flash.ops[id];
-        let (plan, state) = (&self.core.plan, self.conditions_of(&op));
-        let corrected = match plan.reading() {
-            Some(OutcomeSource::Virtual(chip)) => {
-                let outcomes =
-                    self.flash.outcomes.as_ref().expect("Invariant: where reads can fail their outcomes are kept");
-                let [celsius, programmed_at] = outcomes.temperatures(state.warmer, state.programmed);
-                let months = state.retention.0 as f64 / MONTH_NS;
-                let shape = chip.cells.shape(f64::from(state.pec) / 1e3, months, state.reads.into(), 1.0);
-                let shape = chip.cells.crossed(shape, celsius - programmed_at);
-                let offset = match op.sense.v_ref {
-                    ReadReference::Step(step) => f64::from(step) * chip.cells.retry_step,
-                    _ => shape.shift,
-                };
-                let errors = KIB_BITS * chip.cells.one_bit_error_rate(shape, offset) + state.extra;
-                let errors = errors + chip.cells.cold(celsius);
-                errors <= f64::from(chip.cells.capability) * plan.config.ecc.strength
+        let errors = self.errors_of_one_bit(self.conditions_of(&op), op.sense.v_ref);
+        let corrected = match (errors, self.core.plan.reading()) {
+            (Some(errors), Some(OutcomeSource::Virtual(chip))) => {
+                errors <= f64::from(chip.cells.capability) * self.core.plan.config.ecc.strength
             }
             _ => true,
         };
@@ -375,6 +389,22 @@ impl<P: Probe> FlashAt<'_, P> {
         let sense = &mut self.flash.ops[id].sense;
         sense.fate = if corrected { Fate::Corrected } else { Fate::Uncorrectable };
         sense.decoding = t_decode.0 as u32;
+    }
+
+    /// Mean errors per KiB of pages of one bit a cell, sensed with some references; none where nothing but steps has been measured.
+    fn errors_of_one_bit(&self, state: PageState, v_ref: ReadReference) -> Option<f64> {
+        let Some(OutcomeSource::Virtual(chip)) = self.core.plan.reading() else { return None };
+        let outcomes = self.flash.outcomes.as_ref().expect("Invariant: where reads can fail their outcomes are kept");
+        let [celsius, programmed_at] = outcomes.temperatures(state.warmer, state.programmed);
+        let months = state.retention.0 as f64 / MONTH_NS;
+        let shape = chip.cells.shape(f64::from(state.pec) / 1e3, months, state.reads.into(), 1.0);
+        let shape = chip.cells.crossed(shape, celsius - programmed_at);
+        let offset = match v_ref {
+            ReadReference::Step(step) => f64::from(step) * chip.cells.retry_step,
+            _ => shape.shift,
+        };
+        let errors = KIB_BITS * chip.cells.one_bit_error_rate(shape, offset) + state.extra;
+        Some(errors + chip.cells.cold(celsius))
     }
 
     /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
@@ -394,7 +424,8 @@ impl<P: Probe> FlashAt<'_, P> {
     fn decoding_of(&mut self, op: &PageOp) -> (bool, bool, Span) {
         let PageOp { seq, sense, bus_bytes, .. } = *op;
         let again = sense.is_repeat();
-        let (reduced, fine) = (self.reduces(&sense), sense.v_ref.fine());
+        let reduced = self.reduces(&sense) && !self.ftl.blocks.page_in_slc(op.ppn.get());
+        let fine = sense.v_ref.fine();
         let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
@@ -422,8 +453,8 @@ impl<P: Probe> FlashAt<'_, P> {
                     let weight = syndrome_weight(rber / strength, codewords, self.flash.draws.entity(!seq), attempt);
                     self.flash.references.weigh(seq, Weighed { step, weight });
                 }
-                let (block, page) = self.place_of(op);
-                let (outcomes, kib) = (self.flash.outcomes.as_ref(), codeword as f64 / 1024.0);
+                let (block, page) = self.place_of(op.ppn.get());
+                let (outcomes, kib) = (self.outcomes_of(op.ppn.get()), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
                 let page =
@@ -442,13 +473,24 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.
     fn rber(&mut self, op: &PageOp, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(op);
-        let (block, page) = self.place_of(op);
-        self.flash.outcomes.as_mut()?.rber(block, page, conditions, sensed, reduced)
+        let (block, page) = self.place_of(op.ppn.get());
+        self.outcomes_of_mut(op.ppn.get())?.rber(block, page, conditions, sensed, reduced)
     }
 
-    /// An operation's block and page as the outcomes name them.
-    fn place_of(&self, op: &PageOp) -> (u64, u32) {
-        let (layout, ppn) = (&self.core.plan.layout, op.ppn.get());
+    /// What decides what reads of a page meet, in the mode of its block.
+    fn outcomes_of(&self, ppn: Ppn) -> Option<&Outcomes> {
+        let of_mode = self.flash.slc_outcomes.as_ref().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+        of_mode.or(self.flash.outcomes.as_ref())
+    }
+
+    fn outcomes_of_mut(&mut self, ppn: Ppn) -> Option<&mut Outcomes> {
+        let of_mode = self.flash.slc_outcomes.as_mut().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+        of_mode.or(self.flash.outcomes.as_mut())
+    }
+
+    /// A page's block and its number there as the outcomes name them.
+    fn place_of(&self, ppn: Ppn) -> (u64, u32) {
+        let layout = &self.core.plan.layout;
         let Address { block, page, .. } = layout.unpack(ppn);
         (Archetypes::name(layout.flash_plane_of(ppn).0, block), layout.flash_page(page))
     }

@@ -15,7 +15,7 @@ impl FlashView<'_> {
     pub(super) fn pick(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
         let nothing = state.ready.is_empty() && state.suspended.is_none() && state.next_pass.is_none();
-        if nothing { Pick::Nothing } else { self.pick_ready(die) }
+        if nothing && state.coarse.is_empty() { Pick::Nothing } else { self.pick_ready(die) }
     }
 
     fn pick_ready(&self, die: DieId) -> Pick {
@@ -30,7 +30,7 @@ impl FlashView<'_> {
         if state.suspended.is_some() {
             return self.pick_suspended(die, may_sense);
         }
-        if let Some(program) = state.next_pass {
+        if let Some(program) = state.next_pass.or_else(|| self.second_pass_due(die)) {
             return self.pick_between_passes(die, program, ready.and(READS), may_sense);
         }
         let one_at_a_time = state.sensing != 0 && self.plan.config.chip.plane_reads != PlaneReads::Independent;
@@ -102,6 +102,20 @@ impl FlashView<'_> {
         }
     }
 
+    /// The program whose second pass has waited for the first one of the next wordline, and does so no longer: its block has no further
+    /// wordline, or there is no data for one.
+    pub(super) fn second_pass_due(&self, die: DieId) -> Option<Program> {
+        let state = &self.flash.dies[die];
+        let has_next = |program: &&Program| {
+            let Some((plane, stream)) = self.stream_of(die, self.flash.ops[program.ops].queue) else { return false };
+            let place = program.planes.trailing_zeros() as usize;
+            let of_stream = |writes: &WriteClass| self.plan.space.stream_of(*writes) == stream;
+            let is_ready = |writes| state.ready.has(QueueId::of_programs(writes, place));
+            self.ftl.blocks.next_place(plane, stream) > 0 && WriteClass::ALL.into_iter().filter(of_stream).any(is_ready)
+        };
+        state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied()
+    }
+
     /// The planes that may begin to sense.
     pub(super) fn may_sense(&self, state: &DieState) -> u8 {
         match self.plan.config.chip.plane_reads {
@@ -130,7 +144,7 @@ impl FlashView<'_> {
     /// Whether the programs of a queue take their data from the array.
     pub(super) fn copies_back(&self, die: DieId, queue: QueueId) -> bool {
         let relocated = || queue.writes().is_some_and(WriteClass::is_relocated);
-        if self.plan.slc.is_none() {
+        if !self.plan.copies_vary() {
             return self.plan.config.gc.copyback && relocated();
         }
         let head = || &self.flash.ops[self.flash.dies[die].queues[queue].first()];
@@ -169,7 +183,7 @@ impl FlashView<'_> {
                 && place(plane) == place(lead.plane())
                 && self.is_erase(die, queue) == erase
                 && (!erase || self.may_erase(die, queue))
-                && (self.plan.slc.is_none() || self.copies_back(die, queue) == self.copies_back(die, lead))
+                && (!self.plan.copies_vary() || self.copies_back(die, queue) == self.copies_back(die, lead))
             {
                 set |= 1 << plane;
             }

@@ -20,11 +20,11 @@ impl FlashView<'_> {
     /// tR of a page, in the mode of its block.
     #[inline]
     pub(super) fn t_read(&self, ppn: Ppn) -> Span {
-        let timings = match &self.plan.slc {
-            Some(slc) if self.ftl.blocks.page_in_slc(ppn) => &slc.timings,
-            _ => &self.plan.timings,
+        let (timings, layout) = match &self.plan.slc {
+            Some(slc) if self.ftl.blocks.page_in_slc(ppn) => (&slc.timings, &slc.layout),
+            _ => (&self.plan.timings, &self.plan.layout),
         };
-        timings.read(&self.plan.layout, ppn)
+        timings.read(layout, ppn)
     }
 
     /// The queues whose heads are sensed by one command with a leading one's.

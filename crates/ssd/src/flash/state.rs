@@ -163,6 +163,8 @@ pub struct DieState {
     pub(super) active: Option<(Active, Time)>,
     /// The active or the last program, whose data has to be sent again for this pass.
     pub(super) next_pass: Option<Program>,
+    /// Programs whose first pass has begun, and whose second follows the first one of the next wordline (`chip.pass_order`).
+    pub(super) coarse: Vec<Program>,
     /// An operation that has let reads go first.
     pub(super) suspended: Option<Active>,
     /// When background collection starts, if the die stays idle.
@@ -235,6 +237,7 @@ impl DieState {
             reads_in_progress: Vec::new(),
             loaded: None,
             next_pass: None,
+            coarse: Vec::new(),
             exclusive: 0,
             idle_until: None,
             dirty: false,
@@ -307,7 +310,8 @@ impl DieState {
     }
 
     pub(super) fn array_idle(&self) -> bool {
-        self.active.is_none() && self.suspended.is_none() && self.next_pass.is_none() && self.sensing == 0
+        let between_passes = self.next_pass.is_some() || !self.coarse.is_empty();
+        self.active.is_none() && self.suspended.is_none() && !between_passes && self.sensing == 0
     }
 
     /// The next time that something ends in the array.
@@ -346,7 +350,7 @@ impl DieState {
 stored! {
     DieState {
         meter, ready, event, retries, bit, sensing, page_full, cache_full, dirty, picked, channel, exclusive, reserved, active,
-        next_pass, suspended, idle_until, page_op, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
+        next_pass, coarse, suspended, idle_until, page_op, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
         phases, reads_in_progress, loaded, chip, queues, waits,
     }
     Reservation { planes, user, shorter, by }

@@ -247,7 +247,7 @@ impl Blocks {
         self.slc.as_deref().filter(|_| self.opens_slc(stream))
     }
 
-    /// Whether a block holds one bit a cell, or did when it last held something.
+    /// Whether a block is in the SLC cache's mode, or was when it last held something.
     #[inline]
     pub fn in_slc(&self, plane: PlaneId, block: u32) -> bool {
         self.slc.as_ref().is_some_and(|slc| slc.holds(plane, block))

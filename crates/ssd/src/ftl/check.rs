@@ -106,6 +106,12 @@ impl Ftl {
                 },
             )?;
         }
-        Ok(())
+        match self.copies.as_ref().and_then(|copies| copies.beyond_limit()) {
+            Some(times) => {
+                let found = format!("copied back {times} times in a row");
+                Err(Violation::new(Invariant::Counts, "a block's data", found, "at most gc.copyback_limit times"))
+            }
+            None => Ok(()),
+        }
     }
 }

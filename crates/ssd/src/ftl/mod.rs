@@ -12,6 +12,7 @@ pub(crate) mod blocks;
 pub(crate) mod candidates;
 mod check;
 pub(crate) mod cmt;
+mod copies;
 mod damage;
 mod disturb;
 pub(crate) mod map;
@@ -37,6 +38,7 @@ use aged::Aged;
 use ageing::AgeClock;
 use blocks::Blocks;
 use cmt::CachedMap;
+use copies::Copies;
 use damage::Damage;
 use disturb::Disturb;
 use map::{Entry, Map};
@@ -67,6 +69,8 @@ pub(crate) struct Ftl {
     disturb: Option<Disturb>,
     /// How often programs were suspended, where that leaves errors.
     pub suspended: Option<Suspended>,
+    /// What copying data back has left, where it does.
+    pub copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
     pub damage: Option<Damage>,
     /// Stripes of parity, where there are any.
@@ -89,6 +93,7 @@ impl Ftl {
             wear: WearTable::new(plan, seed),
             disturb: Disturb::new(plan),
             suspended: Suspended::new(plan),
+            copies: Copies::new(plan),
             damage: Damage::new(plan),
             stripes: Stripes::new(plan),
             cmt: CachedMap::new(plan),
@@ -155,7 +160,8 @@ impl Ftl {
     }
 
     /// The conditions under which a page is read, its wear as it was lived; how much warmer than at rest the drive was at its program,
-    /// in steps, unless that was before the run; and the errors per KiB that the last erase of its block and suspensions of its program add.
+    /// in steps, unless that was before the run; and the errors per KiB that the last erase of its block, suspensions of its program and
+    /// copies of its data add.
     #[inline]
     pub fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> (Conditions, Option<u8>, f64) {
         let (mut conditions, programmed) = self.blocks.conditions(ppn, now, plan);
@@ -163,12 +169,13 @@ impl Ftl {
             conditions.reads = disturb.effective(ppn, conditions.reads);
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
-        let Some(lives) = &self.wear else { return (conditions, programmed, suspended) };
+        let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
+        let Some(lives) = &self.wear else { return (conditions, programmed, own) };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
         let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
-        (conditions, programmed, added + suspended)
+        (conditions, programmed, added + own)
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -202,6 +209,9 @@ impl Ftl {
                 self.disturb.iter_mut().for_each(|disturb| disturb.erased(block));
                 self.suspended.iter_mut().for_each(|suspended| suspended.erased(block));
             }
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.erased(plan.layout.block_index(plane, block));
         }
         self.blocks.count_erase(plane, block)
     }
@@ -250,7 +260,12 @@ impl Ftl {
     /// Whether the data of a page moves within its plane, without bus and ECC.
     #[inline]
     pub fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
-        if self.blocks.page_in_slc(source) { plan.config.slc.fold == Fold::Copyback } else { plan.config.gc.copyback }
+        let copied = if self.blocks.page_in_slc(source) {
+            plan.config.slc.fold == Fold::Copyback
+        } else {
+            plan.config.gc.copyback
+        };
+        copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
     }
 
     /// The full block of a plane with the fewest erases, and that number.
@@ -372,5 +387,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, damage, stripes, cmt, relocator } rebuilt { aged, draws } }
+    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, copies, damage, stripes, cmt, relocator } rebuilt { aged, draws } }
 }

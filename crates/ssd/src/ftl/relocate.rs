@@ -164,7 +164,7 @@ impl Ftl {
     /// Whether a block's data has room in the SLC cache, of which it takes as many blocks as a cell has bits.
     pub fn may_convert(&self, plane: PlaneId, block: u32, plan: &Plan) -> bool {
         let (Some(slc), Some(of_mode)) = (&self.blocks.slc, &plan.slc) else { return false };
-        let needed = self.valid(plane, block).div_ceil(of_mode.pages).max(1);
+        let needed = self.valid(plane, block).div_ceil(of_mode.layout.pages).max(1);
         !slc.holds(plane, block) && slc.openable(plane, self.blocks.free(plane)) >= needed
     }
 

@@ -1,4 +1,4 @@
-//! The SLC cache's blocks (`ftl.slc_cache`): which blocks hold one bit a cell, which of them are full, and how many a plane has.
+//! The SLC cache's blocks (`ftl.slc_cache`): which blocks hold fewer bits a cell, which of them are full, and how many a plane has.
 //!
 //! A block of the cache uses the first of its pages, so that page numbers mean the same in every mode. A block's mode is that of
 //! the stream that opened it last: reads that are older than its erase still meet the mode in which their data was written.
@@ -18,7 +18,7 @@ pub(super) type Free = Reverse<(u32, u64, u32, u64)>;
 #[derive(Clone, Copy, Default)]
 struct Mode {
     slc: bool,
-    /// Erases of the run for, or of, data of one bit a cell.
+    /// Erases of the run for, or of, data of the cache.
     erases: u32,
     /// Retries of reads since it was erased.
     retries: u32,
@@ -109,7 +109,7 @@ impl SlcBlocks {
         &mut self.planes[plane.0 as usize]
     }
 
-    /// Whether a block holds one bit a cell, or did when it last held something.
+    /// Whether a block is in the cache's mode, or was when it last held something.
     #[inline]
     pub fn holds(&self, plane: PlaneId, block: u32) -> bool {
         self.mode(plane, block).slc

@@ -137,6 +137,91 @@ fn reads_take_the_time_of_their_blocks_mode() {
 }
 
 #[test]
+fn a_cache_of_two_bits_a_cell_programs_wordlines_of_two_pages_reads_each_in_its_time_and_is_folded() {
+    let (mlc_read, mlc_program) = ([20, 30], 300);
+    let settings = [
+        "geometry.channels=1",
+        "geometry.dies=1",
+        "geometry.pages=6",
+        "buffer.mode=write-through",
+        "ftl.slc_cache=static",
+        "ftl.over_provisioning=2",
+        "slc.cell=MLC",
+        "slc.t_read=[20us, 30us]",
+        "slc.t_prog=300us",
+        "slc.fold=copyback",
+        "slc.fold_idle=10ms",
+    ];
+    let watch = Watch::default();
+    let mut device = watched(&config(&settings), 1, watch.clone());
+    let at = [0, 500_000];
+    for (index, at) in at.into_iter().enumerate() {
+        let offset = Bytes(2 * index as u64 * PAGE);
+        device.submit(Request::new(Time(at), Op::Write, offset, Bytes(2 * PAGE))).unwrap();
+    }
+    device.advance(Time(1_000_000)).unwrap();
+    // The link, the bus, tPROG of a wordline.
+    let loaded = |at: u64| at + 33 + 2 * PAGE;
+    let programs = at.map(|at| ("program", loaded(at), loaded(at) + mlc_program * 1_000));
+    assert_eq!(*watch.0.borrow(), programs);
+    assert_eq!(device.take_completions().map(|done| done.finish.0).collect::<Vec<_>>(), programs.map(|of| of.2));
+    let mut ended = 0;
+    for page in [0, 1, 3, 2] {
+        let at = device.now();
+        device.submit(Request::new(at, Op::Read, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+        assert!(device.advance_to_completion(Time::NEVER).unwrap());
+        let done = device.take_completions().next().unwrap();
+        assert_eq!(done.latency().0, mlc_read[page as usize % 2] * 1_000 + PAGE + 34, "page {page}");
+        ended = done.finish.0;
+    }
+    watch.0.borrow_mut().clear();
+    device.advance(Time(ended + 20_000_000)).unwrap();
+    // Both wordlines of the block are full. Three pages are sensed and programmed, then the fourth.
+    let begin = ended + 10_000_000;
+    let first = begin + (2 * mlc_read[0] + mlc_read[1] + PROGRAM) * 1_000;
+    let second = first + (mlc_read[1] + PROGRAM) * 1_000;
+    let expected = [
+        ("program", begin, first),
+        ("program", first, second),
+        ("planes", 1, 0),
+        ("erase", second, second + SLC_ERASE * 1_000),
+    ];
+    assert_eq!(*watch.0.borrow(), expected);
+    device.check_mapping().unwrap();
+}
+
+#[test]
+fn the_fewer_bits_a_cell_the_fewer_retries_at_the_same_age() {
+    let retries = |cell: &str, model: &str| {
+        let mut settings = vec!["geometry.cell=QLC", "slc.blocks=5", "slc.fold_idle=none", "age.pec=1500", model];
+        let cache = format!("slc.cell={cell}");
+        if cell != "QLC" {
+            settings.extend(["ftl.slc_cache=static", &cache]);
+        }
+        let mut device = Device::new(&config(&settings), 1).unwrap();
+        fill(&mut device, 120);
+        device.flush().unwrap();
+        let months = 30 * 86_400_000_000_000u64;
+        device.advance(Time(6 * months)).unwrap();
+        for page in 0..120 {
+            device.submit(Request::new(device.now(), Op::Read, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+        }
+        while device.outstanding().0 > 0 {
+            assert!(device.advance_to_completion(Time::NEVER).unwrap());
+            device.take_completions().for_each(drop);
+        }
+        device.check().unwrap();
+        assert_eq!(device.counters().pages_unreadable, 0);
+        assert_eq!(device.counters().parts_by_mode[0], if cell == "QLC" { 0 } else { 120 });
+        device.counters().retry_steps
+    };
+    let of = ["SLC", "MLC", "TLC", "QLC"].map(|cell| retries(cell, "chip.model=auto"));
+    println!("retries of 120 pages of SLC, MLC, TLC, QLC: {of:?}");
+    assert!(of[0] == 0 && of[0] <= of[1] && of[1] < of[2] && of[2] < of[3], "{of:?}");
+    assert_eq!(["MLC", "TLC"].map(|cell| retries(cell, "chip.model=none")), [0, 0]);
+}
+
+#[test]
 fn the_cliff_is_where_the_cache_is_full_and_behind_it_the_chips_own_cells_set_the_pace() {
     // Four dies; 5 blocks of 20 pages each: 400 pages. Programs overlap with the transfers of the next ones.
     let (dies, cache) = (4.0, 400);
@@ -219,8 +304,19 @@ fn a_dynamic_cache_shrinks_with_the_free_space_and_gives_its_blocks_back() {
 
 #[test]
 fn random_overwriting_keeps_every_page_and_counts_every_program() {
-    for (kind, full) in [("static", "direct"), ("static", "wait"), ("dynamic", "direct"), ("dynamic", "wait")] {
+    for (kind, full, cell) in [
+        ("static", "direct", "SLC"),
+        ("static", "wait", "SLC"),
+        ("dynamic", "direct", "SLC"),
+        ("dynamic", "wait", "SLC"),
+        ("static", "wait", "MLC"),
+        ("dynamic", "direct", "MLC"),
+        ("static", "direct", "TLC"),
+        ("dynamic", "wait", "TLC"),
+    ] {
         let settings = [
+            if cell == "TLC" { "geometry.cell=QLC" } else { "geometry.cell=TLC" },
+            &format!("slc.cell={cell}"),
             &format!("ftl.slc_cache={kind}"),
             &format!("slc.full={full}"),
             "slc.blocks=8",
@@ -240,9 +336,9 @@ fn random_overwriting_keeps_every_page_and_counts_every_program() {
         device.flush().unwrap();
         device.check_mapping().unwrap();
         let counters = device.counters();
-        assert!(written.iter().all(|page| device.flash_page(Lpn(*page)).is_some()), "{kind} {full}");
-        assert_eq!(counters.slc_pages + counters.native_pages, counters.user_pages_programmed, "{kind} {full}");
-        assert!(counters.pages_relocated[FOLD] > 0 && counters.slc_pages > 0, "{kind} {full}");
+        assert!(written.iter().all(|page| device.flash_page(Lpn(*page)).is_some()), "{kind} {full} {cell}");
+        assert_eq!(counters.slc_pages + counters.native_pages, counters.user_pages_programmed, "{kind} {full} {cell}");
+        assert!(counters.pages_relocated[FOLD] > 0 && counters.slc_pages > 0, "{kind} {full} {cell}");
     }
 }
 
@@ -258,6 +354,9 @@ fn impossible_caches_are_refused_with_their_key_and_a_remedy() {
         (&["ftl.slc_cache=dynamic", "slc.full=wait"], "slc.full"),
         (&["ftl.slc_cache=dynamic", "slc.fold_start=9"], "slc.fold_start"),
         (&["ftl.slc_cache=static", "slc.fold=copyback", "mapping.unit=4KiB"], "slc.fold"),
+        (&["ftl.slc_cache=static", "slc.cell=TLC"], "slc.cell"),
+        (&["ftl.slc_cache=static", "slc.cell=MLC", "slc.t_read=[20us, 30us, 40us]"], "slc.t_read"),
+        (&["slc.t_read=[20us, 0us]"], "slc.t_read"),
         (&["slc.wear=-1"], "slc.wear"),
         (&["slc.blocks=0"], "slc.blocks"),
     ] {

@@ -80,7 +80,7 @@ impl Blocks {
             used += u32::from(record < EMPTY);
             let most = self.pages.iter().copied().min().unwrap_or(0);
             if pages > most {
-                return Err((format!("block {block}"), format!("{pages} pages of one bit a cell"), format!("{most}")));
+                return Err((format!("block {block}"), format!("{pages} pages in its mode"), format!("{most}")));
             }
         }
         if used != cache.used {

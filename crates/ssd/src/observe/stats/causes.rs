@@ -90,7 +90,7 @@ pub mod relocation_causes {
     pub const BAD_BLOCK: usize = 4;
     /// A block of the SLC cache.
     pub const FOLD: usize = 5;
-    /// A block whose data is to have one bit a cell.
+    /// A block whose data is to be in the SLC cache.
     pub const CONVERSION: usize = 6;
     /// The causes' names and meanings.
     pub const CAUSES: [(&str, &str); 7] = [

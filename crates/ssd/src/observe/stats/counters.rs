@@ -169,7 +169,7 @@ counters! {
     SLC_CACHE {
         slc_pages = "ftl.slc.writes", "pages", "pages of host data programmed into the SLC cache (ftl.slc_cache)";
         native_pages = "ftl.slc.direct", "pages", "pages of host data programmed past it, into the chip's own cells";
-        slc_erases = "ftl.slc.erases", "blocks", "of the blocks erased, those that held one bit a cell or were to";
+        slc_erases = "ftl.slc.erases", "blocks", "of the blocks erased, those that held data of the SLC cache or were to";
     }
     /// Look-ups of the cached mapping table.
     MAP_LOOKUPS {
@@ -270,6 +270,8 @@ counters! {
         parts_by_mode: [u64; 2],
         /// How long these took from their requests on, summed [ns].
         part_ns_by_mode: [u64; 2],
+        /// Pages copied back that are kept count of, and errors per KiB that they took along, summed [thousandths].
+        copied_errors: [u64; 2],
         /// Look-ups that found their entry in the cache.
         map_hits: u64,
         /// Pages read that could not be corrected, for the host or by the drive itself.

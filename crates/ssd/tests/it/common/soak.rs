@@ -368,6 +368,19 @@ pub fn draw(seed: u64) -> Case {
     if bits > 1 && !pulsed {
         device.extend(slc_cache(seed));
     }
+    if bits > 2 {
+        device.extend(cells_of_cache(seed, bits));
+    }
+    let order = &mut Dice { stream: Stream::new(seed, "soak order of passes"), drawn: 0 };
+    if wordline && !program_loops && order.chance(20) {
+        let whole = ["chip.program_passes=2", "gc.copyback=false", "slc.fold=controller", "power.cut_at=[]"];
+        device.extend(whole.map(String::from));
+        device.push("chip.pass_order=interleaved".to_owned());
+    } else {
+        device.push("chip.pass_order=wordline".to_owned());
+    }
+    let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
+    device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
     Case { seed, requests, depth, device, workload }
 }
 
@@ -417,6 +430,18 @@ fn slc_cache(seed: u64) -> Vec<String> {
         settings.extend(whole.map(String::from));
     }
     settings
+}
+
+/// The mode of the SLC cache's blocks, drawn by itself: that of one bit a cell is drawn above.
+fn cells_of_cache(seed: u64, bits: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak cells of the cache"), drawn: 0 };
+    let (modes, times) = (["MLC", "TLC"], [d.from(1, 40), d.from(1, 40), d.from(1, 40)]);
+    let mode = d.below(bits - 1) as usize;
+    if mode == 0 {
+        return Vec::new();
+    }
+    let times: Vec<String> = times[..=mode].iter().map(|us| format!("{us}us")).collect();
+    vec![format!("slc.cell={}", modes[mode - 1]), format!("slc.t_read=[{}]", times.join(", "))]
 }
 
 /// Parity over dies, drawn by itself: one device in eight has it, on dies enough.

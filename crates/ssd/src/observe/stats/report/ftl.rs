@@ -107,6 +107,12 @@ fn relocation(report: &mut Report, measured: &Measured) {
         report.add(format!("ftl.relocated_by.{name}.pages"), "pages", format!("pages moved: {what}"), pages);
     }
     report.counts(RELOCATION, counters);
+    let [copied, thousandths] = counters.copied_errors;
+    if measured.drive.plan.copies_errors() {
+        let mean = (copied > 0).then(|| thousandths as f64 / 1e3 / copied as f64);
+        let what = "mean errors per KiB that data took along when it was copied back";
+        report.add("ftl.copied_back_errors", "errors/KiB", what, mean);
+    }
     let victims = &measured.totals.victims;
     let valid = (victims.pages > 0).then(|| victims.valid as f64 / victims.pages as f64);
     report.add("ftl.victim_valid", "", "mean share of valid pages in the blocks collected", valid);
