@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab.cli.base import Whole, case_progress, commands, echo
+from ssdlab.cli.base import Whole, case_progress, commands, echo, make_folder
 from ssdlab.cli.sweeps import WORKER_TIMEOUT, one_place
 
 
@@ -50,6 +50,8 @@ def search(
     from ssdlab.show.searches import of_search
 
     check_ending("--plot", plot, FIGURES)
+    if out is not None:
+        make_folder(out)
     check_outputs({"--plot": plot}, (file,))
     one_place(threads, dask)
     with ExitStack() as stack:

@@ -125,7 +125,7 @@ def run_study(
 
 @study.command("infer")
 @click.argument("id", metavar="STUDY")
-@click.option("--points", type=Whole(1), default=64, show_default=True, metavar="N", help="Settings played at most.")
+@click.option("--points", type=Whole(1), metavar="N", help="Settings played at most  [default: 64]")
 @click.option("--results", metavar="DIR", help="Where tables go  [default: the study's folder]")
 @click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
@@ -133,7 +133,7 @@ def run_study(
 @WORKER_TIMEOUT
 def infer_study(
     id: str,
-    points: int,
+    points: int | None,
     results: str | None,
     cache: str,
     threads: int | None,
@@ -167,7 +167,7 @@ def infer_study(
 
         inferred = infer(
             found,
-            points=points,
+            **({} if points is None else {"points": points}),
             cache=cache,
             threads=threads,
             dask=dask,

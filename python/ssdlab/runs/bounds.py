@@ -11,6 +11,7 @@ from ssdlab.common.numbers import size_of, time_of
 from ssdlab.runs.options import Options, PathLike, options_of
 
 Config = Mapping[str, Mapping[str, Any]]
+BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
 
 
 class Bound(NamedTuple):
@@ -149,7 +150,7 @@ class _Plan:
         self.planes_of_die = int(geometry["planes"])
         self.planes = self.dies * self.planes_of_die
         self.page = size_of(geometry["page_size"])
-        bits = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}[geometry["cell"]]
+        bits = BITS[geometry["cell"]]
         self.in_memory = config["mapping"]["table"] == "ideal"
         whole = chip["program_unit"] == "wordline"
         t_program = _t_program(chip, bits, whole)
