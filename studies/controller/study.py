@@ -576,7 +576,7 @@ def _draw_shares(product: pl.DataFrame) -> Figure:
                 axes.errorbar(of[name], rows, xerr=ends, fmt="osD"[place], markersize=4, label=words)
             _times_axis(axes, (0.7, 20))
             axes.set_title(age if age == "fresh" else f"{age} P/E cycles", fontsize=10)
-            axes.set_xlabel(f"{label} falls by so many times", fontsize=9)
+            axes.set_xlabel(f"factor by which {label} falls", fontsize=9)
         line[0].set_yticks(range(len(PARTS)), [NAMES[part] for part in PARTS])
     # All share it.
     grid[0][0].invert_yaxis()
@@ -648,7 +648,7 @@ def _draw_sensitivity(table: pl.DataFrame) -> Figure:
             axes.plot(values, [row] * len(values), "o", alpha=0.5, color="C0")
             axes.plot([found["as it is", part][place]], [row], "D", color="C3")
         _times_axis(axes, (0.5, 7))
-        axes.set_xlabel(f"mean read falls by so many times, {label}")
+        axes.set_xlabel(f"factor by which the mean read latency falls, {label}")
     panels[0].set_yticks(range(len(PARTS)), [NAMES[part] for part in PARTS])
     panels[0].invert_yaxis()
     return figure
