@@ -24,6 +24,7 @@ from ssdlab.common.frames import read_csv
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 from ssdlab.sweeps.shares import pairs, shares
+from ssdlab.sweeps.spec import Sweep
 from ssdlab.sweeps.table import axes_of
 
 HERE = Path(__file__).parent
@@ -133,7 +134,7 @@ def sensitivity(drives: Sequence[str], points: Mapping[str, Point], seeds: Seque
                 axis[name] = {"chip.model": str(chip), "read.rpt": str(chip.with_suffix(".csv"))}
         asked = {
             "statistics": [MEAN, TAIL, LOST],
-            "run": PRODUCT["run"] | PRODUCT["axes"]["age"]["3K"],
+            "run": Sweep.read(HERE / "product.toml").run | PRODUCT["axes"]["age"]["3K"],
             "warm": PRODUCT["warm"],
             "axes": {
                 "point": {name: settings(point) for name, point in points.items()},
