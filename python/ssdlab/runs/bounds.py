@@ -165,7 +165,10 @@ class _Plan:
         if self.config["ftl"]["slc_cache"] == "none":
             return [((self.own,), "")]
         slc = self.config["slc"]
-        cache = _Mode(time_of(slc["t_read"]), "slc.t_read", time_of(slc["t_prog"]), "slc.t_prog", 1, 1)
+        times = _times(slc["t_read"])
+        whole = self.config["chip"]["program_unit"] == "wordline"
+        pages = BITS[slc.get("cell", "SLC")] if whole else 1
+        cache = _Mode(sum(times) / len(times), "slc.t_read", float(time_of(slc["t_prog"])), "slc.t_prog", pages, 1)
         return [((self.own, cache), ""), ((self.own,), " past the cache")]
 
     def accesses(self, modes: tuple[_Mode, ...], suffix: str) -> list[Access]:

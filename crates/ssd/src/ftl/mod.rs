@@ -152,7 +152,7 @@ impl Ftl {
         self.aged.plane_of(lpn)
     }
 
-    /// The conditions under which a page is read, its wear included; whether its data is from before the run; and the
+    /// The conditions under which a page is read, its wear as it was lived; whether its data is from before the run; and the
     /// errors per KiB that the last erase of its block and suspensions of its program add.
     #[inline]
     pub fn conditions(&self, ppn: Ppn, now: Time, plan: &Plan) -> (Conditions, bool, f64) {
