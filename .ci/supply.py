@@ -1,8 +1,9 @@
 """What comes from others: licences of every crate, the notices of those that are linked in, and known advisories.
 
-``deny.toml`` lists the licences that are accepted. Advisories are looked up by `cargo deny`, where it is installed and
-its database can be reached; otherwise that is said. ``--write`` writes THIRD-PARTY-NOTICES.txt anew. Exit status 1:
-something is not accepted, or the notices are stale.
+``deny.toml`` lists the licences that are accepted. Advisories of crates are looked up by `cargo deny`, where it is
+installed and can reach its database; those of the Python packages that ssdlab needs on PyPI. What could not be looked
+up is reported as skipped. ``--write`` writes THIRD-PARTY-NOTICES.txt anew. Exit status 1: a licence is not accepted,
+the notices are stale, or an advisory is known.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import urllib.error
+import urllib.request
 from collections.abc import Iterable
+from importlib import metadata as installed
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+PYPI = "https://pypi.org/pypi"
 NOTICES = ROOT / "THIRD-PARTY-NOTICES.txt"
 MODULE = "ssdlab-python"
 """The crate that becomes the extension module."""
@@ -129,14 +134,65 @@ def notices() -> str:
     return HEAD + "\n".join(lines) + "\n\n" + "\n".join(parts)
 
 
-def advisories() -> tuple[bool, str]:
-    """Whether nothing is known against the crates, as far as it can be found out, and what to say of it."""
+def advisories_of_crates() -> tuple[bool, str]:
+    """Whether no advisory is known, and what to say of it."""
     if shutil.which("cargo-deny") is None:
-        return True, "skipped: there is no cargo-deny (cargo install cargo-deny)"
+        return True, "skipped: cargo-deny is not installed (cargo install cargo-deny)"
     done = subprocess.run(["cargo", "deny", "check", "advisories"], capture_output=True, text=True, cwd=ROOT)
     if "failed to fetch" in done.stderr or "unable to load" in done.stderr:
-        return True, "skipped: the database of advisories cannot be reached"
+        return True, "skipped: cargo deny cannot reach its database"
     return done.returncode == 0, "none" if done.returncode == 0 else f"see `cargo deny check advisories`\n{done.stderr}"
+
+
+def needed(name: str = "ssdlab") -> dict[str, str]:
+    """The installed packages that a package needs, by name, with their versions; without extras."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    found: dict[str, str] = {}
+    todo = [name]
+    while todo:
+        for text in installed.requires(todo.pop()) or []:
+            requirement = Requirement(text)
+            if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+                continue
+            package = canonicalize_name(requirement.name)
+            if package not in found:
+                found[package] = installed.version(package)
+                todo.append(package)
+    return found
+
+
+def release(name: str, version: str, index: str = PYPI) -> dict[str, Any] | None:
+    """What the index says of a release; None where it does not say. Some mirrors know only the newest one."""
+    for page in (f"{name}/{version}", name):
+        try:
+            with urllib.request.urlopen(f"{index}/{page}/json", timeout=30) as answer:
+                found: dict[str, Any] = json.load(answer)
+        except urllib.error.HTTPError:
+            continue
+        if found["info"]["version"] == version and "vulnerabilities" in found:
+            return found
+    return None
+
+
+def advisories_of_packages(packages: dict[str, str], index: str = PYPI) -> tuple[bool, str]:
+    """The same of Python packages, looked up on PyPI."""
+    known, skipped = [], []
+    for name, version in sorted(packages.items()):
+        try:
+            found = release(name, version, index)
+        except OSError as error:
+            return True, f"skipped: {index} cannot be reached ({error})"
+        if found is None:
+            skipped.append(f"{name} {version}")
+            continue
+        open_ones = [each for each in found["vulnerabilities"] if not each.get("withdrawn")]
+        known += [f"  {name} {version}: {each['id']} {each.get('link') or ''}".rstrip() for each in open_ones]
+    text = f"{len(known) or 'none'} of {len(packages) - len(skipped)} packages"
+    if skipped:
+        text += f"; skipped, not in the index: {', '.join(skipped)}"
+    return not known, "\n".join([text, *known])
 
 
 def main() -> int:
@@ -150,9 +206,11 @@ def main() -> int:
         print(f"  {line}")
     stale = not NOTICES.exists() or NOTICES.read_text() != notices()
     print("notices:", "THIRD-PARTY-NOTICES.txt is stale: .ci/supply.py --write" if stale else "up to date")
-    fine, text = advisories()
-    print("advisories:", text)
-    return int(bool(bad) or stale or not fine)
+    crates_fine, text = advisories_of_crates()
+    print("advisories of crates:", text)
+    packages_fine, text = advisories_of_packages(needed())
+    print("advisories of Python packages:", text)
+    return int(bool(bad) or stale or not crates_fine or not packages_fine)
 
 
 if __name__ == "__main__":

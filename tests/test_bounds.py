@@ -9,7 +9,7 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab.runs.bounds import Access, DeviceBounds
+from ssdlab.runs.bounds import Access, Bound, DeviceBounds
 
 DEVICES = [preset.name for preset in ssdlab.presets() if preset.kind == "device"]
 RW = {"random": "randread", "sequential": "read", "write": "write"}
@@ -26,7 +26,7 @@ def played(device: str, access: Access, depth: int, requests: int, **settings: o
 
 
 def iops(result: ssdlab.Result, access: Access) -> float:
-    part = result.host.write if access.what == "write" else result.host.read
+    part = result.host.write if access.what.startswith("write") else result.host.read
     return part.iops
 
 
@@ -97,6 +97,92 @@ def test_no_run_of_a_random_drive_exceeds_the_bounds(seed: int) -> None:
         requests = 4000 if access.what == "write" else 8000
         share = iops(played("tlc-page", access, 256, requests, **settings), access) / access.iops
         assert share <= 1.0, access
+
+
+def cached(seed: int) -> dict[str, object]:
+    """A drive of :func:`drawn` with an SLC cache, which is full after 8 to 256 MiB of writes."""
+    draws = random.Random(f"cache {seed}")
+    return drawn(seed) | {
+        "ftl.slc_cache": draws.choice(("static", "dynamic")),
+        "slc.blocks": 8,
+        "slc.fold_idle": draws.choice(("none", "1ms")),
+        "slc.t_read": f"{draws.choice((2, 25, 120))}us",
+        "slc.t_prog": f"{draws.choice((40, 200, 900))}us",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_no_write_into_a_cache_or_past_it_exceeds_the_bounds(seed: int) -> None:
+    settings = cached(seed)
+    access = ssdlab.bounds("tlc-page", settings=settings).access("write")
+    assert iops(played("tlc-page", access, 256, 4000, **settings), access) <= access.iops
+
+
+CACHE = {"gc.pacing": "none", "ftl.slc_cache": "static", "slc.blocks": 8, "slc.fold_idle": "none"}
+SMALL = {"geometry.channels": 2, "geometry.chips": 1, "geometry.blocks": 120, "ftl.over_provisioning": 0.5}
+
+
+def test_a_cache_raises_the_bounds_and_past_it_they_are_those_of_the_drive_without_one() -> None:
+    without, found = ssdlab.bounds("tlc", settings=SMALL), ssdlab.bounds("tlc", settings={**CACHE, **SMALL})
+    for alone in without.accesses:
+        peak, past = found.access(alone.what), found.access(f"{alone.what} past the cache")
+        assert past.bounds == alone.bounds
+        assert all(one.per_s >= other.per_s for one, other in zip(bounds(peak), bounds(past), strict=True))
+        assert peak.bounds != past.bounds
+
+
+def bounds(access: Access) -> list[Bound]:
+    """By resource."""
+    return sorted(access.bounds)
+
+
+@pytest.mark.slow
+def test_writes_come_near_the_bound_of_the_cache_and_then_reach_that_past_it() -> None:
+    settings = {**CACHE, **SMALL, "slc.t_bers": "1us", "host.link_bandwidth": "16GB/s", "bus.bandwidth": "4GB/s"}
+    found = ssdlab.bounds("tlc", settings=settings)
+    # 16 planes x 8 blocks x 384 pages of 16 KiB are 6,144 requests; erases are left out of the bound.
+    into, past = found.access("write"), found.access("write past the cache")
+    assert past.iops < 0.85 * into.iops < iops(played("tlc", into, 512, 5_000, **settings), into) <= into.iops
+    assert 0.95 <= iops(played("tlc", past, 512, 30_000, **settings), past) / past.iops <= 1.0
+
+
+def finished(device: ssdlab.Device) -> int:
+    """When all that was submitted has completed."""
+    last = 0
+    while device.outstanding:
+        last = max(done.finish_ns for done in device.advance_to_completion())
+    return last
+
+
+@pytest.mark.parametrize("t_read", [2, 25, 200])
+def test_reads_of_what_was_written_into_the_cache_stay_within_the_bounds(t_read: int) -> None:
+    settings = {**CACHE, **SMALL, "slc.t_read": f"{t_read}us", "buffer.size": "4MiB", "age.fill": 0.5}
+    found = ssdlab.bounds("tlc", settings=settings)
+    device = ssdlab.Device("tlc", settings=settings)
+    piece = 1 << 17
+    for number in range(1024):
+        device.submit(0, "write", offset=number * piece, bytes=piece)
+    end = finished(device)
+    for access in found.accesses[:3]:
+        # From the cache, in what was written first and so is not in the buffer any more.
+        first = max(1, (64 << 20) // access.bytes)
+        start, size, count = end, access.bytes, 4096
+        for number in range(count):
+            device.submit(start, "read", offset=number % first * size, bytes=size)
+        end = finished(device)
+        assert count / (end - start) * 1e9 <= access.iops
+    # A lone read of the cache, and of the chip's own cells.
+    for offset, access in (
+        (0, found.accesses[0]),
+        (device.capacity // 4, found.access("random read 4 KiB past the cache")),
+    ):
+        device.submit(end + 10**8, "read", offset=offset, bytes=access.bytes)
+        start, end = end + 10**8, finished(device)
+        lone = end - start
+        assert access.lone_ns is not None
+        assert lone >= access.lone_ns
+        assert lone == access.lone_ns or (offset == 0 and t_read > 50)
 
 
 def test_the_command_prints_what_the_library_says(cli: Cli) -> None:

@@ -182,7 +182,7 @@ def table_of_counts() -> str:
 
 @pytest.mark.slow
 def test_the_lab_counts_what_holds(in_page: Callable[[str, str, str], None]) -> None:
-    in_page("lab.md", "claims", table_of_counts())
+    in_page("studies.md", "claims", table_of_counts())
 
 
 def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureRequest) -> None:

@@ -140,13 +140,15 @@ def test_commands_have_valid_options() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "least"), [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6), ("traces.md", 2), ("scope.md", 3)]
+    ("name", "least"),
+    [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6), ("traces.md", 2), ("scope.md", 3), ("media.md", 2)],
 )
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """``--update-golden`` writes the output of commands anew."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     assert play(DOCS / name, tmp_path, update=request.config.getoption("--update-golden")) >= least
 
 

@@ -6,12 +6,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import ssdlab
 from ssdlab import study
+from ssdlab.cli.main import commands
 from ssdlab.study.claims import half
 from ssdlab.study.folder import Study
-from ssdlab.study.infer import Inferred, brief_sweep, infer
+from ssdlab.study.infer import POINTS, Inferred, brief_sweep, infer
 
 OPEN = """
 about = "theory, as if it did not say how long a read and a program take"
@@ -156,3 +158,8 @@ def test_a_reason_for_no_claim_is_an_error(theory: Study) -> None:
     (theory.folder / "why.toml").write_text('"theory.lone.read" = { because = "so" }')
     with pytest.raises(ssdlab.InputError, match=r"why\.toml: .*because"):
         theory.verdicts()
+
+
+def test_the_help_states_the_default() -> None:
+    text = CliRunner().invoke(commands, ["study", "infer", "--help"]).output
+    assert f"[default: {POINTS}]" in text

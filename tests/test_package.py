@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -65,6 +66,26 @@ def test_a_licence_that_is_not_accepted_is_named() -> None:
     ]
     found = supply.refused(crates)
     assert found == ["two 2.0.0: AGPL-3.0-only", "three 3.0.0: no licence is named", "other 0.29.0: MPL-2.0"]
+
+
+def test_advisories_of_packages_are_those_of_their_releases(tmp_path: Path) -> None:
+    supply = module(ROOT / ".ci" / "supply.py")
+    index = tmp_path.as_uri()
+
+    def publish(page: str, version: str, *found: dict[str, str | None]) -> None:
+        (tmp_path / page).mkdir(parents=True)
+        (tmp_path / page / "json").write_text(json.dumps({"info": {"version": version}, "vulnerabilities": found}))
+
+    bad: dict[str, str | None] = {"id": "PYSEC-1", "link": "https://example.org/1", "withdrawn": None}
+    publish("one/1.0", "1.0", bad, {**bad, "id": "PYSEC-2", "withdrawn": "2026-01-01"})
+    publish("two/2.0", "2.0")
+    assert supply.advisories_of_packages({"two": "2.0"}, index) == (True, "none of 1 packages")
+    fine, text = supply.advisories_of_packages({"two": "2.0", "one": "1.0"}, index)
+    assert (fine, text) == (False, "1 of 2 packages\n  one 1.0: PYSEC-1 https://example.org/1")
+    fine, text = supply.advisories_of_packages({"three": "3.0"}, index)
+    assert fine
+    assert text.startswith("skipped: file://")
+    assert {"click", "rich", "polars", "lxml", "pygments"} <= set(supply.needed())
 
 
 HEAVY = {"asyncio", "matplotlib", "numpy", "polars", "rich", "unittest", "email", "http", "urllib.request", "lxml"}

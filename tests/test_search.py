@@ -488,11 +488,11 @@ def test_a_killed_search_goes_on_where_it_was(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_command_shows_writes_and_draws_what_was_found(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "search.toml").write_text(FILE)
-    done = cli("search", "search.toml", "--out", "out", "--plot", "front.png")
+    done = cli("search", "search.toml", "--out", "out", "--plot", "out/front.png")
     assert done.returncode == 0, done.stderr
-    for part in ("Front: ", "What the axes contribute", "on the front", "wrote out/search.json", "wrote front.png"):
+    for part in ("Front: ", "What the axes contribute", "on the front", "wrote out/search.json", "wrote out/front.png"):
         assert part in done.stdout
-    assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
     data = json.loads((tmp_path / "out" / "search.json").read_text())
     assert json.loads(cli("search", "search.toml", "--json").stdout) == data
     # The command of a point plays one of the cases that its numbers come from.
@@ -502,6 +502,7 @@ def test_the_command_shows_writes_and_draws_what_was_found(cli: Cli, tmp_path: P
     assert Cache(tmp_path / "results" / "cache").get(key) is not None
     page, notes = collect(tmp_path / "out")
     assert page["search"] == data
+    assert page["title"] == "search", "that of search.toml"
     assert notes == []
     assert [table["name"] for table in page["tables"]] == ["candidates.csv", "effects.csv", "front.csv", "progress.csv"]
 

@@ -249,6 +249,16 @@ def test_a_database_on_a_mounted_file_system(serve: Callable[..., Server]) -> No
 
 @pytest.mark.slow
 @needs("qemu-io")
+def test_memory_holds_as_much_data_as_it_was_given(serve: Callable[..., Server]) -> None:
+    server = serve(*SETS, "--memory", "1MiB", "--once")
+    writes = ("-c", "write 1M 1M", "-c", "write -P 7 2M 4k")
+    assert "No space left on device" in server.client("qemu-io", "-f", "raw", *writes, URI, fails=True)
+    server.ended()
+    assert server.result()["serve"]["errors"] == 1
+
+
+@pytest.mark.slow
+@needs("qemu-io")
 def test_what_a_drive_cannot_do_is_an_error_for_the_program(serve: Callable[..., Server]) -> None:
     old = ["--set", "chip.model=tlc48", "--age", "pec=3000,retention=150mo,fill=1.0", "--set", "read.rpt=none"]
     server = serve(*SETS, *old, "--once")
@@ -418,6 +428,7 @@ def test_what_cannot_be_served_is_refused(cli: Cli, tmp_path: Path) -> None:
         ((*at, "--think", "soon"), "--think soon: is not accepted"),
         ((*at, "--grace", "5"), "--grace 5: is not accepted"),
         ((*at, "--depth", "1025"), "--depth 1025: is too many"),
+        ((*at, "--memory", "much"), "--memory much: is not accepted"),
         ((*at, "--data", "large"), "more than the device's"),
         ((*at, "--data", "no/where"), "--data no/where: cannot be used"),
         ((*at, "--data", "file", "--json", "file"), "is an input"),

@@ -20,7 +20,9 @@ import pytest
 
 import ssdlab
 from conftest import Cli
+from ssdlab.faults.spec import Campaign
 from ssdlab.runs.manifest import key_of
+from ssdlab.searches.spec import Search
 from ssdlab.sweeps import campaign
 from ssdlab.sweeps.cache import Cache
 from ssdlab.sweeps.executors import ExternalExecutor
@@ -106,7 +108,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_played(cli: Cli, t
     (tmp_path / "sweep.toml").write_text("[run]\nrequests = 10\n[axes]\nseed = [1, 2]\n")
     (tmp_path / "file").write_text("mine")
     for words, problem in (
-        (("--out", "x.txt"), "--out x.txt: the ending '.txt' says nothing"),
+        (("--out", "x.txt"), "--out x.txt: the ending '.txt' is not known"),
         (("--out", "absent/x.csv"), "--out absent/x.csv: cannot be written: there is no folder"),
         (("--cache", "file"), "--cache file: cannot be made: File exists"),
         (("--cache", "file/cache"), "--cache file/cache: cannot be made: Not a directory"),
@@ -121,7 +123,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_played(cli: Cli, t
     for option, path in (("--out", "y.txt"), ("--plot", "y.txt"), ("--out", "x.csv")):
         assert cli("compare", "x.csv", "--by", "seed", option, path).returncode == 2
     for option in ("--out", "--plot"):
-        assert "says nothing" in cli("lifetime", option, "x.txt").stderr
+        assert "is not known" in cli("lifetime", option, "x.txt").stderr
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -365,3 +367,26 @@ def test_a_sweep_that_nobody_plays_ends(tmp_path: Path, monkeypatch: pytest.Monk
         ssdlab.sweep(SMALL, cache=tmp_path)
     assert executor.checks == 6
     assert not list(tmp_path.rglob("*.claim"))
+
+
+def test_files_are_looked_for_beside_the_file_that_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "study").mkdir()
+    for name, channels in (("study/mine", 2), ("mine", 4), ("here", 1)):
+        (tmp_path / f"{name}.toml").write_text(f"[geometry]\nchannels = {channels}\n")
+    (tmp_path / "study" / "tlc").write_text("a file that is called as a preset is")
+    (tmp_path / "study" / "sweep.toml").write_text(
+        'statistics = ["ftl.waf"]\n[run]\nrequests = 10\n[axes]\ndevice = ["mine.toml", "here.toml", "tlc"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    found = ssdlab.sweep("study/sweep.toml", cache="cache", keep_results=True)
+    assert found.table["device"].to_list() == ["mine.toml", "here.toml", "tlc"]
+    configs = [result.manifest["device"]["config"] for result in found.results.values()]
+    assert [config["geometry"]["channels"] for config in configs] == [2, 1, 8]
+    search = Search.read({**OBJECTIVE, "run": {"device": "mine.toml"}})
+    assert search.run["device"] == "mine.toml", "a mapping has no folder"
+    (tmp_path / "study" / "faults.toml").write_text('[run]\ndevice = "mine.toml"\n[draw]\nworkload = ["mine.toml"]\n')
+    campaign = Campaign.read("study/faults.toml")
+    assert (campaign.run["device"], campaign.draw["workload"]) == ("study/mine.toml", ["study/mine.toml"])
+
+
+OBJECTIVE = {"budget": 100, "axes": {"seedless": {"a": {}}}, "objectives": {"host.read.latency_ns.mean": "min"}}

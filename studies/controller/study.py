@@ -24,6 +24,7 @@ from ssdlab.common.frames import read_csv
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 from ssdlab.sweeps.shares import pairs, shares
+from ssdlab.sweeps.spec import Sweep
 from ssdlab.sweeps.table import axes_of
 
 HERE = Path(__file__).parent
@@ -133,7 +134,7 @@ def sensitivity(drives: Sequence[str], points: Mapping[str, Point], seeds: Seque
                 axis[name] = {"chip.model": str(chip), "read.rpt": str(chip.with_suffix(".csv"))}
         asked = {
             "statistics": [MEAN, TAIL, LOST],
-            "run": PRODUCT["run"] | PRODUCT["axes"]["age"]["3K"],
+            "run": Sweep.read(HERE / "product.toml").run | PRODUCT["axes"]["age"]["3K"],
             "warm": PRODUCT["warm"],
             "axes": {
                 "point": {name: settings(point) for name, point in points.items()},
@@ -576,7 +577,7 @@ def _draw_shares(product: pl.DataFrame) -> Figure:
                 axes.errorbar(of[name], rows, xerr=ends, fmt="osD"[place], markersize=4, label=words)
             _times_axis(axes, (0.7, 20))
             axes.set_title(age if age == "fresh" else f"{age} P/E cycles", fontsize=10)
-            axes.set_xlabel(f"{label} falls by so many times", fontsize=9)
+            axes.set_xlabel(f"factor by which {label} falls", fontsize=9)
         line[0].set_yticks(range(len(PARTS)), [NAMES[part] for part in PARTS])
     # All share it.
     grid[0][0].invert_yaxis()
@@ -648,7 +649,7 @@ def _draw_sensitivity(table: pl.DataFrame) -> Figure:
             axes.plot(values, [row] * len(values), "o", alpha=0.5, color="C0")
             axes.plot([found["as it is", part][place]], [row], "D", color="C3")
         _times_axis(axes, (0.5, 7))
-        axes.set_xlabel(f"mean read falls by so many times, {label}")
+        axes.set_xlabel(f"factor by which the mean read latency falls, {label}")
     panels[0].set_yticks(range(len(PARTS)), [NAMES[part] for part in PARTS])
     panels[0].invert_yaxis()
     return figure

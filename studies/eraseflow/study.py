@@ -1,4 +1,4 @@
-"""Ways to erase a block and to let reads pass: what is measured of each claim, and the figures."""
+"""Erase schemes and suspension: what is measured of each claim, and the figures."""
 
 from __future__ import annotations
 

@@ -789,6 +789,8 @@ def _fig19(tails: pl.DataFrame) -> Figure:
             color=colour,
         )
     axes.set_xscale("log")
+    axes.set_xticks([300, 500, 1000, 2000, 4000, 7000], ["300", "500", "1,000", "2,000", "4,000", "7,000"])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("read latency (µs)")
     axes.set_yticks([1, 2, 3, 4], ["90", "99", "99.9", "99.99"])
     axes.set_ylabel("percentile (%)")

@@ -1,4 +1,4 @@
-"""Ways to read a page again: what is measured of each claim, and the figures."""
+"""Read-retry schemes: what is measured of each claim, and the figures."""
 
 from __future__ import annotations
 

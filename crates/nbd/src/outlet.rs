@@ -107,8 +107,10 @@ impl Outlet {
     /// Answers a request that was admitted, which should happen at `due` where that is known.
     pub fn answer(&self, job: Job, outcome: Result<(), Errno>, due: Option<Instant>) {
         let held = job.held();
+        // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
+        let waits_for_disk = due.is_some() && job.is_durable() && self.store.is_file();
         let mut state = self.lock();
-        if state.sending || !state.waiting.is_empty() || job.length > SENT_AT_ONCE {
+        if state.sending || !state.waiting.is_empty() || job.length > SENT_AT_ONCE || waits_for_disk {
             state.waiting.push_back(Reply { what: What::Job(job, outcome), due, held });
             self.changed.notify_all();
             return;
@@ -181,6 +183,9 @@ impl Outlet {
             Command::Zero { allocates: true } => self.store.write_zeros(offset, bytes)?,
             Command::Trim | Command::Zero { allocates: false } => self.store.discard(offset, bytes)?,
             Command::Flush => {}
+        }
+        if job.is_durable() {
+            self.store.sync()?;
         }
         Ok(Content::None)
     }

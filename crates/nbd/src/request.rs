@@ -129,6 +129,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// Whether data must be kept for good before it is answered.
+    pub fn is_durable(&self) -> bool {
+        self.durable || matches!(self.command, Command::Flush)
+    }
+
     /// Bytes of data that are held in memory for it.
     pub fn held(&self) -> u32 {
         if matches!(self.command, Command::Read | Command::Write(_)) { self.length } else { 0 }

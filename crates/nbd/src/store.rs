@@ -144,6 +144,19 @@ impl Store {
         }
     }
 
+    /// Whether [`Store::sync`] takes its time.
+    pub fn is_file(&self) -> bool {
+        matches!(self.0, Kept::File(_))
+    }
+
+    /// Has what was written on the machine's disk, as far as there is a file.
+    pub fn sync(&self) -> io::Result<()> {
+        match &self.0 {
+            Kept::File(file) => file.sync_data(),
+            Kept::Memory { .. } => Ok(()),
+        }
+    }
+
     /// Which parts of a range hold data: up to `most` extents from `offset` on, which may end before the range does.
     pub fn extents(&self, offset: u64, bytes: u64, most: usize) -> io::Result<Vec<Extent>> {
         let end = offset + bytes;
@@ -243,6 +256,7 @@ mod tests {
                     assert!(store.extents(offset, bytes, 2).unwrap().iter().all(|extent| !extent.hole));
                 }
                 Act::Read(offset, bytes) => {
+                    store.sync().unwrap();
                     let mut found = vec![1; bytes as usize];
                     store.read(offset, &mut found).unwrap();
                     assert_eq!(found, flat[offset as usize..(offset + bytes) as usize]);

@@ -112,9 +112,28 @@ fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> R
         None => Some(load("tlc")?),
     };
     let mut config = base.map_or_else(Config::default, |base| base.config);
+    let inherited = files_of(&mut config).map(|name| name.map(|name| name.clone()));
     config.apply(&document, &TOP_LEVEL)?;
+    for (name, before) in files_of(&mut config).into_iter().zip(inherited) {
+        if let Some(given) = name.filter(|given| before.as_ref() != Some(given)) {
+            *given = beside(folder, given);
+        }
+    }
     let text_of = |key: &str| document.text(key).map(Option::unwrap_or_default);
     Ok(DeviceSpec { name: name.into(), about: text_of("about")?, source: text_of("source")?, config })
+}
+
+/// The values of the keys that may name a file, where they are set.
+fn files_of(config: &mut Config) -> [Option<&mut String>; 5] {
+    let ecc = &mut config.ecc;
+    let (model, rpt) = (config.chip.model.as_mut(), config.read.rpt.as_mut());
+    [model, rpt, ecc.code.as_mut(), Some(&mut ecc.code_2bit), Some(&mut ecc.code_3bit)]
+}
+
+/// The path of a file that lies beside the device file which names it; another name is left as it is.
+fn beside(folder: &Path, name: &str) -> String {
+    let path = folder.join(name);
+    if path.is_file() { path.to_string_lossy().into_owned() } else { name.to_owned() }
 }
 
 #[cfg(test)]
@@ -236,12 +255,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_builds_on_its_base_and_loops_are_refused() {
+    fn a_file_builds_on_its_base_and_names_files_beside_it() {
         let folder = std::env::temp_dir().join(format!("ssdlab-presets-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
         write("mine.toml", "base = \"other.toml\"\n[chip]\nt_read = \"50us\"\n");
-        write("other.toml", "base = \"hpca24\"\n[chip]\nt_prog = \"1ms\"\n");
+        write(
+            "other.toml",
+            "base = \"hpca24\"\n[chip]\nt_prog = \"1ms\"\n[read]\nrpt = \"rpt.csv\"\n[ecc]\ncode = \"no.csv\"\n",
+        );
+        write("rpt.csv", "pec,months,cut\n");
         write("a.toml", "base = \"b.toml\"\n");
         write("b.toml", "base = \"a.toml\"\n");
         let at = |name: &str| folder.join(name).to_string_lossy().into_owned();
@@ -249,6 +272,10 @@ mod tests {
         assert_eq!(mine.name, "mine");
         assert_eq!(mine.config.chip.t_prog, Some(vec![Span::from_ms(1)]));
         assert_eq!(mine.config.geometry.blocks, 1888);
+        // The names of presets, and of files that are not there, stay as they are.
+        let preset = load("hpca24").unwrap().config.chip.model;
+        let names = (mine.config.read.rpt, mine.config.ecc.code, mine.config.chip.model);
+        assert_eq!(names, (Some(at("rpt.csv")), Some("no.csv".into()), preset));
         assert!(load(&at("a.toml")).unwrap_err().to_string().contains("build on each other"));
         std::fs::remove_dir_all(folder).unwrap();
     }

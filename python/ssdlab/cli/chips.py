@@ -53,11 +53,13 @@ def _ending(*endings: str) -> Callable[[str], str]:
 
 @commands.command()
 @click.argument("chip", metavar="CHIP")
-@click.option("--out", default=None, metavar="DIR", help="Where tables go  [default: results/CHIP]")
+@click.option("--out", default=None, metavar="DIR", help="Write tables into this folder  [default: results/CHIP]")
 @click.option("--figures", is_flag=True, help="Draw the papers' figures too (PNG; needs matplotlib).")
 @click.option("--chips", type=Whole(1), default=160, show_default=True, metavar="N", help="Chips of the population.")
 @click.option("--blocks", type=Whole(1), default=120, show_default=True, metavar="N", help="Blocks of each chip.")
-@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
+@click.option(
+    "--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Seed of the chips that are drawn."
+)
 @click.option("--only", "only", multiple=True, metavar="TABLE", help="One table; may be repeated.")
 @click.option("--constants", is_flag=True, help="Print the chip's constants with their sources, and measure nothing.")
 def characterize(
@@ -126,19 +128,26 @@ def characterize(
 @click.option(
     "--requirement", type=float, metavar="ERRORS", help="Errors per KiB of a usable block  [default: the chip's]"
 )
-@click.option("--mispredictions", type=float, default=0.0, show_default=True, metavar="SHARE", help="Of REO's pulses.")
+@click.option(
+    "--mispredictions",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of REO's pulses that are mispredicted.",
+)
 @click.option("--chips", type=Whole(1), default=120, show_default=True, metavar="N", help="Chips of the population.")
 @click.option("--blocks", type=Whole(1), default=1, show_default=True, metavar="N", help="Blocks of each chip.")
 @click.option("--step", type=Whole(1), default=50, show_default=True, metavar="N", help="Cycles between two looks.")
 @click.option("--last", type=Whole(1), default=10_000, show_default=True, metavar="N", help="P/E cycles at the end.")
-@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of the population.")
+@click.option(
+    "--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Seed of the chips that are drawn."
+)
 @click.option("--device", metavar="NAME|FILE", help="Also report what a host may write to a device, and for how long.")
 @click.option(
     "--waf", type=float, metavar="X", default=1.0, show_default=True, help="The device's write amplification (ftl.waf)."
 )
-@click.option(
-    "--dwpd", type=float, metavar="X", default=1.0, show_default=True, help="Its load: capacities written a day."
-)
+@click.option("--dwpd", type=float, metavar="X", default=1.0, show_default=True, help="Load: drive writes per day.")
 @click.option("--out", metavar="FILE", help="Write what was seen at every look (.csv, .parquet or .json).")
 @click.option("--plot", metavar="FILE", help="Draw M_RBER over P/E cycles (PNG, SVG or PDF; needs matplotlib).")
 def lifetime(
@@ -235,7 +244,7 @@ def ecc() -> None:
     type=click.Choice(["flooding", "layered"]),
     default="flooding",
     show_default=True,
-    help="Of the decoder; flooding is that of hpca24's figures.",
+    help="Schedule of the decoder; the figures of hpca24 use flooding.",
 )
 @click.option(
     "--threshold",
@@ -243,7 +252,7 @@ def ecc() -> None:
     metavar="N",
     help="A pruned syndrome weight above it predicts failure  [default: that expected at RBER 0.0085]",
 )
-@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of all random streams.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Seed of all random streams.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Threads  [default: cores]")
 @click.option(
     "--out",
@@ -251,7 +260,7 @@ def ecc() -> None:
     default="results/ecc.csv",
     show_default=True,
     metavar="FILE",
-    help="Where the table is kept.",
+    help="Write the table to this file.",
 )
 @click.option(
     "--plot",

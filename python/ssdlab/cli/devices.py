@@ -11,20 +11,31 @@ from ssdlab.cli.base import Whole, commands, echo, echo_error
 
 @commands.command("fit-device")
 @click.argument("measurements", nargs=-1, required=True, metavar="MEASUREMENTS…")
-@click.option("--device", default="tlc", show_default=True, metavar="NAME|FILE", help="What it is fitted from.")
+@click.option(
+    "--device", default="tlc", show_default=True, metavar="NAME|FILE", help="The device that the fit starts from."
+)
 @click.option("--out", metavar="FILE", help="Write the fitted drive, a device file (.toml).")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="What is known; may be repeated.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A key whose value is known; may be repeated."
+)
 @click.option("--unknown", "more", multiple=True, metavar="KEY=LOW..HIGH", help="A further unknown; may be repeated.")
 @click.option("--capacity", metavar="SIZE", help="The drive's capacity, such as 1024GB  [default: the device's]")
-@click.option("--steady", multiple=True, metavar="JOB", help="A job of fio's that met a steady state; may be repeated.")
+@click.option(
+    "--steady", multiple=True, metavar="JOB", help="A job that was measured in steady state; may be repeated."
+)
 @click.option("--hold-out", multiple=True, metavar="JOB", help="Do not fit this job, compare it; may be repeated.")
 @click.option(
     "--folds", type=Whole(2), metavar="N", help="Also fit N times, each without a part of the jobs: 2 are halves."
 )
-@click.option("--budget", type=Whole(1), metavar="RUNS", help="Begin nothing new after so many runs  [default: 6000]")
-@click.option("--requests", type=Whole(100), metavar="N", help="Of a job, at most  [default: 20000]")
+@click.option("--budget", type=Whole(1), metavar="RUNS", help="Begin nothing new after N runs  [default: 6000]")
+@click.option("--requests", type=Whole(100), metavar="N", help="Play at most N requests of a job  [default: 20000]")
 @click.option(
-    "--seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="Of the figures that are shown."
+    "--seeds",
+    type=Whole(1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Play so many seeds for the figures that are shown.",
 )
 @click.option("--threads", type=Whole(1), metavar="N", help="Runs at once  [default: cores]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

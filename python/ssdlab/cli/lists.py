@@ -65,9 +65,10 @@ def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
 @run_option("settings")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def device(*, device: str | None, as_json: bool, **given: Any) -> None:
-    """Tell what a device (default: tlc) is and can do at most, before any run.
+    """Show a device (default: tlc) and its bounds, before any run.
 
-    Bounds are of simple formulas in the keys of the configuration: array, bus, ECC, DRAM, link, firmware.
+    Bounds are simple formulas in the keys of the configuration: array, bus, ECC, DRAM, link, firmware. With an SLC
+    cache also those past it.
 
     \b
     ssdlab device asplos21

@@ -39,27 +39,42 @@ from ssdlab.runs.options import options_of
     help="Draw percentiles and bandwidth over time (PNG, SVG or PDF; needs matplotlib).",
 )
 @click.option(
-    "--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI (ui.perfetto.dev)."
+    "--timeline", metavar="FILE", help="Write a timeline of every resource, for the Perfetto UI (ui.perfetto.dev)."
 )
 @click.option(
-    "--window", "windows", multiple=True, metavar="FROM:TO", help="Of the timeline, such as 10ms:12ms; may be repeated."
+    "--window",
+    "windows",
+    multiple=True,
+    metavar="FROM:TO",
+    help="Show this window in the timeline, such as 10ms:12ms; may be repeated.",
 )
 @click.option(
-    "--slowest", type=Whole(1), metavar="N", help="The surroundings of the N slowest requests in the timeline."
+    "--slowest", type=Whole(1), metavar="N", help="Show what happened around the N slowest requests in the timeline."
 )
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
 @click.option(
     "--mqsim", nargs=2, metavar="CONFIG WORKLOAD", help="MQSim's ssdconfig.xml and workload.xml, as they are."
 )
-@click.option("--scenario", "scenarios", type=Whole(1), multiple=True, metavar="N", help="Of --mqsim; may be repeated.")
+@click.option(
+    "--scenario",
+    "scenarios",
+    type=Whole(1),
+    multiple=True,
+    metavar="N",
+    help="With --mqsim: play this scenario only; may be repeated.",
+)
 @click.option("--fio", metavar="JOBFILE", help="fio's job file, as it is.")
-@click.option("--section", "sections", metavar="JOB", multiple=True, help="Of --fio; may be repeated.")
-@click.option("--write-toml", metavar="DIR", help="Of --mqsim, --fio: write TOML that runs alike, and run nothing.")
+@click.option(
+    "--section", "sections", metavar="JOB", multiple=True, help="With --fio: play this job only; may be repeated."
+)
+@click.option(
+    "--write-toml", metavar="DIR", help="With --mqsim or --fio: write an equivalent run as TOML files, and run nothing."
+)
 @click.option(
     "--output-format",
     type=click.Choice(["table", "fio", "fio-json"]),
     default="table",
-    help="What standard output gets: our tables, or fio's text or JSON.",
+    help="Format of standard output: ssdlab's tables, or fio's text or JSON.",
 )
 @click.pass_context
 def run(
@@ -121,12 +136,21 @@ def run(
 
 @commands.command()
 @takes_run_options
-@click.option("--slowest", type=Whole(0), metavar="N", help="The slowest N  [default: 3, or 0 with --request]")
-@click.option("--request", "numbers", type=Whole(0), multiple=True, metavar="N", help="Number N; may be repeated.")
-@click.option("--tail", type=Percentile(), metavar="PERCENTILE", help="All reads beyond it together, such as p99.")
+@click.option(
+    "--slowest", type=Whole(0), metavar="N", help="Explain the N slowest requests  [default: 3, or 0 with --request]"
+)
+@click.option(
+    "--request", "numbers", type=Whole(0), multiple=True, metavar="N", help="Explain request N; may be repeated."
+)
+@click.option(
+    "--tail",
+    type=Percentile(),
+    metavar="PERCENTILE",
+    help="Explain all reads beyond this percentile together, such as p99.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: every stage with its times.")
 def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None, as_json: bool, **given: Any) -> None:
-    """Tell where the time of the slowest requests went.
+    """Show where the time of the slowest requests went.
 
     Stages add up to a request's latency exactly; of a read they follow the part that arrived last.
 

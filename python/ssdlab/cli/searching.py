@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab.cli.base import Whole, case_progress, commands, echo
+from ssdlab.cli.base import Whole, case_progress, commands, echo, make_folder
 from ssdlab.cli.sweeps import WORKER_TIMEOUT, one_place
 
 
@@ -17,9 +17,11 @@ from ssdlab.cli.sweeps import WORKER_TIMEOUT, one_place
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="DIR", help="Write the tables and search.json into this folder.")
 @click.option("--plot", metavar="FILE", help="Draw the front (PNG, SVG or PDF; needs matplotlib).")
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
 @click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
-@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
+@click.option(
+    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
+)
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
 @click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
 @WORKER_TIMEOUT
@@ -50,6 +52,8 @@ def search(
     from ssdlab.show.searches import of_search
 
     check_ending("--plot", plot, FIGURES)
+    if out is not None:
+        make_folder(out)
     check_outputs({"--plot": plot}, (file,))
     one_place(threads, dask)
     with ExitStack() as stack:

@@ -28,13 +28,15 @@ def _takes_drive(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--listen", "address", metavar="HOST:PORT", help="Listen at a TCP address; port 0 finds a free one.")
 @_takes_drive
 @click.option("--data", metavar="FILE", help="Keep the data in this sparse file  [default: in memory]")
-@click.option("--memory", metavar="SIZE", default="4GiB", show_default=True, help="Data in memory, at most.")
+@click.option(
+    "--memory", metavar="SIZE", default="4GiB", show_default=True, help="Keep at most this much data in memory."
+)
 @click.option(
     "--clock",
     type=click.Choice(["virtual", "real"]),
     default="virtual",
     show_default=True,
-    help="Answer at once, or when the drive would.",
+    help="Answer at once, or when the simulated drive would.",
 )
 @click.option(
     "--think",
@@ -63,21 +65,27 @@ def _takes_drive(command: Callable[..., None]) -> Callable[..., None]:
     metavar="TIME",
     default="100us",
     show_default=True,
-    help="Real clock: warn where 1 % of the replies left later than this after the drive had done.",
+    help="Real clock: warn if 1 % of the replies leave later than this after the simulated completion.",
 )
 @click.option("--once", is_flag=True, help="End when all clients have left.")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
 @run_option("requests_out")
 @run_option("series_out")
 @run_option("save")
-@click.option("--timeline", metavar="FILE", help="Write what every resource did, for the Perfetto UI.")
 @click.option(
-    "--window", "windows", multiple=True, metavar="FROM:TO", help="Of the timeline, such as 10ms:12ms; may be repeated."
+    "--timeline", metavar="FILE", help="Write a timeline of every resource, for the Perfetto UI (ui.perfetto.dev)."
 )
 @click.option(
-    "--slowest", type=Whole(1), metavar="N", help="The surroundings of the N slowest requests in the timeline."
+    "--window",
+    "windows",
+    multiple=True,
+    metavar="FROM:TO",
+    help="Show this window in the timeline, such as 10ms:12ms; may be repeated.",
 )
-@click.option("--explain", type=Whole(1), metavar="N", help="Tell where the time of the N slowest requests went.")
+@click.option(
+    "--slowest", type=Whole(1), metavar="N", help="Show what happened around the N slowest requests in the timeline."
+)
+@click.option("--explain", type=Whole(1), metavar="N", help="Show where the time of the N slowest requests went.")
 @click.option("--quiet", "-q", is_flag=True, help="No table; only what is wrong.")
 def serve(
     *,

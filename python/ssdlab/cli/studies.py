@@ -43,11 +43,15 @@ def list_studies() -> None:
 @study.command("run")
 @click.argument("id", metavar="STUDY")
 @click.option("--quick", is_flag=True, help="Run some of the cases and compare them exactly with the kept results.")
-@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
 @click.option(
-    "--results", metavar="DIR", help="Where tables go  [default: the study's folder; with --traces results/STUDY]"
+    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
 )
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option(
+    "--results",
+    metavar="DIR",
+    help="Write tables into this folder  [default: the study's; with --traces results/STUDY]",
+)
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
 @click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
 @WORKER_TIMEOUT
@@ -125,15 +129,15 @@ def run_study(
 
 @study.command("infer")
 @click.argument("id", metavar="STUDY")
-@click.option("--points", type=Whole(1), default=64, show_default=True, metavar="N", help="Settings played at most.")
-@click.option("--results", metavar="DIR", help="Where tables go  [default: the study's folder]")
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--points", type=Whole(1), metavar="N", help="Play at most N settings  [default: 64]")
+@click.option("--results", metavar="DIR", help="Write tables into this folder  [default: the study's]")
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
 @click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
 @WORKER_TIMEOUT
 def infer_study(
     id: str,
-    points: int,
+    points: int | None,
     results: str | None,
     cache: str,
     threads: int | None,
@@ -167,7 +171,7 @@ def infer_study(
 
         inferred = infer(
             found,
-            points=points,
+            **({} if points is None else {"points": points}),
             cache=cache,
             threads=threads,
             dask=dask,
@@ -225,8 +229,8 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
 
 @commands.command()
 @click.argument("folder", metavar="DIR")
-@click.option("--out", metavar="FILE", help="The page  [default: DIR/report.html]")
-@click.option("--study", metavar="STUDY", help="Whose tables DIR holds, where its name does not show it.")
+@click.option("--out", metavar="FILE", help="Write the page to this file  [default: DIR/report.html]")
+@click.option("--study", metavar="STUDY", help="Study whose tables DIR holds, if the name of DIR does not show it.")
 def report(folder: str, out: str | None, study: str | None) -> None:
     """Write DIR's results as one HTML page with charts and tables; it needs no network.
 

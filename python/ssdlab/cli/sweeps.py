@@ -24,17 +24,19 @@ WORKER_TIMEOUT = click.option(
     default=1800.0,
     show_default=True,
     metavar="SECONDS",
-    help="With --dask: end when there has been no worker for so long.",
+    help="With --dask: end after this time without a worker.",
 )
 
 
 @commands.command()
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="FILE", help="Write the table (.csv, .parquet or .json).")
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
 @click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
 @click.option("--quick", is_flag=True, help="Only the cases of the file's [quick].")
-@click.option("--traces", metavar="DIR", help="Real traces, which take the place of the twins called as they are.")
+@click.option(
+    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
+)
 @click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
 @click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
 @click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
@@ -111,7 +113,7 @@ def _label(labels: dict[str, Any]) -> str:
 
 @commands.command()
 @click.argument("table_path", metavar="TABLE")
-@click.option("--by", default="scheme", show_default=True, metavar="AXIS", help="The axis whose labels are compared.")
+@click.option("--by", default="scheme", show_default=True, metavar="AXIS", help="Axis whose labels are compared.")
 @click.option("--baseline", metavar="LABEL", help="The label that the others are compared with  [default: the first]")
 @click.option(
     "--metric",
@@ -168,11 +170,11 @@ def compare(
 @click.option("--metric", default="host.read.latency_ns.mean", show_default=True, metavar="NAME", help="A statistic.")
 @click.option("--out", metavar="FILE", help="Write the numbers (.csv, .parquet or .json).")
 def shares(table_path: str, parts: tuple[str, ...], metric: str, out: str | None) -> None:
-    """Tell what each part buys in a TABLE that `ssdlab sweep` wrote of every combination of parts.
+    """Show the contribution of each part in a TABLE that `ssdlab sweep` wrote of every combination of parts.
 
-    A part is an axis of two labels, what the drive is without it first. Shown is by how many times the statistic falls:
-    by the part alone, by the part on top of all others, and on the mean over all orders in which parts may join
-    (Shapley's value; these multiply to what all parts together do).
+    A part is an axis of two labels: without the part first, then with it. The table shows by which factor the statistic
+    falls: with the part alone, with the part on top of all others, and as the mean over all orders of adding parts
+    (Shapley value; these factors multiply to that of all parts together).
 
     \b
     ssdlab shares product.csv --metric energy.per_gb

@@ -31,9 +31,11 @@ def trace() -> None:
 def _reading(command: Callable[..., None]) -> Callable[..., None]:
     """The options of everything that reads traces."""
     for option in (
-        click.option("--sort-window", type=Whole(0), metavar="N", help="A line may stand N requests too late."),
+        click.option(
+            "--sort-window", type=Whole(0), metavar="N", help="Reorder lines that stand up to N requests too late."
+        ),
         click.option("--skip-bad-lines", type=Whole(0), default=0, metavar="N", help="Leave out up to N bad lines."),
-        click.option("--format", metavar="FORMAT", help="Of the traces, where it cannot be recognized."),
+        click.option("--format", metavar="FORMAT", help="Format of the traces, if it cannot be recognized."),
     ):
         command = option(command)
     return command
@@ -42,7 +44,14 @@ def _reading(command: Callable[..., None]) -> Callable[..., None]:
 @trace.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
 @_reading
-@click.option("--page", type=Whole(1), default=4096, show_default=True, metavar="BYTES", help="What footprints count.")
+@click.option(
+    "--page",
+    type=Whole(1),
+    default=4096,
+    show_default=True,
+    metavar="BYTES",
+    help="Page size that footprints are counted in.",
+)
 @click.option("--plot", metavar="FILE", help="Draw it (PNG, PDF or SVG; needs matplotlib).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(
@@ -88,8 +97,8 @@ def _echo_reading(traces: tuple[str, ...], format: str | None, skip_bad_lines: i
 def _bounds(command: Callable[..., None]) -> Callable[..., None]:
     """The bounds of a part of a trace."""
     for option in (
-        click.option("--range", nargs=2, metavar="FROM TO", help="Those that touch these bytes: 0B 1GiB."),
-        click.option("--device", type=Whole(0), metavar="N", help="Those of one device."),
+        click.option("--range", nargs=2, metavar="FROM TO", help="Requests that touch these bytes, such as 0B 1GiB."),
+        click.option("--device", type=Whole(0), metavar="N", help="Requests to one device."),
         click.option("--requests", type=Whole(1), metavar="N", help="N requests at most."),
         click.option("--until", metavar="TIME", help="Requests before this time."),
         click.option("--from", "start", metavar="TIME", help="Requests from this time on, such as 10s."),
@@ -101,7 +110,7 @@ def _bounds(command: Callable[..., None]) -> Callable[..., None]:
 @trace.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
 @click.argument("out", metavar="OUT")
-@click.option("--to", metavar="msr|mqsim|fio|parquet", help="By OUT's ending if not given.")
+@click.option("--to", metavar="msr|mqsim|fio|parquet", help="Format of OUT  [default: by its ending]")
 @_bounds
 @_reading
 def convert(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -> None:
@@ -116,7 +125,7 @@ def convert(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -
 @trace.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
 @click.argument("out", metavar="OUT")
-@click.option("--to", metavar="msr|mqsim|fio|parquet", help="By OUT's ending if not given.")
+@click.option("--to", metavar="msr|mqsim|fio|parquet", help="Format of OUT  [default: by its ending]")
 @_bounds
 @_reading
 def cut(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -> None:
@@ -133,9 +142,9 @@ def cut(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -> No
 @trace.command()
 @click.argument("workload")
 @click.argument("out", metavar="OUT")
-@click.option("--to", metavar="msr|mqsim|fio|parquet", help="By OUT's ending if not given.")
+@click.option("--to", metavar="msr|mqsim|fio|parquet", help="Format of OUT  [default: by its ending]")
 @click.option("--requests", type=Whole(1), metavar="N", help="N requests  [default: those of the workload]")
-@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Of its random streams.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, metavar="S", help="Seed of its random streams.")
 def generate(workload: str, out: str, to: str | None, requests: int | None, seed: int) -> None:
     """Write the requests of a WORKLOAD (a preset or a file) as a trace: a sample to begin with.
 
@@ -166,11 +175,20 @@ def _report_losses(done: Converted, out: str) -> None:
 
 @trace.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
-@click.option("--out", required=True, metavar="FILE", help="The preset to write, a workload file (.toml).")
+@click.option("--out", required=True, metavar="FILE", help="Write the generator, a workload file (.toml).")
 @click.option("--phases", type=Whole(2), metavar="N", help="Phases of the chain. [default: 64]")
 @click.option("--check", is_flag=True, help="Replay both, at their speed and ten times as fast, and compare.")
-@click.option("--device", default="tlc", show_default=True, metavar="NAME|FILE", help="With --check: on this device.")
-@click.option("--seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="With --check: of the twin.")
+@click.option(
+    "--device", default="tlc", show_default=True, metavar="NAME|FILE", help="With --check: replay on this device."
+)
+@click.option(
+    "--seeds",
+    type=Whole(1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="With --check: play the twin with so many seeds.",
+)
 @_reading
 def fit(
     traces: tuple[str, ...],

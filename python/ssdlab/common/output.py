@@ -215,7 +215,7 @@ def check_ending(option: str, path: str | None, endings: tuple[str, ...]) -> Non
     if path is not None and not path.lower().endswith(endings):
         shown = f"{', '.join(endings[:-1])} or {endings[-1]}"
         ending, subject = os.path.splitext(path)[1], f"{option} {path}".strip()
-        raise InputError(f"{subject}: the ending {ending!r} says nothing\n  help: write to a {shown} file")
+        raise InputError(f"{subject}: the ending {ending!r} is not known\n  help: write to a {shown} file")
 
 
 def check_folder(option: str, folder: str | os.PathLike[str]) -> None:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.runs.options import OPTIONS
-from ssdlab.sweeps.spec import read_source
+from ssdlab.sweeps.spec import located, read_source
 
 KEYS = ("about", "cases", "seed", "run", "draw", "cuts", "parts")
 OWNED = ("seed", "power.cut_at", "faults.at", "settings")
@@ -127,11 +127,11 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
             raise fail(where + key, f"is {value!r}", "write a whole number from 1 up")
         return value
 
-    run = dict(data.get("run", {}))
+    run = located(data.get("run", {}), os.path.dirname(origin))
     for name in run:
         if name in OWNED or (name not in OPTIONS and "." not in name):
             raise fail(f"run.{name}", "is no option of these runs", "write options of a run, or keys; not the seed")
-    draw = dict(data.get("draw", {}))
+    draw: dict[str, Any] = located(data.get("draw", {}), os.path.dirname(origin))
     for name, values in draw.items():
         if name in OWNED:
             raise fail(

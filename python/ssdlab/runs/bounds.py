@@ -11,6 +11,7 @@ from ssdlab.common.numbers import size_of, time_of
 from ssdlab.runs.options import Options, PathLike, options_of
 
 Config = Mapping[str, Mapping[str, Any]]
+BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
 
 
 class Bound(NamedTuple):
@@ -73,7 +74,7 @@ class DeviceBounds(NamedTuple):
 
     def access(self, what: str) -> Access:
         """The bounds of a pattern, by its name: "random read 4 KiB", "random read 16 KiB" (a page), "sequential read",
-        "write"."""
+        "write"; with an SLC cache also "write past the cache" and so on."""
         return next(access for access in self.accesses if access.what == what)
 
 
@@ -87,7 +88,8 @@ def bounds(
 
     Bounds are of reads that flash answers, without retries, collections or misses of the map, and of writes that reach
     flash without any amplification: no run of such reads or sustained writes exceeds them. What the write buffer or a
-    read cache answers has the bounds of DRAM, link and firmware alone.
+    read cache answers has the bounds of DRAM, link and firmware alone. With an SLC cache the bounds of each pattern are
+    those of the faster of the two modes of blocks, and those of the chip's own cells follow ("past the cache").
 
     Args:
         device: a preset's name or a device file.
@@ -114,11 +116,25 @@ def bounds_of(options: Options) -> DeviceBounds:
     )
     block = int(geometry["pages"]) * plan.page
     raw = plan.planes * int(geometry["blocks"]) * block
-    sequential = plan.reads("sequential read", 128 << 10)
-    sizes = [size for size in sorted({4 << 10, plan.page}) if size <= plan.page]
-    reads = [plan.reads(f"random read {size >> 10} KiB", size) for size in sizes]
-    accesses = (*reads, sequential, plan.writes(128 << 10))
+    accesses = tuple(access for modes, suffix in plan.cases() for access in plan.accesses(modes, suffix))
     return DeviceBounds(manifest["name"], raw, int(manifest["capacity_bytes"]), shape, accesses)
+
+
+class _Mode(NamedTuple):
+    """Blocks of one mode: the chip's own cells, or one bit a cell in the SLC cache. Times in [ns], with their names."""
+
+    t_read: float
+    read: str
+    t_program: float
+    """Of a program unit, all of its passes."""
+    program: str
+    pages: int
+    """Of a program unit on a plane."""
+    passes: int
+
+    @property
+    def unit(self) -> str:
+        return "pages" if self.pages == 1 else "wordlines"
 
 
 class _Plan:
@@ -134,11 +150,34 @@ class _Plan:
         self.planes_of_die = int(geometry["planes"])
         self.planes = self.dies * self.planes_of_die
         self.page = size_of(geometry["page_size"])
-        self.bits = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}[geometry["cell"]]
+        bits = BITS[geometry["cell"]]
         self.in_memory = config["mapping"]["table"] == "ideal"
-        self.t_read = _mean_t_read(chip)
+        whole = chip["program_unit"] == "wordline"
+        t_program = _t_program(chip, bits, whole)
+        self.own = _Mode(
+            _mean_t_read(chip), "tR", t_program, "tPROG", bits if whole else 1, int(chip["program_passes"])
+        )
         self.t_command = time_of(bus["t_command"])
         self.link, self.dram = size_of(config["host"]["link_bandwidth"]), size_of(config["buffer"]["dram_bandwidth"])
+
+    def cases(self) -> list[tuple[tuple[_Mode, ...], str]]:
+        """The modes that blocks may be in, and how the patterns of this case are marked."""
+        if self.config["ftl"]["slc_cache"] == "none":
+            return [((self.own,), "")]
+        slc = self.config["slc"]
+        times = _times(slc["t_read"])
+        whole = self.config["chip"]["program_unit"] == "wordline"
+        pages = BITS[slc["cell"]] if whole else 1
+        cache = _Mode(sum(times) / len(times), "slc.t_read", float(time_of(slc["t_prog"])), "slc.t_prog", pages, 1)
+        return [((self.own, cache), ""), ((self.own,), " past the cache")]
+
+    def accesses(self, modes: tuple[_Mode, ...], suffix: str) -> list[Access]:
+        """The patterns, on blocks that may be in any of these modes."""
+        sizes = [size for size in sorted({4 << 10, self.page}) if size <= self.page]
+        cells = min(modes, key=lambda mode: mode.t_read)
+        reads = [self.reads(f"random read {size >> 10} KiB{suffix}", size, cells) for size in sizes]
+        sequential = self.reads(f"sequential read{suffix}", 128 << 10, cells)
+        return [*reads, sequential, self.writes(f"write{suffix}", 128 << 10, modes)]
 
     def t_dma(self, size: int) -> int:
         """Time of bytes on the bus [ns]."""
@@ -154,15 +193,15 @@ class _Plan:
         codeword = min(self.page, size_of(self.config["ecc"]["codeword"]))
         return min(self.page, -(-size // codeword) * codeword)
 
-    def reads(self, what: str, size: int) -> Access:
-        """Reads of ``size`` that flash answers."""
+    def reads(self, what: str, size: int, cells: _Mode) -> Access:
+        """Reads of ``size`` that flash answers, from blocks of a mode."""
         config, ecc = self.config, self.config["ecc"]
         part = min(size, self.page)
         parts = size / part
         held = 0 if config["chip"]["cache_read"] else self.t_dma(self.moved(part))
-        per_s = self.working * self.planes_of_die / (self.t_read + held) / parts * 1e9
+        per_s = self.working * self.planes_of_die / (cells.t_read + held) / parts * 1e9
         found = [
-            Bound("flash array", per_s, "planes / (tR + tDMA)" if held else "planes / tR"),
+            Bound("flash array", per_s, f"planes / ({cells.read} + tDMA)" if held else f"planes / {cells.read}"),
             Bound(
                 "bus",
                 self.channels / (self.t_command + self.t_dma(self.moved(part))) / parts * 1e9,
@@ -170,7 +209,7 @@ class _Plan:
             ),
         ]
         if config["chip"]["plane_reads"] == "single":
-            found.append(Bound("sensing dies", self.working / self.t_read / parts * 1e9, "dies / tR"))
+            found.append(Bound("sensing dies", self.working / cells.t_read / parts * 1e9, f"dies / {cells.read}"))
         t_decode = time_of(ecc["t_decode"])
         if t_decode:
             per_s = self.channels * int(ecc["decoders"]) / t_decode / parts * 1e9
@@ -180,11 +219,11 @@ class _Plan:
         found += self._host(size, "host.link_bandwidth / size")
         lone = None
         if size <= self.page:
-            lone = self._lone(size)
+            lone = self._lone(size, cells)
             host = config["host"]
             most = min(int(host["commands"]), int(host["queues"]) * int(host["queue_depth"]))
             found.append(Bound("commands", most / lone * 1e9, "host.commands / lone latency"))
-        return self._access(what, size, found, lone, size > self.page)
+        return self._access(what, size, found, lone, size > self.page and cells is self.own)
 
     def _access(self, what: str, size: int, found: list[Bound], lone: int | None, steady: bool) -> Access:
         ordered = tuple(sorted(found, key=lambda bound: bound.per_s))
@@ -192,40 +231,46 @@ class _Plan:
         alone = ordered[1].per_s > 1.1 * ordered[0].per_s
         return Access(what, size, ordered, lone, steady and alone and self.in_memory)
 
-    def _lone(self, size: int) -> int:
+    def _lone(self, size: int, cells: _Mode) -> int:
         """The latency of a read of a page or less on an idle drive [ns] (docs/model.md, "A read")."""
         host, ecc = self.config["host"], self.config["ecc"]
         lone = sum(time_of(host[part]) for part in ("t_submit", "t_firmware", "t_complete"))
-        lone += self.t_command + round(self.t_read) + self.t_dma(self.moved(size)) + time_of(ecc["t_decode"])
+        lone += self.t_command + round(cells.t_read) + self.t_dma(self.moved(size)) + time_of(ecc["t_decode"])
         lone += -(-size * 10**9 // self.link)
         return lone + (-(-size * 10**9 // self.dram) if self.config["buffer"]["read_through"] else 0)
 
-    def writes(self, size: int) -> Access:
-        """Sustained writes: every byte is programmed once."""
-        chip = self.config["chip"]
-        whole = chip["program_unit"] == "wordline"
-        pages = self.bits if whole else 1
-        passes = int(chip["program_passes"])
-        load = self.t_command + pages * self.t_dma(self.page)
-        # A die is loaded for all of its planes, and then programs them.
-        joined = self.planes_of_die if chip["plane_programs"] == "lockstep" else 1
-        loads = 0 if chip["cache_program"] else passes * joined * load
-        t_program = _t_program(chip, self.bits, whole)
-        planes = self.planes_of_die if chip["plane_programs"] != "single" else 1
-        after = "" if chip["cache_program"] else " + loading"
-        unit = pages * self.page
-        array = self.working * planes * unit / (t_program + loads) / size * 1e9
-        bus = self.channels * unit / (passes * load) / size * 1e9
-        of = "wordlines" if whole else "pages"
+    def writes(self, what: str, size: int, modes: tuple[_Mode, ...]) -> Access:
+        """Sustained writes: every byte is programmed once, in a block of any of these modes."""
         found = [
-            Bound("flash array", array, f"planes x bytes of their {of} / {f'(tPROG{after})' if after else 'tPROG'}"),
-            Bound("bus", bus, f"channels x bytes of {of} / (bus.t_command + tDMA)"),
+            max((self._array(mode, size) for mode in modes), key=lambda bound: bound.per_s),
+            max((self._loading(mode, size) for mode in modes), key=lambda bound: bound.per_s),
             Bound("DRAM", self.dram / size, "buffer.dram_bandwidth / size"),
             *self._host(size, "host.link_bandwidth / size"),
         ]
-        # The bound leaves out that blocks are erased: now and then none is.
-        seldom = self.t_erase() * pages / int(self.config["geometry"]["pages"]) < 0.01 * t_program
-        return self._access("write", size, found, None, seldom)
+        # The bound leaves out that blocks are erased (now and then none is) and that data of a cache is folded.
+        own = self.own
+        seldom = self.t_erase() * own.pages / int(self.config["geometry"]["pages"]) < 0.01 * own.t_program
+        return self._access(what, size, found, None, seldom and self.config["ftl"]["slc_cache"] == "none")
+
+    def _load(self, mode: _Mode) -> int:
+        """Time on the bus of a pass over a program unit of a plane [ns]."""
+        return self.t_command + mode.pages * self.t_dma(self.page)
+
+    def _array(self, mode: _Mode, size: int) -> Bound:
+        """What planes allow that are loaded and then program, all the time."""
+        chip = self.config["chip"]
+        # A die is loaded for all of its planes, and then programs them.
+        joined = self.planes_of_die if chip["plane_programs"] == "lockstep" else 1
+        loads = 0 if chip["cache_program"] else mode.passes * joined * self._load(mode)
+        planes = self.planes_of_die if chip["plane_programs"] != "single" else 1
+        per_s = self.working * planes * mode.pages * self.page / (mode.t_program + loads) / size * 1e9
+        t_busy = f"({mode.program} + loading)" if loads else mode.program
+        return Bound("flash array", per_s, f"planes x bytes of their {mode.unit} / {t_busy}")
+
+    def _loading(self, mode: _Mode, size: int) -> Bound:
+        """What buses allow, over which every pass takes its data."""
+        per_s = self.channels * mode.pages * self.page / (mode.passes * self._load(mode)) / size * 1e9
+        return Bound("bus", per_s, f"channels x bytes of {mode.unit} / (bus.t_command + tDMA)")
 
     def t_erase(self) -> int:
         """tBERS of blocks that are erased just before their first program [ns]; 0 where a fresh drive needs none, and

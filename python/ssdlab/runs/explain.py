@@ -18,7 +18,7 @@ class Stage(NamedTuple):
 
     what: str
     """``host queue``, ``firmware``, ``map``, ``die``, ``command``, ``sense``, ``bus``, ``transfer``, ``ecc``,
-    ``decode``, ``send``; of writes ``buffer``, ``receive``, ``store``, ``program`` (docs/lab.md)."""
+    ``decode``, ``send``; of writes ``buffer``, ``receive``, ``store``, ``program`` (docs/inspect.md)."""
     step: int
     """Senses of the page before: 0 for its first, and for what is no sense."""
     from_ns: int

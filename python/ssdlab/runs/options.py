@@ -149,7 +149,7 @@ class RunOptions(TypedDict, total=False):
         Option(
             "number",
             "of all random streams; same inputs and seed, same result.",
-            "Of all random streams.",
+            "Seed of all random streams.",
             "S",
             1,
             shows_default=True,
@@ -183,7 +183,7 @@ class RunOptions(TypedDict, total=False):
         Option(
             "text",
             'of a trace, where it cannot be recognized from its content: ``"disksim:time=ms,offset=B,size=B"``.',
-            "Of the trace, such as disksim:time=ms,offset=B,size=B.",
+            "Format of the trace, such as disksim:time=ms,offset=B,size=B.",
             "FORMAT",
         ),
     ]
@@ -202,7 +202,7 @@ class RunOptions(TypedDict, total=False):
         Option(
             "number",
             "how many requests too late a line of a trace may stand (1024): it is put in order, and counted.",
-            "A line may stand N requests too late  [default: 1024]",
+            "Reorder lines that stand up to N requests too late  [default: 1024]",
             "N",
         ),
     ]
@@ -212,7 +212,7 @@ class RunOptions(TypedDict, total=False):
             "text",
             'where a trace\'s volumes lie: ``"overlay"`` (all from address 0; the default), ``"namespaces"`` (equal '
             'parts of the drive) or ``"concatenate"`` (one after another).',
-            "Where a trace's volumes lie  [default: overlay]",
+            "Layout of a trace's volumes on the drive  [default: overlay]",
             "overlay|namespaces|concatenate",
         ),
     ]
@@ -222,7 +222,7 @@ class RunOptions(TypedDict, total=False):
             "path",
             'a folder of real traces: a workload such as ``"asplos21/stg_0"``, which is the generated twin of a real '
             "trace, is replaced by the file of that name (``stg_0.csv.gz``) where the folder has it.",
-            "Real traces, which take the place of the twins called as they are.",
+            "Folder of real traces: they replace the synthetic twins of the same name.",
             "DIR",
         ),
     ]
@@ -231,7 +231,7 @@ class RunOptions(TypedDict, total=False):
         Option(
             "text",
             '``"wrap"`` (the default) or ``"refuse"`` requests beyond the drive or their namespace.',
-            "Requests beyond the drive  [default: wrap]",
+            "Wrap addresses beyond the drive around, or refuse them  [default: wrap]",
             "wrap|refuse",
         ),
     ]
@@ -298,7 +298,7 @@ class RunOptions(TypedDict, total=False):
             'when it is written: ``"rest"`` (the default: the run is over, everything buffered is on flash, and the '
             'drive has nothing more to do by itself), ``"end"`` (as it stands when the last request has completed) or '
             'a simulated time of the run (``"2s"``, as it stands).',
-            "When: nothing is under way, the last request has completed, or a simulated time  [default: rest]",
+            "Save at rest, when the last request has completed, or at a simulated time  [default: rest]",
             "rest|end|TIME",
             is_output=True,
         ),

@@ -72,6 +72,7 @@ class SearchResult:
             "kind": KIND,
             "ssdlab": __version__,
             "results_version": RESULTS_VERSION,
+            "name": search.name,
             "about": search.about,
             "axes": list(search.space.axes),
             "contexts": {axis: [str(label) for label in labels] for axis, labels in search.contexts.items()},

@@ -123,6 +123,12 @@ class Search(NamedTuple):
         return _parse(*read_source(source, "search"))
 
     @property
+    def name(self) -> str:
+        """That of its file, without the ending; empty where it comes from no file."""
+        stem, ending = os.path.splitext(os.path.basename(self.origin))
+        return stem if ending else ""
+
+    @property
     def situations(self) -> list[tuple[Value, ...]]:
         """Every combination of the contexts' labels; a single empty one where there are none."""
         return list(itertools.product(*self.contexts.values()))
@@ -164,13 +170,12 @@ def _parse(data: Mapping[str, Any], origin: str) -> Search:
         return InputError(f"{origin}: {key}: {problem}\n  help: {remedy}")
 
     _check_sections(data, fail)
-    axes, contexts, warm = _axes(data, origin, fail)
+    axes, contexts, run, warm = _axes(data, origin, fail)
     space = Space(axes, tuple(read_refusal(i, each, axes, fail) for i, each in enumerate(data.get("refuse", ()))))
     objectives = tuple(_objective(name, given, contexts, fail) for name, given in data.get("objectives", {}).items())
     if not objectives:
         raise fail("objectives", "there are none", 'write [objectives] and "host.read.latency_ns.p99_9" = "min"')
     constraints = tuple(_constraint(name, given, contexts, fail) for name, given in data.get("constraints", {}).items())
-    run = dict(data.get("run", {}))
     seed = _number("seed", data.get("seed", 1), 0, fail)
     rungs, confidence, indifference = _race(data.get("race", {}), seed, "requests" in run, fail)
     verify = _verify(data.get("verify", {}), rungs, fail)
@@ -212,9 +217,9 @@ def _check_sections(data: Mapping[str, Any], fail: Fail) -> None:
 
 def _axes(
     data: Mapping[str, Any], origin: str, fail: Fail
-) -> tuple[dict[str, Axis], dict[str, dict[Value, dict[str, Value]]], dict[str, Value] | None]:
-    """The axes of the space, those of the contexts, and how drives are warmed up. What sweeps have too is read as a
-    sweep's."""
+) -> tuple[dict[str, Axis], dict[str, dict[Value, dict[str, Value]]], dict[str, Value], dict[str, Value] | None]:
+    """The axes of the space, those of the contexts, what all cases share, and how drives are warmed up. What sweeps
+    have too is read as a sweep's."""
     given, contexts = dict(data.get("axes", {})), dict(data.get("contexts", {}))
     if not given:
         raise fail("axes", "there are none", 'write [axes] and scheme = ["baseline", "pnar2"]')
@@ -239,7 +244,7 @@ def _axes(
         if any(name in set_by for labels in read.values() for set_by in labels.values()):
             raise fail(name, "is set by a label", "lengths are those of [run] and [race], seeds those of the search")
     axes: dict[str, Axis] = {name: ranges.get(name) or read[name] for name in given}
-    return axes, {name: read[name] for name in contexts}, sweep.warm
+    return axes, {name: read[name] for name in contexts}, sweep.run, sweep.warm
 
 
 def _spec(key: str, given: Mapping[str, Any], known: tuple[str, ...], fail: Fail) -> None:

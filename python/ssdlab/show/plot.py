@@ -332,18 +332,19 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
     """The front of a search over its first two objectives, by the seeds of the verification with 95 % intervals; beside
     it the other candidates that were played at full length. Only one objective: over the candidates' numbers."""
     figure, ax = _axes(ax, 6.4, 4.4)
-    y = found.search.objectives[0].name
-    x = found.search.objectives[1].name if len(found.search.objectives) > 1 else "candidate"
+    y, *others = (each.name for each in found.search.objectives)
+    x = others[0] if others else "candidate"
+    (x_unit, x_label), (y_unit, y_label) = (_unit_of(found, name) for name in (x, y))
     for state, label, colour in (("behind", "surely behind", COLOURS[0]), ("near", "not surely behind", COLOURS[3])):
         table = found.candidates.filter(state=state)
         if table.height:
-            ax.plot(table[x], table[y], "o", ms=4, color=colour, label=label)
+            ax.plot(table[x] / x_unit, table[y] / y_unit, "o", ms=4, color=colour, label=label)
     shown = found.front.sort(x)
     ax.errorbar(
-        shown[x].to_numpy(),
-        shown[y].to_numpy(),
-        yerr=shown[f"{y}_ci95"].to_numpy(),
-        xerr=None if x == "candidate" else shown[f"{x}_ci95"].to_numpy(),
+        shown[x].to_numpy() / x_unit,
+        shown[y].to_numpy() / y_unit,
+        yerr=shown[f"{y}_ci95"].to_numpy() / y_unit,
+        xerr=None if x == "candidate" else shown[f"{x}_ci95"].to_numpy() / x_unit,
         fmt="o",
         ms=6,
         elinewidth=1,
@@ -352,10 +353,22 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
         label="front, new seeds",
     )
     for number, *point in shown.select("candidate", x, y).drop_nulls().iter_rows():
-        at = (point[0], point[1])
+        at = (point[0] / x_unit, point[1] / y_unit)
         ax.annotate(str(number), at, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(y_label)
     ax.grid(alpha=0.3)
     figure.legend(*ax.get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
     return figure
+
+
+def _unit_of(found: SearchResult, name: str) -> tuple[float, str]:
+    """What an objective is shown in, and its label: latencies in the unit that fits the largest of the front."""
+    statistics = {each.name: each.statistic for each in found.search.objectives}
+    if "_ns" not in statistics.get(name, ""):
+        return 1.0, name
+    most = max((value for value in found.front[name] if value is not None), default=0.0)
+    unit, text = next(
+        (unit, text) for unit, text in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if most >= unit or unit == 1e3
+    )
+    return unit, f"{name} [{text}]"

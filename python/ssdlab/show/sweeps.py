@@ -74,8 +74,8 @@ def of_shares(found: polars.DataFrame, meet: polars.DataFrame, metric: str) -> l
     """What parts buy, and how they meet."""
     contexts = found.columns[: found.columns.index("part")]
     tables = []
-    for about, table, names in ((f"{metric} falls by so many times", found, ("alone", "on_top", "share")),) + (
-        (("one's gain is so many times larger with the other", meet, ("factor",)),) if meet.height else ()
+    for about, table, names in ((f"{metric} falls by this factor", found, ("alone", "on_top", "share")),) + (
+        (("A part's gain grows by this factor with the other part", meet, ("factor",)),) if meet.height else ()
     ):
         keys = [*contexts, *(name for name in ("part", "other") if name in table.columns)]
         rows = [

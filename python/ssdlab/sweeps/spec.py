@@ -16,6 +16,8 @@ SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_outpu
 
 MOST_CASES = 100_000
 """Cases of a sweep: some 3 ms and 5 kB each go before the first is played."""
+FILES = ("device", "workload", "checkpoint", "chip.model", "read.rpt", "ecc.code", "ecc.code_2bit", "ecc.code_3bit")
+"""What may name a file: it is looked for beside the file that names it, then in the working directory."""
 Value = str | int | float | bool | list[Any]
 
 
@@ -133,17 +135,20 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
     statistics = data.get("statistics", ["*"])
     if not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
         raise fail("statistics", "must be a list of names", 'write statistics = ["host.read.latency_ns.*"]')
-    run = dict(data.get("run", {}))
+    folder = os.path.dirname(origin)
+    run = located(data.get("run", {}), folder)
     axes: dict[str, dict[Value, dict[str, Value]]] = {}
     for axis, values in data.get("axes", {}).items():
         if axis == "case":
             raise fail("axes.case", "is the name of a column of the table", "call the axis something else")
         if isinstance(values, Mapping):
-            axes[axis] = {label: dict(v) if isinstance(v, Mapping) else {axis: v} for label, v in values.items()}
+            axes[axis] = {
+                label: located(v if isinstance(v, Mapping) else {axis: v}, folder) for label, v in values.items()
+            }
         elif isinstance(values, Sequence) and not isinstance(values, str):
             if any(isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values):
                 raise fail(f"axes.{axis}", "holds a list in a list", f'name its values: [axes."{axis}"]')
-            axes[axis] = {value: {axis: value} for value in values}
+            axes[axis] = {value: located({axis: value}, folder) for value in values}
             if len(axes[axis]) < len(values):
                 raise fail(f"axes.{axis}", "names a value twice", "give each once")
         else:
@@ -162,12 +167,26 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
             raise fail(
                 f"quick.{axis}", f"{', '.join(unknown)}: not on the axis", f"it has {', '.join(map(str, known))}"
             )
-    warm = None if "warm" not in data else dict(data["warm"])
+    warm = None if "warm" not in data else located(data["warm"], folder)
     if warm is not None and not isinstance(warm.get("save_at", ""), str):
         raise fail("warm.save_at", "is no text", 'write "rest", "end" or a time with its unit')
     names = {name for labels in axes.values() for values in labels.values() for name in values}
     _check_names(names | set(run) | set(warm or ()) - {"save_at"}, fail)
     return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm)
+
+
+def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
+    """Options, with the paths of files that lie in the folder of the file that names them."""
+
+    def found(value: Value) -> Value:
+        if isinstance(value, list):
+            return [found(each) for each in value]
+        if not isinstance(value, str) or "\0" in value or not os.path.splitext(value)[1]:
+            return value  # no file, or a preset
+        path = os.path.join(folder, value)
+        return path if os.path.isfile(path) else value
+
+    return {name: found(value) if folder and name in FILES else value for name, value in values.items()}
 
 
 def _is_of_workload(name: str) -> bool:

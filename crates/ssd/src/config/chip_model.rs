@@ -42,7 +42,7 @@ impl Config {
         let read = || read_file("chip.model", name, "give the path of a chip file or of measured steps");
         if name.ends_with(".csv") {
             if self.chip.read_disturb {
-                let problem = "is true, and measured steps say nothing about reads";
+                let problem = "is true, and measured steps hold no effect of reads";
                 let remedy = "set it to false, or chip.model to a virtual chip";
                 return refuse("chip.read_disturb", problem, remedy).map_err(dotted);
             }
@@ -63,7 +63,8 @@ impl Config {
         let Some(pulses) = self.erase.pulse else { return Ok(None) };
         let Some(OutcomeSource::Virtual(chip)) = model else {
             let remedy = "set chip.model to a virtual chip such as \"tlc48-reo\", or this to \"none\"";
-            return refuse("erase.pulse", "is set, and chip.model says nothing about erasing", remedy).map_err(dotted);
+            return refuse("erase.pulse", "is set, and the chip of chip.model has no erase model", remedy)
+                .map_err(dotted);
         };
         let (margin, voltage, mispredictions) = (self.erase.margin, self.erase.voltage, self.erase.mispredictions.0);
         let scheme = EraseScheme { pulses, margin, voltage, mispredictions };
@@ -97,7 +98,7 @@ impl Config {
     pub(super) fn tailored(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<TailoredTable>>, ConfigError> {
         let (Some(model), Next::Tailored) = (model, self.read.next) else { return Ok(None) };
         let OutcomeSource::Virtual(chip) = model else {
-            let problem = "is tailored, and measured steps do not say with which others a page is read";
+            let problem = "is tailored, and measured steps hold no other references of a page";
             return refuse("read.next", problem, "set it to \"table\", or chip.model to a virtual chip")
                 .map_err(dotted);
         };
@@ -108,16 +109,14 @@ impl Config {
     pub(super) fn code(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Decoding>>, ConfigError> {
         let ecc = &self.ecc;
         if ecc.soft != Soft::None && (model.is_none() || ecc.code.is_none()) {
-            let problem = format!(
-                "is {}, and nothing says how many errors a page has and what its code corrects",
-                ecc.soft.word()
-            );
+            let problem =
+                format!("is {}, and the errors of a page or the strength of its code are not known", ecc.soft.word());
             return refuse("ecc.soft", problem, "give chip.model and ecc.code, or set it to \"none\"").map_err(dotted);
         }
         let Some(model) = model else { return Ok(None) };
         let read = &self.read;
         if read.predictor.predicts(false) && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
-            let problem = format!("is {}, and nothing says how good predictions are", read.predictor.word());
+            let problem = format!("is {}, and no key gives the accuracy of predictions", read.predictor.word());
             return refuse("read.predictor", problem, "give ecc.code, or read.prediction_accuracy").map_err(dotted);
         }
         if read.predictor == Predictor::OnDie && read.next == Next::Sentinel {

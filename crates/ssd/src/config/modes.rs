@@ -107,7 +107,7 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
         (
             "erase.pulse",
             config.erase.pulse.is_some(),
-            "is set, and lived wear is that of the chip's own cells",
+            "is set, and it knows only the wear of the chip's own cells",
             "write \"none\"",
         ),
         (

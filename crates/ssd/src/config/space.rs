@@ -97,7 +97,7 @@ impl Relocation {
         }
         if layout.pages <= padding {
             let problem = format!(
-                "makes {} pages of the map, and collecting a block may program {padding} for nothing",
+                "makes {} pages of the map, and collecting a block may program {padding} as padding",
                 layout.pages
             );
             return refuse("geometry.pages", problem, "write more, or set chip.program_unit to \"page\"");

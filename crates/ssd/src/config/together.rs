@@ -55,7 +55,7 @@ pub(super) fn check_modelled(config: &Config, timings: &Timings) -> Result<(), R
 fn reclaim_comes_after_the_start(config: &Config) -> Result<(), Refusal> {
     match config.refresh.reads {
         Some(limit) if config.age.reads >= limit => {
-            let problem = format!("is {}: blocks read so often have been moved before", config.age.reads);
+            let problem = format!("is {}: blocks with so many reads have been relocated before", config.age.reads);
             refuse("age.reads", problem, format!("stay below the {limit} of refresh.reads"))
         }
         _ => Ok(()),

@@ -1,5 +1,5 @@
-//! Wear that is lived: what their erases have made of the blocks. A block's wear is the stress that its erases have left, not
-//! a cycle count; how it is erased next, and what reads of its pages meet, follow from that.
+//! The wear of blocks that are erased pulse by pulse. A block's wear is the stress that its erases have left, not a cycle
+//! count; how it is erased next, and which errors reads of its pages meet, follow from it.
 
 use nand::model::erasing::{BlockErase, Erasing};
 use nand::model::outcomes::{ARCHETYPES, Archetypes, OutcomeSource};
@@ -10,12 +10,12 @@ use crate::config::{Plan, WornUnder};
 use crate::lifetime::{Erase, Eraser, WearState};
 use crate::persist::{state, stored};
 
-/// Cycles in which lives before the run are stepped.
+/// Cycles that are played at a time for the wear before the run.
 const STEP: u32 = 50;
 /// Steps at most, on chips that never come to their last loop.
 const LONGEST: usize = 2_000;
 
-/// What a block's erases have made of it.
+/// A block's wear.
 #[derive(Clone, Copy, Debug)]
 struct BlockWear {
     state: WearState,
@@ -27,9 +27,9 @@ struct BlockWear {
     exhausted: bool,
 }
 
-const _: () = assert!(size_of::<BlockWear>() == 32, "the stated memory of a block's lived wear");
+const _: () = assert!(size_of::<BlockWear>() == 32, "the stated memory of a block's wear");
 
-/// The blocks' lives. Memory: 32 bytes a block.
+/// The wear of all blocks. Memory: 32 bytes a block.
 pub(crate) struct WearTable {
     layout: Layout,
     eraser: Eraser,
@@ -44,7 +44,7 @@ pub(crate) struct WearTable {
 }
 
 impl WearTable {
-    /// Where erases go pulse by pulse, blocks that have lived for `age.pec` cycles.
+    /// Where erases go pulse by pulse, blocks that have been through `age.pec` cycles.
     pub fn new(plan: &Plan, seed: u64) -> Option<WearTable> {
         let (eraser, layout) = (plan.eraser.clone()?, plan.layout);
         let Some(OutcomeSource::Virtual(chip)) = plan.reading() else { return None };
@@ -91,21 +91,21 @@ impl WearTable {
         let index = self.layout.flash_block_index(plane, block);
         let draw = self.draws.entity(index as u64).uniform(pec.into());
         let archetype = self.archetypes.of(plane.0, block);
-        let lived = &mut self.blocks_wear[index];
-        let erase = self.eraser.cycle(&self.blocks[archetype], &mut lived.state, pec, 1, draw);
-        lived.cycles = cycles(&self.conventional[archetype], lived.state.wear) as f32;
-        lived.added = self.eraser.added_errors(&erase, pec) as f32;
-        lived.exhausted = erase.exhausted;
+        let worn = &mut self.blocks_wear[index];
+        let erase = self.eraser.cycle(&self.blocks[archetype], &mut worn.state, pec, 1, draw);
+        worn.cycles = cycles(&self.conventional[archetype], worn.state.wear) as f32;
+        worn.added = self.eraser.added_errors(&erase, pec) as f32;
+        worn.exhausted = erase.exhausted;
         erase
     }
 
     /// A block's erase has been suspended within a pulse: it wears as by so many cycles more of the conventional scheme.
     pub fn suspended(&mut self, plane: FlashPlaneId, block: u32, more: f64) {
         let conventional = &self.conventional[self.archetypes.of(plane.0, block)];
-        let lived = &mut self.blocks_wear[self.layout.flash_block_index(plane, block)];
-        let worn = cycles(conventional, lived.state.wear) + more;
-        lived.state.wear = wear_of(conventional, worn);
-        lived.cycles = worn as f32;
+        let worn = &mut self.blocks_wear[self.layout.flash_block_index(plane, block)];
+        let cycles = cycles(conventional, worn.state.wear) + more;
+        worn.state.wear = wear_of(conventional, cycles);
+        worn.cycles = cycles as f32;
     }
 
     /// Whether all loops did not suffice for the last erase of a block.
@@ -122,23 +122,23 @@ impl WearTable {
     /// per KiB that the block's last erase adds to it.
     #[inline]
     pub fn of_page(&self, plane: FlashPlaneId, block: u32, page: u32, pec: u32) -> (u32, f64) {
-        let lived = self.blocks_wear[self.layout.flash_block_index(plane, block)];
+        let worn = self.blocks_wear[self.layout.flash_block_index(plane, block)];
         let share = self.shares[(page / self.layout.bits) as usize];
         let cycles = if share == 1.0 {
-            f64::from(lived.cycles)
+            f64::from(worn.cycles)
         } else {
             // Programs stress all wordlines alike.
             let programs = self.eraser.erasing.program_stress / 1e3 * f64::from(pec);
-            let wear = programs + share * (lived.state.wear - programs).max(0.0);
+            let wear = programs + share * (worn.state.wear - programs).max(0.0);
             cycles(&self.conventional[self.archetypes.of(plane.0, block)], wear)
         };
-        (cycles.round() as u32, f64::from(lived.added))
+        (cycles.round() as u32, f64::from(worn.added))
     }
 
     /// The wear of the blocks of a plane, as cycles of the conventional scheme.
     pub fn cycles(&self, plane: FlashPlaneId) -> impl Iterator<Item = f64> {
         let first = self.layout.flash_block_index(plane, 0);
-        self.blocks_wear[first..first + self.layout.blocks as usize].iter().map(|lived| f64::from(lived.cycles))
+        self.blocks_wear[first..first + self.layout.blocks as usize].iter().map(|worn| f64::from(worn.cycles))
     }
 }
 

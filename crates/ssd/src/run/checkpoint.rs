@@ -11,7 +11,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use nand::model::outcomes::OutcomeSource;
 use serde_json::{Value, json};
 use units::section::Section;
 use units::value::Scalar;
@@ -76,9 +75,6 @@ pub const POLICIES: &[&str] = &[
     "energy.decode_nj",
     "energy.prediction_nj",
 ];
-
-/// Keys that may name a file: what it holds is compared, not how it is called.
-const FILES: [&str; 5] = ["chip.model", "read.rpt", "ecc.code", "ecc.code_2bit", "ecc.code_3bit"];
 
 /// When a run saves its drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -279,23 +275,14 @@ fn header_of<P: Probe>(device: &Device<P>) -> Value {
     })
 }
 
-/// What the files hold that a configuration names, as digests by their keys.
+/// What the files hold that a configuration names, as digests by their keys: it is compared, not how they are called.
 fn files_of(plan: &Plan) -> Value {
     let digest = |content: Value| json!(blake3::hash(content.to_string().as_bytes()).to_hex().as_str());
-    let model = plan.reading().map(|reading| {
-        digest(match reading {
-            OutcomeSource::Virtual(chip) => {
-                manifest::sections(chip.sections().iter().map(|section| (section.name(), *section)))
-            }
-            OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
-        })
-    });
-    let rpt = plan.rpt().map(|rpt| digest(rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect()));
     let ecc = &plan.config.ecc;
     let code = |name: &str| workload::content_hash(Path::new(name)).ok();
     json!({
-        "chip.model": model,
-        "read.rpt": rpt,
+        "chip.model": manifest::cells(plan).map(digest),
+        "read.rpt": manifest::rpt(plan).map(digest),
         "ecc.code": ecc.code.as_deref().and_then(code),
         "ecc.code_2bit": code(&ecc.code_2bit),
         "ecc.code_3bit": code(&ecc.code_3bit),
@@ -347,7 +334,7 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
             let name = format!("{}.{}", our.name(), key.name);
             let (ours, theirs) = (shown(*our, key.name), shown(their, key.name));
             let is_policy = POLICIES.contains(&name.as_str());
-            let both_files = FILES.contains(&name.as_str()) && is_file(&ours) && is_file(&theirs);
+            let both_files = files.get(&name).is_some() && is_file(&ours) && is_file(&theirs);
             let problem = if ours != theirs && !both_files {
                 format!("{name} was {theirs} and is {ours}")
             } else if other_content(&header["files"][&name], &files[&name]) {

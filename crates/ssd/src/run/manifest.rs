@@ -40,23 +40,30 @@ pub(super) fn policies(policies: &Policies) -> Option<Value> {
     (!sources.is_empty()).then(|| sources.into_iter().map(|(axis, source)| (axis.to_owned(), of(source))).collect())
 }
 
+/// What `chip.model` names: the content of a chip's file decides the result, not its name.
+pub(super) fn cells(plan: &Plan) -> Option<Value> {
+    plan.reading().map(|reading| match reading {
+        OutcomeSource::Virtual(chip) => sections(chip.sections().iter().map(|section| (section.name(), *section))),
+        OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
+    })
+}
+
+/// The table that `read.rpt` names, or that of the chip.
+pub(super) fn rpt(plan: &Plan) -> Option<Value> {
+    plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect())
+}
+
 /// A device: its configuration, and the content of the files that this names.
 pub(super) fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Result<Value, RunError> {
     let config = plan.config.sections();
-    // What the file of a virtual chip holds decides the result, not its name.
-    let cells = plan.reading().map(|reading| match reading {
-        OutcomeSource::Virtual(chip) => sections(chip.sections().iter().map(|section| (section.name(), *section))),
-        OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
-    });
-    let rpt = plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect::<Value>());
     let ecc = &plan.config.ecc;
     let code = |file: &str| file.ends_with(".csv").then(|| fingerprint_of(file.as_ref(), fingerprint)).transpose();
     Ok(json!({
         "name": name,
         "capacity_bytes": plan.capacity().0,
         "config": sections(config.iter().map(|section| (section.name(), *section))),
-        "cells": cells,
-        "rpt": rpt,
+        "cells": cells(plan),
+        "rpt": rpt(plan),
         "code": code(ecc.code.as_deref().unwrap_or_default())?,
         "code_2bit": code(&ecc.code_2bit)?,
         "code_3bit": code(&ecc.code_3bit)?,

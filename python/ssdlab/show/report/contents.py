@@ -73,7 +73,7 @@ def collect(folder: Path, study: str | None = None) -> tuple[Json, list[str]]:
         notes += _collect_study(page, folder, found)
     else:
         notes += collect_files(page, folder)
-        page["title"] = title_of(page["runs"]) or page["title"]
+        page["title"] = title_of(page["runs"]) or (page["search"] or {}).get("name") or page["title"]
     command = ["ssdlab", "report", str(folder), *(["--study", study] if study is not None else [])]
     page["commands"].append({"about": "writes this page", "command": shlex.join(command), "note": ""})
     page["notes"] = notes

@@ -264,7 +264,7 @@ fn a_checked_drive_goes_on_from_any_state() {
     loaded.check_all().unwrap();
     assert_eq!(loaded.counters(), drive.counters());
 }
-/// docs/lab.md shows this one.
+/// docs/inspect.md shows this one.
 #[test]
 fn a_violation_says_where_and_when() {
     let mut drive = at_work(500, &[]);
