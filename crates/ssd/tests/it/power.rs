@@ -166,11 +166,7 @@ fn every_planted_mistake_is_found_out() {
 #[test]
 fn what_recovery_has_found_is_not_looked_for_again() {
     // Nothing is flushed, the power is cut before a page of the journal is full, and no checkpoint begins.
-    let config = small(&[
-        "mapping.checkpoint=64MiB",
-        "mapping.journal=true",
-        "power.cut_at=random:60ms",
-    ]);
+    let config = small(&["mapping.checkpoint=64MiB", "mapping.journal=true", "power.cut_at=random:60ms"]);
     let mut device = Device::new(&config, 7).unwrap();
     let draws = Stream::new(1, "again and again");
     let pages = device.capacity().0 / 16_384;
