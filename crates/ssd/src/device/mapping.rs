@@ -267,8 +267,8 @@ impl<P: Probe> Device<P> {
         let op = &mut self.flash.ops[id];
         (op.die, op.queue, op.seq) = (die, QueueId::of_programs(WriteClass::Map, plane.into()), seq);
         self.flash().queue_program(id);
-        let journal = matches!(self.flash.ops[id].owner, Owner::Journal(_));
-        if self.map.rewrites >= self.core.plan.config.mapping.writes || journal || self.map_is_awaited() {
+        let many = self.map.rewrites >= self.core.plan.config.mapping.writes;
+        if many || self.map_is_awaited() || self.journal_is_awaited() {
             // Something waits for these: partly filled units go.
             self.flash().force_plane(die, plane, &[WriteClass::Map]);
             self.map.filled = 0;

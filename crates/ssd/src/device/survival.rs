@@ -1,6 +1,6 @@
 //! The map on its way to flash: its changes by way of the journal, its translation pages by way of checkpoints.
 
-use nand::DieId;
+use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::Device;
@@ -122,6 +122,11 @@ impl<P: Probe> Device<P> {
         running.is_some_and(|running| running.list.is_none() && all(running))
     }
 
+    /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
+    pub(super) fn journal_is_awaited(&self) -> bool {
+        self.power.as_ref().is_some_and(|power| power.journal.is_awaited() || power.checkpoints.ends())
+    }
+
     /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for theirs, half as many as
     /// those may have.
     fn most_rewrites(&self) -> usize {
@@ -139,6 +144,11 @@ impl<P: Probe> Device<P> {
             self.program_journal(place, page);
         }
         self.checkpoint_goes_on();
+        if self.map.filled > 0 && self.journal_is_awaited() {
+            let (die, plane) = self.core.plan.layout.die_of(PlaneId(self.map.plane));
+            self.flash().force_plane(die, plane, &[WriteClass::Map]);
+            self.map.filled = 0;
+        }
     }
 
     fn journal_lpn(&self, place: u32) -> Lpn {

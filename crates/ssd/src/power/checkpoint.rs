@@ -80,6 +80,11 @@ impl Checkpoints {
         due && self.running.is_none()
     }
 
+    /// Whether one ends as soon as what is on its way has been programmed.
+    pub fn ends(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.list.is_some())
+    }
+
     /// One begins, while the next page of the journal is `first`.
     pub fn begin(&mut self, first: u64, horizon: u64) {
         let todo = std::mem::take(&mut self.list);

@@ -46,7 +46,7 @@ pub(crate) struct Journal {
     horizon: u64,
     /// ... and further, once so many changes are.
     marks: VecDeque<(u64, u64)>,
-    /// Of what has been gathered, what recovery found and no page has yet: it goes without waiting until it fills pages.
+    /// Of what has been gathered, what recovery has found.
     found: u64,
     live: VecDeque<Live>,
     free: Vec<u32>,
@@ -121,6 +121,16 @@ impl Journal {
         self.durable >= self.gathered
     }
 
+    /// Changes up to this one are to be on flash soon: flushes wait for them, or recovery has found them.
+    fn needed(&self) -> u64 {
+        self.flushes.back().map_or(self.found, |(_, wanted)| self.found.max(*wanted))
+    }
+
+    /// Whether what is to be on flash soon is not there yet.
+    pub fn is_awaited(&self) -> bool {
+        self.durable < self.needed()
+    }
+
     /// A flush waits for what has been gathered so far.
     pub fn await_changes(&mut self, command: CommandId) {
         self.flushes.push_back((command, self.gathered));
@@ -137,8 +147,7 @@ impl Journal {
     pub fn page(&mut self, horizon: u64) -> Option<(u32, JournalPage)> {
         self.marks.pop_back_if(|(gathered, _)| *gathered == self.gathered);
         self.marks.push_back((self.gathered, horizon));
-        let awaited = !self.flushes.is_empty() || self.paged < self.found;
-        let wanted = self.tail.len() >= self.changes || (awaited && !self.tail.is_empty());
+        let wanted = self.tail.len() >= self.changes || self.paged < self.needed();
         let place = if wanted { self.free.pop()? } else { return None };
         let changes: Vec<Change> = self.tail.drain(..self.changes.min(self.tail.len())).collect();
         self.paged += changes.len() as u64;
