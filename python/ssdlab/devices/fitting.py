@@ -36,8 +36,8 @@ SHAPES = 11.34
 """Of chi-squared with three degrees of freedom, 99 %: shapes within it are not contradicted. Candidates of two shapes
 have no random numbers in common, so that less would hold chance against one of them."""
 VAGUE = math.log(1.25)
-"""Combinations whose 95 % interval is wider than 25 % are reported as what cannot be told apart, and figures of jobs that
-were held out as not determined."""
+"""Combinations whose 95 % interval is wider than 25 % are reported as what cannot be told apart, and figures of jobs
+that were held out as not determined."""
 HOPEFUL = 6.0
 """A shape is followed on where two steps have brought its chi-squared below so many times the best one's."""
 UNSEEN = 0.1
@@ -141,8 +141,8 @@ def fit(
 
     ``device`` is the base: what is neither unknown nor in ``settings`` (what is known) it gives. ``more`` are further
     unknowns, ``KEY=LOW..HIGH``. Jobs of ``hold_out`` are not fitted; they are compared. ``profiles``: intervals are
-    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``progress`` is told the runs
-    that were played and the chi-squared of the best candidate.
+    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``progress`` is told the
+    runs that were played and the chi-squared of the best candidate.
 
     Raises:
         InputError: a device, key or job is not accepted, or nothing is left to be fitted.
@@ -303,7 +303,7 @@ class _Search:
         return (point.chi2 - self.best.chi2) / self._scale()
 
     def _starts(self) -> Iterator[Array]:
-        """The closed forms' constants; those with one of them much smaller; and those of a firmware that is always busy."""
+        """The closed forms' constants; those with one of them much smaller; and those of a busy firmware."""
         yield self.origin
         for index, unknown in enumerate(self.space.unknowns):
             if unknown.name in SMALLER:

@@ -12,7 +12,8 @@ from ssdlab._core import InputError, Simulation
 
 UNITS = {
     "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9,
-    "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
+    "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+    "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
     "B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 2.0**10, "MiB/s": 2.0**20, "GiB/s": 2.0**30,
     "": 1.0,
 }  # fmt: skip
@@ -81,8 +82,8 @@ whether only jobs that write can see it. Wide enough for any drive of NAND flash
 
 
 COLLECTING = 0.9
-"""The share of their time that the dies of a drive in its steady state sense, program and erase: what is relocated crosses
-the bus, and fills no last wordline (fitted: to the simulator's own drives, tests/test_fit_device.py)."""
+"""The share of their time that the dies of a drive in its steady state sense, program and erase: what is relocated
+crosses the bus, and fills no last wordline (fitted: to the simulator's own drives, tests/test_fit_device.py)."""
 
 
 class Space(NamedTuple):
@@ -117,8 +118,8 @@ class Space(NamedTuple):
         return self.number(key)
 
     def settings(self, shape: Shape, values: Sequence[float], *, steady: bool = False) -> tuple[str, ...]:
-        """A candidate as settings of the base device. Blocks are as many as give the capacity. ``steady``: writes to its
-        free blocks are as fast as those of its steady state."""
+        """A candidate as settings of the base device. Blocks are as many as give the capacity. ``steady``: writes to
+        its free blocks are as fast as those of its steady state."""
         found = list(self.fixed)
         for name, count in zip(("channels", "chips", "planes"), shape, strict=True):
             found.append(f"geometry.{name}={count}")
@@ -147,8 +148,8 @@ class Space(NamedTuple):
         return 1 if chip["program_unit"] == "page" else BITS[str(geometry["cell"])]
 
     def program_in_steady_state(self, values: Sequence[float]) -> float:
-        """What a program of host data costs a die when random overwriting has gone on for long [ns]: A programs, if A is
-        the write amplification, and for each of them as many pages were sensed and erased before."""
+        """What a program of host data costs a die when random overwriting has gone on for long [ns]: A programs, if
+        A is the write amplification, and for each of them as many pages were sensed and erased before."""
         pages = self.pages_of_program
         time = self.value("chip.t_prog", values) + pages * self.value("chip.t_read", values)
         erase = self.number("chip.t_bers") * pages / self.number("geometry.pages")
@@ -160,7 +161,7 @@ BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
 
 def amplification(alpha: float) -> float:
     """The write amplification of uniform overwriting with so many times the pages that hold data: alpha / (alpha +
-    W(-alpha exp(-alpha))), Lambert's W (Desnoyers, SYSTOR 2012, section 3: FIFO, which is greedy collection's limit)."""
+    W(-alpha exp(-alpha))), with Lambert's W (Desnoyers, SYSTOR 2012, section 3: FIFO; greedy collection is near it)."""
     share = 0.5
     # A block survives until it is collected with a share of its pages: share = exp((share - 1) alpha).
     for _ in range(1000):
