@@ -59,7 +59,7 @@ def measured(tables: Tables, drive: str, job: str, metric: str, fit: str) -> Mea
     op = job.split("-")[0]
     column = f"host.{op}.{FIGURES[metric]}"
     scale = 1.0 if metric == "iops" else 1e3
-    rows = tables[drive].filter(case=f"{job}, {fit}").sort("seed")
+    rows = tables[drive].filter(fit=f"{job}, {fit}").sort("seed")
     return Measured(*mean_and_half_width([float(value) / scale for value in rows[column].to_list()]))
 
 

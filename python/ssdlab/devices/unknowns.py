@@ -81,11 +81,6 @@ RANGES: tuple[tuple[tuple[str, ...], str, str, bool], ...] = (
 whether only jobs that write can see it. Wide enough for any drive of NAND flash (assumed)."""
 
 
-COLLECTING = 0.9
-"""The share of their time that the dies of a drive in its steady state sense, program and erase: what is relocated
-crosses the bus, and fills no last wordline (fitted: to the simulator's own drives, tests/test_fit_device.py)."""
-
-
 class Space(NamedTuple):
     """All candidates: a base device, what of it is unknown, and its capacity, which they keep."""
 
@@ -153,7 +148,7 @@ class Space(NamedTuple):
         pages = self.pages_of_program
         time = self.value("chip.t_prog", values) + pages * self.value("chip.t_read", values)
         erase = self.number("chip.t_bers") * pages / self.number("geometry.pages")
-        return amplification(1.0 + self.value("ftl.over_provisioning", values)) * (time + erase) / COLLECTING
+        return amplification(1.0 + self.value("ftl.over_provisioning", values)) * (time + erase)
 
 
 BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
