@@ -152,5 +152,5 @@ def figures(tables: Tables) -> dict[str, Figure]:
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlabel("simulated over measured (grey: 10 %)")
-    axes.legend(loc="lower right")
+    figure.legend(loc="outside lower center", ncols=3)
     return {"jobs": figure}
