@@ -486,7 +486,9 @@ class _Search:
                 mean, half = mean_and_half_width([run[figure.op, figure.metric] for run in runs])
                 assert mean is not None, "Invariant: there is one seed at least"
                 known, counted = job.name in fitted, figure in job.counted()
-                spread = spreads.get((job.name, figure.op, figure.metric))
+                # Where the mean latency counts the IOPS are the same figure.
+                metric = "mean" if figure.metric == "iops" and not counted else figure.metric
+                spread = spreads.get((job.name, figure.op, metric))
                 yield Compared(job, figure, mean, half, known, counted, spread)
 
     def _spreads(
