@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import tomllib
 from pathlib import Path
 
@@ -12,19 +13,11 @@ from ssdlab.common.numbers import number_text, with_interval
 from ssdlab.study.claims import Lever, Measured, Proof, Tables, fitted, key, measures, predicted
 
 DRIVES = {"xg6": "Kioxia XG6", "micron-9200": "Micron 9200", "micron-7500": "7500", "micron-7600": "7600 MAX"}
-UNSEEN: dict[str, dict[str, tuple[str, ...]]] = {
-    "xg6": {"a": ("read-128k-32", "write-128k-32"), "b": ("read-4k-32",)},
-    "micron-9200": {
-        "a": ("read-128k-32", "read-4k-256", "write-4k-256"),
-        "b": ("read-4k-1", "write-128k-32", "write-4k-1"),
-    },
-    "micron-7500": {"a": ("read-128k-32", "write-128k-32"), "b": ("read-4k-256", "write-4k-256")},
-    "micron-7600": {"a": ("read-128k-32", "write-128k-32"), "b": ("read-4k-512", "write-4k-256")},
-}
-"""The jobs that each fit (drives/) has not seen, as `ssdlab fit-device --folds 2` deals them."""
 BRIEF = {drive: {"seed": [1]} for drive in DRIVES} | {"nines": {"requests": 20_000, "seed": [1]}}
 """For the levers of what is predicted: ssdlab.study.levers."""
 LEVERS = {"read-4k": key("chip.t_read"), "read-128k": key("host.link_bandwidth"), "write": key("host.link_bandwidth")}
+DETERMINED = 1.25
+"""Jobs that leave more of a figure open than this factor to either side do not determine it."""
 FIGURES = {"iops": "iops", "mean": "latency_ns.mean", "p50": "latency_ns.p50", "p99": "latency_ns.p99"}
 
 
@@ -39,7 +32,7 @@ def _lever(drive: str, job: str) -> Lever:
     """What a job of a drive rests on."""
     own = {
         ("micron-9200", "write-4k-1"): key("host.t_complete"),
-        ("xg6", "write-128k-32"): key("chip.t_prog"),
+        ("xg6", "write-128k-32"): key("slc.t_prog"),
         ("micron-7600", "write-128k-32"): key("chip.t_prog"),
         ("micron-7600", "read-4k-512"): key("host.t_firmware"),
         ("micron-7500", "read-4k-256"): key("host.t_firmware"),
@@ -55,33 +48,46 @@ def _proofs() -> dict[str, Proof]:
 
 def _proof(drive: str, job: str, metric: str) -> Proof:
     """Facts that were chosen with a figure in view make it a fitted one."""
-    if metric != "p99" and (drive, job) == ("xg6", "write-128k-32"):
-        return fitted("studies/products/facts/xg6.toml", "chip.t_prog")
-    if metric != "p99" and (job == "read-128k-32" or (drive, job) == ("micron-9200", "write-128k-32")):
+    given = job == "read-128k-32" or (drive, job) == ("micron-9200", "write-128k-32")
+    if metric != "p99" and drive != "xg6" and given:
         return fitted(f"studies/products/facts/{drive}.toml", "host.link_bandwidth")
     return predicted(_lever(drive, job))
 
 
 def measured(tables: Tables, drive: str, job: str, metric: str, fit: str) -> Measured:
-    """A figure under one of the fits of a drive."""
+    """A figure of a drive, under the fit that has seen it (``fitted``) or under the one that has not (``not seen``)."""
     op = job.split("-")[0]
     column = f"host.{op}.{FIGURES[metric]}"
     scale = 1.0 if metric == "iops" else 1e3
-    rows = tables[drive].filter(fit=fit, job=job).sort("seed")
+    rows = tables[drive].filter(fit=f"{job}, {fit}").sort("seed")
     return Measured(*mean_and_half_width([float(value) / scale for value in rows[column].to_list()]))
 
 
-def unseen(drive: str, job: str) -> str:
-    """The fit that has not seen a job."""
-    return next(fit for fit, jobs in UNSEEN[drive].items() if job in jobs)
+def left_open(drive: str, job: str, metric: str) -> float:
+    """The factor to either side that the other jobs leave open of a figure, as the fit found it (drives/*.csv)."""
+    path = Path(__file__).parent / "drives" / f"{drive}.csv"
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    return next(float(row["left_open"]) for row in rows if (row["job"], row["metric"]) == (job, metric))
+
+
+def _open_text(value: float, factor: float) -> str:
+    """What is left open, where that is much."""
+    if factor <= DETERMINED:
+        return ""
+    ends = (value / factor, value * factor)
+    return "anything" if factor > 100.0 else " to ".join(number_text(float(f"{end:.3g}")) for end in ends)
 
 
 @measures(_proofs())
 def _held_out(tables: Tables) -> dict[str, Measured]:
-    return {
-        id: measured(tables, drive, job, metric, unseen(drive, job))._replace(note=f"fit {unseen(drive, job)}")
-        for id, drive, job, metric, _ in _claims()
-    }
+    out = {}
+    for id, drive, job, metric, _ in _claims():
+        found = measured(tables, drive, job, metric, "not seen")
+        if found.value is not None:
+            text = _open_text(found.value, left_open(drive, job, metric))
+            found = found._replace(note=f"not determined by the other jobs: {text}" if text else "")
+        out[id] = found
+    return out
 
 
 @measures({"products.micron-7500.nines": predicted(key("chip.t_read"))})
@@ -93,15 +99,17 @@ def _nines(tables: Tables) -> dict[str, Measured]:
 def findings(tables: Tables) -> dict[str, str]:
     """Every figure: measured, under the fit that has not seen its job, and under the fit to all."""
     lines = [
-        "| drive | job | figure | measured | not seen | error | fitted | error |",
-        "|---|---|---|---|---|---|---|---|",
+        "| drive | job | figure | measured | not seen | error | not determined | fitted | error |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for _, drive, job, metric, published in _claims():
         cells = []
-        for fit in (unseen(drive, job), "all"):
+        for fit in ("not seen", "fitted"):
             found = measured(tables, drive, job, metric, fit)
             assert found.value is not None
             cells += [with_interval(found.value, found.ci95), f"{100 * (found.value / published - 1):+.1f} %"]
+            if fit == "not seen":
+                cells.append(_open_text(found.value, left_open(drive, job, metric)))
         name = metric if metric == "iops" else f"{metric} [us]"
         shown = number_text(float(f"{published:.5g}"))
         lines.append(f"| {DRIVES[drive]} | {job} | {name} | {shown} | {' | '.join(cells)} |")
@@ -110,24 +118,31 @@ def findings(tables: Tables) -> dict[str, str]:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """jobs: errors of every figure, under the fit that has not seen it and under the fit to all."""
-    rows = [
-        (f"{DRIVES[drive]}: {job} {metric}", fit, found.value / published, (found.ci95 or 0.0) / published)
-        for _, drive, job, metric, published in _claims()
-        for fit in (unseen(drive, job), "all")
-        if (found := measured(tables, drive, job, metric, fit)).value is not None
-    ]
-    names = list(dict.fromkeys(row[0] for row in rows))
+    names = [f"{DRIVES[drive]}: {job} {metric}" for _, drive, job, metric, _ in _claims()]
     figure = Figure(figsize=(8, 7.5), layout="constrained")
     axes = figure.subplots()
-    for label, chosen, offset in (("its job not seen", ("a", "b"), -0.15), ("fitted to all", ("all",), 0.15)):
-        mine = [row for row in rows if row[1] in chosen]
+    kinds = (
+        ("not seen", True, "its job not seen", "C0", "C0"),
+        ("not seen", False, "its job not seen, and not determined by the others", "C0", "white"),
+        ("fitted", None, "fitted to all", "C1", "C1"),
+    )
+    for fit, told, label, color, face in kinds:
+        rows = []
+        for place, (_, drive, job, metric, published) in enumerate(_claims()):
+            found = measured(tables, drive, job, metric, fit)
+            determined = left_open(drive, job, metric) <= DETERMINED
+            if found.value is not None and told in (None, determined):
+                rows.append((found.value / published, place, (found.ci95 or 0.0) / published))
+        offset = 0.15 if fit == "fitted" else -0.15
         axes.errorbar(
-            [row[2] for row in mine],
-            [names.index(row[0]) + offset for row in mine],
-            xerr=[row[3] for row in mine],
+            [row[0] for row in rows],
+            [row[1] + offset for row in rows],
+            xerr=[row[2] for row in rows],
             fmt="o",
             markersize=4,
             label=label,
+            color=color,
+            markerfacecolor=face,
         )
     axes.axvline(1.0, color="black", linewidth=0.8)
     axes.axvspan(0.9, 1.1, color="grey", alpha=0.2)
@@ -137,5 +152,5 @@ def figures(tables: Tables) -> dict[str, Figure]:
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlabel("simulated over measured (grey: 10 %)")
-    axes.legend(loc="lower right")
+    figure.legend(loc="outside lower center", ncols=3)
     return {"jobs": figure}

@@ -31,8 +31,13 @@ DEPTHS = 30
 """And so many times their depth: at the end a run only drains."""
 BUFFERS = 2.0
 """Jobs that write go on before for so many of the base device's buffers, so that these are full."""
+FULL = 6.0
+"""So many times what its buffer holds is written before a steady state: it fills where flash is a fifth slower than the
+host."""
 STATES = {"written": None, "empty": {"fill": 0.0}, "steady": {"precondition": "closed-form"}}
-"""What the drive holds when a job begins, as ages of runs."""
+"""What the drive holds when a job begins, as ages of runs. Jobs that only write in a steady state are played on a drive
+that is written, whose programs take longer (:meth:`Space.settings`): until collection goes its steady pace a drive of a
+terabyte is written to for some million requests."""
 
 
 class Played(NamedTuple):
@@ -126,10 +131,12 @@ def _played(space: Space, job: MeasuredJob, requests: int, path: str) -> Played:
         document["job"][f"{clone + 1}"] = made
     with open(path, "w", encoding="utf-8") as file:
         file.write(to_toml(document))
-    age: Any = STATES[job.state]
+    age: Any = None if job.overwriting else STATES[job.state]
     given = {} if age is None else {"age": ",".join(f"{key}={value}" for key, value in age.items())}
     settings = [f"host.queues={clones}"] if clones > space.number("host.queues") else []
     options = Options(space.device, path, warmup=warmup, settings=tuple(settings), **given)
+    if job.overwriting:
+        notes.add("by the closed form of write amplification, not by collection", "steady state")
     return Played(job, options, notes.lines())
 
 
@@ -139,6 +146,8 @@ def _warmup(space: Space, job: MeasuredJob, requests: int) -> int:
     if job.direction == "read":
         return count
     written = BUFFERS * space.number("buffer.size")
+    if job.overwriting:
+        return max(count, math.ceil(FULL * space.programmed_at_once(space.shape) / job.block))
     if job.state == "steady":
         # Until the free blocks of the first state are full, nothing is collected.
         block = space.number("geometry.pages") * space.number("geometry.page_size")

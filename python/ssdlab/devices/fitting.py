@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.devices.bench import REQUESTS, Bench
 from ssdlab.devices.measured import Figure, MeasuredJob
-from ssdlab.devices.start import start
+from ssdlab.devices.start import busy_firmware, start
 from ssdlab.devices.unknowns import MOST, Shape, Space, space
 from ssdlab.runs.options import PathLike
 
@@ -30,15 +30,14 @@ STEP = 0.06
 """Derivatives are differences over this, up and down: 6 % of a constant."""
 MOVED = 0.1
 """They are taken anew when a constant has moved by more."""
-PRIOR = math.log(4.0)
-"""A constant that no figure speaks of stays where it began: a factor of 4 costs as much as one standard deviation."""
 QUANTILE = 3.84
 """Of chi-squared with one degree of freedom: a 95 % interval of a profile likelihood (Wilks 1938)."""
 SHAPES = 11.34
 """Of chi-squared with three degrees of freedom, 99 %: shapes within it are not contradicted. Candidates of two shapes
 have no random numbers in common, so that less would hold chance against one of them."""
 VAGUE = math.log(1.25)
-"""Combinations whose 95 % interval is wider than 25 % are reported as what cannot be told apart."""
+"""Combinations whose 95 % interval is wider than 25 % are reported as what cannot be told apart, and figures of jobs
+that were held out as not determined."""
 HOPEFUL = 6.0
 """A shape is followed on where two steps have brought its chi-squared below so many times the best one's."""
 UNSEEN = 0.1
@@ -83,6 +82,14 @@ class Compared(NamedTuple):
     """Whether the fit has seen the job."""
     counted: bool
     """Whether the fit counts the figure (:meth:`MeasuredJob.counted`)."""
+    spread: float | None = None
+    """Of a job that was held out: the factor to either side of what the fitted jobs, and the ranges, leave open of the
+    figure (95 %)."""
+
+    @property
+    def determined(self) -> bool:
+        """Whether the jobs that were fitted say what the figure is."""
+        return self.spread is None or self.spread <= math.exp(VAGUE)
 
     @property
     def error(self) -> float:
@@ -127,13 +134,15 @@ def fit(
     requests: int = REQUESTS,
     seeds: int = SEEDS,
     threads: int | None = None,
+    profiles: bool = True,
     progress: Callable[[int, float], None] | None = None,
 ) -> Fit:
     """Fits a device to what was measured (:func:`ssdlab.devices.read`).
 
     ``device`` is the base: what is neither unknown nor in ``settings`` (what is known) it gives. ``more`` are further
-    unknowns, ``KEY=LOW..HIGH``. Jobs of ``hold_out`` are not fitted; they are compared. ``progress`` is told the runs
-    that were played and the chi-squared of the best candidate.
+    unknowns, ``KEY=LOW..HIGH``. Jobs of ``hold_out`` are not fitted; they are compared. ``profiles``: intervals are
+    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``progress`` is told the
+    runs that were played and the chi-squared of the best candidate.
 
     Raises:
         InputError: a device, key or job is not accepted, or nothing is left to be fitted.
@@ -146,15 +155,21 @@ def fit(
     if unknown is not None:
         names = ", ".join(job.name for job in jobs)
         raise InputError(f"hold-out {unknown}: there is no such job\n  help: its jobs are {names}")
+    jobs = [job.with_closed_forms() for job in jobs]
+    bare = next((job.name for job in jobs if not job.figures), None)
+    if bare is not None:
+        raise InputError(f"{bare}: has percentiles alone, of a steady state\n  help: give its IOPS or its mean latency")
     fitted = [job for job in jobs if job.name not in hold_out]
     if not fitted:
         raise InputError("hold-out: leaves no job to fit\n  help: hold out fewer")
     steady = any(job.state == "steady" for job in fitted)
     candidates = space(str(device), settings, capacity=capacity, more=more, steady=steady)
+    if any(job.overwriting for job in jobs) and not candidates.number("chip.t_prog"):
+        raise InputError(f"steady: {device} has no chip.t_prog\n  help: give a device whose programs have one time")
     bench = Bench(candidates, jobs, requests=requests, threads=threads)
     search = _Search(bench, fitted, budget, progress)
     search.run()
-    return search.found(jobs, seeds)
+    return search.found(jobs, seeds, profiles=profiles)
 
 
 class _Point(NamedTuple):
@@ -181,6 +196,7 @@ class _Search:
         self.origin = numpy.log(begin.values)
         self.low = numpy.log([each.low for each in self.space.unknowns])
         self.high = numpy.log([each.high for each in self.space.unknowns])
+        self.prior = numpy.array([each.prior for each in self.space.unknowns])
         self.best = _Point(begin.shape, tuple(self.origin), math.inf)
         self.tried: dict[Shape, _Point] = {}
         self.noise = self._noise(begin.shape, begin.values)
@@ -191,7 +207,7 @@ class _Search:
         """Of each figure: as measured, and of the simulation over some seeds, twice (its own, and the drive's)."""
         import numpy
 
-        settings = [self.space.settings(shape, values)] * len(self.jobs)
+        settings = [self.space.settings(shape, values, steady=job.overwriting) for job in self.jobs]
         rows = []
         for job, runs in zip(self.jobs, self.bench.simulated(self.jobs, settings, NOISE_SEEDS), strict=True):
             for figure in job.counted():
@@ -203,24 +219,31 @@ class _Search:
         """The log ratios of simulated over measured figures, each over its noise."""
         import numpy
 
+        try:
+            found = self.ratios(self.jobs, shape, logs)
+        except InputError:
+            return numpy.full(len(self.noise), REFUSED)
+        out = numpy.nan_to_num(found / self.noise, nan=REFUSED, posinf=REFUSED, neginf=-REFUSED)
+        prior = (logs - self.origin) / self.prior
+        self._keep(_Point(shape, tuple(map(float, logs)), float(numpy.sum(out**2) + numpy.sum(prior**2))))
+        return out
+
+    def ratios(self, jobs: Sequence[MeasuredJob], shape: Shape, logs: Array) -> Array:
+        """The logarithms of simulated over measured, of the figures that jobs count."""
+        import numpy
+
         values = tuple(numpy.exp(logs))
-        all_settings = self.space.settings(shape, values)
         # Jobs that only read are played once for all of what they cannot see.
         rows = zip(self.space.unknowns, values, self.begin.values, strict=True)
         hidden = [begin if unknown.written else value for unknown, value, begin in rows]
-        reads = self.space.settings(shape, hidden)
-        settings = [reads if job.direction == "read" else all_settings for job in self.jobs]
-        try:
-            found = self.bench.simulated(self.jobs, settings, (1,))
-        except InputError:
-            return numpy.full(len(self.noise), REFUSED)
-        logs_of = []
-        for job, runs in zip(self.jobs, found, strict=True):
-            logs_of += [math.log(runs[0][each.op, each.metric] / each.value) for each in job.counted()]
-        out = numpy.nan_to_num(numpy.array(logs_of) / self.noise, nan=REFUSED, posinf=REFUSED, neginf=-REFUSED)
-        prior = (logs - self.origin) / PRIOR
-        self._keep(_Point(shape, tuple(map(float, logs)), float(numpy.sum(out**2) + numpy.sum(prior**2))))
-        return out
+        settings = [
+            self.space.settings(shape, hidden if job.direction == "read" else values, steady=job.overwriting)
+            for job in jobs
+        ]
+        found = []
+        for job, runs in zip(jobs, self.bench.simulated(jobs, settings, (1,)), strict=True):
+            found += [math.log(runs[0][each.op, each.metric] / each.value) for each in job.counted()]
+        return numpy.array(found)
 
     def _keep(self, point: _Point) -> None:
         """The best candidate of each shape, and of all, whatever it was played for."""
@@ -280,12 +303,17 @@ class _Search:
         return (point.chi2 - self.best.chi2) / self._scale()
 
     def _starts(self) -> Iterator[Array]:
-        """The closed forms' constants; and those with one of them much smaller."""
+        """The closed forms' constants; those with one of them much smaller; and those of a busy firmware."""
         yield self.origin
         for index, unknown in enumerate(self.space.unknowns):
             if unknown.name in SMALLER:
                 other = self.origin.copy()
                 other[index] = max(self.low[index], other[index] + math.log(SMALLER[unknown.name]))
+                yield other
+            busy = busy_firmware(self.space, self.jobs) if unknown.name == "host.t_firmware" else math.inf
+            if busy < unknown.high:
+                other = self.origin.copy()
+                other[index] = max(self.low[index], math.log(busy))
                 yield other
 
     def _spent(self) -> bool:
@@ -345,12 +373,12 @@ class _Search:
         kept: list[tuple[Array, Array]] = []
 
         def residuals(at: Array) -> Array:
-            return numpy.concatenate([weights * self.residuals(shape, at), (at - self.origin) / PRIOR])
+            return numpy.concatenate([weights * self.residuals(shape, at), (at - self.origin) / self.prior])
 
         def jacobian(at: Array) -> Array:
             if not kept or numpy.max(numpy.abs(kept[-1][0] - at)) > MOVED:
                 kept.append((at.copy(), self.jacobian(shape, at)))
-            return numpy.concatenate([weights[:, None] * kept[-1][1], numpy.eye(len(at)) / PRIOR])
+            return numpy.concatenate([weights[:, None] * kept[-1][1], numpy.diag(1.0 / self.prior)])
 
         inside = numpy.clip(begin, self.low + 1e-6, self.high - 1e-6)
         found = least_squares(
@@ -359,20 +387,17 @@ class _Search:
         at: Array = found.x
         return at
 
-    def found(self, jobs: Sequence[MeasuredJob], seeds: int) -> Fit:
+    def found(self, jobs: Sequence[MeasuredJob], seeds: int, *, profiles: bool) -> Fit:
         """Intervals, what cannot be told apart, and all figures of the best candidate."""
         import numpy
 
-        from ssdlab.devices.intervals import blurs, profiles, seen_by
+        from ssdlab.devices.intervals import blurs, seen_by
 
         for _ in range(REFINEMENTS):
             best, logs = self.best, numpy.array(self.best.logs)
             matrix = self.jacobian(best.shape, logs, both=True)
             seen = seen_by(matrix, UNSEEN)
-            ends = profiles(
-                lambda at: self.residuals(best.shape, at),  # noqa: B023 -- called at once
-                logs, matrix, seen, (self.low, self.high), QUANTILE * self._scale(),
-            )  # fmt: skip
+            ends = self._ends(best.shape, logs, matrix, seen, profiles=profiles)
             # What is played for an interval may be better than the best before.
             if self.best is best or self.bench.runs >= 2 * self.budget:
                 break
@@ -395,13 +420,35 @@ class _Search:
             estimates,
             tuple(shapes),
             tuple(Blur(*row) for row in blurs(matrix, seen, names, scale, VAGUE)),
-            tuple(self._compared(jobs, best.shape, values, seeds)),
+            tuple(self._compared(jobs, best.shape, logs, seeds, matrix)),
             float(numpy.sum(self.residuals(best.shape, logs) ** 2)),
             freedom,
             self.bench.runs,
             tuple(f"{name}: {line}" for name, played in self.bench.played.items() for line in played.notes),
             seeds,
         )
+
+    def _ends(
+        self, shape: Shape, logs: Array, matrix: Array, seen: Array, *, profiles: bool
+    ) -> list[tuple[float | None, float | None]]:
+        """The intervals at a candidate."""
+        import numpy
+
+        from ssdlab.devices import intervals
+
+        if profiles:
+            bounds, allowed = (self.low, self.high), QUANTILE * self._scale()
+            return intervals.profiles(lambda at: self.residuals(shape, at), logs, matrix, seen, bounds, allowed)
+        widths = 1.96 * intervals.left_open(matrix, numpy.eye(len(logs)), self.prior, self._scale())
+        found: list[tuple[float | None, float | None]] = []
+        for at, width, low, high in zip(logs, widths, self.low, self.high, strict=True):
+            found.append(
+                (
+                    math.exp(at - width) if at - width > low else None,
+                    math.exp(at + width) if at + width < high else None,
+                )
+            )
+        return found
 
     def _widened(
         self, ends: list[tuple[float | None, float | None]], near: Sequence[_Point]
@@ -423,18 +470,48 @@ class _Search:
         return ends
 
     def _compared(
-        self, jobs: Sequence[MeasuredJob], shape: Shape, values: tuple[float, ...], seeds: int
+        self, jobs: Sequence[MeasuredJob], shape: Shape, logs: Array, seeds: int, matrix: Array
     ) -> Iterator[Compared]:
+        import numpy
+
         from ssdlab.common.confidence import mean_and_half_width
 
-        settings = [self.space.settings(shape, values)] * len(jobs)
+        values = tuple(float(value) for value in numpy.exp(logs))
+        settings = [self.space.settings(shape, values, steady=job.overwriting) for job in jobs]
         fitted = {job.name for job in self.jobs}
+        spreads = self._spreads([job for job in jobs if job.name not in fitted], shape, logs, matrix)
         numbers = range(101, 101 + seeds)
         for job, runs in zip(jobs, self.bench.simulated(jobs, settings, numbers), strict=True):
             for figure in job.figures:
                 mean, half = mean_and_half_width([run[figure.op, figure.metric] for run in runs])
                 assert mean is not None, "Invariant: there is one seed at least"
-                yield Compared(job, figure, mean, half, job.name in fitted, figure in job.counted())
+                known, counted = job.name in fitted, figure in job.counted()
+                # Where the mean latency counts the IOPS are the same figure.
+                metric = "mean" if figure.metric == "iops" and not counted else figure.metric
+                spread = spreads.get((job.name, figure.op, metric))
+                yield Compared(job, figure, mean, half, known, counted, spread)
+
+    def _spreads(
+        self, jobs: Sequence[MeasuredJob], shape: Shape, logs: Array, matrix: Array
+    ) -> dict[tuple[str, str, str], float]:
+        """What is left open of the figures of jobs that were not fitted, as factors to either side."""
+        import numpy
+
+        from ssdlab.devices.intervals import left_open
+
+        figures = [(job.name, each.op, each.metric) for job in jobs for each in job.counted()]
+        if not figures:
+            return {}
+        columns = []
+        for index in range(len(logs)):
+            ends = [logs.copy(), logs.copy()]
+            ends[0][index] = max(self.low[index], logs[index] - STEP)
+            ends[1][index] = min(self.high[index], logs[index] + STEP)
+            before, after = (self.ratios(jobs, shape, end) for end in ends)
+            columns.append((after - before) / (ends[1][index] - ends[0][index]))
+        moved = numpy.nan_to_num(numpy.stack(columns, axis=1))
+        widths = left_open(matrix, moved, self.prior, self._scale())
+        return {name: math.exp(1.96 * float(width)) for name, width in zip(figures, widths, strict=True)}
 
 
 def _times(shape: Shape, factors: dict[int, float]) -> Iterator[Shape]:

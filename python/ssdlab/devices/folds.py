@@ -20,7 +20,7 @@ def cross_check(jobs: Sequence[MeasuredJob], device: str = "tlc", *, folds: int 
     """
     if not 2 <= folds <= len(jobs):
         raise InputError(f"folds is {folds}, of {len(jobs)} jobs\n  help: give 2 or more, and no more than jobs")
-    return tuple(fit(jobs, device, hold_out=held, **options) for held in parts(jobs, folds))
+    return tuple(fit(jobs, device, hold_out=held, profiles=False, **options) for held in parts(jobs, folds))
 
 
 def parts(jobs: Sequence[MeasuredJob], folds: int) -> list[list[str]]:

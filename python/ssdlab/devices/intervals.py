@@ -98,6 +98,17 @@ def _end(beside: _Beside, sign: float, allowed: float) -> float | None:
     return math.exp(beside.logs[beside.index] + sign * step)
 
 
+def left_open(matrix: Array, moved: Array, prior: Array, scale: float) -> Array:
+    """One standard deviation of the logarithms of figures that were not fitted, which move with the constants by
+    ``moved``: the constants are known from the figures that were, whose residuals move by ``matrix``, and from what was
+    known before."""
+    import numpy
+
+    spread = numpy.linalg.inv(matrix.T @ matrix / scale + numpy.diag(prior**-2.0))
+    widths: Array = numpy.sqrt(numpy.einsum("ij,jk,ik->i", moved, spread, moved))
+    return widths
+
+
 def blurs(
     matrix: Array, seen: Array, names: Sequence[str], scale: float, least: float
 ) -> list[tuple[float, tuple[tuple[str, float], ...]]]:

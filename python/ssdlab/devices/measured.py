@@ -32,6 +32,10 @@ LEAST_NOISE_PERCENTILE = 0.02
 """The same of percentiles, which fio keeps in buckets of 1.6 % (stat.h, FIO_IO_U_PLAT_BITS)."""
 
 
+STEADY_NOISE = 0.1
+"""The same of steady states, which a closed form stands for (unknowns.py)."""
+
+
 class Figure(NamedTuple):
     """A measured figure of a job."""
 
@@ -81,6 +85,20 @@ class MeasuredJob(NamedTuple):
     def random(self) -> bool:
         """Whether addresses are drawn."""
         return self.options.get("rw", "read").startswith("rand")
+
+    @property
+    def overwriting(self) -> bool:
+        """Whether it writes in a steady state of overwriting, which a closed form stands for: its rate and its mean
+        latency have one, its percentiles have not."""
+        return self.state == "steady" and self.direction == "write"
+
+    def with_closed_forms(self) -> MeasuredJob:
+        """With the figures that have one."""
+        if not self.overwriting:
+            return self
+        kept = [each for each in self.figures if each.metric in ("iops", "mean")]
+        figures = tuple(each._replace(noise=max(each.noise, STEADY_NOISE)) for each in kept)
+        return self._replace(figures=figures)
 
     @property
     def block(self) -> int:

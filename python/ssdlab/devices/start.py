@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ssdlab.devices.measured import MeasuredJob
-from ssdlab.devices.unknowns import MOST, Shape, Space
+from ssdlab.devices.unknowns import MOST, Shape, Space, amplification
 
 LATENCY = "host.t_submit"
 
@@ -26,7 +26,8 @@ def start(space: Space, jobs: Sequence[MeasuredJob]) -> Start:
     - A read with one under way takes tR more, with its command, transfer and decoding.
     - Random reads with D under way on K units that take t each complete D K / (D + K - 1) in a time of t (a closed
       network of K equal queues: Lavenberg and Reiser 1980), which gives K.
-    - Of the bandwidths that were measured the largest is the link's at least; that of writes is what K units program.
+    - Of the bandwidths that were measured the largest is the link's at least; that of writes, times the write
+      amplification of a steady state, is what K units program.
     """
     values = list(space.base)
 
@@ -50,13 +51,19 @@ def start(space: Space, jobs: Sequence[MeasuredJob]) -> Start:
     if largest:
         put("host.link_bandwidth", 1.02 * largest)
     shape = _shape(space, jobs, space.value("chip.t_read", values))
-    written = [value * job.block for job in jobs if job.direction == "write" and (value := rate(job, "write"))]
+    amplified = amplification(1.0 + number("ftl.over_provisioning"))
+    writes = [(job, value) for job in jobs if job.direction == "write" and (value := rate(job, "write"))]
+    written = [value * job.block * (amplified if job.overwriting else 1.0) for job, value in writes]
     if written:
-        wordline = number("geometry.page_size") * (
-            1 if space.config["chip"]["program_unit"] == "page" else _bits(space)
-        )
+        wordline = number("geometry.page_size") * space.pages_of_program
         put("chip.t_prog", shape.channels * shape.dies * shape.planes * wordline / max(written) * 1e9)
     return Start(shape, tuple(values))
+
+
+def busy_firmware(space: Space, jobs: Iterable[MeasuredJob]) -> float:
+    """The firmware's time of a command if it sets the largest rate of commands that was measured [ns]."""
+    most = max((sum(rates(job)) for job in jobs), default=0.0)
+    return space.number("host.cores") / most * 1e9 if most else math.inf
 
 
 def lone(jobs: Iterable[MeasuredJob], direction: str) -> list[MeasuredJob]:
@@ -79,10 +86,6 @@ def rate(job: MeasuredJob, op: str) -> float:
 def rates(job: MeasuredJob) -> list[float]:
     """The IOPS of each direction of a job."""
     return [rate(job, op) for op in dict.fromkeys(each.op for each in job.figures)]
-
-
-def _bits(space: Space) -> int:
-    return {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4}[str(space.config["geometry"]["cell"])]
 
 
 def _shape(space: Space, jobs: Sequence[MeasuredJob], t_read: float) -> Shape:

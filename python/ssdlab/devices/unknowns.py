@@ -12,7 +12,8 @@ from ssdlab._core import InputError, Simulation
 
 UNITS = {
     "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9,
-    "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
+    "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+    "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
     "B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 2.0**10, "MiB/s": 2.0**20, "GiB/s": 2.0**30,
     "": 1.0,
 }  # fmt: skip
@@ -37,6 +38,16 @@ class Unknown(NamedTuple):
         """The keys with this value shared out among them."""
         return [f"{key}={_texts(value, shares, self.unit)}" for key, shares in self.parts]
 
+    @property
+    def prior(self) -> float:
+        """One standard deviation of what is known of it before any figure, on the logarithmic scale: that of its range
+        where somebody has narrowed it, and a factor of 4 at most."""
+        return min(PRIOR, math.log(self.high / self.low) / math.sqrt(12.0))
+
+
+PRIOR = math.log(4.0)
+"""A constant that no figure speaks of stays where it began: a factor of 4 costs as much as one standard deviation."""
+
 
 class Shape(NamedTuple):
     """What is in parallel."""
@@ -50,6 +61,8 @@ class Shape(NamedTuple):
         return f"{self.channels} channels x {self.dies} dies x {self.planes} planes"
 
 
+WRITTEN = ("ftl.", "slc.t_prog", "slc.t_bers")
+"""Keys that jobs which write nothing cannot see."""
 SHAPE_KEYS = (("geometry.channels",), ("geometry.chips", "geometry.dies"), ("geometry.planes",))
 """The keys of each part of a :class:`Shape`."""
 MOST = Shape(64, 64, 8)
@@ -99,8 +112,9 @@ class Space(NamedTuple):
                 return value
         return self.number(key)
 
-    def settings(self, shape: Shape, values: Sequence[float]) -> tuple[str, ...]:
-        """A candidate as settings of the base device. Blocks are as many as give the capacity."""
+    def settings(self, shape: Shape, values: Sequence[float], *, steady: bool = False) -> tuple[str, ...]:
+        """A candidate as settings of the base device. Blocks are as many as give the capacity. ``steady``: writes to
+        its free blocks are as fast as those of its steady state."""
         found = list(self.fixed)
         for name, count in zip(("channels", "chips", "planes"), shape, strict=True):
             found.append(f"geometry.{name}={count}")
@@ -110,7 +124,44 @@ class Space(NamedTuple):
         raw = self.capacity * (1.0 + self.value("ftl.over_provisioning", values))
         block = self.number("geometry.pages") * self.number("geometry.page_size")
         blocks = round(raw / (shape.channels * shape.dies * shape.planes * block))
-        return (*found, f"geometry.blocks={max(1, blocks)}")
+        found.append(f"geometry.blocks={max(1, blocks)}")
+        if steady:
+            # Writes wait for flash when the buffer is full, which a small one is soon.
+            buffer = min(self.value("buffer.size", values), self.programmed_at_once(shape))
+            found.append(f"buffer.size={value_text(buffer, 'B')}")
+            found.append(f"chip.t_prog={value_text(self.program_in_steady_state(values), 'ns')}")
+        return tuple(found)
+
+    def programmed_at_once(self, shape: Shape) -> float:
+        """Twice what all dies program at once [B]: with it in the buffer none of them waits for data."""
+        return 2.0 * math.prod(shape) * self.pages_of_program * self.number("geometry.page_size")
+
+    @property
+    def pages_of_program(self) -> int:
+        """Flash pages of a plane that are programmed together."""
+        geometry, chip = self.config["geometry"], self.config["chip"]
+        return 1 if chip["program_unit"] == "page" else BITS[str(geometry["cell"])]
+
+    def program_in_steady_state(self, values: Sequence[float]) -> float:
+        """What a program of host data costs a die when random overwriting has gone on for long [ns]: A programs, if
+        A is the write amplification, and for each of them as many pages were sensed and erased before."""
+        pages = self.pages_of_program
+        time = self.value("chip.t_prog", values) + pages * self.value("chip.t_read", values)
+        erase = self.number("chip.t_bers") * pages / self.number("geometry.pages")
+        return amplification(1.0 + self.value("ftl.over_provisioning", values)) * (time + erase)
+
+
+BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
+
+
+def amplification(alpha: float) -> float:
+    """The write amplification of uniform overwriting with so many times the pages that hold data: alpha / (alpha +
+    W(-alpha exp(-alpha))), with Lambert's W (Desnoyers, SYSTOR 2012, section 3: FIFO; greedy collection is near it)."""
+    share = 0.5
+    # A block survives until it is collected with a share of its pages: share = exp((share - 1) alpha).
+    for _ in range(1000):
+        share = math.exp((share - 1.0) * alpha)
+    return 1.0 / (1.0 - share)
 
 
 def space(
@@ -155,7 +206,7 @@ def _asked(text: str) -> tuple[tuple[str, ...], str, str, bool]:
     match = re.fullmatch(r"\s*(\w+\.\w+)\s*=\s*(.+?)\s*\.\.\s*(.+?)\s*", text)
     if match is None:
         raise InputError(f"unknown {text!r}: is no range\n  help: write KEY=LOW..HIGH, such as ecc.t_decode=1us..40us")
-    return (match[1],), match[2], match[3], False
+    return (match[1],), match[2], match[3], match[1].startswith(WRITTEN)
 
 
 def _unknown(

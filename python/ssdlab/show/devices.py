@@ -13,6 +13,8 @@ from ssdlab.devices.unknowns import shown
 if TYPE_CHECKING:
     from ssdlab.devices.fitting import Compared, Estimate, Fit
 
+MOST_SHOWN = 100.0
+"""Wider intervals, as factors, are not shown."""
 COLUMNS = ("job", "figure", "measured", "simulated", "error [%]", "")
 
 
@@ -41,11 +43,21 @@ def of_figures(title: str, figures: Sequence[Compared]) -> Table:
         scale = 1.0 if each.figure.metric == "iops" else 1e3
         unit = "" if each.figure.metric == "iops" else " [us]"
         simulated = with_interval(each.simulated / scale, None if each.ci95 is None else each.ci95 / scale)
-        state = ("fitted" if each.counted else "not counted") if each.fitted else "held out"
+        state = ("fitted" if each.counted else "not counted") if each.fitted else _held_out(each, scale)
         error = f"{100 * each.error:+.1f}"
         measured = number_text(float(f"{each.figure.value / scale:.5g}"))
         rows.append((each.job.name, f"{each.figure.name.replace('_', '.')}{unit}", measured, simulated, error, state))
     return Table(title, COLUMNS, rows, left=2, right=1)
+
+
+def _held_out(each: Compared, scale: float) -> str:
+    """Held out; and what the fitted jobs leave open where they do not say."""
+    if each.spread is None or each.determined:
+        return "held out"
+    if each.spread > MOST_SHOWN:
+        return "not determined"
+    ends = (each.simulated / scale / each.spread, each.simulated / scale * each.spread)
+    return f"not determined: {' to '.join(number_text(float(f'{end:.3g}')) for end in ends)}"
 
 
 def apart(found: Fit) -> list[str]:
@@ -80,6 +92,7 @@ def to_json(found: Fit) -> dict[str, Any]:
                 "error": each.error,
                 "fitted": each.fitted,
                 "counted": each.counted,
+                "spread": each.spread,
                 "source": each.figure.source,
             }
             for each in found.figures
