@@ -104,7 +104,12 @@ impl FlashView<'_> {
 
     /// The program whose second pass has waited for the first one of the next wordline, and does so no longer: its block has no further
     /// wordline, or there is no data for one.
+    #[inline]
     pub(super) fn second_pass_due(&self, die: DieId) -> Option<Program> {
+        if self.flash.dies[die].coarse.is_empty() { None } else { self.coarse_program_due(die) }
+    }
+
+    fn coarse_program_due(&self, die: DieId) -> Option<Program> {
         let state = &self.flash.dies[die];
         let has_next = |program: &&Program| {
             let Some((plane, stream)) = self.stream_of(die, self.flash.ops[program.ops].queue) else { return false };
