@@ -104,8 +104,9 @@ impl Outlet {
         state.bytes += held;
     }
 
-    /// Answers a request that was admitted, which should happen at `due` where that is known.
-    pub fn answer(&self, job: Job, outcome: Result<(), Errno>, due: Option<Instant>) {
+    /// Answers a request that was admitted, which should happen at `due` where that is known. Returns a time before the client has the
+    /// answer, and after the machine's disk was waited for.
+    pub fn answer(&self, job: Job, outcome: Result<(), Errno>, due: Option<Instant>) -> Instant {
         let held = job.held();
         // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
         let waits_for_disk = due.is_some() && job.is_durable() && self.store.is_file();
@@ -113,9 +114,10 @@ impl Outlet {
         if state.sending || !state.waiting.is_empty() || job.length > SENT_AT_ONCE || waits_for_disk {
             state.waiting.push_back(Reply { what: What::Job(job, outcome), due, held });
             self.changed.notify_all();
-            return;
+            return Instant::now();
         }
         let mut message = self.carry_out(job, outcome, &mut state.errors);
+        let ready = Instant::now();
         match self.stream.send_now(&message) {
             Ok(sent) if sent < message.len() => {
                 message.drain(..sent);
@@ -125,6 +127,7 @@ impl Outlet {
             // Where the client has gone, the thread that reads finds it out.
             Ok(_) | Err(_) => self.answered(&mut state, held, due),
         }
+        ready
     }
 
     fn answered(&self, state: &mut State, held: u32, due: Option<Instant>) {

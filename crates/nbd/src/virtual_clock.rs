@@ -243,9 +243,7 @@ impl VirtualClock {
         for done in done {
             let peer = self.peers.get_mut(&done.connection).expect("Invariant: who waits is there");
             peer.outstanding -= 1;
-            peer.answers.answer(done.job, done.outcome, None);
-            // After a flush the machine's disk has taken its time: it is not the client's.
-            peer.heard = Instant::now();
+            peer.heard = peer.answers.answer(done.job, done.outcome, None);
             if !peer.silent {
                 peer.slots.push_back(Slot { time: done.finish, answered: Some(peer.heard) });
             }
