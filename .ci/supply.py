@@ -144,22 +144,22 @@ def advisories_of_crates() -> tuple[bool, str]:
     return done.returncode == 0, "none" if done.returncode == 0 else f"see `cargo deny check advisories`\n{done.stderr}"
 
 
-def needed(name: str = "ssdlab") -> dict[str, str]:
-    """The installed packages that a package needs, by name, with their versions; without extras."""
+def needed() -> dict[str, str]:
+    """The installed packages that ssdlab needs, by name, with their versions; without extras."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
     found: dict[str, str] = {}
-    todo = [name]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    todo = list(project["dependencies"])
     while todo:
-        for text in installed.requires(todo.pop()) or []:
-            requirement = Requirement(text)
-            if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
-                continue
-            package = canonicalize_name(requirement.name)
-            if package not in found:
-                found[package] = installed.version(package)
-                todo.append(package)
+        requirement = Requirement(todo.pop())
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        package = canonicalize_name(requirement.name)
+        if package not in found:
+            found[package] = installed.version(package)
+            todo += installed.requires(package) or []
     return found
 
 
