@@ -566,6 +566,30 @@ def qlc() -> Constants:
     return {"cells": cells, "variation": variation, "sensing": sensing, "programming": programming, "erasing": erasing}
 
 
+def plc() -> Constants:
+    """Five bits in the window of four: as :func:`qlc`, once more in half as many volts. Such chips were shown (192 layers
+    with floating gates, Solidigm 2022), not measured in public."""
+    half = "assumed (in half pitches of half the volts of QLC: "
+    constants = {section: dict(values) for section, values in qlc().items()}
+    constants["cells"] |= {
+        "bits": (5, "the chip has five bits a cell"),
+        "shift": (0.6, half + "in volts two thirds of that of QLC)"),
+        "wear_knee": (0.1, "assumed (an endurance of some 500 cycles, a third of QLC's)"),
+        "wear_slope": (4.0, "assumed (as wear_knee)"),
+        "width": (0.36, half + "0.001 errors a bit fresh, twice those of QLC)"),
+        "cross_shift": (0.01, half + "1 mV/K is left of the shift of voltages with temperature)"),
+        "retry_step": (0.1, "assumed (finer than of QLC)"),
+        "retry_steps": (80, "assumed (longer than any page needs after a year at 500 cycles)"),
+    }
+    constants["programming"] |= {
+        "loops": (48, "assumed (twice as many as for QLC)"),
+        "t_pulse": ("60us", "assumed (so that a program takes 4 ms)"),
+        "t_verify": ("23us", "assumed (so that a program takes 4 ms)"),
+        "v_step": (0.125, "assumed (half of that of QLC)"),
+    }
+    return constants
+
+
 PRESETS: dict[str, Callable[[], tuple[str, Constants]]] = {
     "tlc48": tlc48,
     "tlc48-rif": tlc48_rif,
@@ -573,6 +597,7 @@ PRESETS: dict[str, Callable[[], tuple[str, Constants]]] = {
     "slc": lambda: ("SLC of fast12 Table 1", planar(1, 5, "8us", "1500us")),
     "tlc2x": lambda: ("2x-nm 2D TLC of electronics25 section 3.1: tlc48-reo, erased in one pulse", tlc2x()),
     "qlc": lambda: ("QLC: 16 states a cell, all assumed", qlc()),
+    "plc": lambda: ("PLC: 32 states a cell, all assumed", plc()),
     "mlc": lambda: ("2-bit MLC of fast12 Table 1", planar(2, 15, "24us", "3300us")),
 }
 

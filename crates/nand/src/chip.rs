@@ -2,7 +2,7 @@
 
 use units::{Ppn, Span};
 
-use crate::geometry::Layout;
+use crate::geometry::{Layout, MAX_BITS};
 
 units::choices! {
     /// How the planes of a die take reads.
@@ -62,7 +62,7 @@ units::section! {
         t_disch: Span = Span::ZERO,
         /// tPROG: time to program one `program_unit`; one value, or where that is a page one for each page of a wordline (LSB, CSB, MSB), or one for each of its passes; "none" when `program_loops` gives it.
         t_prog: Option<Vec<Span>> = Some(vec![Span::from_us(1_200)]),
-        /// Passes in which a wordline is programmed, such as 2 of QLC: each takes its data over the bus again, and a tPROG.
+        /// Passes in which a wordline is programmed, such as 2 of QLC and PLC: each takes its data over the bus again, and a tPROG.
         program_passes: u32 = 1,
         /// Which pass follows the first of a wordline: its second (wordline), or the first of the next wordline, whose cells would disturb finer states (interleaved, "foggy-fine"), as long as there is data for one.
         pass_order: PassOrder = PassOrder::Wordline,
@@ -96,7 +96,7 @@ units::section! {
         t_set: Span = Span(1_000),
         /// tRST: RESET of a die that senses (asplos21 Table 1).
         t_rst: Span = Span(5_000),
-        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages). "auto" is the virtual chip of the geometry's cells (slc, mlc, tlc48, qlc); "none" has no errors.
+        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages). "auto" is the virtual chip of the geometry's cells (slc, mlc, tlc48, qlc, plc); "none" has no errors.
         model: Option<String> = None,
         /// How the planes of a die take reads: single, lockstep or independent.
         plane_reads: PlaneReads = PlaneReads::Independent,
@@ -116,9 +116,9 @@ units::section! {
 /// Array times, worked out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timings {
-    read: [Span; 4],
+    read: [Span; MAX_BITS],
     /// By page type, or by pass.
-    program: [Span; 4],
+    program: [Span; MAX_BITS],
     /// Passes in which a unit is programmed.
     pub passes: u8,
     /// tBERS of one block.
@@ -130,7 +130,7 @@ impl Timings {
     /// unit, which is programmed in one pass. The error names problem and remedy of tR.
     pub fn of_mode(bits: u32, read: &[Span], program: Span, erase: Span) -> Result<Timings, (String, String)> {
         let read = per_page("t_read", read, bits).map_err(|(_, problem, remedy)| (problem, remedy))?;
-        Ok(Timings { read, program: [program; 4], passes: 1, erase })
+        Ok(Timings { read, program: [program; MAX_BITS], passes: 1, erase })
     }
 
     /// tR of a page, by page type.
@@ -187,7 +187,7 @@ impl Chip {
         let pulse = [self.t_program_pulse, self.t_program_verify];
         let (program, passes) = match (&self.t_prog, self.program_loops) {
             (Some(times), None) => self.program_times(times, bits)?,
-            (None, Some(loops)) => ([plausible("program_loops", repeated(loops, &pulse))?; 4], 1),
+            (None, Some(loops)) => ([plausible("program_loops", repeated(loops, &pulse))?; MAX_BITS], 1),
             (None, None) => return Err(missing("t_prog", "program_loops")),
             (Some(_), Some(_)) => return Err(twice("t_prog", "program_loops")),
         };
@@ -202,7 +202,11 @@ impl Chip {
     }
 
     /// tPROG by page type of pages that are programmed one by one, or by pass; and the passes.
-    fn program_times(&self, times: &[Span], bits: u32) -> Result<([Span; 4], u8), (&'static str, String, String)> {
+    fn program_times(
+        &self,
+        times: &[Span],
+        bits: u32,
+    ) -> Result<([Span; MAX_BITS], u8), (&'static str, String, String)> {
         let passes = self.program_passes as usize;
         if passes == 1 && times.len() > 1 && self.program_unit == ProgramUnit::Wordline {
             let problem = format!("has {} values, and wordlines are programmed whole in one pass", times.len());
@@ -212,12 +216,12 @@ impl Chip {
         if passes == 1 {
             return Ok((per_page("t_prog", times, bits)?, 1));
         }
-        let times = if let [one] = times { &[*one; 4][..passes] } else { times };
+        let times = if let [one] = times { &[*one; MAX_BITS][..passes] } else { times };
         if times.len() != passes {
             let problem = format!("has {} values, and there are {passes} passes", times.len());
             return Err(("t_prog", problem, "write one value for each, or one for all".into()));
         }
-        let mut by_pass = [Span::ZERO; 4];
+        let mut by_pass = [Span::ZERO; MAX_BITS];
         for (pass, time) in by_pass.iter_mut().zip(times) {
             *pass = plausible("t_prog", *time)?;
         }
@@ -270,7 +274,8 @@ impl Chip {
                 1 => Some("slc"),
                 2 => Some("mlc"),
                 3 => Some("tlc48"),
-                _ => Some("qlc"),
+                4 => Some("qlc"),
+                _ => Some("plc"),
             },
             other => other,
         }
@@ -293,14 +298,14 @@ fn repeated(n: u32, phases: &[Span]) -> Span {
     Span(once.saturating_mul(u64::from(n)))
 }
 
-fn per_page(key: &'static str, times: &[Span], bits: u32) -> Result<[Span; 4], (&'static str, String, String)> {
+fn per_page(key: &'static str, times: &[Span], bits: u32) -> Result<[Span; MAX_BITS], (&'static str, String, String)> {
     for time in times {
         plausible(key, *time)?;
     }
     match times {
-        [one] => Ok([*one; 4]),
+        [one] => Ok([*one; MAX_BITS]),
         many if many.len() == bits as usize => {
-            let mut read = [Span::ZERO; 4];
+            let mut read = [Span::ZERO; MAX_BITS];
             read[..many.len()].copy_from_slice(many);
             Ok(read)
         }

@@ -16,8 +16,13 @@ units::choices! {
         Tlc = "TLC",
         /// Four bits a cell.
         Qlc = "QLC",
+        /// Five bits a cell.
+        Plc = "PLC",
     }
 }
+
+/// The most bits that a cell holds.
+pub const MAX_BITS: usize = 5;
 
 impl Cell {
     /// Pages that share a wordline.
@@ -27,6 +32,7 @@ impl Cell {
             Cell::Mlc => 2,
             Cell::Tlc => 3,
             Cell::Qlc => 4,
+            Cell::Plc => 5,
         }
     }
 }
@@ -423,13 +429,14 @@ impl Layout {
     /// Which of its wordline's flash pages a page is in: 0 = LSB, then CSB and MSB. Pages of a wordline are neighbours.
     #[inline]
     pub fn page_type(&self, ppn: Ppn) -> u32 {
-        // Invariant: `bits` is 1 to 4; written out, so that no division stands in the read path.
+        // Invariant: `bits` is 1 to MAX_BITS; written out, so that no division stands in the read path.
         let page = self.flash_page_of(ppn);
         match self.bits {
             1 => 0,
             2 => page % 2,
             3 => page % 3,
-            _ => page % 4,
+            4 => page % 4,
+            _ => page % 5,
         }
     }
 

@@ -18,6 +18,7 @@ const ALL: &[(&str, &str)] = &[
     preset!("tlc"),
     preset!("tlc-page"),
     preset!("qlc"),
+    preset!("plc"),
     preset!("asplos21"),
     preset!("fast12-slc"),
     preset!("fast12-mlc"),

@@ -8,11 +8,12 @@
 use units::Conditions;
 
 use super::normal::cdf;
+use crate::geometry::MAX_BITS;
 
 units::section! {
     /// Threshold voltages of the cells and the vendor's retry table. In half pitches between states, wear in units of 1,000 P/E cycles.
     pub struct Cells in "cells" {
-        /// Bits of a cell: 1, 2, 3 or 4.
+        /// Bits of a cell: 1 to 5.
         bits: u32 = 3,
         /// Shift of the highest state of a typical page, per unit of ln(1 + age / shift_time), without wear.
         shift: f64 = 0.5,
@@ -84,7 +85,8 @@ impl Cells {
 
     /// The boundaries at which the bit of a page flips, by page type: TLC <2, 3, 2> (asplos21 section
     /// 2.2), MLC <1, 2>, SLC <1>. QLC <4, 4, 4, 3>: of the Gray codes with so evenly many boundaries a page one whose boundaries lie
-    /// farthest apart, by search (`assumed`; that QLC balances its pages so is usual, which code it takes is not public).
+    /// farthest apart, by search (`assumed`; that QLC balances its pages so is usual, which code it takes is not public). PLC
+    /// <6, 6, 6, 6, 7>: the same, by search of all Gray codes of five bits with these numbers (`assumed`).
     pub fn boundaries(&self, page: u32) -> &'static [u32] {
         match (self.bits, page) {
             (1, _) => &[0],
@@ -93,10 +95,15 @@ impl Cells {
             (3, 0) => &[0, 4],
             (3, 1) => &[1, 3, 5],
             (3, _) => &[2, 6],
-            (_, 0) => &[0, 3, 5, 10],
-            (_, 1) => &[2, 6, 8, 12],
-            (_, 2) => &[4, 9, 11, 14],
-            _ => &[1, 7, 13],
+            (4, 0) => &[0, 3, 5, 10],
+            (4, 1) => &[2, 6, 8, 12],
+            (4, 2) => &[4, 9, 11, 14],
+            (4, _) => &[1, 7, 13],
+            (_, 0) => &[1, 7, 14, 20, 26, 30],
+            (_, 1) => &[0, 4, 10, 18, 23, 27],
+            (_, 2) => &[2, 6, 9, 13, 16, 24],
+            (_, 3) => &[5, 11, 15, 19, 22, 28],
+            _ => &[3, 8, 12, 17, 21, 25, 29],
         }
     }
 
@@ -275,8 +282,8 @@ impl Cells {
             ("disturb_scale", self.disturb_scale),
             ("cross_shift", self.cross_shift),
         ];
-        if !(1..=4).contains(&self.bits) {
-            return Some(("bits", format!("is {}", self.bits), "write 1 (SLC), 2 (MLC), 3 (TLC) or 4 (QLC)"));
+        if !(1..=MAX_BITS as u32).contains(&self.bits) {
+            return Some(("bits", format!("is {}", self.bits), "write 1 (SLC), 2 (MLC), 3 (TLC), 4 (QLC) or 5 (PLC)"));
         }
         if let Some((key, value)) = positive.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1e6)) {
             return Some((key, format!("is {value}"), "write a positive number"));
@@ -391,7 +398,7 @@ mod tests {
 
     #[test]
     fn the_more_bits_a_cell_the_more_errors_at_the_same_age() {
-        for name in ["qlc", "tlc48", "tlc48-rif", "tlc48-reo", "mlc"] {
+        for name in ["plc", "qlc", "tlc48", "tlc48-rif", "tlc48-reo", "mlc"] {
             let own = VirtualChip::preset(name).unwrap().cells;
             // As they are, and so wide that even the two outermost states overlap.
             let wide = Cells { width: f64::from(own.states() - 1) / 7.5, ..own.clone() };

@@ -55,6 +55,7 @@ const ALL: &[(&str, &str)] = &[
     preset!("slc"),
     preset!("mlc"),
     preset!("qlc"),
+    preset!("plc"),
     preset!("tlc2x"),
 ];
 

@@ -75,6 +75,11 @@ impl Draws {
         (place.chip << 24) | place.block
     }
 
+    /// The number of a page in its block: four a wordline, and a fifth far behind all of these.
+    fn page(place: Place, page: u32) -> u64 {
+        u64::from(page / 4) << 62 | u64::from(place.wordline * 4 + page % 4)
+    }
+
     /// A truncated normal draw of a block, from the stream called `name`.
     pub fn of_block(seed: u64, name: &str, chip: u64, block: u64) -> f64 {
         truncated(Stream::new(seed, name).uniform(Draws::block(Place { chip, block, wordline: 0 })))
@@ -83,7 +88,7 @@ impl Draws {
     /// By how many standard deviations the worst of a page's codewords lies above their mean: the largest of `codewords`
     /// normal variables, frozen for the page.
     pub fn worst(&self, place: Place, page: u32, codewords: f64) -> f64 {
-        let u = self.pages.uniform((Draws::block(place) << 12) | u64::from(place.wordline * 4 + page));
+        let u = self.pages.uniform((Draws::block(place) << 12) | Draws::page(place, page));
         quantile(libm::pow(u.max(1e-300), 1.0 / codewords).min(1.0 - 1e-16))
     }
 }
@@ -91,7 +96,7 @@ impl Draws {
 impl Variation {
     /// The error rate of chunk `chunk` of `kib` KiB of a page, relative to the page's; frozen for the page.
     pub fn chunk_rate(&self, draws: &Draws, place: Place, page: u32, chunk: u32, kib: f64) -> f64 {
-        let kibs = draws.kibs.entity(Draws::block(place)).entity(u64::from(place.wordline * 4 + page));
+        let kibs = draws.kibs.entity(Draws::block(place)).entity(Draws::page(place, page));
         let normal = quantile(kibs.uniform(chunk.into()).clamp(1e-12, 1.0 - 1e-12));
         (1.0 + self.kib / libm::sqrt(kib) * normal).max(0.0)
     }

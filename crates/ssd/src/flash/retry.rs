@@ -14,6 +14,7 @@
 //! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
 //! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
 
+use nand::geometry::MAX_BITS;
 use nand::model::cells::{KIB_BITS, MONTH_NS};
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
@@ -120,7 +121,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let outcomes = self.flash.outcomes.as_ref()?;
         let (layer, layers) = outcomes.layer(page);
         let (plan, ppn) = (&self.core.plan, ppn.get());
-        let of_layer = |layer: u64| layer * 4 + u64::from(plan.layout.page_type(ppn));
+        let of_layer = |layer: u64| layer * MAX_BITS as u64 + u64::from(plan.layout.page_type(ppn));
         let (group, layer) = match (plan.config.read.start, plan.config.read.tracking) {
             (Start::Recorded, _) => {
                 // What was recorded before a block's last erase is of other data.

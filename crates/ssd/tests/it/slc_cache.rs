@@ -192,10 +192,12 @@ fn a_cache_of_two_bits_a_cell_programs_wordlines_of_two_pages_reads_each_in_its_
 
 #[test]
 fn the_fewer_bits_a_cell_the_fewer_retries_at_the_same_age() {
-    let retries = |cell: &str, model: &str| {
-        let mut settings = vec!["geometry.cell=QLC", "slc.blocks=5", "slc.fold_idle=none", "age.pec=1500", model];
-        let cache = format!("slc.cell={cell}");
-        if cell != "QLC" {
+    let retries = |own: &str, pec: &str, cell: &str, model: &str| {
+        let mut settings = vec!["geometry.pages=60", "slc.blocks=8", "slc.fold_idle=none", model];
+        let (own_cells, age, cache) =
+            (format!("geometry.cell={own}"), format!("age.pec={pec}"), format!("slc.cell={cell}"));
+        settings.extend([own_cells.as_str(), age.as_str()]);
+        if cell != own {
             settings.extend(["ftl.slc_cache=static", &cache]);
         }
         let mut device = Device::new(&config(&settings), 1).unwrap();
@@ -212,13 +214,20 @@ fn the_fewer_bits_a_cell_the_fewer_retries_at_the_same_age() {
         }
         device.check().unwrap();
         assert_eq!(device.counters().pages_unreadable, 0);
-        assert_eq!(device.counters().parts_by_mode[0], if cell == "QLC" { 0 } else { 120 });
+        assert_eq!(device.counters().parts_by_mode[0], if cell == own { 0 } else { 120 });
         device.counters().retry_steps
     };
-    let of = ["SLC", "MLC", "TLC", "QLC"].map(|cell| retries(cell, "chip.model=auto"));
-    println!("retries of 120 pages of SLC, MLC, TLC, QLC: {of:?}");
-    assert!(of[0] == 0 && of[0] <= of[1] && of[1] < of[2] && of[2] < of[3], "{of:?}");
-    assert_eq!(["MLC", "TLC"].map(|cell| retries(cell, "chip.model=none")), [0, 0]);
+    for (own, pec, cells) in
+        [("QLC", "1500", &["SLC", "MLC", "TLC", "QLC"][..]), ("PLC", "500", &["SLC", "MLC", "TLC", "QLC", "PLC"])]
+    {
+        let of: Vec<u64> = cells.iter().map(|cell| retries(own, pec, cell, "chip.model=auto")).collect();
+        println!("retries of 120 pages of {cells:?} on {own} of {pec} cycles: {of:?}");
+        assert!(
+            of[0] == 0 && of.is_sorted() && of[cells.len() - 3..].is_sorted_by(|fewer, more| fewer < more),
+            "{of:?}"
+        );
+        assert!(cells.iter().all(|cell| retries(own, pec, cell, "chip.model=none") == 0));
+    }
 }
 
 #[test]

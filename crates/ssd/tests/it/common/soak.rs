@@ -74,11 +74,14 @@ pub fn draw(seed: u64) -> Case {
 
     // A chip, and the cells that it has.
     let cell = d.one(&["SLC", "MLC", "TLC", "TLC", "TLC", "QLC"]);
+    let five = cell == "QLC" && Stream::new(seed, "soak PLC").below(0, 3) == 0;
+    let cell = if five { "PLC" } else { cell };
     let bits = match cell {
         "SLC" => 1,
         "MLC" => 2,
         "TLC" => 3,
-        _ => 4,
+        "QLC" => 4,
+        _ => 5,
     };
     let own = super::files::chip_file();
     let steps = super::files::measured_steps();
@@ -362,8 +365,8 @@ pub fn draw(seed: u64) -> Case {
     device.extend(parity(seed));
     device.extend(power_states(seed));
     device.extend(temperatures(seed));
-    if bits == 4 && model == "none" && Stream::new(seed, "soak qlc").below(1, 2) == 0 {
-        device.push("chip.model=qlc".to_owned());
+    if bits >= 4 && model == "none" && Stream::new(seed, "soak qlc").below(1, 2) == 0 {
+        device.push("chip.model=auto".to_owned());
     }
     if bits > 1 && !pulsed {
         device.extend(slc_cache(seed));
@@ -435,7 +438,7 @@ fn slc_cache(seed: u64) -> Vec<String> {
 /// The mode of the SLC cache's blocks, drawn by itself: that of one bit a cell is drawn above.
 fn cells_of_cache(seed: u64, bits: u64) -> Vec<String> {
     let d = &mut Dice { stream: Stream::new(seed, "soak cells of the cache"), drawn: 0 };
-    let (modes, times) = (["MLC", "TLC"], [d.from(1, 40), d.from(1, 40), d.from(1, 40)]);
+    let (modes, times) = (["MLC", "TLC", "QLC"], [d.from(1, 40), d.from(1, 40), d.from(1, 40), 33]);
     let mode = d.below(bits - 1) as usize;
     if mode == 0 {
         return Vec::new();
