@@ -567,8 +567,8 @@ def qlc() -> Constants:
 
 
 def plc() -> Constants:
-    """Five bits in the window of four: as :func:`qlc`, once more in half as many volts. Such chips were shown (192 layers
-    with floating gates, Solidigm 2022), not measured in public."""
+    """Five bits in the window of four: as :func:`qlc`, once more in half as many volts. Such chips were shown (192
+    layers with floating gates, Solidigm 2022), not measured in public."""
     half = "assumed (in half pitches of half the volts of QLC: "
     constants = {section: dict(values) for section, values in qlc().items()}
     constants["cells"] |= {
