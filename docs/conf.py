@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -75,12 +75,33 @@ TRIM_AND_FLUSH = """fio version 3 iolog
 """
 
 
+SMALL = {"requests": 100, "workload.rw": "randrw"}
+"""Of a run whose statistics are told, not its numbers."""
+RUNS: tuple[dict[str, Any], ...] = (
+    {"until_steady": "5ms"},
+    SMALL
+    | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01}
+    | {"energy.power_states": [8.0, 4.0], "thermal.resistance": 5.0},
+    SMALL
+    | {"ftl.slc_cache": "dynamic", "slc.convert": "hot:100", "gc.pacing": "none", "ftl.allocation": "plane"}
+    | {"chip.model": "auto", "mapping.unit": "page", "gc.copyback": True},
+    SMALL
+    | {"ftl.raid": "parity:4", "ftl.over_provisioning": 0.6, "age.fill": 0, "mapping.unit": "page"}
+    | {"faults.at": ["1us block 0:1"]},
+    SMALL | {"mapping.checkpoint": "16MiB", "mapping.journal": True, "power.cut_at": ["100us"], "power.plp": True},
+)
+"""Runs that have, together, every statistic that depends on the configuration."""
+
+
 def statistics() -> str:
-    """Every statistic, from the results of two runs that have all of them."""
+    """Every statistic, from the results of runs that have all of them."""
     rows: dict[str, tuple[str, str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         (trace := Path(folder, "trims.log")).write_text(TRIM_AND_FLUSH)
-        for result in (ssdlab.run(until_steady="5ms"), ssdlab.run(workload=trace)):
+        for options in (*RUNS, {"workload": trace}):
+            own = {name: value for name, value in options.items() if "." not in name}
+            settings = {name: value for name, value in options.items() if "." in name}
+            result = ssdlab.run(**own, settings=settings)
             for name, _, unit, about in result.statistics().iter_rows():
                 # A queue stands for all.
                 name, about = re.sub(r"queue\.\d+", "queue.N", name), re.sub(r"queue \d+", "queue N", about)

@@ -1,4 +1,4 @@
-"""What power states and throttling cost: `python examples/power_states.py [FIGURE]` draws it (docs/model.md)."""
+"""What power states and throttling cost: `python examples/power_states.py [FIGURE]` draws it (docs/model-state.md)."""
 
 from __future__ import annotations
 

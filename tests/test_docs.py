@@ -226,7 +226,11 @@ def test_the_site_builds_without_a_warning_and_runs_the_notebook(tmp_path: Path)
     assert 'id="confval-gc.victim"' in (tmp_path / "keys.html").read_text()
     statistics = (tmp_path / "statistics.html").read_text()
     assert all(name in statistics for name in ("host.trim.requests", "host.steady.reached", "host.queue.N.iops"))
-    assert 'href="keys.html#confval-gc.victim"' in (tmp_path / "model.html").read_text()
+    counters = (ROOT / "crates/ssd/src/observe/stats/counters.rs").read_text()
+    counted = re.findall(r'= "([a-z_]+\.[a-z_.]+)", "', counters)
+    assert len(counted) > 40
+    assert [name for name in (*counted, "smart.available_spare", "power.cuts") if name not in statistics] == []
+    assert 'href="keys.html#confval-gc.victim"' in (tmp_path / "model-ftl.html").read_text()
 
 
 def test_the_notebook_is_kept_without_outputs() -> None:

@@ -21,8 +21,6 @@ pub const SIZE: usize = 1024;
 pub const LIMBS: usize = SIZE / 64;
 /// Bits of a codeword.
 pub const BITS: usize = COLUMNS * SIZE;
-/// Bits of data: 4 KiB.
-pub const DATA_BITS: usize = DATA * SIZE;
 /// In place of a shift: the block is zero.
 pub const ZERO: u16 = u16::MAX;
 

@@ -4,7 +4,7 @@
 //! events, and the agenda's size is the number of resources, whatever the load.
 //!
 //! Order of events: by time; at the same time by slot number, which the device assigns by rank (ECC
-//! engines, buses, dies, firmware, link, completions, arrivals, sampler). The order is a function of the present
+//! engines, buses, dies, energy, firmware, host data, completions, arrivals, idle host). The order is a function of the present
 //! state only, never of the history of insertions: see docs/decisions/0002-order-of-events.md.
 
 use std::collections::VecDeque;

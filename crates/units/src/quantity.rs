@@ -39,11 +39,6 @@ impl Span {
         Span(ms * 1_000_000)
     }
 
-    /// The span in microseconds, for people.
-    pub fn as_us(self) -> f64 {
-        self.0 as f64 / 1e3
-    }
-
     /// The span in seconds, for rates.
     pub fn as_s(self) -> f64 {
         self.0 as f64 / 1e9

@@ -44,7 +44,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     flash = result.flash
     pages = Table(
         "Flash",
-        ("reads", "programs", "erases", "WAF", "moved by GC"),
+        ("reads", "programs", "erases", "WAF", "relocated by GC"),
         [
             (
                 f"{flash.reads:,}",

@@ -5,8 +5,6 @@
 //! (Gray code), so a cell is read wrongly where the parity of the boundaries below it is not that of its state: no
 //! approximation by neighbouring states, which fails once the shift passes a pitch.
 
-use units::Conditions;
-
 use super::normal::cdf;
 use crate::geometry::MAX_BITS;
 
@@ -326,11 +324,6 @@ fn below_reference(z: f64) -> f64 {
     } else {
         cdf(z)
     }
-}
-
-/// Wear in units of 1,000 P/E cycles, and the retention age in months, of some conditions.
-pub fn wear_and_months(conditions: &Conditions) -> (f64, f64) {
-    (f64::from(conditions.pec.0) / 1e3, conditions.retention.0 as f64 / MONTH_NS)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Which blocks of the chip's own cells have their data moved into blocks of fewer bits a cell.
+//! Which blocks of the chip's own cells have their data relocated into blocks of fewer bits a cell.
 //!
 //! Contract: a policy sees how often a block has been read since it was erased, and how many retries that took. It says whether
-//! its data is to be moved; nothing is moved where the cache has no room for it.
+//! its data is to be relocated; nothing is relocated where the cache has no room for it.
 
 mod contract;
 mod hot;
@@ -10,7 +10,7 @@ mod retries;
 pub use contract::BlockReads;
 
 units::choices! {
-    /// Data of the chip's own cells that is moved into the SLC cache.
+    /// Data of the chip's own cells that is relocated into the SLC cache.
     pub enum Convert {
         /// None.
         None = "none",
@@ -23,7 +23,7 @@ units::choices! {
 }
 
 impl Convert {
-    /// Whether a block's data is to be moved.
+    /// Whether a block's data is to be relocated.
     pub fn converts(self, block: BlockReads) -> bool {
         match self {
             Convert::None => false,

@@ -124,7 +124,7 @@ units::section! {
         /// When a free block is erased: reclaimed or opened.
         erase_when: EraseWhen = EraseWhen::Opened,
         /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3: host
-        /// data whose last version was young, other host data, relocated data; 4: also data moved more than once.
+        /// data whose last version was young, other host data, relocated data; 4: also data relocated more than once.
         streams: u32 = 2,
         /// Parity over dies: none, or parity:N, stripes of N pages of which one is the parity of the others. It takes the open block of
         /// the fourth stream.

@@ -19,9 +19,9 @@ units::section! {
         pacing: Pacing = Pacing::None,
         /// Pages of a plane that may be in relocation at once.
         relocations: u32 = 12,
-        /// Pages move inside their plane, without bus and ECC; otherwise through the controller.
+        /// Pages are copied within their plane (copyback), without bus and ECC; otherwise through the controller.
         copyback: bool = false,
-        /// So many times in a row the same data moves so, or is folded so (slc.fold); then once through the controller, which corrects its errors. "none": however often.
+        /// How often in a row the same data is copied back, by collection or by folding (slc.fold), before it goes once through the controller, which corrects its errors; "none" has no bound.
         copyback_limit: Option<u32> = None,
         /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block is reclaimed.
         preemptible: bool = true,

@@ -56,7 +56,7 @@ impl Value for MapUnit {
 units::section! {
     /// The logical-to-physical map: its unit, and whether it is all in memory or on flash behind a cache.
     pub struct MappingConfig in "mapping" {
-        /// What an entry stands for, and so what is written, moved and unmapped as a whole: page, or a power of two from 512B to 64KiB.
+        /// What an entry stands for, and so what is written, relocated and unmapped as a whole: page, or a power of two from 512B to 64KiB.
         unit: MapUnit = MapUnit::Page,
         /// Ideal or cached.
         table: MapTable = MapTable::Ideal,
@@ -111,7 +111,7 @@ impl MappingConfig {
         let Some(interval) = self.checkpoint else { return 0 };
         let changes = layout.page_size.0 / CHANGE;
         let list = u64::from(map_pages).div_ceil(changes);
-        // For each page of the host's some more are moved (assumed: three).
+        // For each page of host data some more are relocated (assumed: three).
         let between =
             if self.journal { (4 * interval.0.div_ceil(layout.page_size.0)).div_ceil(changes) + 4 } else { 0 };
         u32::try_from(2 * (list + between)).unwrap_or(u32::MAX)

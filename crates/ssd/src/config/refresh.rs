@@ -6,7 +6,7 @@ use units::Span;
 use super::refusal::{Check, Refusal, refuse};
 
 units::choices! {
-    /// What read reclaim moves.
+    /// What read reclaim relocates.
     pub enum Reclaim {
         /// A block.
         Block = "block",
@@ -16,24 +16,24 @@ units::choices! {
 }
 
 units::section! {
-    /// Moving data before it is lost: old data, and blocks that were read often.
+    /// Relocating data before it is lost: old data, and blocks that were read often.
     pub struct RefreshConfig in "refresh" {
-        /// Every block is visited once in so long, and data older than that (at 30 C) is moved; "none" never is.
+        /// Every block is visited once in so long, and data older than that (at 30 C) is relocated; "none" never is.
         period: Option<Span> = None,
-        /// Reads of a block after which its data is moved (read reclaim); "none" never is. With chip.read_disturb retries count.
+        /// Reads of a block after which its data is relocated (read reclaim); "none" never is. With chip.read_disturb retries count.
         reads: Option<u32> = None,
-        /// What read reclaim moves: the block; or a wordline whose neighbours were read so often (chip.neighbour_disturb), before the rest of its block.
+        /// What read reclaim relocates: the block; or a wordline whose neighbours were read so often (chip.neighbour_disturb), before the rest of its block.
         reclaim: Reclaim = Reclaim::Block,
     }
 }
 
 impl Check for RefreshConfig {
     fn check(&self, layout: &Layout) -> Result<(), Refusal> {
-        // Moving a block changes the map, and may read as many translation pages as the block has pages.
+        // Relocating a block changes the map, and may read as many translation pages as the block has pages.
         let fewest = 4 * layout.flash_pages();
         match self.reads {
             Some(reads) if reads < fewest => {
-                let problem = format!("is {reads}, and moving a block may cause {} reads", layout.flash_pages());
+                let problem = format!("is {reads}, and relocating a block may cause {} reads", layout.flash_pages());
                 refuse("reads", problem, format!("write at least {fewest}, or \"none\""))
             }
             _ => Ok(()),

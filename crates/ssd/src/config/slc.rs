@@ -42,7 +42,7 @@ units::section! {
         fold_idle: Option<Span> = Some(Span::from_ms(10)),
         /// Folding is forced while fewer blocks of a plane are free for the cache; 0 never forces it.
         fold_start: u32 = 0,
-        /// Data of the chip's own cells that is moved into the cache: none, hot:N or retries:N.
+        /// Data of the chip's own cells that is relocated into the cache: none, hot:N or retries:N.
         convert: Convert = Convert::None,
         /// tR of a page of the cache; one value, or one for each page of a wordline (LSB, CSB, MSB). The default is of one bit a cell.
         t_read: Vec<Span> = vec![Span::from_us(25)],

@@ -1,7 +1,7 @@
 //! The blocks of a plane as a budget: how many hold data, how many are open, how many are kept free, and whether
 //! collection can always go on.
 //!
-//! Why it never deadlocks. Data moves within its plane. A plane opens a block for host data or for the map only
+//! Why it never deadlocks. Data is relocated within its plane. A plane opens a block for host data or for the map only
 //! while more than `reserve` blocks are free; relocated data may use the last one. With as many blocks in reserve as
 //! relocated data has streams, a block's valid pages always fit: free blocks x pages + room in the open blocks of
 //! relocated data is at least `reserve` blocks' worth, and a collection takes at most one block's worth and gives one
@@ -69,7 +69,7 @@ struct Relocation {
 impl Relocation {
     fn new(config: &Config, unit_pages: u32) -> Relocation {
         let streams = if config.ftl.streams == 4 { 2 } else { 1 };
-        // Two streams of moved wordlines may both be padded, a block may fail, a cut takes pages of open blocks, and one of a static SLC
+        // Two streams of relocated wordlines may both be padded, a block may fail, a cut takes pages of open blocks, and one of a static SLC
         // cache gives none back: one more block pays for each.
         let needs = [
             streams > 1 && unit_pages > 1,

@@ -321,8 +321,8 @@ impl<P: Probe> Device<P> {
         }
         let wear = &self.core.plan.config.wear;
         let exhausted = self.core.plan.config.erase.retire
-            && self.ftl.wear.as_ref().is_some_and(|lives| {
-                self.core.plan.layout.flash_planes_of(plane).any(|plane| lives.exhausted(plane, block))
+            && self.ftl.wear.as_ref().is_some_and(|wear| {
+                self.core.plan.layout.flash_planes_of(plane).any(|plane| wear.exhausted(plane, block))
             });
         let pec = self.core.plan.config.age.pec.0.saturating_add(self.ftl.blocks.worn_by(plane, block, erases));
         let worn = exhausted || wear.endurance.is_some_and(|limit| pec >= limit.0);

@@ -541,9 +541,9 @@ impl<P: Probe> Device<P> {
             (in_service + retired) as usize
         };
         let planes = (0..self.core.plan.layout.planes).map(PlaneId);
-        let lives = self.ftl.wear.as_ref()?;
+        let wear = self.ftl.wear.as_ref()?;
         let of_flash = |plane| self.core.plan.layout.flash_planes_of(plane).map(move |of_flash| (of_flash, plane));
-        Some(planes.flat_map(of_flash).flat_map(move |(of_flash, plane)| lives.cycles(of_flash).take(usable(plane))))
+        Some(planes.flat_map(of_flash).flat_map(move |(of_flash, plane)| wear.cycles(of_flash).take(usable(plane))))
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.

@@ -111,12 +111,12 @@ impl<P: Probe> FlashAt<'_, P> {
     /// tPROG of a program over the nominal one: of the slowest of its blocks.
     pub(super) fn program_factor(&self, program: Program) -> f64 {
         let mut factor: f64 = 1.0;
-        let Some(lives) = &self.ftl.wear else { return factor };
+        let Some(wear) = &self.ftl.wear else { return factor };
         let mut next = Some(program.ops);
         while let Some(op) = next {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
             let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
-            factor = factor.max(lives.eraser().scheme.voltage.program_factor(pec));
+            factor = factor.max(wear.eraser().scheme.voltage.program_factor(pec));
             next = self.flash.ops[op].next;
         }
         factor

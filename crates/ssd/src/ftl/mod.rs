@@ -159,7 +159,7 @@ impl Ftl {
         self.aged.plane_of(lpn)
     }
 
-    /// The conditions under which a page is read, its wear as it was lived; how much warmer than at rest the drive was at its program,
+    /// The conditions under which a page is read, its wear as effective P/E cycles; how much warmer than at rest the drive was at its program,
     /// in steps, unless that was before the run; and the errors per KiB that the last erase of its block, suspensions of its program and
     /// copies of its data add.
     #[inline]
@@ -170,10 +170,10 @@ impl Ftl {
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
         let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
-        let Some(lives) = &self.wear else { return (conditions, programmed, own) };
+        let Some(wear) = &self.wear else { return (conditions, programmed, own) };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
-        let (cycles, added) = lives.of_page(plane, block, page, conditions.pec.0);
+        let (cycles, added) = wear.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
         (conditions, programmed, added + own)
     }

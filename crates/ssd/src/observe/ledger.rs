@@ -21,7 +21,7 @@ pub(crate) enum Newest {
     Slot(SlotId),
 }
 
-/// A logical page that was written, moved or trimmed since the ledger was begun. Slots are numbered in the order in which they are
+/// A logical page that was written, relocated or trimmed since the ledger was begun. Slots are numbered in the order in which they are
 /// filled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
@@ -75,7 +75,7 @@ struct Open {
     given: Vec<(Lpn, u64)>,
 }
 
-/// See the [module documentation](self). Memory: some 150 bytes for each page that is written or moved.
+/// See the [module documentation](self). Memory: some 150 bytes for each page that is written or relocated.
 pub struct Ledger {
     pub(crate) layout: Layout,
     pub(crate) violation: Option<Violation>,

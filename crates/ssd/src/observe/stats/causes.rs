@@ -76,7 +76,7 @@ pub mod channel {
     ];
 }
 
-/// Why a block's data moves.
+/// Why a block's data is relocated.
 pub mod relocation_causes {
     /// Garbage collection.
     pub const COLLECTION: usize = 0;
@@ -100,6 +100,6 @@ pub mod relocation_causes {
         ("read_reclaim", "read reclaim"),
         ("bad_block", "saving the data of blocks that failed"),
         ("fold", "folding blocks of the SLC cache into the chip's own cells"),
-        ("convert", "moving data into the SLC cache that is read often or with retries"),
+        ("convert", "relocating data into the SLC cache that is read often or with retries"),
     ];
 }

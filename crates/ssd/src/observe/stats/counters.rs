@@ -146,7 +146,7 @@ counters! {
     /// How relocation went.
     RELOCATION {
         background_runs = "ftl.gc_background_runs", "blocks", "of the blocks collected, those that an idle die began";
-        pages_copied_back = "ftl.copied_back", "pages", "pages moved without crossing a bus";
+        pages_copied_back = "ftl.copied_back", "pages", "pages relocated without crossing a bus";
     }
     /// What wear has done.
     WEAR {
@@ -234,9 +234,9 @@ counters! {
         user_pages_programmed: u64,
         /// Pages moved into the dies.
         pages_transferred_in: u64,
-        /// Blocks whose data began to move, by [`relocation_causes::CAUSES`].
+        /// Blocks whose relocation began, by [`relocation_causes::CAUSES`].
         blocks_relocated: [u64; relocation_causes::CAUSES.len()],
-        /// Pages that were moved, by the same causes.
+        /// Pages that were relocated, by the same causes.
         pages_relocated: [u64; relocation_causes::CAUSES.len()],
         /// Translation pages programmed for checkpoints of the map.
         checkpoint_programs: u64,

@@ -89,22 +89,22 @@ fn amplification(report: &mut Report, counters: &Counters, plan: &Plan) {
     }
 }
 
-/// Blocks reclaimed and data moved.
+/// Blocks reclaimed and data relocated.
 fn relocation(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
-    let (runs, moved) =
+    let (runs, relocated) =
         (counters.blocks_relocated[relocation_causes::COLLECTION], counters.pages_relocated.iter().sum::<u64>());
     report.add("ftl.gc_runs", "blocks", "blocks that garbage collection reclaimed", runs);
-    report.add("ftl.pages_relocated", "pages", "pages moved, for whatever reason", moved);
+    report.add("ftl.pages_relocated", "pages", "pages relocated, for whatever reason", relocated);
     for (cause, (name, what)) in causes(&measured.drive.plan) {
         let (blocks, pages) = (counters.blocks_relocated[cause], counters.pages_relocated[cause]);
         report.add(
             format!("ftl.relocated_by.{name}.blocks"),
             "blocks",
-            format!("blocks whose data was moved: {what}"),
+            format!("blocks whose data was relocated: {what}"),
             blocks,
         );
-        report.add(format!("ftl.relocated_by.{name}.pages"), "pages", format!("pages moved: {what}"), pages);
+        report.add(format!("ftl.relocated_by.{name}.pages"), "pages", format!("pages relocated: {what}"), pages);
     }
     report.counts(RELOCATION, counters);
     let [copied, thousandths] = counters.copied_errors;

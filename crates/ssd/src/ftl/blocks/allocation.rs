@@ -1,0 +1,301 @@
+//! Free and open blocks: which block a stream opens, which pages it gives out, and how a block becomes free again or goes out of
+//! service.
+
+use std::cmp::Reverse;
+
+use nand::{Address, PlaneId};
+use units::{Lpn, Ppn};
+
+use super::{AgeClock, Blocks, EMPTY, HELD, Open, STALE, Written};
+use crate::config::{EraseWhen, FreeBlock, Space};
+use crate::write_class::WriteClass;
+
+impl Blocks {
+    /// Whether the plane can take a page in a stream. Relocated data may use the last free block.
+    #[inline]
+    pub fn room(&self, plane: PlaneId, stream: usize, moved: bool) -> bool {
+        let open = self.plane(plane).open[stream].next_page < self.pages[stream];
+        if let Some(slc) = self.slc_of(stream) {
+            open || slc.openable(plane, self.free(plane)) > 0
+        } else if moved {
+            open || self.free(plane) > 0
+        } else if open {
+            // An open block that relocated data shares is kept for it when it has nothing else.
+            !(self.shared && stream == 0) || self.free(plane) >= self.reserve
+        } else {
+            self.free(plane) > self.reserve
+        }
+    }
+
+    /// Opens a block where the stream's present one is full; whether it did. Invariant: [`Blocks::room`] says yes.
+    pub fn make_room(&mut self, plane: PlaneId, stream: usize) -> bool {
+        let pages = self.pages[stream];
+        if self.planes[plane.0 as usize].open[stream].next_page < pages {
+            return false;
+        }
+        let (block, barrier) = self.take_free(plane, stream);
+        self.planes[plane.0 as usize].open[stream] =
+            Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed, barrier };
+        let record = self.spare.pop().unwrap_or_else(|| {
+            self.written.push(Written::default());
+            (self.written.len() - 1) as u32
+        });
+        let written = &mut self.written[record as usize];
+        written.held.reserve_exact(pages as usize);
+        written.programmed.reserve_exact(self.layout.flash_pages() as usize);
+        (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
+        let index = self.index(plane, block);
+        self.blocks[index].written = record;
+        let opens_slc = self.opens_slc(stream);
+        if let Some(slc) = &mut self.slc {
+            slc.opened(plane, block, opens_slc);
+        }
+        true
+    }
+
+    /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held.
+    fn take_free(&mut self, plane: PlaneId, stream: usize) -> (u32, u64) {
+        let fixed = self.opens_slc(stream).then_some(self.slc.as_mut()).flatten();
+        let fixed = fixed.map(|slc| slc.plane_mut(plane)).filter(|cache| cache.fixed > 0);
+        let entry = &mut self.planes[plane.0 as usize];
+        let released = match fixed {
+            Some(cache) => &mut cache.released,
+            None => {
+                self.free[plane.0 as usize] -= 1;
+                if entry.fresh < entry.usable {
+                    entry.fresh += 1;
+                    return (entry.fresh - 1, 0);
+                }
+                &mut entry.released
+            }
+        };
+        let Reverse((_, _, block, barrier)) = released.pop().expect("Invariant: a block is opened where there is room");
+        (block, barrier)
+    }
+
+    /// Pages of the blocks that hold data of the run, where these are too many for the numbers of their pages.
+    pub fn too_much_written(&self) -> Option<u64> {
+        let blocks = self.written.len() - self.spare.len();
+        (blocks > self.most_written as usize).then_some(blocks as u64 * u64::from(self.layout.pages))
+    }
+
+    /// Whether the stream's next program must wait for an erase.
+    #[inline]
+    pub fn needs_erase(&self, plane: PlaneId, stream: usize) -> bool {
+        let open = &self.plane(plane).open[stream];
+        if open.next_page == self.pages[stream] { self.erase_when == EraseWhen::Opened } else { !open.erased }
+    }
+
+    /// The number of the youngest read that may still want what the next erase of the stream destroys.
+    pub fn erase_barrier(&self, plane: PlaneId, stream: usize) -> u64 {
+        let fixed = self.slc_of(stream).map(|slc| slc.plane(plane)).filter(|cache| cache.fixed > 0);
+        let plane = self.plane(plane);
+        if plane.open[stream].next_page < self.pages[stream] {
+            plane.open[stream].barrier
+        } else if plane.fresh < plane.usable && fixed.is_none() {
+            0
+        } else {
+            fixed
+                .map_or(&plane.released, |cache| &cache.released)
+                .peek()
+                .map_or(0, |Reverse((_, _, _, barrier))| *barrier)
+        }
+    }
+
+    /// The place of the stream's next page in its block, without opening a block.
+    #[inline]
+    pub fn next_place(&self, plane: PlaneId, stream: usize) -> u32 {
+        self.plane(plane).open[stream].next_page % self.pages[stream]
+    }
+
+    /// The block that the stream fills.
+    pub fn open_block(&self, plane: PlaneId, stream: usize) -> u32 {
+        self.plane(plane).open[stream].block
+    }
+
+    /// The stream's open block has been erased.
+    pub fn open_erased(&mut self, plane: PlaneId, stream: usize) {
+        self.planes[plane.0 as usize].open[stream].erased = true;
+    }
+
+    /// Gives the stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
+    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
+        let entry = &mut self.planes[plane.0 as usize];
+        let open = &mut entry.open[stream];
+        debug_assert!(
+            open.erased && open.next_page < self.pages[stream],
+            "Invariant: programs go to erased open blocks"
+        );
+        let (block, page) = (open.block, open.next_page);
+        open.next_page += 1;
+        entry.taken[stream] += 1;
+        entry.live += u32::from(lpn.is_some());
+        if let Some(candidates) = &mut entry.candidates {
+            candidates.now = candidates.now.wrapping_add(1);
+        }
+        let full = open.next_page == self.pages[stream];
+        let record = self.blocks[self.index(plane, block)].written;
+        let written = &mut self.written[record as usize];
+        written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
+        if written.programmed.len() == self.layout.flash_page(page) as usize {
+            written.programmed.push(self.ageing.stamp(now));
+        }
+        written.live += u32::from(lpn.is_some());
+        written.pending += u32::from(lpn.is_some());
+        written.closed = full;
+        self.pages_programmed += 1;
+        if full && written.pending == 0 {
+            self.filled(plane, block);
+        }
+        self.layout.pack(Address { plane, block, page })
+    }
+
+    /// Pages that are left in the open blocks of a plane's data, the map's aside.
+    pub fn left_open(&self, plane: PlaneId, space: &Space) -> u32 {
+        let streams = &space.stream[..WriteClass::Map as usize];
+        let left = |stream: u8| self.pages[usize::from(stream)] - self.plane(plane).open[usize::from(stream)].next_page;
+        let first_of = |index: usize| !streams[..index].contains(&streams[index]);
+        (0..streams.len()).filter(|index| first_of(*index)).map(|index| left(streams[index])).sum()
+    }
+
+    /// Pages given out in a stream of a plane.
+    pub fn taken(&self, plane: PlaneId, stream: usize) -> u64 {
+        self.plane(plane).taken[stream]
+    }
+
+    /// Pages given out in a plane.
+    pub fn all_taken(&self, plane: PlaneId) -> u64 {
+        self.plane(plane).taken.iter().sum()
+    }
+
+    /// The program of a page has ended.
+    #[inline]
+    pub fn completed(&mut self, ppn: Ppn) {
+        let address = self.layout.unpack(ppn);
+        let record = self.blocks[self.index(address.plane, address.block)].written;
+        let written = &mut self.written[record as usize];
+        written.pending -= 1;
+        if written.pending == 0 && written.closed {
+            self.filled(address.plane, address.block);
+        }
+    }
+
+    /// No further page of the stream's open block is used.
+    pub fn abandon(&mut self, plane: PlaneId, stream: usize) {
+        let open = &mut self.planes[plane.0 as usize].open[stream];
+        open.next_page = self.pages[stream];
+        let block = open.block;
+        let record = self.blocks[self.index(plane, block)].written;
+        let written = &mut self.written[record as usize];
+        if !std::mem::replace(&mut written.closed, true) && written.pending == 0 {
+            self.filled(plane, block);
+        }
+    }
+
+    /// The stream's open block, in which nothing is programmed, cannot be used.
+    pub fn discard_open(&mut self, plane: PlaneId, stream: usize) {
+        let open = &mut self.planes[plane.0 as usize].open[stream];
+        open.next_page = self.pages[stream];
+        let block = open.block;
+        // It is a candidate where its plane has broken meanwhile.
+        let candidates = &mut self.planes[plane.0 as usize].candidates;
+        if let Some(candidates) = candidates.as_mut().filter(|candidates| candidates.contains(block)) {
+            candidates.remove(block);
+        }
+        self.empty(plane, block);
+    }
+
+    /// Every page of a block is programmed: it can be reclaimed.
+    fn filled(&mut self, plane: PlaneId, block: u32) {
+        let record = self.block(plane, block).written;
+        let valid = self.written[record as usize].live;
+        if let Some(slc) = self.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
+            let converted = usize::from(self.written[record as usize].stream) == WriteClass::RelocatedAgain as usize;
+            let cache = slc.plane_mut(plane);
+            return if converted { &mut cache.kept } else { &mut cache.full }.push_back(block);
+        }
+        if let Some(candidates) = &mut self.planes[plane.0 as usize].candidates {
+            candidates.insert(block, valid);
+        }
+    }
+
+    /// An empty block may be opened again, for programs that start after the reads that are older than `barrier`.
+    pub fn release(&mut self, plane: PlaneId, block: u32, barrier: u64) {
+        let rank = match self.free_block {
+            FreeBlock::LeastWorn => self.block(plane, block).erases,
+            FreeBlock::Oldest => 0,
+        };
+        self.releases += 1;
+        let cache = self.slc.as_mut().map(|slc| slc.plane_mut(plane));
+        if let Some(cache) = cache.filter(|cache| cache.owns(block)) {
+            return cache.released.push(Reverse((rank, self.releases, block, barrier)));
+        }
+        self.free[plane.0 as usize] += 1;
+        self.planes[plane.0 as usize].released.push(Reverse((rank, self.releases, block, barrier)));
+    }
+
+    /// An empty block goes out of service.
+    pub fn retire(&mut self, plane: PlaneId, block: u32) {
+        let cache = self.slc.as_mut().map(|slc| slc.plane_mut(plane));
+        match cache.filter(|cache| cache.owns(block)) {
+            Some(cache) => cache.retired += 1,
+            None => self.planes[plane.0 as usize].retired += 1,
+        }
+    }
+
+    /// Every block of a plane goes out of service, with the data in it; returns how many were in service.
+    pub fn retire_all(&mut self, plane: PlaneId) -> u32 {
+        let mut in_service = self.in_service(plane).0;
+        for stream in 0..WriteClass::COUNT {
+            if self.plane(plane).open[stream].next_page < self.pages[stream] {
+                self.abandon(plane, stream);
+            }
+        }
+        self.free[plane.0 as usize] = 0;
+        let entry = &mut self.planes[plane.0 as usize];
+        entry.released.clear();
+        entry.retired = entry.usable;
+        if let Some(cache) = self.slc.as_mut().map(|slc| slc.plane_mut(plane)) {
+            in_service += cache.fixed - cache.retired;
+            cache.released.clear();
+            cache.retired = cache.fixed;
+        }
+        in_service
+    }
+
+    /// The erased block that a stream of a plane fills, if that is it: which stream.
+    pub fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<usize> {
+        let fills = |(open, pages): (&Open, &u32)| open.block == block && open.erased && open.next_page < *pages;
+        self.plane(plane).open.iter().zip(&self.pages).position(fills)
+    }
+
+    /// The block that stands for one: blocks that were never opened are alike, and the next of them does. None that the factory found bad.
+    pub fn stands_for(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        if self.slc.as_ref().is_some_and(|slc| slc.plane(plane).owns(block)) {
+            return Some(block);
+        }
+        let plane = self.plane(plane);
+        let never_opened = block >= plane.fresh;
+        (block < plane.usable).then_some(if never_opened { plane.fresh } else { block })
+    }
+
+    /// Takes a free block out of those that may be opened; whether it was one.
+    pub fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
+        if let Some(cache) = self.slc.as_mut().map(|slc| slc.plane_mut(plane)).filter(|cache| cache.owns(block)) {
+            let before = cache.released.len();
+            cache.released.retain(|Reverse((_, _, free, _))| *free != block);
+            return cache.released.len() < before;
+        }
+        let entry = &mut self.planes[plane.0 as usize];
+        let before = entry.released.len();
+        entry.released.retain(|Reverse((_, _, free, _))| *free != block);
+        let taken = block == entry.fresh || entry.released.len() < before;
+        if block == entry.fresh {
+            entry.fresh += 1;
+            let index = self.index(plane, block);
+            self.blocks[index].written = EMPTY;
+        }
+        self.free[plane.0 as usize] -= u32::from(taken);
+        taken
+    }
+}
