@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import polars as pl
 from matplotlib.figure import Figure
 
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.devices.unknowns import amplification
 from ssdlab.study.claims import Measured, Tables, key, measures, predicted
 
 # Beside the service a read takes 34 ns of DRAM and link (queues.toml: 1000 GB/s each).
@@ -99,7 +98,9 @@ def figures(tables: Tables) -> dict[str, Figure]:
     left.set_ylabel("mean wait [service times]")
     left.legend(frameon=False)
     spares = [spare / 100 for spare in range(8, 60)]
-    right.plot(spares, [_fifo(spare) for spare in spares], color="#333333", lw=1, label="FIFO, closed form")
+    # Of 2000 blocks gc.start keeps two free (waf.toml).
+    forms = [amplification(1998 / 2000 * (1 + spare)) for spare in spares]
+    right.plot(spares, forms, color="#333333", lw=1, label="FIFO, closed form")
     for victim, colour in (("fifo", "#4477aa"), ("d-choices", "#228833"), ("greedy", "#ee6677")):
         found = {spare: _over_seeds(_waf(tables, victim, spare), pl.col("ftl.waf")) for spare in (0.12, 0.25, 0.5)}
         values, errors = [of.value for of in found.values()], [of.ci95 or 0.0 for of in found.values()]
@@ -111,13 +112,3 @@ def figures(tables: Tables) -> dict[str, Figure]:
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(alpha=0.3)
     return {"theory": figure}
-
-
-def _fifo(spare: float) -> float:
-    """A = alpha / (alpha + W(-alpha exp(-alpha))), by bisection of 1 - 1/A = exp(-alpha / A)."""
-    alpha = 1998 / 2000 * (1 + spare)
-    low, high = 1.0, 1e6
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 1 - 1 / middle < math.exp(-alpha / middle) else (low, middle)
-    return low

@@ -407,6 +407,13 @@ impl Layout {
         self.flash_page(self.page_of(ppn))
     }
 
+    /// The block of the flash that a page is in, by its number over the whole device, and the flash page's number there.
+    #[inline]
+    pub fn flash_block_and_page(&self, ppn: Ppn) -> (usize, u32) {
+        let Address { block, page, .. } = self.unpack(ppn);
+        (self.flash_block_index(self.flash_plane_of(ppn), block), self.flash_page(page))
+    }
+
     /// The pages that share a wordline with one of a block, with superblocks those on each of its planes.
     pub fn wordline(&self, page: u32) -> Range<u32> {
         let wordline = (self.bits * self.stripe) << self.share_bits;

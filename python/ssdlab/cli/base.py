@@ -99,7 +99,10 @@ def commands() -> None:
     """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and reports what happened."""
 
 
-def run_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def run_option(name: str) -> Decorator:
     """The option of the command line for an option of a run, as :data:`ssdlab.runs.options.OPTIONS` declares it."""
     option = OPTIONS[name]
     several = option.kind in ("workload", "settings")
@@ -149,15 +152,50 @@ def _if_given(context: click.Context, option: click.Parameter, value: Any) -> An
     return value if context.get_parameter_source(option.name or "") != ParameterSource.DEFAULT else None
 
 
-def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options that specify what is run."""
-    for name in reversed([name for name, option in OPTIONS.items() if option.help and _says_what_is_run(option)]):
-        command = run_option(name)(command)
-    return command
+def options(*each: Decorator) -> Decorator:
+    """Several options of the command line as one decorator, in their order in the help."""
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(each):
+            command = option(command)
+        return command
+
+    return give
+
+
+takes_timeline = options(
+    click.option(
+        "--timeline", metavar="FILE", help="Write a timeline of every resource, for the Perfetto UI (ui.perfetto.dev)."
+    ),
+    click.option(
+        "--window",
+        "windows",
+        multiple=True,
+        metavar="FROM:TO",
+        help="Show this window in the timeline, such as 10ms:12ms; may be repeated.",
+    ),
+    click.option(
+        "--slowest",
+        type=Whole(1),
+        metavar="N",
+        help="Show what happened around the N slowest requests in the timeline.",
+    ),
+)
+"""The timeline of a run, and what it shows."""
+
+
+def check_timeline(timeline: str | None, windows: tuple[str, ...], slowest: int | None) -> None:
+    """Refuses a choice of what a timeline shows where none is written."""
+    if timeline is None and (windows or slowest is not None):
+        raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
 
 
 def _says_what_is_run(option: Option) -> bool:
-    return not option.is_output and option.kind != "flag"
+    return bool(option.help) and not option.is_output and option.kind != "flag"
+
+
+takes_run_options = options(*(run_option(name) for name, option in OPTIONS.items() if _says_what_is_run(option)))
+"""The options that specify what is run."""
 
 
 def report_failures(failures: list[str], remedy: str) -> None:

@@ -9,9 +9,11 @@ import click
 from ssdlab.cli.base import (
     Percentile,
     Whole,
+    check_timeline,
     commands,
     run_option,
     takes_run_options,
+    takes_timeline,
 )
 from ssdlab.cli.playing import Outputs, carry_out
 from ssdlab.runs.options import options_of
@@ -38,19 +40,7 @@ from ssdlab.runs.options import options_of
     metavar="FILE",
     help="Draw percentiles and bandwidth over time (PNG, SVG or PDF; needs matplotlib).",
 )
-@click.option(
-    "--timeline", metavar="FILE", help="Write a timeline of every resource, for the Perfetto UI (ui.perfetto.dev)."
-)
-@click.option(
-    "--window",
-    "windows",
-    multiple=True,
-    metavar="FROM:TO",
-    help="Show this window in the timeline, such as 10ms:12ms; may be repeated.",
-)
-@click.option(
-    "--slowest", type=Whole(1), metavar="N", help="Show what happened around the N slowest requests in the timeline."
-)
+@takes_timeline
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
 @click.option(
     "--mqsim", nargs=2, metavar="CONFIG WORKLOAD", help="MQSim's ssdconfig.xml and workload.xml, as they are."
@@ -117,8 +107,7 @@ def run(
             raise click.UsageError(f"{option} is empty: give a path")
         if paths == ("-",) and option not in ("--json", *others):
             raise click.UsageError(f"{option} -: goes to a file, as it is binary: give a path")
-    if timeline is None and (windows or slowest is not None):
-        raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
+    check_timeline(timeline, windows, slowest)
     if timeline is not None and repeat > 1:
         raise click.UsageError("--timeline shows one run: leave out --repeat")
     if windows:

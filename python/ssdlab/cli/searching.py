@@ -9,35 +9,19 @@ from typing import Any
 
 import click
 
-from ssdlab.cli.base import Whole, case_progress, commands, echo, make_folder
-from ssdlab.cli.sweeps import WORKER_TIMEOUT, one_place
+from ssdlab.cli.base import case_progress, commands, echo, make_folder
+from ssdlab.cli.sweeps import RETRY_FAILED, TRACES, one_place, takes_where_cases_play
 
 
 @commands.command()
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="DIR", help="Write the tables and search.json into this folder.")
 @click.option("--plot", metavar="FILE", help="Draw the front (PNG, SVG or PDF; needs matplotlib).")
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
-@click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
-@click.option(
-    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
-)
-@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
-@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
-@WORKER_TIMEOUT
+@takes_where_cases_play
+@RETRY_FAILED
+@TRACES
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def search(
-    file: str,
-    out: str | None,
-    plot: str | None,
-    cache: str,
-    retry_failed: bool,
-    traces: str | None,
-    threads: int | None,
-    dask: str | None,
-    worker_timeout: float,
-    as_json: bool,
-) -> None:
+def search(file: str, out: str | None, plot: str | None, as_json: bool, **played: Any) -> None:
     """Search FILE's space for the configurations that no other surely beats.
 
     Short runs come first; length and seeds go to candidates that may be on the front. The same command goes on where it
@@ -55,24 +39,14 @@ def search(
     if out is not None:
         make_folder(out)
     check_outputs({"--plot": plot}, (file,))
-    one_place(threads, dask)
+    one_place(played)
     with ExitStack() as stack:
 
         def progress(about: str) -> Callable[[Any], None]:
             stack.close()
             return stack.enter_context(case_progress(f"{os.path.basename(file)}, {about}"))
 
-        found = searched(
-            file,
-            cache=cache,
-            threads=threads,
-            dask=dask,
-            worker_timeout=worker_timeout,
-            retry_failed=retry_failed,
-            traces=traces,
-            out=out,
-            progress=progress,
-        )
+        found = searched(file, out=out, progress=progress, **played)
     if plot is not None:
         from ssdlab.show import plot as drawing
 

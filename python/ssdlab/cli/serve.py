@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab.cli.base import Whole, commands, echo, echo_error, handling_closed_stdout, run_option
+from ssdlab.cli.base import (
+    Whole,
+    check_timeline,
+    commands,
+    echo,
+    echo_error,
+    handling_closed_stdout,
+    options,
+    run_option,
+    takes_timeline,
+)
 from ssdlab.common import signals
 
 if TYPE_CHECKING:
     from ssdlab.runs.serving import Drive, Served, Serving
 
 
-def _takes_drive(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a run that concern the drive alone."""
-    for name in ("checkpoint", "seed", "warmup", "settings", "precondition", "age", "scheme", "device"):
-        command = run_option(name)(command)
-    return command
+DRIVE = ("device", "scheme", "age", "precondition", "settings", "warmup", "seed", "checkpoint")
+_takes_drive = options(*(run_option(name) for name in DRIVE))
+"""The options of a run that concern the drive alone."""
 
 
 @commands.command()
@@ -72,19 +79,7 @@ def _takes_drive(command: Callable[..., None]) -> Callable[..., None]:
 @run_option("requests_out")
 @run_option("series_out")
 @run_option("save")
-@click.option(
-    "--timeline", metavar="FILE", help="Write a timeline of every resource, for the Perfetto UI (ui.perfetto.dev)."
-)
-@click.option(
-    "--window",
-    "windows",
-    multiple=True,
-    metavar="FROM:TO",
-    help="Show this window in the timeline, such as 10ms:12ms; may be repeated.",
-)
-@click.option(
-    "--slowest", type=Whole(1), metavar="N", help="Show what happened around the N slowest requests in the timeline."
-)
+@takes_timeline
 @click.option("--explain", type=Whole(1), metavar="N", help="Show where the time of the N slowest requests went.")
 @click.option("--quiet", "-q", is_flag=True, help="No table; only what is wrong.")
 def serve(
@@ -125,8 +120,7 @@ def serve(
 
     if (socket is None) == (address is None):
         raise click.UsageError("clients need one place to come to: give --socket PATH or --listen HOST:PORT")
-    if timeline is None and (windows or slowest is not None):
-        raise click.UsageError("--window and --slowest choose what a timeline shows: give --timeline FILE")
+    check_timeline(timeline, windows, slowest)
     outputs = Outputs(json_out, requests_out, series_out, save, None, timeline, windows, slowest)
     served = [drive.with_outputs(requests_out, series_out) for drive in _drives(drives, data, given)]
     _check(served, outputs, drives)

@@ -18,7 +18,7 @@ from ssdlab.cli.base import (
     echo_error,
     report_failures,
 )
-from ssdlab.cli.sweeps import WORKER_TIMEOUT, one_place
+from ssdlab.cli.sweeps import RETRY_FAILED, TRACES, one_place, takes_where_cases_play
 
 
 @commands.group()
@@ -43,31 +43,23 @@ def list_studies() -> None:
 @study.command("run")
 @click.argument("id", metavar="STUDY")
 @click.option("--quick", is_flag=True, help="Run some of the cases and compare them exactly with the kept results.")
-@click.option(
-    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
-)
+@TRACES
 @click.option(
     "--results",
     metavar="DIR",
     help="Write tables into this folder  [default: the study's; with --traces results/STUDY]",
 )
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
-@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
-@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
-@WORKER_TIMEOUT
-@click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
+@takes_where_cases_play
+@RETRY_FAILED
 @click.option("--figures", metavar="DIR", help="Draw the study's figures into this folder (needs matplotlib).")
 def run_study(
     id: str,
     quick: bool,
     traces: str | None,
     results: str | None,
-    cache: str,
-    threads: int | None,
-    dask: str | None,
-    worker_timeout: float,
     retry_failed: bool,
     figures: str | None,
+    **played: Any,
 ) -> None:
     """Run a study: its sweeps, tables and figures. What is in the cache is not run again."""
     from pathlib import Path
@@ -76,7 +68,7 @@ def run_study(
     from ssdlab.study.folder import study as find
 
     found = find(id)
-    one_place(threads, dask)
+    one_place(played)
     if quick and (traces is not None or results is not None or figures is not None):
         raise click.UsageError("--quick compares with the kept results: leave out --traces, --results and --figures")
     if not quick:
@@ -91,20 +83,9 @@ def run_study(
             return stack.enter_context(case_progress(f"{id} {name}"))
 
         if quick:
-            compared, differences = found.check(
-                cache=cache, threads=threads, dask=dask, worker_timeout=worker_timeout, progress=progress
-            )
+            compared, differences = found.check(progress=progress, **played)
         else:
-            failures = found.run(
-                folder,
-                cache=cache,
-                threads=threads,
-                dask=dask,
-                worker_timeout=worker_timeout,
-                traces=traces,
-                retry_failed=retry_failed,
-                progress=progress,
-            )
+            failures = found.run(folder, traces=traces, retry_failed=retry_failed, progress=progress, **played)
     if quick:
         for line in differences[:20]:
             echo_error(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
@@ -131,19 +112,8 @@ def run_study(
 @click.argument("id", metavar="STUDY")
 @click.option("--points", type=Whole(1), metavar="N", help="Play at most N settings  [default: 64]")
 @click.option("--results", metavar="DIR", help="Write tables into this folder  [default: the study's]")
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
-@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
-@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
-@WORKER_TIMEOUT
-def infer_study(
-    id: str,
-    points: int | None,
-    results: str | None,
-    cache: str,
-    threads: int | None,
-    dask: str | None,
-    worker_timeout: float,
-) -> None:
+@takes_where_cases_play
+def infer_study(id: str, points: int | None, results: str | None, **played: Any) -> None:
     """Search what a paper leaves open (open.toml) for the settings that its own claims agree with.
 
     The settings are chosen on one half of its system claims, split by a hash of their ids; both halves are shown.
@@ -160,7 +130,9 @@ def infer_study(
     from ssdlab.study.infer import infer
 
     found = find(id)
-    one_place(threads, dask)
+    one_place(played)
+    if points is not None:
+        played["points"] = points
     folder = Path(results) if results else found.folder / "results"
     check_folder("--results", folder)
     with ExitStack() as stack:
@@ -169,15 +141,7 @@ def infer_study(
             stack.close()
             return stack.enter_context(case_progress(f"{id} {name}"))
 
-        inferred = infer(
-            found,
-            **({} if points is None else {"points": points}),
-            cache=cache,
-            threads=threads,
-            dask=dask,
-            worker_timeout=worker_timeout,
-            progress=progress,
-        )
+        inferred = infer(found, progress=progress, **played)
     write_table(inferred.table(), str(folder / "infer.csv"))
     write_table(inferred.table_of_claims(), str(folder / "infer-claims.csv"))
     show(list(of_inferred(id, inferred)))

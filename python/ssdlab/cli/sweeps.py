@@ -12,50 +12,54 @@ from ssdlab.cli.base import (
     case_progress,
     commands,
     echo,
+    options,
     report_failures,
 )
 
 COMPARED = ("host.read.latency_ns.mean", "host.read.latency_ns.p99", "host.read.latency_ns.p99_9")
 """What `ssdlab compare` compares if no metric is given, as far as the table has it."""
 
-WORKER_TIMEOUT = click.option(
-    "--worker-timeout",
-    type=click.FloatRange(min=0),
-    default=1800.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="With --dask: end after this time without a worker.",
+takes_where_cases_play = options(
+    click.option(
+        "--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder."
+    ),
+    click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]"),
+    click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler."),
+    click.option(
+        "--worker-timeout",
+        type=click.FloatRange(min=0),
+        default=1800.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="With --dask: end after this time without a worker.",
+    ),
+)
+"""Where cases are played, and where their results are kept."""
+
+RETRY_FAILED = click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
+TRACES = click.option(
+    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
 )
 
 
 @commands.command()
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="FILE", help="Write the table (.csv, .parquet or .json).")
-@click.option("--cache", default="results/cache", show_default=True, metavar="DIR", help="Keep results in this folder.")
-@click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
+@takes_where_cases_play
+@RETRY_FAILED
 @click.option("--quick", is_flag=True, help="Only the cases of the file's [quick].")
-@click.option(
-    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
-)
+@TRACES
 @click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
-@click.option("--threads", type=Whole(1), metavar="N", help="Cases at once  [default: cores]")
-@click.option("--dask", metavar="ADDRESS", help="Play the cases on the Dask cluster of this scheduler.")
-@WORKER_TIMEOUT
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was played and written.")
 def sweep(
     file: str,
     out: str | None,
-    cache: str,
-    retry_failed: bool,
     quick: bool,
-    traces: str | None,
     files: str | None,
-    threads: int | None,
-    dask: str | None,
-    worker_timeout: float,
     shown: tuple[str, ...],
     quiet: bool,
+    **played: Any,
 ) -> None:
     """Run the cases of FILE that are missing; show all of them, a row a case.
 
@@ -66,26 +70,14 @@ def sweep(
     from ssdlab.show.sweeps import of_sweep
     from ssdlab.sweeps.campaign import sweep as sweep_cases
 
-    one_place(threads, dask)
+    one_place(played)
     with case_progress(os.path.basename(file)) as progress:
-        outcome = sweep_cases(
-            file,
-            cache=cache,
-            threads=threads,
-            dask=dask,
-            worker_timeout=worker_timeout,
-            retry_failed=retry_failed,
-            quick=quick,
-            traces=traces,
-            out=out,
-            files=files,
-            progress=progress,
-        )
+        outcome = sweep_cases(file, quick=quick, out=out, files=files, progress=progress, **played)
     cells = of_sweep(outcome.table, shown)
     if not quiet:
         show([cells])
     total = outcome.table.height
-    echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {cache}")
+    echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {played['cache']}")
     if out is not None:
         echo(f"wrote {out}")
     report_failures(
@@ -93,12 +85,12 @@ def sweep(
     )
 
 
-def one_place(threads: int | None, dask: str | None) -> None:
+def one_place(played: dict[str, Any]) -> None:
     """Refuses threads of this machine for cases that are not played on it. Dask's log is left out: what is to be known
     of the cluster is named in errors, and in warnings of a line."""
-    if dask is None:
+    if played["dask"] is None:
         return
-    if threads is not None:
+    if played["threads"] is not None:
         raise click.UsageError("--threads is about this machine: leave it out with --dask (dask worker --nthreads)")
     import logging
 

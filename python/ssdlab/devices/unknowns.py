@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._core import InputError, Simulation
+from ssdlab.runs.bounds import BITS
 
 UNITS = {
     "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9,
@@ -149,9 +150,6 @@ class Space(NamedTuple):
         time = self.value("chip.t_prog", values) + pages * self.value("chip.t_read", values)
         erase = self.number("chip.t_bers") * pages / self.number("geometry.pages")
         return amplification(1.0 + self.value("ftl.over_provisioning", values)) * (time + erase)
-
-
-BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
 
 
 def amplification(alpha: float) -> float:

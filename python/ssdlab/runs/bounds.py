@@ -12,6 +12,7 @@ from ssdlab.runs.options import Options, PathLike, options_of
 
 Config = Mapping[str, Mapping[str, Any]]
 BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
+"""Bits of a cell."""
 
 
 class Bound(NamedTuple):

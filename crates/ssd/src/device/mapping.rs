@@ -270,9 +270,15 @@ impl<P: Probe> Device<P> {
         let many = self.map.rewrites >= self.core.plan.config.mapping.writes;
         if many || self.map_is_awaited() || self.journal_is_awaited() {
             // Something waits for these: partly filled units go.
-            self.flash().force_plane(die, plane, &[WriteClass::Map]);
-            self.map.filled = 0;
+            self.force_map_unit();
         }
+    }
+
+    /// The program unit that the drive's own pages go into is programmed as it is.
+    pub(super) fn force_map_unit(&mut self) {
+        let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
+        self.flash().force_plane(die, plane, &[WriteClass::Map]);
+        self.map.filled = 0;
     }
 
     /// Round robin over the planes that can take data and stay collectable (see `config::space`), those with room first.

@@ -490,7 +490,7 @@ impl Power {
             journal.iter().filter_map(|(index, place)| Some((*index, place_of(place)?))).collect();
         let list: Vec<u32> = self.flash.anchor.list.iter().flatten().filter_map(place_of).collect();
         self.journal.resume(pages, list, first, *horizon);
-        self.journal.find(news);
+        self.journal.add_found(news);
         changed.iter().for_each(|page| self.checkpoints.page_changes(*page));
     }
 }

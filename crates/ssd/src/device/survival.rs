@@ -1,6 +1,6 @@
 //! The map on its way to flash: its changes by way of the journal, its translation pages by way of checkpoints.
 
-use nand::{DieId, PlaneId};
+use nand::DieId;
 use units::{Lpn, Ppn};
 
 use super::Device;
@@ -124,7 +124,7 @@ impl<P: Probe> Device<P> {
 
     /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
     pub(super) fn journal_is_awaited(&self) -> bool {
-        self.power.as_ref().is_some_and(|power| power.journal.is_awaited() || power.checkpoints.ends())
+        self.power.as_ref().is_some_and(|power| power.journal.is_awaited() || power.checkpoints.is_ending())
     }
 
     /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for theirs, half as many as
@@ -145,9 +145,7 @@ impl<P: Probe> Device<P> {
         }
         self.checkpoint_goes_on();
         if self.map.filled > 0 && self.journal_is_awaited() {
-            let (die, plane) = self.core.plan.layout.die_of(PlaneId(self.map.plane));
-            self.flash().force_plane(die, plane, &[WriteClass::Map]);
-            self.map.filled = 0;
+            self.force_map_unit();
         }
     }
 

@@ -4,6 +4,8 @@
 //! the temperature by E R / tau. Between them the temperature falls to that of the drive at rest, by exp(-t / tau). Both are exact,
 //! and so is the time at which throttling ends. The data on the drive ages by one sum: the integral of Arrhenius' acceleration.
 
+use std::cell::Cell;
+
 use units::{Span, Temperature, Time};
 
 use crate::config::Plan;
@@ -20,7 +22,22 @@ const STEP: f64 = 0.125;
 /// So near the temperature at rest the drive is at rest [K]: its data ages by another ten-millionth at most.
 const NEAR: f64 = 1e-6;
 
+/// What the drive comes to at a time if nothing is used until then.
+#[derive(Clone, Copy, Debug)]
+struct Later {
+    now: Time,
+    celsius: f64,
+    /// What data ages by until then, as if kept at 30 °C [ns].
+    ages: f64,
+}
+
+impl Later {
+    /// Of no time.
+    const UNKNOWN: Later = Later { now: Time::NEVER, celsius: 0.0, ages: 0.0 };
+}
+
 /// The temperature of the drive.
+#[derive(Clone)]
 pub(crate) struct Heat {
     /// What a picojoule raises it by [K].
     rise: f64,
@@ -39,6 +56,8 @@ pub(crate) struct Heat {
     level: u8,
     /// Time in each level.
     spent: [Span; LEVELS],
+    /// What was asked for last: a sense asks for the age of its page, then uses energy at the same time.
+    later: Cell<Later>,
 }
 
 impl Heat {
@@ -60,6 +79,7 @@ impl Heat {
             aged: 0.0,
             level: 0,
             spent: [Span::ZERO; LEVELS],
+            later: Cell::new(Later::UNKNOWN),
         })
     }
 
@@ -70,8 +90,15 @@ impl Heat {
 
     /// What data ages by, at a time from the present one on.
     pub fn age_clock(&self, now: Time) -> AgeClock {
-        let elapsed = Span((self.aged + self.ages_until(now)) as u64);
-        AgeClock::warmer_by(elapsed, self.celsius(now) - self.rest)
+        let Later { celsius, ages, .. } = self.later(now);
+        AgeClock::warmer_by(Span((self.aged + ages) as u64), celsius - self.rest)
+    }
+
+    fn later(&self, now: Time) -> Later {
+        if self.later.get().now != now {
+            self.later.set(Later { now, celsius: self.celsius(now), ages: self.ages_until(now) });
+        }
+        self.later.get()
     }
 
     /// What data ages by until then, as if kept at 30 °C [ns].
@@ -83,8 +110,10 @@ impl Heat {
             let step = left.min(STEP * self.time_constant);
             let later = |share: f64| above * libm::exp(-share * step / self.time_constant);
             ages += step * NODES.iter().map(|(share, weight)| weight * at(later(*share))).sum::<f64>();
-            above = later(1.0);
             left -= step;
+            if left > 0.0 {
+                above = later(1.0);
+            }
         }
         ages + if left > 0.0 { left * at(above) } else { 0.0 }
     }
@@ -107,7 +136,7 @@ impl Heat {
 
     /// Time in each level, up to a time from the present one on.
     pub fn spent(&self, now: Time) -> [Span; LEVELS] {
-        let mut later = Heat { ..*self };
+        let mut later = self.clone();
         later.advance(now);
         later.spent
     }
@@ -129,13 +158,15 @@ impl Heat {
     /// Time passes in the present level.
     fn pass(&mut self, now: Time) {
         self.spent[self.level()] += now.since(self.at);
-        (self.aged, self.celsius) = (self.aged + self.ages_until(now), self.celsius(now));
-        self.at = now;
+        let Later { celsius, ages, .. } = self.later(now);
+        (self.aged, self.celsius, self.at) = (self.aged + ages, celsius, now);
+        self.later.set(Later::UNKNOWN);
     }
 
     /// The drive takes up energy [pJ] now.
     pub fn absorb(&mut self, energy: f64) {
         self.celsius += energy * self.rise;
+        self.later.set(Later::UNKNOWN);
         self.highest = self.highest.max(self.celsius);
         while self.level() < LEVELS - 1 && self.celsius >= self.begins[self.level()] {
             self.level += 1;
@@ -146,7 +177,7 @@ impl Heat {
 state! {
     Heat {
         stored { celsius, at, highest, aged, level, spent }
-        rebuilt { rise, time_constant, rest, begins, ends }
+        rebuilt { rise, time_constant, rest, begins, ends, later }
     }
 }
 
@@ -168,6 +199,7 @@ mod tests {
             aged: 0.0,
             level: 0,
             spent: [Span::ZERO; LEVELS],
+            later: Cell::new(Later::UNKNOWN),
         }
     }
 

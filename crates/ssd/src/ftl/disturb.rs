@@ -37,8 +37,8 @@ impl Disturb {
 
     /// The block of the flash that a page is in, and its wordline there.
     fn place(&self, ppn: Ppn) -> (u32, usize) {
-        let block = self.layout.flash_block_index(self.layout.flash_plane_of(ppn), self.layout.unpack(ppn).block);
-        (block as u32, (self.layout.flash_page_of(ppn) / self.layout.bits) as usize)
+        let (block, page) = self.layout.flash_block_and_page(ppn);
+        (block as u32, (page / self.layout.bits) as usize)
     }
 
     fn block(&mut self, block: u32) -> &mut [Wordline] {

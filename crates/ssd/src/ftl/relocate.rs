@@ -4,9 +4,8 @@
 use nand::{DieId, PlaneId, PlanePrograms};
 use schemes::{Collection, Pacing, Price};
 
-use super::ageing::AgeClock;
-
 use super::Ftl;
+use super::ageing::AgeClock;
 use super::relocation::Relocation;
 use crate::config::{Plan, SlcCache};
 use crate::observe::stats::relocation_causes;

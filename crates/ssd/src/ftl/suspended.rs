@@ -23,18 +23,13 @@ impl Suspended {
         (errors > 0.0).then(|| Suspended { layout: plan.layout, errors, blocks: HashMap::new() })
     }
 
-    /// The block of the flash that a page is in, and its number there.
-    fn place(&self, ppn: Ppn) -> (usize, usize) {
-        let block = self.layout.flash_block_index(self.layout.flash_plane_of(ppn), self.layout.unpack(ppn).block);
-        (block, self.layout.flash_page_of(ppn) as usize)
-    }
-
     /// A page's program has been suspended so many times more.
     pub fn programmed(&mut self, ppn: Ppn, times: u32) {
-        let (block, page) = self.place(ppn);
+        let (block, page) = self.layout.flash_block_and_page(ppn);
         let pages = self.layout.flash_pages() as usize;
         let of_block = self.blocks.entry(block).or_insert_with(|| vec![0; pages].into());
-        of_block[page] = of_block[page].saturating_add(times.min(u8::MAX.into()) as u8);
+        let suspensions = &mut of_block[page as usize];
+        *suspensions = suspensions.saturating_add(times.min(u8::MAX.into()) as u8);
     }
 
     /// A block of the flash, by its number over the device, has been erased.
@@ -48,8 +43,8 @@ impl Suspended {
         if self.blocks.is_empty() {
             return 0.0;
         }
-        let (block, page) = self.place(ppn);
-        self.blocks.get(&block).map_or(0.0, |of_block| self.errors * f64::from(of_block[page]))
+        let (block, page) = self.layout.flash_block_and_page(ppn);
+        self.blocks.get(&block).map_or(0.0, |of_block| self.errors * f64::from(of_block[page as usize]))
     }
 }
 

@@ -81,7 +81,7 @@ impl Checkpoints {
     }
 
     /// Whether one ends as soon as what is on its way has been programmed.
-    pub fn ends(&self) -> bool {
+    pub fn is_ending(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.list.is_some())
     }
 

@@ -94,7 +94,7 @@ impl Journal {
     }
 
     /// Adds changes that recovery has found elsewhere. The next recovery need not look for them: they go to flash at once.
-    pub fn find(&mut self, news: &[Change]) {
+    pub fn add_found(&mut self, news: &[Change]) {
         news.iter().for_each(|change| self.add(*change));
         self.found = self.gathered;
     }

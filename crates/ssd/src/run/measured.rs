@@ -17,7 +17,7 @@ use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Totals;
 use crate::observe::stats::latency::ByQueue;
-use crate::observe::stats::series::Series;
+use crate::observe::stats::series::{Sample, Series};
 
 /// A device whose requests are measured. Its times are the device's own; what it reports of completions is counted from the
 /// beginning of the workload.
@@ -204,10 +204,16 @@ impl<P: Probe> MeasuredDevice<P> {
 
     /// Ends the time series' present interval.
     pub fn close_interval(&mut self) {
-        let outstanding = self.device.outstanding().0 - self.device.pending_arrivals() as u64;
-        let idle = self.device.idle_time();
-        let blocks = (self.device.free_blocks(), self.device.smart(), self.device.throttling());
-        self.series.close(self.device.now(), outstanding, self.device.buffered_pages(), blocks, idle);
+        let device = &self.device;
+        let sample = Sample {
+            outstanding: device.outstanding().0 - device.pending_arrivals() as u64,
+            buffered_pages: device.buffered_pages(),
+            free_blocks: device.free_blocks(),
+            smart: device.smart(),
+            throttling: device.throttling(),
+            idle: device.idle_time(),
+        };
+        self.series.close(device.now(), sample);
     }
 
     /// Books what has completed, and gives `each`.

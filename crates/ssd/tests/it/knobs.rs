@@ -76,17 +76,8 @@ const RECLAIMED: &[&str] = &[
     "geometry.pages=15",
     "refresh.reads=60",
 ];
+/// Programs that are suspended, on a chip whose pages can fail.
 const SUSPENDED: &[&str] = &[
-    "chip.t_prog=none",
-    "chip.program_loops=5",
-    "chip.t_program_pulse=200us",
-    "chip.t_program_verify=80us",
-    "buffer.size=192KiB",
-    "chip.cache_program=false",
-    "schedule.suspend_program=intra-phase",
-];
-/// The same, whose pages can fail.
-const READ_AGAIN: &[&str] = &[
     "chip.model=tlc48",
     "age.pec=1000",
     "chip.t_prog=none",
@@ -400,7 +391,7 @@ const ROWS: &[Row] = &[
     ("erase.retire", SPENT, "true", Overwrites, 0),
     ("schedule.suspensions", SUSPENDED, "1", Overwrites, 0),
     ("schedule.write_queue", PAGES, "4", Mixed, 0),
-    ("chip.suspended_program_errors", READ_AGAIN, "30", Overwrites, 0),
+    ("chip.suspended_program_errors", SUSPENDED, "30", Overwrites, 0),
     ("chip.suspended_erase_wear", LIVED, "500", Overwrites, 0),
     ("chip.t_voltage_reset", SUSPENDED, "1us", Overwrites, 0),
     ("chip.t_buffer", SUSPENDED, "30us", Overwrites, 0),

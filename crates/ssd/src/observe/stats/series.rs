@@ -57,6 +57,23 @@ pub struct IdleTime {
     pub(crate) counts: (usize, usize),
 }
 
+/// The state of a device at the end of an interval.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Requests submitted and not completed.
+    pub outstanding: u64,
+    /// Pages in the write buffer.
+    pub buffered_pages: u32,
+    /// Free blocks: of the whole drive, and of the plane that has the fewest.
+    pub free_blocks: (u64, u32),
+    /// What NVMe reports of its health.
+    pub smart: Smart,
+    /// How it has been throttled.
+    pub throttling: Option<Throttling>,
+    /// Time that its parts were idle.
+    pub idle: IdleTime,
+}
+
 /// The columns of the time series: name, unit and description.
 pub const COLUMNS: [(&str, &str, &str); 16] = [
     ("time_ns", "ns", "end of the interval, from the start of the run"),
@@ -133,14 +150,8 @@ impl Series {
     }
 
     /// The present interval ends at `now`, with the device in this state.
-    pub fn close(
-        &mut self,
-        now: Time,
-        outstanding: u64,
-        buffered_pages: u32,
-        (free, smart, throttling): ((u64, u32), Smart, Option<Throttling>),
-        idle: IdleTime,
-    ) {
+    pub fn close(&mut self, now: Time, sample: Sample) {
+        let Sample { outstanding, buffered_pages, free_blocks, smart, throttling, idle } = sample;
         let used = throttling.map_or(0.0, |throttling| throttling.used);
         let span = now.since(self.last.0).0 as f64;
         if span > 0.0 {
@@ -151,8 +162,8 @@ impl Series {
                 buffered_pages: f64::from(buffered_pages),
                 die_busy: busy(idle.dies, self.last.1.dies, idle.counts.0),
                 channel_busy: busy(idle.channels, self.last.1.channels, idle.counts.1),
-                free_blocks: free.0 as f64,
-                free_blocks_min: f64::from(free.1),
+                free_blocks: free_blocks.0 as f64,
+                free_blocks_min: f64::from(free_blocks.1),
                 available_spare: smart.available_spare,
                 percentage_used: smart.percentage_used.unwrap_or(0.0),
                 media_errors: smart.media_errors,
@@ -214,7 +225,16 @@ mod tests {
         let mut series = Series::new();
         for _ in 0..10_000 {
             series.completed(Op::Read, 4096);
-            series.close(series.next_end(), 3, 7, ((0, 0), Smart::default(), None), idle(series.next_end()));
+            let now = series.next_end();
+            let sample = Sample {
+                outstanding: 3,
+                buffered_pages: 7,
+                free_blocks: (0, 0),
+                smart: Smart::default(),
+                throttling: None,
+                idle: idle(now),
+            };
+            series.close(now, sample);
         }
         let rows = series.rows();
         assert!(rows.len() < MAX_ROWS);
