@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_missing_device_names_its_neighbour() {
         assert!(load("tcl").unwrap_err().to_string().contains("did you mean `tlc`?"));
-        assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, tlc-page, qlc, asplos21"));
+        assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, tlc-page, qlc, plc, asplos21"));
     }
 
     #[test]
