@@ -319,6 +319,23 @@ def test_a_profile_is_the_interval_of_a_parabola() -> None:
         assert math.log(low) == pytest.approx(-width, rel=0.2)
 
 
+def test_a_profile_follows_a_sum_that_is_known_where_its_parts_are_not() -> None:
+    import numpy
+
+    bounds = numpy.full(2, -5.0), numpy.full(2, 5.0)
+
+    def residuals(at: Any) -> Any:
+        one, other = numpy.exp(at)
+        return numpy.array([(one + other - 2.0) / 0.01, (one - 1.0) / 0.3])
+
+    matrix = numpy.array([[100.0, 100.0], [1.0 / 0.3, 0.0]])
+    ends = profiles(residuals, numpy.zeros(2), matrix, seen_by(matrix, 0.1), bounds, 3.84)
+    width = 0.3 * math.sqrt(3.84)
+    for low, high in ends:
+        assert low == pytest.approx(1.0 - width, rel=0.1)
+        assert high == pytest.approx(1.0 + width, rel=0.1)
+
+
 def test_the_command_writes_a_drive_that_runs(cli: Cli, tmp_path: Path) -> None:
     # The steady state has a test of its own.
     table = "".join(line for line in TABLE.splitlines(keepends=True) if not line.startswith("steady"))

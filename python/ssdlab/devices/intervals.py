@@ -15,6 +15,10 @@ FIRST = 0.02
 """The first step of a profile: 2 %."""
 HALVINGS = 3
 """An end lies within an eighth of its last step."""
+CORRECTIONS = 10
+"""Steps that the others may take beside a constant that is held,"""
+FALLING = 0.8
+"""as long as each lowers chi-squared to this part or less."""
 LEAST_POWER = 0.2
 """Constants with a smaller share of a combination, over its largest, are not named."""
 
@@ -47,8 +51,8 @@ def profiles(
 
 
 class _Beside:
-    """The smallest chi-squared beside a constant that is held: the others follow as the derivatives say, and then go
-    one step of Gauss and Newton on."""
+    """What the other constants are beside one that is held: from the last place within the interval they follow as the
+    derivatives say, and then as Gauss and Newton do, with the derivatives at the best place."""
 
     def __init__(
         self,
@@ -69,32 +73,43 @@ class _Beside:
         self.follow[index] = 1.0
         self.follow[self.others] = -self.inverse @ matrix[:, index]
 
-    def chi2(self, step: float) -> float:
-        """With the constant so far away from its best value, on a logarithmic scale."""
+    def allowed(self, place: Array, step: float, most: float) -> Array | None:
+        """A place so far on from another, on a logarithmic scale, whose chi-squared is ``most`` or less; None where
+        none is found."""
         import numpy
 
-        at = numpy.clip(self.logs + step * self.follow, *self.bounds)
-        first = self.residuals(at)
-        corrected = at.copy()
-        corrected[self.others] -= self.inverse @ first
-        second = self.residuals(numpy.clip(corrected, *self.bounds))
-        return float(min((first**2).sum(), (second**2).sum()))
+        place, least = numpy.clip(place + step * self.follow, *self.bounds), math.inf
+        for _ in range(CORRECTIONS):
+            found = self.residuals(place)
+            chi2 = float((found**2).sum())
+            if chi2 <= most:
+                return place
+            if chi2 > FALLING * least:
+                break
+            least, place = chi2, place.copy()
+            place[self.others] -= self.inverse @ found
+            place = numpy.clip(place, *self.bounds)
+        return None
 
     def limit(self, sign: float) -> float:
         """How far it may go."""
         return float(abs((self.bounds[1] if sign > 0 else self.bounds[0])[self.index] - self.logs[self.index]))
 
 
-def _end(beside: _Beside, sign: float, allowed: float) -> float | None:
+def _end(beside: _Beside, sign: float, most: float) -> float | None:
     limit = beside.limit(sign)
-    inside, step = 0.0, min(FIRST, limit)
-    while beside.chi2(sign * step) <= allowed:
+    place, inside, step = beside.logs, 0.0, min(FIRST, limit)
+    while (further := beside.allowed(place, sign * (step - inside), most)) is not None:
         if step >= limit:
             return None
-        inside, step = step, min(2.0 * step, limit)
+        place, inside, step = further, step, min(2.0 * step, limit)
     for _ in range(HALVINGS):
         middle = 0.5 * (inside + step)
-        inside, step = (middle, step) if beside.chi2(sign * middle) <= allowed else (inside, middle)
+        further = beside.allowed(place, sign * (middle - inside), most)
+        if further is None:
+            step = middle
+        else:
+            place, inside = further, middle
     return math.exp(beside.logs[beside.index] + sign * step)
 
 
