@@ -131,6 +131,11 @@ impl AgeConfig {
         if self.schedule.is_empty() { self.retention } else { Retention::Fixed(equivalent(&self.schedule)) }
     }
 
+    /// Whether the run starts in the middle of the drive's life, collection included.
+    pub fn is_stationary(&self) -> bool {
+        self.precondition == Precondition::ClosedForm && self.is_staggered()
+    }
+
     /// Whether dies start at places of their own.
     pub fn is_staggered(&self) -> bool {
         self.staggered.unwrap_or(self.precondition == Precondition::ClosedForm)

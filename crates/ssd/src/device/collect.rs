@@ -42,6 +42,24 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// Collections that were under way before the run go on, with the first request.
+    #[cold]
+    pub(super) fn resume_collection(&mut self) {
+        for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
+            if self.ftl.relocator[plane].victim.is_some() {
+                let die = self.core.plan.layout.die_of(plane).0;
+                if !self.core.plan.config.gc.preemptible {
+                    self.flash.dies[die].exclusive += 1;
+                }
+                self.continue_relocation(plane);
+                self.flash().mark_dirty(die);
+            } else if self.ftl.relocator[plane].running {
+                self.collect(plane);
+            }
+        }
+        self.run_scheduler();
+    }
+
     /// What host data has to pay for on a plane has changed, and so whether the programs of its die can start.
     #[cold]
     fn host_pays(&mut self, plane: PlaneId) {

@@ -236,6 +236,9 @@ impl<P: Probe> Device<P> {
             });
         }
         let id = self.next_id;
+        if id == 0 {
+            self.resume_collection();
+        }
         self.next_id += 1;
         self.host.last_arrival = request.time;
         self.ftl.prefetch(self.lpn_of(request.offset.0));

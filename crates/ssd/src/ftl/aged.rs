@@ -11,12 +11,17 @@
 //!   1 / alpha, which gives b; then b = alpha / A, with A = alpha / (alpha + W(-alpha exp(-alpha))) the write
 //!   amplification under FIFO (Desnoyers, SYSTOR'12 section 3). A greedy collector keeps the same profile: a block
 //!   passes through all counts of valid pages from full to the victim's, and stays at each in inverse
-//!   proportion to it.
+//!   proportion to it. So it is where all planes begin alike (`age.staggered`); otherwise each plane has a profile of its own and is at
+//!   a place of its own in its cycle, with open blocks and a block that is being collected: [`super::stationary`] says how many valid
+//!   pages each block has, and the formula which they are.
 
 use nand::{Address, Layout, PlaneId};
+use schemes::Victim;
 use units::{Lpn, Ppn};
 
+use super::stationary::{self, PlaneState, VictimState};
 use crate::config::{Placement, Plan, Precondition};
+use crate::write_class::WriteClass;
 
 /// The initial contents of the flash.
 pub(crate) struct Aged {
@@ -36,18 +41,64 @@ pub(crate) struct Aged {
     position_of_plane: Vec<u32>,
     /// Blocks that are full of live pages, in order: no table is needed.
     dense: bool,
-    /// Live pages in the blocks before each block.
-    before: Vec<u32>,
-    /// The block of every so many live pages.
-    guess: Vec<u32>,
+    /// Live pages in the blocks before each block: a row for all planes, or one for each.
+    before: Rows,
+    /// The block of every 2^`guess_bits` live pages.
+    guess: Rows,
+    guess_bits: u32,
     shuffle: Option<Shuffle>,
+    /// Where each plane is in its cycle, if not all begin alike.
+    starts: Vec<PlaneStart>,
+    /// Pages programmed on its plane since each block lost a valid one, where the victim policy asks for them.
+    untouched: Option<Rows>,
 }
 
-const GUESS_BITS: u32 = 6;
+/// Rows of numbers, one for all planes or one for each.
+#[derive(Default)]
+struct Rows {
+    numbers: Vec<u32>,
+    /// Numbers from one plane's row to the next one's: none where it is the same.
+    stride: usize,
+    length: usize,
+}
+
+impl Rows {
+    fn shared(numbers: Vec<u32>) -> Rows {
+        Rows { stride: 0, length: numbers.len(), numbers }
+    }
+
+    /// A row for each plane; what a row lacks of the longest one's length is its last number.
+    fn of_planes(rows: &[Vec<u32>]) -> Rows {
+        let length = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let last = |row: &[u32]| row.last().copied().unwrap_or(0);
+        let numbers = rows.iter().flat_map(|row| (0..length).map(|at| row.get(at).copied().unwrap_or(last(row))));
+        Rows { numbers: numbers.collect(), stride: length, length }
+    }
+
+    #[inline]
+    fn row(&self, plane: PlaneId) -> &[u32] {
+        let first = plane.0 as usize * self.stride;
+        &self.numbers[first..first + self.length]
+    }
+}
+
+/// Where a plane is in its cycle at the start. Its blocks are numbered: full ones, the next victim first, then the one that is being
+/// collected, then the open ones.
+pub(crate) struct PlaneStart {
+    full: u32,
+    /// Of each block that is not full, where its data begins and ends: of a victim it is what has not moved yet.
+    parts: Vec<(u32, u32)>,
+    /// The block that is being collected, and what has become of it.
+    pub victim: Option<(u32, VictimState)>,
+    /// The open blocks of each stream, and the pages written in them.
+    pub open: [Option<(u32, u32)>; WriteClass::COUNT],
+    /// Collection goes on.
+    pub running: bool,
+}
 
 impl Aged {
-    /// `usable` is the number of blocks that the plane with the fewest has.
-    pub fn new(plan: &Plan, usable: u32) -> Aged {
+    /// `usable` blocks of each plane are good, and may hold data.
+    pub fn new(plan: &Plan, usable: &[u32], seed: u64) -> Aged {
         let (layout, age) = (plan.layout, &plan.config.age);
         let plane_of_position = plan.config.ftl.page_order.planes(&layout);
         let mut position_of_plane = vec![0; plane_of_position.len()];
@@ -61,22 +112,7 @@ impl Aged {
         // but for static placement.
         let scattered = age.precondition == Precondition::ClosedForm && plan.config.ftl.placement == Placement::Dynamic;
         let deal_bits = if scattered { 0 } else { layout.shared().trailing_zeros() };
-        let per_plane = dealt(count, deal_bits, &layout, 0);
-        let before = match age.precondition {
-            Precondition::ClosedForm => {
-                overwritten(per_plane, plan.space.initial_blocks(&plan.config, usable), layout.pages)
-            }
-            Precondition::None | Precondition::Write(_) => spread(per_plane, 1.0 - age.invalid.0, layout.pages),
-        };
-        let mut guess = Vec::new();
-        let mut block = 0;
-        for index in (0..per_plane).step_by(1 << GUESS_BITS) {
-            while before[block + 1] <= index {
-                block += 1;
-            }
-            guess.push(block as u32);
-        }
-        Aged {
+        let mut aged = Aged {
             layout,
             filled,
             map_from: plan.logical_pages,
@@ -87,12 +123,84 @@ impl Aged {
             plane_of_position,
             position_of_plane,
             dense: age.precondition != Precondition::ClosedForm && age.invalid.0 == 0.0,
-            before,
-            guess,
+            before: Rows::default(),
+            guess: Rows::default(),
+            // About one block's worth.
+            guess_bits: layout.pages.ilog2().saturating_sub(1),
             shuffle: (age.precondition == Precondition::ClosedForm)
                 .then(|| Shuffle::new(dealt(count, deal_bits, &layout, layout.planes - 1))),
             deal_bits,
+            starts: Vec::new(),
+            untouched: None,
+        };
+        let of_planes: Vec<u32> = (0..layout.planes).map(|plane| aged.count_of(PlaneId(plane))).collect();
+        match stationary::states(plan, usable, &of_planes, seed) {
+            Some(states) => aged.begin_apart(plan, &states),
+            None => aged.begin_alike(plan, usable.iter().copied().min().unwrap_or(layout.blocks)),
         }
+        aged
+    }
+
+    /// All planes begin alike.
+    fn begin_alike(&mut self, plan: &Plan, usable: u32) {
+        let age = &plan.config.age;
+        let per_plane = dealt(self.count, self.deal_bits, &self.layout, 0);
+        let before = match age.precondition {
+            Precondition::ClosedForm => {
+                overwritten(per_plane, plan.space.initial_blocks(&plan.config, usable), self.layout.pages)
+            }
+            Precondition::None | Precondition::Write(_) => spread(per_plane, 1.0 - age.invalid.0, self.layout.pages),
+        };
+        self.guess = Rows::shared(guesses(&before, self.guess_bits));
+        self.before = Rows::shared(before);
+    }
+
+    /// Each plane begins at a place of its own.
+    fn begin_apart(&mut self, plan: &Plan, states: &[PlaneState]) {
+        let (mut before, mut guess, mut untouched) = (Vec::new(), Vec::new(), Vec::new());
+        for state in states {
+            let mut row = vec![0];
+            let mut live = 0;
+            let mut add = |valid: u32| {
+                live += valid;
+                row.push(live);
+            };
+            state.full.iter().for_each(|(valid, _)| add(*valid));
+            let full = state.full.len() as u32;
+            let (mut next, mut parts) = (full, Vec::new());
+            let victim = state.victim.map(|victim| {
+                add(victim.left);
+                let gone = u64::from(self.layout.pages) * u64::from(victim.moved) / u64::from(victim.began.max(1));
+                let from = (gone as u32).min(self.layout.pages - victim.left);
+                parts.push((from, self.layout.pages));
+                next += 1;
+                (next - 1, victim)
+            });
+            let open = state.open.map(|stream| {
+                stream.map(|(written, valid)| {
+                    add(valid);
+                    parts.push((0, written));
+                    next += 1;
+                    (next - 1, written)
+                })
+            });
+            guess.push(guesses(&row, self.guess_bits));
+            before.push(row);
+            untouched.push(state.full.iter().map(|(_, since)| *since).collect());
+            self.starts.push(PlaneStart { full, parts, victim, open, running: state.running });
+        }
+        (self.before, self.guess) = (Rows::of_planes(&before), Rows::of_planes(&guess));
+        self.untouched = (plan.config.gc.victim == Victim::CostBenefit).then(|| Rows::of_planes(&untouched));
+    }
+
+    /// Where a plane is in its cycle at the start, if not all begin alike.
+    pub fn start(&self, plane: PlaneId) -> Option<&PlaneStart> {
+        self.starts.get(plane.0 as usize)
+    }
+
+    /// Pages programmed on a plane since a block of the initial state lost a valid one, where that is known.
+    pub fn untouched(&self, plane: PlaneId, block: u32) -> u32 {
+        self.untouched.as_ref().and_then(|rows| rows.row(plane).get(block as usize)).copied().unwrap_or(0)
     }
 
     /// The plane that a page is dealt to.
@@ -108,8 +216,8 @@ impl Aged {
         let number = if lpn.0 < self.filled { lpn.0 } else { self.map_number(lpn)? };
         let (round, position) = self.planes.div_rem(number >> self.deal_bits);
         let index = round << self.deal_bits | number as u32 & ((1 << self.deal_bits) - 1);
-        let (block, page) = if self.dense { self.pages.div_rem(index.into()) } else { self.place(index) };
         let plane = PlaneId(self.plane_of_position[position as usize]);
+        let (block, page) = if self.dense { self.pages.div_rem(index.into()) } else { self.place(plane, index) };
         Some(self.layout.pack(Address { plane, block, page }))
     }
 
@@ -118,23 +226,40 @@ impl Aged {
         (self.map_from..self.map_to).contains(&lpn.0).then(|| lpn.0 - self.map_from + self.filled)
     }
 
-    fn place(&self, index: u32) -> (u32, u32) {
+    #[inline]
+    fn place(&self, plane: PlaneId, index: u32) -> (u32, u32) {
         let index = self.shuffle.as_ref().map_or(index, |shuffle| shuffle.apply(index));
-        let mut block = self.guess[(index >> GUESS_BITS) as usize];
-        while self.before[block as usize + 1] <= index {
+        let before = self.before.row(plane);
+        let mut block = self.guess.row(plane)[(index >> self.guess_bits) as usize];
+        while before[block as usize + 1] <= index {
             block += 1;
         }
-        let (first, live) = (self.before[block as usize], self.live(block));
-        (block, (u64::from(index - first) * u64::from(self.layout.pages) / u64::from(live)) as u32)
+        let (first, live) = (before[block as usize], before[block as usize + 1] - before[block as usize]);
+        let (from, upto) = self.part(plane, block);
+        (block, from + (u64::from(index - first) * u64::from(upto - from) / u64::from(live)) as u32)
+    }
+
+    /// The pages of a block that may hold live data.
+    #[inline]
+    fn part(&self, plane: PlaneId, block: u32) -> (u32, u32) {
+        match self.starts.get(plane.0 as usize) {
+            Some(start) if block >= start.full => start.parts[(block - start.full) as usize],
+            _ => (0, self.layout.pages),
+        }
     }
 
     /// Live pages of a block in the profile.
-    fn live(&self, block: u32) -> u32 {
-        self.before[block as usize + 1] - self.before[block as usize]
+    fn live(&self, plane: PlaneId, block: u32) -> u32 {
+        let before = self.before.row(plane);
+        before[block as usize + 1] - before[block as usize]
     }
 
-    fn blocks(&self) -> u32 {
-        self.before.len() as u32 - 1
+    /// Blocks of a plane in the profile.
+    fn blocks(&self, plane: PlaneId) -> u32 {
+        match self.start(plane) {
+            Some(start) => start.full + start.parts.len() as u32,
+            None => self.before.length as u32 - 1,
+        }
     }
 
     /// Pages dealt to a plane.
@@ -144,15 +269,17 @@ impl Aged {
 
     /// The page whose initial data stands in a physical page, if any.
     pub fn logical(&self, address: Address) -> Option<Lpn> {
-        if address.block >= self.blocks() {
+        if address.block >= self.blocks(address.plane) {
             return None;
         }
-        let (live, pages) = (u64::from(self.live(address.block)), u64::from(self.layout.pages));
-        let within = if self.dense { address.page.into() } else { (u64::from(address.page) * live).div_ceil(pages) };
-        if within >= live || (!self.dense && within * pages / live != u64::from(address.page)) {
+        let (from, upto) = self.part(address.plane, address.block);
+        let page = u64::from(address.page.checked_sub(from).filter(|_| address.page < upto)?);
+        let (live, pages) = (u64::from(self.live(address.plane, address.block)), u64::from(upto - from));
+        let within = if self.dense { page } else { (page * live).div_ceil(pages) };
+        if within >= live || (!self.dense && within * pages / live != page) {
             return None;
         }
-        let index = self.before[address.block as usize] + within as u32;
+        let index = self.before.row(address.plane)[address.block as usize] + within as u32;
         if index >= self.count_of(address.plane) {
             return None;
         }
@@ -167,25 +294,39 @@ impl Aged {
     /// Blocks of a plane that the initial data takes, the last of them perhaps in part.
     pub fn used_blocks(&self, plane: PlaneId) -> u32 {
         match self.count_of(plane) {
+            _ if self.start(plane).is_some() => self.blocks(plane),
             0 => 0,
             // All of a profile's blocks, but for the last page that this plane may lack.
-            count => self.before.partition_point(|before| *before < count) as u32,
+            count => self.before.row(plane).partition_point(|before| *before < count) as u32,
         }
     }
 
     /// Live pages that the initial data put into a block.
     pub fn live_in_block(&self, plane: PlaneId, block: u32) -> u32 {
-        if block >= self.blocks() {
+        if block >= self.blocks(plane) {
             return 0;
         }
-        let count = self.count_of(plane);
-        self.before[block as usize + 1].min(count) - self.before[block as usize].min(count)
+        let (before, count) = (self.before.row(plane), self.count_of(plane));
+        before[block as usize + 1].min(count) - before[block as usize].min(count)
     }
 
     /// Live pages that the initial data put into a plane.
     pub fn live_in_plane(&self, plane: PlaneId) -> u32 {
         self.count_of(plane)
     }
+}
+
+/// The block of every 2^`bits` live pages, where so many are in the blocks before each.
+fn guesses(before: &[u32], bits: u32) -> Vec<u32> {
+    let mut block = 0;
+    let count = before.last().copied().unwrap_or(0);
+    let block_of = |index: u32| {
+        while before[block + 1] <= index {
+            block += 1;
+        }
+        block as u32
+    };
+    (0..count).step_by(1 << bits).map(block_of).collect()
 }
 
 /// Of `count` pages, dealt to planes in turn by 2^`deal_bits` of them, those that come to a position.
@@ -207,7 +348,7 @@ fn spread(count: u32, live: f64, pages: u32) -> Vec<u32> {
 }
 
 /// The profile of data that was overwritten at random for long: the next victim first.
-fn overwritten(count: u32, blocks: u32, pages: u32) -> Vec<u32> {
+pub(super) fn overwritten(count: u32, blocks: u32, pages: u32) -> Vec<u32> {
     let filling = f64::from(count) / (f64::from(blocks) * f64::from(pages));
     // (1 - exp(-b)) / b falls from 1 to 0.
     let (mut low, mut high) = (1e-9, 1e9);
@@ -306,7 +447,7 @@ mod tests {
         config.age.invalid = Fraction(invalid);
         settings.iter().for_each(|word| config.set(word).unwrap());
         let plan = config.plan().unwrap();
-        (Aged::new(&plan, plan.layout.blocks), plan)
+        (Aged::new(&plan, &vec![plan.layout.blocks; plan.layout.planes as usize], 1), plan)
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub(crate) struct Ageing {
 }
 
 impl Ageing {
+    /// The stamp of a program before the run, in a block that was open then. No time of a run has it.
+    pub const BEFORE: u32 = u32::MAX;
+
     pub fn new(plan: &Plan) -> Ageing {
         let at_rest = plan.at_rest;
         if plan.config.thermal.resistance.is_some() {
@@ -54,7 +57,7 @@ impl Ageing {
     /// What is kept of a program.
     #[inline]
     pub fn stamp(&self, at: AgeClock) -> u32 {
-        let tick = (at.elapsed.0 >> self.tick_bits).min(u64::from(u32::MAX >> self.warmer_bits));
+        let tick = (at.elapsed.0 >> self.tick_bits).min(u64::from(u32::MAX >> self.warmer_bits) - 1);
         (tick as u32) << self.warmer_bits | u32::from(at.warmer)
     }
 

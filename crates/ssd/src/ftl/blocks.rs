@@ -26,8 +26,10 @@ pub(crate) use restore::{FoundBlocks, Holds};
 
 /// A page of a written block that holds no live data.
 const STALE: u32 = u32::MAX;
+/// A page of an open block that was written before the run: the initial state's formula says what it holds.
+const FROM_BEFORE: u32 = u32::MAX - 1;
 /// What a page holds is kept in 32 bits: the logical page modulo this. Of those that share a number the map says which it is.
-const HELD: u64 = STALE as u64;
+const HELD: u64 = FROM_BEFORE as u64;
 /// `Block::written` of a block that holds what it held at the start, and of one that holds nothing.
 const INITIAL: u32 = u32::MAX;
 const EMPTY: u32 = u32::MAX - 1;
@@ -35,7 +37,7 @@ const EMPTY: u32 = u32::MAX - 1;
 /// What a block that was opened in the run holds.
 #[derive(Default)]
 struct Written {
-    /// For each page given out the logical page, modulo [`HELD`], or `STALE`.
+    /// For each page given out the logical page, modulo [`HELD`], `STALE` or `FROM_BEFORE`.
     held: Vec<u32>,
     /// When each of its flash pages was programmed, as [`Ageing`] keeps it.
     programmed: Vec<u32>,
@@ -161,7 +163,7 @@ impl Blocks {
             blocks.read_before(plan.config.age.reads);
         }
         if plan.config.age.is_staggered() {
-            blocks.stagger(plan, Stream::new(seed, "open-blocks"));
+            blocks.stagger(plan, aged, Stream::new(seed, "open-blocks"));
         }
         blocks
     }
@@ -189,12 +191,20 @@ impl Blocks {
     }
 
     /// Opens a block for every stream and takes it as written up to some place, the same on all planes of a die; nothing in it
-    /// is live.
-    fn stagger(&mut self, plan: &Plan, draws: Stream) {
+    /// is live. Where planes begin at places of their own, blocks that the initial state has open go on from there.
+    fn stagger(&mut self, plan: &Plan, aged: &Aged, draws: Stream) {
         let units = u64::from(self.layout.pages / plan.unit_pages);
         for plane in (0..self.layout.planes).map(PlaneId) {
             let die = u64::from(plane.0 / self.layout.planes_per_die);
             for stream in plan.space.open_streams() {
+                if let Some(start) = aged.start(plane)
+                    && stream != WriteClass::Map as u8
+                {
+                    if let Some((block, written)) = start.open[usize::from(stream)] {
+                        self.go_on_with(plane, stream, (block, written), aged);
+                    }
+                    continue;
+                }
                 if self.opens_slc(stream.into()) {
                     // The cache is empty at the start.
                     continue;
@@ -210,6 +220,22 @@ impl Blocks {
                 written.programmed.resize(self.layout.flash_page(used) as usize, 0);
             }
         }
+    }
+
+    /// A stream goes on with a block that was open before the run.
+    fn go_on_with(&mut self, plane: PlaneId, stream: u8, (block, used): (u32, u32), aged: &Aged) {
+        self.enter(plane, stream.into(), block);
+        self.planes[plane.0 as usize].open[usize::from(stream)] =
+            Open { block, next_page: used, erased: true, barrier: 0 };
+        let held = |page| match aged.logical(Address { plane, block, page }) {
+            Some(_) => FROM_BEFORE,
+            None => STALE,
+        };
+        let record = self.block(plane, block).written;
+        let written = &mut self.written[record as usize];
+        written.held.extend((0..used).map(held));
+        written.live = aged.live_in_block(plane, block);
+        written.programmed.resize(self.layout.flash_page(used) as usize, Ageing::BEFORE);
     }
 
     /// Whether a stream opens blocks of the SLC cache.
@@ -316,8 +342,8 @@ mod tests {
     fn more_blocks_of_data_than_can_be_numbered_are_noticed_and_numbers_name_their_pages() {
         let mut plan = Config::default().plan().unwrap();
         plan.space.most_written = 3;
-        let aged = Aged::new(&plan, plan.layout.blocks);
         let usable = vec![plan.layout.blocks; plan.layout.planes as usize];
+        let aged = Aged::new(&plan, &usable, 1);
         let mut blocks = Blocks::new(&plan, &aged, &usable, 1);
         for plane in (0..4).map(|number| PlaneId(number * 7)) {
             assert_eq!(blocks.too_much_written(), None);

@@ -21,6 +21,7 @@ mod relocate;
 pub(crate) mod relocation;
 mod restore;
 pub(crate) mod slc;
+pub(crate) mod stationary;
 pub(crate) mod stripes;
 mod suspended;
 pub(crate) mod wear;
@@ -85,9 +86,9 @@ pub(crate) struct Ftl {
 impl Ftl {
     pub fn new(plan: &Plan, seed: u64) -> Result<Ftl, ConfigError> {
         let usable = usable_blocks(plan, seed)?;
-        let fewest = usable.iter().copied().min().unwrap_or(plan.layout.blocks);
-        let aged = Aged::new(plan, fewest - plan.space.fixed);
-        Ok(Ftl {
+        let for_data: Vec<u32> = usable.iter().map(|blocks| blocks - plan.space.fixed).collect();
+        let aged = Aged::new(plan, &for_data, seed);
+        let mut ftl = Ftl {
             map: Map::new(all_pages(plan)),
             blocks: Blocks::new(plan, &aged, &usable, seed),
             wear: WearTable::new(plan, seed),
@@ -101,7 +102,9 @@ impl Ftl {
             relocator: Relocator::new(plan),
             draws: Stream::new(seed, "victims"),
             drawn: 0,
-        })
+        };
+        ftl.resume_collection(plan);
+        Ok(ftl)
     }
 
     /// Where a page's newest data is.
@@ -326,7 +329,7 @@ impl Ftl {
             let mut here = 0;
             for block in 0..layout.blocks {
                 let (valid, mapped) = (self.valid(plane, block), of_blocks[layout.block_index(plane, block)]);
-                let pending = self.blocks.counts(plane, block).map_or(0, |(_, pending)| pending);
+                let pending = self.blocks.counts(plane, block).map_or(0, |(_, pending, _)| pending);
                 if valid != mapped + pending {
                     let block = format!("block {block}, plane {}", plane.0);
                     return Err(format!(

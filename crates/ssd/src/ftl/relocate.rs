@@ -167,6 +167,21 @@ impl Ftl {
         !slc.holds(plane, block) && slc.openable(plane, self.blocks.free(plane)) >= needed
     }
 
+    /// The blocks that were being collected when the run began go on being so.
+    pub fn resume_collection(&mut self, plan: &Plan) {
+        for plane in (0..plan.layout.planes).map(PlaneId) {
+            let Some(start) = self.aged.start(plane) else { continue };
+            let (running, victim) = (start.running, start.victim);
+            self.relocator[plane].running = running;
+            if let Some((block, state)) = victim {
+                let claimed = self.claim(plane, block);
+                debug_assert!(claimed, "Invariant: a block that holds what it held at the start is full");
+                self.relocator[plane].resume(Relocation::block(block, relocation_causes::COLLECTION), state, plan);
+            }
+            self.update_pacing(plane, plan);
+        }
+    }
+
     /// Data of a plane begins to be relocated.
     pub fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
         let Relocation { block, cause, wordline } = begun;

@@ -7,6 +7,7 @@ use nand::{DieId, PlaneId};
 use schemes::Price;
 use units::{PerId, Ppn, Time};
 
+use super::stationary::VictimState;
 use crate::config::Plan;
 use crate::observe::stats::{Victims, relocation_causes};
 use crate::persist::{state, stored};
@@ -100,6 +101,12 @@ impl PlaneRelocation {
     /// A block with so many valid pages begins to be collected.
     pub fn begin_collection(&mut self, valid: u32) {
         self.valid = valid;
+    }
+
+    /// A block goes on being collected that had come so far when the run began.
+    pub fn resume(&mut self, moving: Relocation, state: VictimState, plan: &Plan) {
+        (self.victim, self.pages, self.scanned) = (Some(moving), 0..plan.layout.pages, false);
+        (self.valid, self.moved) = (state.began, state.moved);
     }
 
     /// Of so many pages of a block those that its collection has gained by now, as if every page moved gave its part.

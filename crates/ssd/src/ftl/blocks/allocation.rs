@@ -36,6 +36,17 @@ impl Blocks {
         let (block, barrier) = self.take_free(plane, stream);
         self.planes[plane.0 as usize].open[stream] =
             Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed, barrier };
+        self.enter(plane, stream, block);
+        let opens_slc = self.opens_slc(stream);
+        if let Some(slc) = &mut self.slc {
+            slc.opened(plane, block, opens_slc);
+        }
+        true
+    }
+
+    /// Keeps what a block holds from now on.
+    pub(super) fn enter(&mut self, plane: PlaneId, stream: usize, block: u32) {
+        let pages = self.pages[stream];
         let record = self.spare.pop().unwrap_or_else(|| {
             self.written.push(Written::default());
             (self.written.len() - 1) as u32
@@ -46,11 +57,6 @@ impl Blocks {
         (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
         let index = self.index(plane, block);
         self.blocks[index].written = record;
-        let opens_slc = self.opens_slc(stream);
-        if let Some(slc) = &mut self.slc {
-            slc.opened(plane, block, opens_slc);
-        }
-        true
     }
 
     /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held.

@@ -5,18 +5,19 @@ use std::cmp::Reverse;
 use nand::PlaneId;
 use schemes::Candidates as _;
 
-use super::{Aged, Blocks, EMPTY, INITIAL, STALE};
+use super::{Aged, Blocks, EMPTY, FROM_BEFORE, INITIAL, STALE};
 
 /// Where, what was found, what was expected.
 type Found = (String, String, String);
 
 impl Blocks {
-    /// Valid pages of a block that holds data of the run, and those of them that are under way.
-    pub fn counts(&self, plane: PlaneId, block: u32) -> Option<(u32, u32)> {
+    /// Valid pages of a block that holds data of the run, those of them that are under way, and those from before the run.
+    pub fn counts(&self, plane: PlaneId, block: u32) -> Option<(u32, u32, u32)> {
         let record = self.block(plane, block).written;
         (record < EMPTY).then(|| {
             let written = &self.written[record as usize];
-            (written.live, written.pending)
+            let before = written.held.iter().filter(|held| **held == FROM_BEFORE).count();
+            (written.live, written.pending, before as u32)
         })
     }
 

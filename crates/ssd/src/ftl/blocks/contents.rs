@@ -3,7 +3,7 @@
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
-use super::{Aged, Blocks, EMPTY, FullBlocks, HELD, INITIAL, STALE};
+use super::{Aged, Blocks, EMPTY, FROM_BEFORE, FullBlocks, HELD, INITIAL, STALE};
 
 /// What a page that was written in the run holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +85,11 @@ impl Blocks {
         let mut candidates = FullBlocks::new(&self.layout, self.by_valid, self.victim_valid_limit);
         for block in 0..self.plane(plane).fresh {
             if self.is_full(plane, block) && !self.in_slc(plane, block) {
+                candidates.now = 0u32.wrapping_sub(aged.untouched(plane, block));
                 candidates.insert(block, self.live_in_block(plane, block, aged));
             }
         }
+        candidates.now = 0;
         candidates
     }
 
@@ -144,7 +146,8 @@ impl Blocks {
             record => {
                 let held = self.written[record as usize].held.get(page as usize..)?;
                 let skipped = held.iter().position(|held| *held != STALE)?;
-                Some((page + skipped as u32, Some(Held(held[skipped]))))
+                let from_before = held[skipped] == FROM_BEFORE;
+                Some((page + skipped as u32, (!from_before).then_some(Held(held[skipped]))))
             }
         }
     }
@@ -157,6 +160,9 @@ impl Blocks {
             EMPTY => Ok(None),
             record => {
                 let held = &self.written[record as usize].held;
+                if held.get(address.page as usize) == Some(&FROM_BEFORE) {
+                    return Err(());
+                }
                 Ok(held.get(address.page as usize).copied().filter(|held| *held != STALE).map(Held))
             }
         }

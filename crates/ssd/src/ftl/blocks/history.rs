@@ -3,7 +3,7 @@
 use nand::PlaneId;
 use units::{Conditions, PeCycles, Ppn, Span};
 
-use super::{AgeClock, Aged, Blocks, EMPTY, INITIAL};
+use super::{AgeClock, Aged, Ageing, Blocks, EMPTY, INITIAL};
 use crate::config::Plan;
 
 impl Blocks {
@@ -80,8 +80,14 @@ impl Blocks {
     fn first_programmed(&self, plane: PlaneId, block: u32) -> Option<u32> {
         match self.block(plane, block).written {
             INITIAL | EMPTY => None,
-            record => self.written[record as usize].programmed.first().copied(),
+            record => self.in_run(self.written[record as usize].programmed.first().copied()),
         }
+    }
+
+    /// The stamp of a program, if it was one of the run.
+    #[inline]
+    fn in_run(&self, stamp: Option<u32>) -> Option<u32> {
+        stamp.filter(|stamp| *stamp != Ageing::BEFORE)
     }
 
     /// The retention age of a block's oldest data, as if kept at 30 °C.
@@ -113,7 +119,7 @@ impl Blocks {
             EMPTY => Some(self.ageing.stamp(now)),
             record => {
                 let page = self.layout.flash_page(address.page) as usize;
-                Some(self.written[record as usize].programmed.get(page).copied().unwrap_or(0))
+                self.in_run(Some(self.written[record as usize].programmed.get(page).copied().unwrap_or(0)))
             }
         };
         let retention = self.retention(index, programmed, now, plan);

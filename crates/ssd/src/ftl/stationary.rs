@@ -1,0 +1,462 @@
+//! A plane in the middle of its life: what its blocks hold, how far its open blocks are written and how much of a block has been
+//! collected, at a moment that has nothing to do with its cycle of opening, filling and collecting blocks.
+//!
+//! A plane of the drive is played by counts alone: how many pages of each block are valid, not which. A page of the host makes a
+//! valid page of the plane stale, each with the same probability (uniform overwriting, Desnoyers, SYSTOR'12 section 3); blocks are
+//! opened, chosen by the drive's own victim policy, relocated, paced and freed by the rules of `relocate.rs` and `allocation.rs`.
+//! Its clock is that of a die that never rests: a step is a program, of host data or of relocated data. So the states that are
+//! taken from it at random steps are weighted by time, as a renewal process is seen at a random time.
+//!
+//! Pages are counted in bundles of some pages, so that a plane of any size is played in milliseconds; before the first state is
+//! taken every block has been written several times over. Assumed: the host writes as fast as the drive lets it. Then free blocks
+//! are as few as pacing or the reserve allows, and not as many as between `gc.start` and `gc.stop`.
+
+use nand::{Layout, PlanePrograms};
+use schemes::{Candidates as _, Collection, Pacing};
+use units::Stream;
+
+use super::candidates::FullBlocks;
+use crate::config::{Plan, SlcCache};
+use crate::write_class::WriteClass;
+
+/// Bundles of a block, at most (assumed): a block's valid share is known to a thousandth, and its chance is 1 to 2 %.
+const BUNDLES: u32 = 1024;
+/// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile than the one
+/// that the play begins with.
+const TURNOVERS: u64 = 4;
+/// A drive of which less is valid is not played: nothing of note is ever relocated (assumed).
+const LEAST_VALID: f64 = 0.02;
+
+/// What a plane holds at a random moment, in pages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PlaneState {
+    /// Valid pages of the full blocks, and pages programmed since each lost its last one: in the order of filling, or of the last loss,
+    /// whichever the victim policy asks for.
+    pub full: Vec<(u32, u32)>,
+    /// The block that is being collected.
+    pub victim: Option<VictimState>,
+    /// Pages written in the open block of each stream, and those of them that are valid.
+    pub open: [Option<(u32, u32)>; WriteClass::COUNT],
+    /// Collection goes on.
+    pub running: bool,
+}
+
+/// A block that is being collected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct VictimState {
+    /// Valid pages when it began, those that have moved since, and those that are left.
+    pub began: u32,
+    pub moved: u32,
+    pub left: u32,
+}
+
+/// Whether the drive's life can be played by counts: what is written uniformly, without a cache, parity or cuts.
+fn is_played(plan: &Plan) -> bool {
+    let config = &plan.config;
+    let kept_for_cuts = !config.power.cut_at.is_empty() || config.mapping.checkpoint.is_some();
+    config.age.is_stationary()
+        && config.ftl.slc_cache == SlcCache::None
+        && config.ftl.raid.wide().is_none()
+        && !kept_for_cuts
+}
+
+/// The states of all planes at the start, of which so many blocks are good and so many pages are valid; none where they all begin alike.
+pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Option<Vec<PlaneState>> {
+    if !is_played(plan) {
+        return None;
+    }
+    let layout = &plan.layout;
+    let group = match plan.config.chip.plane_programs {
+        PlanePrograms::Single => 1,
+        PlanePrograms::Lockstep => layout.planes_per_die as usize,
+    };
+    let draws = Stream::new(seed, "stationary");
+    let mut lives: Vec<(u32, Life)> = Vec::new();
+    let mut states = Vec::new();
+    for (usable, live) in usable.chunks(group).zip(live.chunks(group)) {
+        let fewest = usable.iter().copied().min()?;
+        let known = lives.iter().position(|(blocks, _)| *blocks == fewest);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let most = live.iter().copied().max()?;
+                lives.push((fewest, Life::new(plan, fewest, most, draws.entity(u64::from(fewest)))?));
+                lives.len() - 1
+            }
+        };
+        let found = lives[at].1.later()?;
+        for ((state, usable), live) in found.into_iter().zip(usable).zip(live) {
+            states.push(state.fitted(plan, usable - fewest, *live)?);
+        }
+    }
+    Some(states)
+}
+
+impl PlaneState {
+    /// The same with so many full blocks more, and exactly so many valid pages.
+    fn fitted(mut self, plan: &Plan, more: u32, live: u32) -> Option<PlaneState> {
+        let (pages, unit) = (plan.layout.pages, plan.unit_pages);
+        for stream in &mut self.open {
+            *stream = stream.and_then(|(written, valid)| {
+                // Programs fill whole units.
+                let written = (written / unit * unit).min(pages - unit);
+                (written > 0).then_some((written, valid.min(written)))
+            });
+        }
+        // Its share of the profile is spread over more blocks.
+        let count = self.full.len();
+        if count == 0 {
+            return None;
+        }
+        let longer = count + more as usize;
+        self.full = (0..longer).map(|at| self.full[at * count / longer]).collect();
+        let open: u32 = self.open.iter().flatten().map(|(_, valid)| valid).sum();
+        let apart = open + self.victim.map_or(0, |victim| victim.left);
+        let wanted = live.checked_sub(apart)?;
+        let has: u64 = self.full.iter().map(|(valid, _)| u64::from(*valid)).sum();
+        let (mut ideal, mut given) = (0u64, 0u32);
+        for (valid, _) in &mut self.full {
+            ideal += u64::from(*valid);
+            let upto = (ideal * u64::from(wanted) / has.max(1)) as u32;
+            *valid = (upto - given).min(pages);
+            given += *valid;
+        }
+        // What did not fit into blocks that were full already.
+        for (valid, _) in self.full.iter_mut().rev() {
+            let added = (wanted - given).min(pages - *valid);
+            (*valid, given) = (*valid + added, given + added);
+        }
+        (given == wanted).then_some(self)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    block: u32,
+    next: u32,
+}
+
+struct Plane {
+    candidates: FullBlocks,
+    valid: Vec<u32>,
+    stream: Vec<u8>,
+    /// The order of filling: numbers of blocks that were filled.
+    filled: Vec<u64>,
+    free: Vec<u32>,
+    open: [Option<Open>; WriteClass::COUNT],
+    /// The block, its valid bundles when it began, and those that have moved.
+    victim: Option<(u32, u32, u32)>,
+    running: bool,
+    no_victim: bool,
+    paced: bool,
+    credit: f64,
+}
+
+/// The planes of a die that are programmed together, or one.
+struct Life<'a> {
+    plan: &'a Plan,
+    layout: Layout,
+    /// Pages of a bundle, and bundles of a program.
+    bundle: u32,
+    unit: u32,
+    planes: Vec<Plane>,
+    draws: Stream,
+    drawn: u64,
+    picks: Stream,
+    picked: u64,
+    fills: u64,
+    /// Programs of relocated data since the last one of host data.
+    between: u32,
+    /// Steps in which the host fills a block, about.
+    cycle: u64,
+}
+
+impl<'a> Life<'a> {
+    /// The life of planes with so many good blocks and valid pages; none where it cannot be played.
+    fn new(plan: &'a Plan, usable: u32, live: u32, draws: Stream) -> Option<Life<'a>> {
+        let smallest = plan.layout.pages.div_ceil(BUNDLES).max(1);
+        let bundle = (smallest..=plan.layout.pages).find(|bundle| plan.layout.pages.is_multiple_of(*bundle))?;
+        let mut layout = plan.layout;
+        (layout.pages, layout.blocks) = (plan.layout.pages / bundle, usable);
+        let live = (f64::from(live) / f64::from(bundle)).round() as u32;
+        let held = usable.checked_sub(plan.config.gc.start + plan.space.open)?;
+        if f64::from(live) < LEAST_VALID * f64::from(usable) * f64::from(layout.pages) {
+            return None;
+        }
+        let group = match plan.config.chip.plane_programs {
+            PlanePrograms::Single => 1,
+            PlanePrograms::Lockstep => layout.planes_per_die,
+        };
+        let unit = (f64::from(plan.unit_pages) / f64::from(bundle)).round().max(1.0) as u32;
+        let plane = |_| Plane::new(plan, &layout, held, live);
+        let planes = (0..group).map(plane).collect();
+        let (picks, draws) = (draws.entity(1), draws.entity(0));
+        let mut life = Life {
+            plan, layout, bundle, unit, planes, draws, drawn: 0, picks, picked: 0, fills: 0, between: 0, cycle: 0,
+        };
+        life.settle()?;
+        Some(life)
+    }
+
+    /// Plays until every block has been written several times over.
+    fn settle(&mut self) -> Option<()> {
+        let pages = u64::from(self.layout.pages);
+        let wanted = TURNOVERS * u64::from(self.layout.blocks) * pages / u64::from(self.unit);
+        let (mut steps, mut host) = (0u64, 0u64);
+        while steps < wanted {
+            host += u64::from(self.step()?);
+            steps += 1;
+        }
+        self.cycle = steps * (pages / u64::from(self.unit)).max(1) / host.max(1);
+        Some(())
+    }
+
+    /// The states of the planes at a random moment, about a cycle later.
+    fn later(&mut self) -> Option<Vec<PlaneState>> {
+        let steps = self.cycle / 2 + self.draw(self.cycle.max(1));
+        for _ in 0..steps {
+            self.step()?;
+        }
+        Some(self.planes.iter().map(|plane| plane.state(self.bundle, self.plan)).collect())
+    }
+
+    fn draw(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        self.draws.below(self.drawn, n)
+    }
+
+    /// One program on each plane of the group; whether it was host data's. None where the planes stand still.
+    fn step(&mut self) -> Option<bool> {
+        for plane in 0..self.planes.len() {
+            self.collect(plane);
+        }
+        let relocates = self.planes.iter().any(|plane| plane.victim.is_some());
+        let class = self.next_class();
+        let takes = self.planes.iter().all(|plane| plane.takes(class, self.unit, self.plan));
+        let exclusive = relocates && !self.plan.config.gc.preemptible;
+        if takes && !exclusive && (!relocates || self.between >= self.queued()) {
+            self.between = 0;
+            for plane in 0..self.planes.len() {
+                self.host_program(plane, class);
+            }
+            return Some(true);
+        }
+        if !relocates {
+            return None;
+        }
+        self.between += 1;
+        for plane in 0..self.planes.len() {
+            self.relocate(plane);
+        }
+        Some(false)
+    }
+
+    /// Programs of relocated data that wait on a die before one of host data, which takes its turn with them.
+    fn queued(&self) -> u32 {
+        let flash_pages = (self.plan.unit_pages / self.plan.layout.shared() / self.plan.layout.stripe).max(1);
+        (self.plan.config.gc.relocations / flash_pages).saturating_sub(1).max(1)
+    }
+
+    /// What the host's next data is: young, or not, where that is told apart.
+    fn next_class(&mut self) -> WriteClass {
+        let ftl = &self.plan.config.ftl;
+        if ftl.streams <= 2 || ftl.hints > 0 {
+            return WriteClass::Host;
+        }
+        let block = self.valid_block(0);
+        let young = self.planes[0].stream[block as usize] < WriteClass::Relocated as u8;
+        if young { WriteClass::Host } else { WriteClass::HostCold }
+    }
+
+    /// The block of a valid page, each with the same probability.
+    fn valid_block(&mut self, plane: usize) -> u32 {
+        let (blocks, pages) = (u64::from(self.layout.blocks), u64::from(self.layout.pages));
+        loop {
+            self.drawn += 1;
+            let bits = self.draws.bits(self.drawn);
+            let (block, page) = ((bits >> 32) * blocks >> 32, (bits & 0xFFFF_FFFF) * pages >> 32);
+            if page < u64::from(self.planes[plane].valid[block as usize]) {
+                return block as u32;
+            }
+        }
+    }
+
+    fn host_program(&mut self, plane: usize, class: WriteClass) {
+        let stream = self.plan.space.stream_of(class);
+        for _ in 0..self.unit {
+            let block = self.valid_block(plane);
+            let entry = &mut self.planes[plane];
+            entry.valid[block as usize] -= 1;
+            entry.candidates.lose(block);
+            self.put(plane, stream, 1, 1);
+        }
+        let entry = &mut self.planes[plane];
+        entry.credit = (entry.credit - f64::from(self.unit)).max(0.0);
+    }
+
+    /// A program of relocated data, the last of a block in part padding.
+    fn relocate(&mut self, plane: usize) {
+        let Some((block, began, moved)) = self.planes[plane].victim else { return };
+        let again = self.planes[plane].stream[block as usize] >= WriteClass::Relocated as u8;
+        let class = if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
+        let stream = self.plan.space.stream_of(class);
+        let moves = self.unit.min(self.planes[plane].valid[block as usize]);
+        self.planes[plane].valid[block as usize] -= moves;
+        self.put(plane, stream, self.unit, moves);
+        self.planes[plane].victim = Some((block, began, moved + moves));
+        let price = self.price(plane);
+        let entry = &mut self.planes[plane];
+        if let (true, Some((relocated, host))) = (entry.paced, price) {
+            entry.credit = (entry.credit + f64::from(moves) * host / relocated.max(1.0)).min(2.0 * f64::from(self.unit));
+        }
+        if entry.valid[block as usize] == 0 {
+            entry.victim = None;
+            entry.free.push(block);
+        }
+    }
+
+    /// Programs `written` bundles of a stream, of which `valid` are.
+    fn put(&mut self, plane: usize, stream: usize, mut written: u32, mut valid: u32) {
+        while written > 0 {
+            let entry = &mut self.planes[plane];
+            let Some(mut open) = entry.open[stream].or_else(|| entry.open_block(stream)) else { return };
+            let here = written.min(self.layout.pages - open.next);
+            let kept = here.min(valid);
+            (open.next, written, valid) = (open.next + here, written - here, valid - kept);
+            entry.valid[open.block as usize] += kept;
+            entry.candidates.now = entry.candidates.now.wrapping_add(here);
+            if open.next < self.layout.pages {
+                entry.open[stream] = Some(open);
+                continue;
+            }
+            entry.open[stream] = None;
+            self.fills += 1;
+            entry.filled[open.block as usize] = self.fills;
+            entry.candidates.insert(open.block, entry.valid[open.block as usize]);
+        }
+    }
+
+    /// Begins to collect a block, where there is reason to; blocks without valid pages are free at once.
+    fn collect(&mut self, plane: usize) {
+        let gc = &self.plan.config.gc;
+        loop {
+            let entry = &mut self.planes[plane];
+            let free = entry.free.len() as u32;
+            entry.running = free < gc.start || entry.running && free < gc.stop;
+            if !entry.running || entry.victim.is_some() {
+                break;
+            }
+            entry.candidates.settle();
+            let (picks, picked) = (self.picks, &mut self.picked);
+            let pick = gc.victim.pick(&entry.candidates, || {
+                *picked += 1;
+                picks.bits(*picked)
+            });
+            entry.no_victim = pick.is_none();
+            let Some(block) = pick else { break };
+            entry.candidates.remove(block);
+            let valid = entry.valid[block as usize];
+            if valid > 0 {
+                entry.victim = Some((block, valid, 0));
+                break;
+            }
+            entry.free.push(block);
+        }
+        let paced = self.planes[plane].running && !self.planes[plane].no_victim && self.price(plane).is_some();
+        let entry = &mut self.planes[plane];
+        if entry.paced != paced {
+            (entry.paced, entry.credit) = (paced, 0.0);
+        }
+    }
+
+    /// What host data costs, as `Ftl::price` has it: relocated bundles, and those of the host that they pay for.
+    fn price(&self, plane: usize) -> Option<(f64, f64)> {
+        let (entry, config) = (&self.planes[plane], &self.plan.config);
+        if config.gc.pacing == Pacing::None {
+            return None;
+        }
+        let (pages, reserve) = (self.layout.pages, self.plan.space.reserve);
+        let block = i64::from(pages);
+        let (valid, done) = match entry.victim {
+            Some((_, began, moved)) => (began, i64::from(pages) * i64::from(moved) / i64::from(began.max(1))),
+            None => (0, 0),
+        };
+        let left = |stream: usize| entry.open[stream].map_or(0, |open| i64::from(pages - open.next));
+        let left: i64 = (0..WriteClass::Map as usize).map(left).sum();
+        let room = (entry.free.len() as i64 - i64::from(reserve)) * block + left + done;
+        let least = block * i64::from(config.ftl.streams.max(2) - 1);
+        let start = least + block * (i64::from(config.gc.start) - 1 - i64::from(reserve)).max(1);
+        let price = config.gc.pacing.price(Collection { room, least, start, pages, valid })?;
+        Some((price.relocated as f64, price.host as f64))
+    }
+}
+
+impl Plane {
+    /// Full blocks with a profile that falls exponentially, the next victim first; the others are free.
+    fn new(plan: &Plan, layout: &Layout, held: u32, live: u32) -> Plane {
+        let before = super::aged::overwritten(live, held, layout.pages);
+        let blocks = layout.blocks as usize;
+        let by_valid = plan.config.gc.victim.asks_for_valid();
+        // A bundle of padding is less than one of valid pages.
+        let limit = layout.pages - (layout.pages - plan.space.victim_valid_limit * layout.pages / plan.layout.pages);
+        let mut plane = Plane {
+            candidates: FullBlocks::new(layout, by_valid, limit.max(1)),
+            valid: vec![0; blocks],
+            stream: vec![WriteClass::HostCold as u8; blocks],
+            filled: vec![0; blocks],
+            free: (held..layout.blocks).rev().collect(),
+            open: [None; WriteClass::COUNT],
+            victim: None,
+            running: false,
+            no_victim: false,
+            paced: false,
+            credit: 0.0,
+        };
+        for block in 0..held {
+            plane.valid[block as usize] = before[block as usize + 1] - before[block as usize];
+            plane.candidates.insert(block, plane.valid[block as usize]);
+        }
+        plane
+    }
+
+    /// Opens a block for a stream.
+    fn open_block(&mut self, stream: usize) -> Option<Open> {
+        let block = self.free.pop()?;
+        self.stream[block as usize] = stream as u8;
+        self.open[stream] = Some(Open { block, next: 0 });
+        self.open[stream]
+    }
+
+    /// Whether a program of host data can start, as `Blocks::room` and `Ftl::pays` have it.
+    fn takes(&self, class: WriteClass, unit: u32, plan: &Plan) -> bool {
+        let (stream, free, reserve) = (plan.space.stream_of(class), self.free.len() as u32, plan.space.reserve);
+        let room = match self.open[stream] {
+            Some(_) => !(plan.config.ftl.streams == 1 && stream == 0) || free >= reserve,
+            None => free > reserve,
+        };
+        room && (!self.paced || self.credit >= f64::from(unit))
+    }
+
+    /// The plane in pages.
+    fn state(&self, bundle: u32, plan: &Plan) -> PlaneState {
+        let full = |block: &u32| self.candidates.contains(*block);
+        let mut blocks: Vec<u32> = (0..self.valid.len() as u32).filter(full).collect();
+        let since = |block: u32| self.candidates.block(block).1;
+        match plan.config.gc.victim.asks_for_valid() {
+            true => blocks.sort_by_key(|block| std::cmp::Reverse(since(*block))),
+            false => blocks.sort_by_key(|block| self.filled[*block as usize]),
+        }
+        let pages = |bundles: u32| bundles * bundle;
+        let open = |open: Open| (pages(open.next), pages(self.valid[open.block as usize]));
+        PlaneState {
+            full: blocks.iter().map(|block| (pages(self.valid[*block as usize]), pages(since(*block)))).collect(),
+            victim: self.victim.map(|(block, began, moved)| VictimState {
+                began: pages(began),
+                moved: pages(moved),
+                left: pages(self.valid[block as usize]),
+            }),
+            open: self.open.map(|stream| stream.map(open)),
+            running: self.running,
+        }
+    }
+}
