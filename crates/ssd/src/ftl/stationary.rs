@@ -12,15 +12,17 @@
 //! are as few as pacing or the reserve allows, and not as many as between `gc.start` and `gc.stop`.
 
 use nand::{Layout, PlanePrograms};
-use schemes::{Candidates as _, Collection, Pacing};
+use schemes::{Candidates as _, Collection, Pacing, Victim};
 use units::Stream;
 
 use super::candidates::FullBlocks;
-use crate::config::{Plan, SlcCache};
+use crate::config::{Placement, Plan, SlcCache};
 use crate::write_class::WriteClass;
 
-/// Bundles of a block, at most (assumed): a block's valid share is known to a thousandth, and its chance is 1 to 2 %.
-const BUNDLES: u32 = 1024;
+/// Bundles of a block, at most (assumed): a block's valid share differs by chance by a percent.
+const BUNDLES: u32 = 2048;
+/// The same where the victim policy asks how long a block has lost no page: between two victims each block must lose some (assumed).
+const BUNDLES_OF_AGES: u32 = 1 << 14;
 /// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile than the one
 /// that the play begins with.
 const TURNOVERS: u64 = 4;
@@ -65,36 +67,56 @@ pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Op
     if !is_played(plan) {
         return None;
     }
-    let layout = &plan.layout;
-    let group = match plan.config.chip.plane_programs {
-        PlanePrograms::Single => 1,
-        PlanePrograms::Lockstep => layout.planes_per_die as usize,
-    };
     let draws = Stream::new(seed, "stationary");
+    // Planes that are programmed together have come equally far in the host's block.
+    let lockstep = plan.config.chip.plane_programs == PlanePrograms::Lockstep;
+    let alike = lockstep && plan.config.ftl.placement == Placement::Dynamic;
+    let together = if alike { plan.layout.planes_per_die } else { 1 } as usize;
+    // Each has a part of the cycle to itself: they share what the host writes, and so come to their turns one after another.
+    let places = u64::from(plan.layout.planes) / together as u64;
+    let (first, step) = (draws.entity(2).uniform(0), stride(places));
+    // The map's open block is apart.
+    let of_map = u32::from(plan.space.map_pages > 0);
     let mut lives: Vec<(u32, Life)> = Vec::new();
     let mut states = Vec::new();
-    for (usable, live) in usable.chunks(group).zip(live.chunks(group)) {
-        let fewest = usable.iter().copied().min()?;
-        let known = lives.iter().position(|(blocks, _)| *blocks == fewest);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let most = live.iter().copied().max()?;
-                lives.push((fewest, Life::new(plan, fewest, most, draws.entity(u64::from(fewest)))?));
-                lives.len() - 1
+    for (place, (usable, live)) in (0u64..).zip(usable.chunks(together).zip(live.chunks(together))) {
+        let place = (first + (place * step % places) as f64 / places as f64).fract();
+        let mut filled = None;
+        for (blocks, live) in usable.iter().map(|usable| usable - of_map).zip(live) {
+            let known = lives.iter().position(|(known, _)| *known == blocks);
+            let at = match known {
+                Some(at) => at,
+                None => {
+                    lives.push((blocks, Life::new(plan, blocks, *live, draws.entity(u64::from(blocks)))?));
+                    lives.len() - 1
+                }
+            };
+            let life = &mut lives[at].1;
+            match filled {
+                Some(filled) => life.until_filled(filled)?,
+                None => life.until_place(place)?,
             }
-        };
-        let found = lives[at].1.later()?;
-        for ((state, usable), live) in found.into_iter().zip(usable).zip(live) {
-            states.push(state.fitted(plan, usable - fewest, *live)?);
+            filled = Some(life.filled());
+            states.push(life.state().fitted(plan, *live)?);
         }
     }
     Some(states)
 }
 
+/// A number near `n` over the golden ratio that has no common factor with `n`: its multiples come to every number below `n`.
+fn stride(n: u64) -> u64 {
+    let common = |mut a: u64, mut b: u64| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    (((n as f64 * 0.618) as u64).max(1)..).find(|step| common(*step, n) == 1).unwrap_or(1)
+}
+
 impl PlaneState {
-    /// The same with so many full blocks more, and exactly so many valid pages.
-    fn fitted(mut self, plan: &Plan, more: u32, live: u32) -> Option<PlaneState> {
+    /// The same with exactly so many valid pages.
+    fn fitted(mut self, plan: &Plan, live: u32) -> Option<PlaneState> {
         let (pages, unit) = (plan.layout.pages, plan.unit_pages);
         for stream in &mut self.open {
             *stream = stream.and_then(|(written, valid)| {
@@ -103,13 +125,6 @@ impl PlaneState {
                 (written > 0).then_some((written, valid.min(written)))
             });
         }
-        // Its share of the profile is spread over more blocks.
-        let count = self.full.len();
-        if count == 0 {
-            return None;
-        }
-        let longer = count + more as usize;
-        self.full = (0..longer).map(|at| self.full[at * count / longer]).collect();
         let open: u32 = self.open.iter().flatten().map(|(_, valid)| valid).sum();
         let apart = open + self.victim.map_or(0, |victim| victim.left);
         let wanted = live.checked_sub(apart)?;
@@ -152,19 +167,21 @@ struct Plane {
     credit: f64,
 }
 
-/// The planes of a die that are programmed together, or one.
+/// A plane that is played.
 struct Life<'a> {
     plan: &'a Plan,
     layout: Layout,
     /// Pages of a bundle, and bundles of a program.
     bundle: u32,
     unit: u32,
-    planes: Vec<Plane>,
+    plane: Plane,
     draws: Stream,
     drawn: u64,
     picks: Stream,
     picked: u64,
     fills: u64,
+    /// Blocks that were opened for the host.
+    opened: u64,
     /// Programs of relocated data since the last one of host data.
     between: u32,
     /// Steps in which the host fills a block, about.
@@ -174,7 +191,8 @@ struct Life<'a> {
 impl<'a> Life<'a> {
     /// The life of planes with so many good blocks and valid pages; none where it cannot be played.
     fn new(plan: &'a Plan, usable: u32, live: u32, draws: Stream) -> Option<Life<'a>> {
-        let smallest = plan.layout.pages.div_ceil(BUNDLES).max(1);
+        let most = if plan.config.gc.victim == Victim::CostBenefit { BUNDLES_OF_AGES } else { BUNDLES };
+        let smallest = plan.layout.pages.div_ceil(most).max(1);
         let bundle = (smallest..=plan.layout.pages).find(|bundle| plan.layout.pages.is_multiple_of(*bundle))?;
         let mut layout = plan.layout;
         (layout.pages, layout.blocks) = (plan.layout.pages / bundle, usable);
@@ -183,16 +201,11 @@ impl<'a> Life<'a> {
         if f64::from(live) < LEAST_VALID * f64::from(usable) * f64::from(layout.pages) {
             return None;
         }
-        let group = match plan.config.chip.plane_programs {
-            PlanePrograms::Single => 1,
-            PlanePrograms::Lockstep => layout.planes_per_die,
-        };
         let unit = (f64::from(plan.unit_pages) / f64::from(bundle)).round().max(1.0) as u32;
-        let plane = |_| Plane::new(plan, &layout, held, live);
-        let planes = (0..group).map(plane).collect();
+        let plane = Plane::new(plan, &layout, held, live);
         let (picks, draws) = (draws.entity(1), draws.entity(0));
         let mut life = Life {
-            plan, layout, bundle, unit, planes, draws, drawn: 0, picks, picked: 0, fills: 0, between: 0, cycle: 0,
+            plan, layout, bundle, unit, plane, draws, drawn: 0, picks, picked: 0, fills: 0, opened: 0, between: 0, cycle: 0,
         };
         life.settle()?;
         Some(life)
@@ -211,13 +224,45 @@ impl<'a> Life<'a> {
         Some(())
     }
 
-    /// The states of the planes at a random moment, about a cycle later.
-    fn later(&mut self) -> Option<Vec<PlaneState>> {
-        let steps = self.cycle / 2 + self.draw(self.cycle.max(1));
-        for _ in 0..steps {
+    /// Plays some cycles on, and to a place in a cycle: from the moment when the host's block is opened, by the steps that it takes.
+    fn until_place(&mut self, place: f64) -> Option<()> {
+        self.go_on()?;
+        let opened = self.opened;
+        for _ in 0..4 * self.cycle {
+            if self.opened != opened {
+                break;
+            }
             self.step()?;
         }
-        Some(self.planes.iter().map(|plane| plane.state(self.bundle, self.plan)).collect())
+        (0..(place * self.cycle as f64) as u64).try_for_each(|_| self.step().map(drop))
+    }
+
+    /// Plays some cycles on, until the host's block is filled so far.
+    fn until_filled(&mut self, filled: u32) -> Option<()> {
+        self.go_on()?;
+        for _ in 0..4 * self.cycle {
+            if self.filled() == filled {
+                break;
+            }
+            self.step()?;
+        }
+        Some(())
+    }
+
+    /// States that are taken one after another have nothing to do with one another.
+    fn go_on(&mut self) -> Option<()> {
+        let steps = self.cycle / 2 + self.draw(self.cycle.max(1));
+        (0..steps).try_for_each(|_| self.step().map(drop))
+    }
+
+    /// How far the host's block is filled; as far as it goes where none is open.
+    fn filled(&self) -> u32 {
+        self.plane.open[self.plan.space.stream_of(WriteClass::Host)].map_or(self.layout.pages, |open| open.next)
+    }
+
+    /// The plane as it is.
+    fn state(&self) -> PlaneState {
+        self.plane.state(self.bundle, self.plan)
     }
 
     fn draw(&mut self, n: u64) -> u64 {
@@ -225,29 +270,23 @@ impl<'a> Life<'a> {
         self.draws.below(self.drawn, n)
     }
 
-    /// One program on each plane of the group; whether it was host data's. None where the planes stand still.
+    /// One program; whether it was host data's. None where the plane stands still.
     fn step(&mut self) -> Option<bool> {
-        for plane in 0..self.planes.len() {
-            self.collect(plane);
-        }
-        let relocates = self.planes.iter().any(|plane| plane.victim.is_some());
+        self.collect();
+        let relocates = self.plane.victim.is_some();
         let class = self.next_class();
-        let takes = self.planes.iter().all(|plane| plane.takes(class, self.unit, self.plan));
+        let takes = self.plane.takes(class, self.unit, self.plan);
         let exclusive = relocates && !self.plan.config.gc.preemptible;
         if takes && !exclusive && (!relocates || self.between >= self.queued()) {
             self.between = 0;
-            for plane in 0..self.planes.len() {
-                self.host_program(plane, class);
-            }
+            self.host_program(class);
             return Some(true);
         }
         if !relocates {
             return None;
         }
         self.between += 1;
-        for plane in 0..self.planes.len() {
-            self.relocate(plane);
-        }
+        self.relocate();
         Some(false)
     }
 
@@ -263,49 +302,49 @@ impl<'a> Life<'a> {
         if ftl.streams <= 2 || ftl.hints > 0 {
             return WriteClass::Host;
         }
-        let block = self.valid_block(0);
-        let young = self.planes[0].stream[block as usize] < WriteClass::Relocated as u8;
+        let block = self.valid_block();
+        let young = self.plane.stream[block as usize] < WriteClass::Relocated as u8;
         if young { WriteClass::Host } else { WriteClass::HostCold }
     }
 
     /// The block of a valid page, each with the same probability.
-    fn valid_block(&mut self, plane: usize) -> u32 {
+    fn valid_block(&mut self) -> u32 {
         let (blocks, pages) = (u64::from(self.layout.blocks), u64::from(self.layout.pages));
         loop {
             self.drawn += 1;
             let bits = self.draws.bits(self.drawn);
             let (block, page) = ((bits >> 32) * blocks >> 32, (bits & 0xFFFF_FFFF) * pages >> 32);
-            if page < u64::from(self.planes[plane].valid[block as usize]) {
+            if page < u64::from(self.plane.valid[block as usize]) {
                 return block as u32;
             }
         }
     }
 
-    fn host_program(&mut self, plane: usize, class: WriteClass) {
+    fn host_program(&mut self, class: WriteClass) {
         let stream = self.plan.space.stream_of(class);
         for _ in 0..self.unit {
-            let block = self.valid_block(plane);
-            let entry = &mut self.planes[plane];
+            let block = self.valid_block();
+            let entry = &mut self.plane;
             entry.valid[block as usize] -= 1;
             entry.candidates.lose(block);
-            self.put(plane, stream, 1, 1);
+            self.put(stream, 1, 1);
         }
-        let entry = &mut self.planes[plane];
+        let entry = &mut self.plane;
         entry.credit = (entry.credit - f64::from(self.unit)).max(0.0);
     }
 
     /// A program of relocated data, the last of a block in part padding.
-    fn relocate(&mut self, plane: usize) {
-        let Some((block, began, moved)) = self.planes[plane].victim else { return };
-        let again = self.planes[plane].stream[block as usize] >= WriteClass::Relocated as u8;
+    fn relocate(&mut self) {
+        let Some((block, began, moved)) = self.plane.victim else { return };
+        let again = self.plane.stream[block as usize] >= WriteClass::Relocated as u8;
         let class = if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
         let stream = self.plan.space.stream_of(class);
-        let moves = self.unit.min(self.planes[plane].valid[block as usize]);
-        self.planes[plane].valid[block as usize] -= moves;
-        self.put(plane, stream, self.unit, moves);
-        self.planes[plane].victim = Some((block, began, moved + moves));
-        let price = self.price(plane);
-        let entry = &mut self.planes[plane];
+        let moves = self.unit.min(self.plane.valid[block as usize]);
+        self.plane.valid[block as usize] -= moves;
+        self.put(stream, self.unit, moves);
+        self.plane.victim = Some((block, began, moved + moves));
+        let price = self.price();
+        let entry = &mut self.plane;
         if let (true, Some((relocated, host))) = (entry.paced, price) {
             entry.credit = (entry.credit + f64::from(moves) * host / relocated.max(1.0)).min(2.0 * f64::from(self.unit));
         }
@@ -316,10 +355,12 @@ impl<'a> Life<'a> {
     }
 
     /// Programs `written` bundles of a stream, of which `valid` are.
-    fn put(&mut self, plane: usize, stream: usize, mut written: u32, mut valid: u32) {
+    fn put(&mut self, stream: usize, mut written: u32, mut valid: u32) {
         while written > 0 {
-            let entry = &mut self.planes[plane];
-            let Some(mut open) = entry.open[stream].or_else(|| entry.open_block(stream)) else { return };
+            let entry = &mut self.plane;
+            let already = entry.open[stream];
+            let Some(mut open) = already.or_else(|| entry.open_block(stream)) else { return };
+            self.opened += u64::from(already.is_none() && stream == self.plan.space.stream_of(WriteClass::Host));
             let here = written.min(self.layout.pages - open.next);
             let kept = here.min(valid);
             (open.next, written, valid) = (open.next + here, written - here, valid - kept);
@@ -337,10 +378,10 @@ impl<'a> Life<'a> {
     }
 
     /// Begins to collect a block, where there is reason to; blocks without valid pages are free at once.
-    fn collect(&mut self, plane: usize) {
+    fn collect(&mut self) {
         let gc = &self.plan.config.gc;
         loop {
-            let entry = &mut self.planes[plane];
+            let entry = &mut self.plane;
             let free = entry.free.len() as u32;
             entry.running = free < gc.start || entry.running && free < gc.stop;
             if !entry.running || entry.victim.is_some() {
@@ -362,16 +403,16 @@ impl<'a> Life<'a> {
             }
             entry.free.push(block);
         }
-        let paced = self.planes[plane].running && !self.planes[plane].no_victim && self.price(plane).is_some();
-        let entry = &mut self.planes[plane];
+        let paced = self.plane.running && !self.plane.no_victim && self.price().is_some();
+        let entry = &mut self.plane;
         if entry.paced != paced {
             (entry.paced, entry.credit) = (paced, 0.0);
         }
     }
 
     /// What host data costs, as `Ftl::price` has it: relocated bundles, and those of the host that they pay for.
-    fn price(&self, plane: usize) -> Option<(f64, f64)> {
-        let (entry, config) = (&self.planes[plane], &self.plan.config);
+    fn price(&self) -> Option<(f64, f64)> {
+        let (entry, config) = (&self.plane, &self.plan.config);
         if config.gc.pacing == Pacing::None {
             return None;
         }
@@ -437,7 +478,7 @@ impl Plane {
         room && (!self.paced || self.credit >= f64::from(unit))
     }
 
-    /// The plane in pages.
+    /// What the plane holds, of bundles of so many pages.
     fn state(&self, bundle: u32, plan: &Plan) -> PlaneState {
         let full = |block: &u32| self.candidates.contains(*block);
         let mut blocks: Vec<u32> = (0..self.valid.len() as u32).filter(full).collect();
@@ -449,7 +490,7 @@ impl Plane {
         let pages = |bundles: u32| bundles * bundle;
         let open = |open: Open| (pages(open.next), pages(self.valid[open.block as usize]));
         PlaneState {
-            full: blocks.iter().map(|block| (pages(self.valid[*block as usize]), pages(since(*block)))).collect(),
+            full: blocks.iter().map(|block| (pages(self.valid[*block as usize]), since(*block))).collect(),
             victim: self.victim.map(|(block, began, moved)| VictimState {
                 began: pages(began),
                 moved: pages(moved),
