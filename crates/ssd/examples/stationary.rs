@@ -29,12 +29,20 @@ fn main() {
     }
     let later = &rows[windows as usize / 2..];
     let long: Vec<f64> = (0..5).map(|at| later.iter().map(|row| row[at]).sum::<f64>() / later.len() as f64).collect();
-    println!("long run: WAF {:.3}, {:.0} IOPS, mean {:.1} us, p99 {:.1} us, {:.2} free", long[0], long[1], long[2], long[3], long[4]);
+    println!(
+        "long run: WAF {:.3}, {:.0} IOPS, mean {:.1} us, p99 {:.1} us, {:.2} free",
+        long[0], long[1], long[2], long[3], long[4]
+    );
     for (number, row) in rows.iter().enumerate() {
         let ratio = |at: usize| 100.0 * (row[at] / long[at] - 1.0);
         println!(
             "window {number:>3}: WAF {:>7.3} {:>+6.1} %  IOPS {:>+6.1} %  mean {:>+6.1} %  p99 {:>+6.1} %  free {:.2}",
-            row[0], ratio(0), ratio(1), ratio(2), ratio(3), row[4]
+            row[0],
+            ratio(0),
+            ratio(1),
+            ratio(2),
+            ratio(3),
+            row[4]
         );
     }
 }
@@ -71,7 +79,8 @@ fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64
             let done = now.since(&before);
             latencies.sort_unstable();
             let (count, took) = (latencies.len(), drive.now().since(from).as_s());
-            let waf = done.pages_programmed as f64 * config.plan().expect("a plan").layout.page_size.0 as f64 / done.bytes_settled as f64;
+            let waf = done.pages_programmed as f64 * config.plan().expect("a plan").layout.page_size.0 as f64
+                / done.bytes_settled as f64;
             let mean = latencies.iter().sum::<u64>() as f64 / count as f64 / 1e3;
             let free = drive.free_blocks().0 as f64 / f64::from(drive.plan().layout.planes);
             rows.push([waf, count as f64 / took, mean, latencies[count * 99 / 100] as f64 / 1e3, free]);

@@ -23,6 +23,11 @@ use crate::write_class::WriteClass;
 const BUNDLES: u32 = 2048;
 /// The same where the victim policy asks how long a block has lost no page: between two victims each block must lose some (assumed).
 const BUNDLES_OF_AGES: u32 = 1 << 14;
+/// Bundles of a plane, at most, so that it is played in milliseconds; four times as many where ages are asked for (assumed).
+const BUNDLES_OF_PLANE: u32 = 1 << 21;
+/// Blocks of a plane that is played, at most: of a larger one each full block stands for several (assumed: what is free and open of so
+/// many is hardly a part).
+const BLOCKS: u32 = 2048;
 /// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile than the one
 /// that the play begins with.
 const TURNOVERS: u64 = 4;
@@ -97,7 +102,7 @@ pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Op
                 None => life.until_place(place)?,
             }
             filled = Some(life.filled());
-            states.push(life.state().fitted(plan, *live)?);
+            states.push(life.state().fitted(plan, blocks.saturating_sub(BLOCKS), *live)?);
         }
     }
     Some(states)
@@ -115,8 +120,8 @@ fn stride(n: u64) -> u64 {
 }
 
 impl PlaneState {
-    /// The same with exactly so many valid pages.
-    fn fitted(mut self, plan: &Plan, live: u32) -> Option<PlaneState> {
+    /// The same with so many full blocks more, and exactly so many valid pages.
+    fn fitted(mut self, plan: &Plan, more: u32, live: u32) -> Option<PlaneState> {
         let (pages, unit) = (plan.layout.pages, plan.unit_pages);
         for stream in &mut self.open {
             *stream = stream.and_then(|(written, valid)| {
@@ -125,6 +130,12 @@ impl PlaneState {
                 (written > 0).then_some((written, valid.min(written)))
             });
         }
+        let count = self.full.len();
+        let longer = count + more as usize;
+        if count == 0 {
+            return None;
+        }
+        self.full = (0..longer).map(|at| self.full[at * count / longer]).collect();
         let open: u32 = self.open.iter().flatten().map(|(_, valid)| valid).sum();
         let apart = open + self.victim.map_or(0, |victim| victim.left);
         let wanted = live.checked_sub(apart)?;
@@ -171,8 +182,7 @@ struct Plane {
 struct Life<'a> {
     plan: &'a Plan,
     layout: Layout,
-    /// Pages of a bundle, and bundles of a program.
-    bundle: u32,
+    /// Bundles of a program.
     unit: u32,
     plane: Plane,
     draws: Stream,
@@ -191,21 +201,42 @@ struct Life<'a> {
 impl<'a> Life<'a> {
     /// The life of planes with so many good blocks and valid pages; none where it cannot be played.
     fn new(plan: &'a Plan, usable: u32, live: u32, draws: Stream) -> Option<Life<'a>> {
-        let most = if plan.config.gc.victim == Victim::CostBenefit { BUNDLES_OF_AGES } else { BUNDLES };
-        let smallest = plan.layout.pages.div_ceil(most).max(1);
-        let bundle = (smallest..=plan.layout.pages).find(|bundle| plan.layout.pages.is_multiple_of(*bundle))?;
+        let (most, of_plane) = match plan.config.gc.victim {
+            Victim::CostBenefit => (BUNDLES_OF_AGES, 4 * BUNDLES_OF_PLANE),
+            _ => (BUNDLES, BUNDLES_OF_PLANE),
+        };
+        let blocks = usable.min(BLOCKS);
         let mut layout = plan.layout;
-        (layout.pages, layout.blocks) = (plan.layout.pages / bundle, usable);
-        let live = (f64::from(live) / f64::from(bundle)).round() as u32;
-        let held = usable.checked_sub(plan.config.gc.start + plan.space.open)?;
-        if f64::from(live) < LEAST_VALID * f64::from(usable) * f64::from(layout.pages) {
+        layout.pages = plan.layout.pages.min(most).min(of_plane / blocks.max(1));
+        layout.blocks = blocks;
+        // Programs fill blocks to the end.
+        let unit = f64::from(plan.unit_pages) * f64::from(layout.pages) / f64::from(plan.layout.pages);
+        let unit = unit.round().max(1.0) as u32;
+        layout.pages = layout.pages / unit * unit;
+        let bundles = |pages: f64| pages * f64::from(layout.pages) / f64::from(plan.layout.pages);
+        // What is neither free nor open is filled as far as in the whole plane.
+        let apart = f64::from(plan.space.reserve + plan.space.open);
+        let part = (f64::from(blocks) - apart) / (f64::from(usable) - apart);
+        let live = bundles(f64::from(live) * part).round() as u32;
+        let held = blocks.checked_sub(plan.config.gc.start + plan.space.open)?;
+        if f64::from(live) < LEAST_VALID * f64::from(blocks) * f64::from(layout.pages) || live > held * layout.pages {
             return None;
         }
-        let unit = (f64::from(plan.unit_pages) / f64::from(bundle)).round().max(1.0) as u32;
         let plane = Plane::new(plan, &layout, held, live);
         let (picks, draws) = (draws.entity(1), draws.entity(0));
         let mut life = Life {
-            plan, layout, bundle, unit, plane, draws, drawn: 0, picks, picked: 0, fills: 0, opened: 0, between: 0, cycle: 0,
+            plan,
+            layout,
+            unit,
+            plane,
+            draws,
+            drawn: 0,
+            picks,
+            picked: 0,
+            fills: 0,
+            opened: 0,
+            between: 0,
+            cycle: 0,
         };
         life.settle()?;
         Some(life)
@@ -262,7 +293,7 @@ impl<'a> Life<'a> {
 
     /// The plane as it is.
     fn state(&self) -> PlaneState {
-        self.plane.state(self.bundle, self.plan)
+        self.plane.state(self.layout.pages, self.plan)
     }
 
     fn draw(&mut self, n: u64) -> u64 {
@@ -346,7 +377,8 @@ impl<'a> Life<'a> {
         let price = self.price();
         let entry = &mut self.plane;
         if let (true, Some((relocated, host))) = (entry.paced, price) {
-            entry.credit = (entry.credit + f64::from(moves) * host / relocated.max(1.0)).min(2.0 * f64::from(self.unit));
+            entry.credit =
+                (entry.credit + f64::from(moves) * host / relocated.max(1.0)).min(2.0 * f64::from(self.unit));
         }
         if entry.valid[block as usize] == 0 {
             entry.victim = None;
@@ -478,8 +510,8 @@ impl Plane {
         room && (!self.paced || self.credit >= f64::from(unit))
     }
 
-    /// What the plane holds, of bundles of so many pages.
-    fn state(&self, bundle: u32, plan: &Plan) -> PlaneState {
+    /// What the plane holds, whose blocks have so many bundles.
+    fn state(&self, of_block: u32, plan: &Plan) -> PlaneState {
         let full = |block: &u32| self.candidates.contains(*block);
         let mut blocks: Vec<u32> = (0..self.valid.len() as u32).filter(full).collect();
         let since = |block: u32| self.candidates.block(block).1;
@@ -487,7 +519,7 @@ impl Plane {
             true => blocks.sort_by_key(|block| std::cmp::Reverse(since(*block))),
             false => blocks.sort_by_key(|block| self.filled[*block as usize]),
         }
-        let pages = |bundles: u32| bundles * bundle;
+        let pages = |bundles: u32| (u64::from(bundles) * u64::from(plan.layout.pages) / u64::from(of_block)) as u32;
         let open = |open: Open| (pages(open.next), pages(self.valid[open.block as usize]));
         PlaneState {
             full: blocks.iter().map(|block| (pages(self.valid[*block as usize]), since(*block))).collect(),

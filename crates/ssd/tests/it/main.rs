@@ -39,6 +39,7 @@ mod rules;
 mod slc_cache;
 mod soak;
 mod soft_decoding;
+mod stationary;
 mod steady;
 mod superblocks;
 mod suspension;
