@@ -51,7 +51,7 @@ use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::throttling::Throttling;
-use crate::observe::stats::{Counters, Steps, Usage, Victims, channel, die, relocation_causes};
+use crate::observe::stats::{Counters, Start, Steps, Usage, Victims, channel, die, relocation_causes};
 use crate::persist::{Reader, State as _, state};
 use crate::power::Power;
 use crate::read_cache::ReadCache;
@@ -123,6 +123,15 @@ impl<P: Probe> Device<P> {
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
         self.core.plan.capacity()
+    }
+
+    /// Where in its life it was at the start.
+    pub fn start_of_life(&self) -> Start {
+        match self.core.plan.config.age.precondition {
+            Precondition::ClosedForm if self.ftl.starts_in_mid_life() => Start::MidLife,
+            Precondition::ClosedForm => Start::BetweenCollections,
+            Precondition::None | Precondition::Write(_) => Start::AsWritten,
+        }
     }
 
     /// The present simulated time.

@@ -167,6 +167,11 @@ impl Ftl {
         !slc.holds(plane, block) && slc.openable(plane, self.blocks.free(plane)) >= needed
     }
 
+    /// Whether planes started at places of their own in their cycle.
+    pub fn starts_in_mid_life(&self) -> bool {
+        self.aged.start(PlaneId(0)).is_some()
+    }
+
     /// The blocks that were being collected when the run began go on being so.
     pub fn resume_collection(&mut self, plan: &Plan) {
         for plane in (0..plan.layout.planes).map(PlaneId) {

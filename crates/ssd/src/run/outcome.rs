@@ -76,6 +76,7 @@ impl<P: Probe> MeasuredDevice<P> {
 fn state_of<P: Probe>(device: &Device<P>) -> DriveState {
     DriveState {
         plan: device.plan().clone(),
+        start: device.start_of_life(),
         written: device.counters().write_bytes,
         erases: device.erases().collect(),
         effective_pec: device.effective_pec().map(Iterator::collect),

@@ -49,11 +49,24 @@ pub struct SteadyState {
     pub round: Span,
 }
 
+/// Where in its life a drive is at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// As it was written, by the preconditioning that its configuration asks for.
+    AsWritten,
+    /// In the middle of the life of a drive that is overwritten uniformly at full speed: stationary under such a load.
+    MidLife,
+    /// As after long uniform overwriting, but nothing is being collected: not stationary.
+    BetweenCollections,
+}
+
 /// How a drive stands at the end of a run.
 #[derive(Clone, Debug)]
 pub struct DriveState {
     /// What it is.
     pub plan: Plan,
+    /// Where in its life it was at the start.
+    pub start: Start,
     /// Bytes that the host has written since its start.
     pub written: u64,
     /// Erases of each block since its start.

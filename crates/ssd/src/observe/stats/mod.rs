@@ -15,5 +15,5 @@ mod usage;
 pub use causes::{channel, die, relocation_causes};
 pub use counters::Counters;
 pub use distributions::{Steps, Victims};
-pub use measured::{DriveState, Measured, SteadyState, Totals};
+pub use measured::{DriveState, Measured, Start, SteadyState, Totals};
 pub use usage::Usage;
