@@ -17,6 +17,7 @@ mod damage;
 mod disturb;
 pub(crate) mod map;
 mod places;
+mod profile;
 mod relocate;
 pub(crate) mod relocation;
 mod restore;

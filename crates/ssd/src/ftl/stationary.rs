@@ -467,7 +467,7 @@ impl<'a> Life<'a> {
 impl Plane {
     /// Full blocks with a profile that falls exponentially, the next victim first; the others are free.
     fn new(plan: &Plan, layout: &Layout, held: u32, live: u32) -> Plane {
-        let before = super::aged::overwritten(live, held, layout.pages);
+        let before = super::profile::overwritten(live, held, layout.pages);
         let blocks = layout.blocks as usize;
         let by_valid = plan.config.gc.victim.asks_for_valid();
         // A bundle of padding is less than one of valid pages.

@@ -185,7 +185,7 @@ fn answers_that_make_no_sense_end_the_run_with_their_reason() {
     };
     for (text, axis, problem, remedy) in [
         (victim(32), "victim", "answered block 32, which cannot be reclaimed", "a block that it was given"),
-        (full, "victim", "with 34 valid pages: reclaiming it gains nothing", "fewer than"),
+        (full, "victim", "valid pages: reclaiming it gains nothing", "fewer than"),
         (next(Some(ReadReference::Step(200))), "next", "answered step 200", "0 to "),
         (next(Some(ReadReference::Step(0))), "next", "has had a page sensed 1000 times", "answer none"),
         (
