@@ -84,7 +84,7 @@ fn the_first_requests_meet_the_drive_of_a_long_run() {
         &["gc.pacing=proportional"],
         &["gc.pacing=none"],
         &["ftl.streams=1"],
-        &["ftl.over_provisioning=0.18"],
+        &["ftl.over_provisioning=0.2"],
     ];
     for settings in of_policies {
         let config = config(settings);
