@@ -353,7 +353,7 @@ impl<'a> Life<'a> {
         loop {
             self.drawn += 1;
             let bits = self.draws.bits(self.drawn);
-            let (block, page) = ((bits >> 32) * blocks >> 32, (bits & 0xFFFF_FFFF) * pages >> 32);
+            let (block, page) = (((bits >> 32) * blocks) >> 32, ((bits & 0xFFFF_FFFF) * pages) >> 32);
             if page < u64::from(self.plane.valid[block as usize]) {
                 return block as u32;
             }
