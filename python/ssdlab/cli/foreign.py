@@ -69,9 +69,12 @@ def run(
         from ssdlab.cli.playing import interrupted
         from ssdlab.foreign import fio
 
-        layout = fio.to_json if asked.output_format == "fio-json" else fio.to_text
         try:
-            sys.stdout.write(layout(results, imported))
+            if asked.output_format == "fio":
+                text = fio.to_text(results, imported)
+            else:
+                text = fio.to_json(results, imported, bins=asked.output_format == "fio-json+")
+            sys.stdout.write(text)
         except KeyboardInterrupt:
             interrupted("not all was shown", written)
 

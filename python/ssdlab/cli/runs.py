@@ -62,9 +62,9 @@ from ssdlab.runs.options import options_of
 )
 @click.option(
     "--output-format",
-    type=click.Choice(["table", "fio", "fio-json"]),
+    type=click.Choice(["table", "fio", "fio-json", "fio-json+"]),
     default="table",
-    help="Format of standard output: ssdlab's tables, or fio's text or JSON.",
+    help="Format of standard output: ssdlab's tables, or fio's text or JSON (json+: with bins of latencies).",
 )
 @click.pass_context
 def run(
