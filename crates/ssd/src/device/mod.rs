@@ -19,7 +19,8 @@
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
-//! writes, dies, buses). There is no recursion between handlers.
+//! writes, dies, buses). There is no recursion between handlers: where one thing makes way for the next of its kind, as an empty block
+//! does for the next block to collect, a loop takes them one after another.
 
 mod check;
 mod collect;
