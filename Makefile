@@ -60,9 +60,10 @@ test: tested ## every test of the crates and of the Python package; CASES=256 dr
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
 
-lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
+lint: $(TOOLS) ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --workspace --no-deps --document-private-items
 	$(BIN)/ruff check python crates tests studies docs hardware .ci
 	$(BIN)/ruff format --check python crates tests studies docs hardware .ci
 	$(BIN)/mypy

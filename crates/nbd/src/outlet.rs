@@ -17,7 +17,7 @@ use crate::wire::Errno;
 pub const MOST_REQUESTS: u32 = 1024;
 /// Most bytes of their data.
 const MOST_BYTES: u32 = LARGEST_PAYLOAD;
-/// Replies up to this length are sent by who has them, where the socket takes them at once [B].
+/// Replies up to this length are sent by who has them, where the socket takes them at once \[B].
 const SENT_AT_ONCE: u32 = 1 << 17;
 /// Most extents of a reply.
 const MOST_EXTENTS: usize = 1024;

@@ -1,5 +1,8 @@
 //! The extension module `ssdlab._core`: conversions between Python and the workspace's crates, nothing else.
 
+// Its docstrings are read as Python's: `[ns]` is a unit there, and a backslash before it would show.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod chip;
 mod device;
 mod ecc;

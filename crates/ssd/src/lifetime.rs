@@ -160,7 +160,7 @@ pub struct After {
     pub loops: f64,
     /// Share of the blocks that two loops erase.
     pub within_two: f64,
-    /// Mean time of an erase [ns].
+    /// Mean time of an erase \[ns].
     pub time: f64,
     /// Share of the blocks that all loops did not erase.
     pub failed: f64,

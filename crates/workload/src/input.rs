@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::TraceError;
 
-/// The longest line accepted [bytes]: trace lines are short, and a longer one means that this is no trace.
+/// The longest line accepted \[bytes]: trace lines are short, and a longer one means that this is no trace.
 pub(crate) const LONGEST_LINE: usize = 4096;
 
 /// An open file, read line by line.

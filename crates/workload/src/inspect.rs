@@ -49,7 +49,7 @@ const BACK: Span = Span(1_000_000_000);
 /// Means over a whole trace that hardly a drive is asked for [requests/s], [B/s].
 const MOST_RATE: f64 = 250e3;
 const MOST_BANDWIDTH: f64 = 4e9;
-/// Mean gaps from here on [s] look like a smaller unit of time.
+/// Mean gaps from here on \[s] look like a smaller unit of time.
 const LONGEST_GAP: f64 = 1000.0;
 /// Means are judged from this many requests on.
 const MANY: u64 = 100;

@@ -474,7 +474,7 @@ impl<P: Probe> Device<P> {
         &self.flash.steps
     }
 
-    /// Memory of the table of what last read similar pages [B].
+    /// Memory of the table of what last read similar pages \[B].
     pub fn tracked_bytes(&self) -> usize {
         self.flash.references.bytes()
     }

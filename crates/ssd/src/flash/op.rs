@@ -192,7 +192,7 @@ pub(crate) struct Sense {
     pub t_pre_fallback: bool,
     /// Known when it is sensed.
     pub fate: Fate,
-    /// How long the die senses, and how long its decoding takes [ns].
+    /// How long the die senses, and how long its decoding takes \[ns].
     pub took: u32,
     pub decoding: u32,
 }

@@ -23,7 +23,7 @@ pub struct Reservation {
     /// Planes with such a read, and those of them where it is a host's.
     pub planes: u8,
     pub(super) user: u8,
-    /// By how much tPRE is shorter than by default [ns].
+    /// By how much tPRE is shorter than by default \[ns].
     pub(super) shorter: u32,
     /// The read of each plane, by its age.
     pub(super) by: [u64; PLANES],
@@ -53,7 +53,7 @@ pub struct Work {
     pub began: Time,
     /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
     pub runs_from: Time,
-    /// Where in its phases [ns].
+    /// Where in its phases \[ns].
     pub position: u64,
     /// What is to be done before it goes on, when it is suspended.
     pub before: Span,
@@ -87,7 +87,7 @@ pub(super) enum Active {
 }
 
 impl Active {
-    /// What the array draws meanwhile [mW].
+    /// What the array draws meanwhile \[mW].
     pub(super) fn power(self) -> impl FnOnce(&Plan) -> f64 {
         move |plan| match self {
             Active::Program(_) => plan.config.energy.program_mw,

@@ -33,7 +33,7 @@ pub(crate) struct Ageing {
     at_rest: Temperature,
     /// How many times faster data ages than the clock goes.
     acceleration: f64,
-    /// Program times are kept in steps of this power of two [ns] ...
+    /// Program times are kept in steps of this power of two \[ns] ...
     tick_bits: u32,
     /// ... and so many bits of the temperature with them.
     warmer_bits: u32,

@@ -16,7 +16,7 @@ use crate::error::RunError;
 use crate::policies::Policies;
 use crate::presets::DeviceSpec;
 
-/// The widest window in which a trace is sorted [requests]: 640 MB.
+/// The widest window in which a trace is sorted \[requests]: 640 MB.
 const WIDEST_SORT_WINDOW: usize = 1 << 24;
 
 /// A drive and how it is played, as a user gives them.

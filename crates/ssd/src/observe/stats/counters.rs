@@ -196,7 +196,7 @@ counters! {
         write_bytes: u64,
         /// Pages sensed.
         senses: u64,
-        /// Retention ages of the pages read, summed [s].
+        /// Retention ages of the pages read, summed \[s].
         read_retention_s: u64,
         /// P/E cycles of the pages read, summed.
         read_pec: u64,
@@ -206,11 +206,11 @@ counters! {
         pages_retried: u64,
         /// Senses that turned out not to be needed.
         speculative_senses: u64,
-        /// Time that dies spent on senses that turned out not to be needed, resets included [ns].
+        /// Time that dies spent on senses that turned out not to be needed, resets included \[ns].
         speculative_ns: u64,
         /// Bytes out of the dies with sentinel cells, which are not decoded.
         sentinel_bytes: u64,
-        /// Time that dies spent on predictions [ns].
+        /// Time that dies spent on predictions \[ns].
         predicting_ns: u64,
         /// Predictions that were right.
         predictions_right: u64,
@@ -218,15 +218,15 @@ counters! {
         operations_suspended: u64,
         /// Program and erase commands that have ended.
         operations: u64,
-        /// Time that suspended operations took from their beginning to their end [ns].
+        /// Time that suspended operations took from their beginning to their end \[ns].
         suspended_ns: u64,
-        /// What suspended operations would have taken without suspension [ns].
+        /// What suspended operations would have taken without suspension \[ns].
         suspended_nominal_ns: u64,
         /// Blocks that were erased pulse by pulse (`erase.pulse`).
         pulsed_erases: u64,
         /// Loops of erases that go pulse by pulse, summed.
         erase_loops: u64,
-        /// Time that these took, each block for itself, suspensions left out [ns].
+        /// Time that these took, each block for itself, suspensions left out \[ns].
         erase_ns: u64,
         /// Bytes out of the dies.
         bytes_read: u64,
@@ -256,7 +256,7 @@ counters! {
         blocks_half_erased: u64,
         /// Pages of the buffer that were lost.
         buffer_lost: u64,
-        /// Time from cuts to the drive's being ready again [ns].
+        /// Time from cuts to the drive's being ready again \[ns].
         recovery_ns: u64,
         /// Pages read for recovery: headers of blocks, journal, young blocks, translation pages.
         recovery_reads: [u64; 4],
@@ -268,9 +268,9 @@ counters! {
         pages_reported: u64,
         /// Pages of host reads that came from blocks of the SLC cache, and from others.
         parts_by_mode: [u64; 2],
-        /// How long these took from their requests on, summed [ns].
+        /// How long these took from their requests on, summed \[ns].
         part_ns_by_mode: [u64; 2],
-        /// Pages copied back that are kept count of, and errors per KiB that they took along, summed [thousandths].
+        /// Pages copied back that are kept count of, and errors per KiB that they took along, summed \[thousandths].
         copied_errors: [u64; 2],
         /// Look-ups that found their entry in the cache.
         map_hits: u64,

@@ -68,7 +68,7 @@ pub struct DriveState {
     pub free_blocks: (u64, u32),
     /// Blocks that hold data of the SLC cache or are open for it, where there is one.
     pub slc_blocks: Option<u64>,
-    /// Memory that tracked references take [B].
+    /// Memory that tracked references take \[B].
     pub tracked_bytes: usize,
     /// How long recovery took after each power cut.
     pub recoveries: Vec<Span>,

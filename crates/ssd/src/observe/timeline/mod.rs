@@ -111,7 +111,7 @@ impl Timeline {
         self.out.has_begun() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
     }
 
-    /// Ends the file; returns its size [B].
+    /// Ends the file; returns its size \[B].
     pub fn finish(mut self, now: Time) -> io::Result<u64> {
         for track in self.buses.iter_mut().chain(self.dies.iter_mut().map(|die| &mut die.track)) {
             track.settle(now, &mut self.out);
