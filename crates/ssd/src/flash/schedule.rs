@@ -25,7 +25,7 @@ impl FlashView<'_> {
         }
         let mut ready =
             if state.exclusive == 0 || self.read_only { state.ready } else { self.exclusive(die, state.ready) };
-        ready = self.eligible(die, ready);
+        ready = self.eligible(die, ready, READS);
         let may_sense = QueueSet::on(self.may_sense(state)).and(READS);
         if state.suspended.is_some() {
             return self.pick_suspended(die, may_sense);

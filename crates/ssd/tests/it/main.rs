@@ -33,6 +33,7 @@ mod random_devices;
 mod read_disturb;
 mod read_retry;
 mod read_successors;
+mod reserved_dies;
 mod resources;
 mod retry_in_flash;
 mod rules;
