@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from ssdlab.runs.sections import Energy, Flash, Ftl, Host, Process, Run, Section, Usage
+from ssdlab.runs.sections import Section, Settings
+from ssdlab.runs.statistics import Energy, Flash, Ftl, Host, Power, Process, Run, Smart, Thermal, Usage
 
 if TYPE_CHECKING:
     import polars
@@ -133,9 +134,9 @@ class Result:
         return self
 
     @property
-    def manifest(self) -> Section:
+    def manifest(self) -> Settings:
         """What was run: enough to run it again. Holds no time, host or path."""
-        return self._part("manifest", Section)
+        return self._part("manifest", Settings)
 
     @property
     def host(self) -> Host:
@@ -168,9 +169,24 @@ class Result:
         return self._part("run", Run)
 
     @property
-    def serve(self) -> Section | None:
+    def power(self) -> Power | None:
+        """Power cuts and recoveries, where there were any."""
+        return self._part("power", Power) if "power" in self._data else None
+
+    @property
+    def smart(self) -> Smart | None:
+        """The drive's health, where blocks wear out or fail."""
+        return self._part("smart", Smart) if "smart" in self._data else None
+
+    @property
+    def thermal(self) -> Thermal | None:
+        """The drive's temperature, where it is kept."""
+        return self._part("thermal", Thermal) if "thermal" in self._data else None
+
+    @property
+    def serve(self) -> Settings | None:
         """How the drive was served to programs (docs/serve.md), where it was."""
-        return self._part("serve", Section) if "serve" in self._data else None
+        return self._part("serve", Settings) if "serve" in self._data else None
 
     @property
     def process(self) -> Process:
@@ -185,7 +201,6 @@ class Result:
         section = key.split(".")[0]
         if section not in self._data:
             raise KeyError(key)
-        # Sections that only some drives have are plain dictionaries.
         value: Any = getattr(self, section, self._data[section])
         for part in key.split(".")[1:]:
             value = value[part]

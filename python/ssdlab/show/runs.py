@@ -11,7 +11,8 @@ from ssdlab.runs.title import title
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result, Runs
-    from ssdlab.runs.sections import Requests, Section
+    from ssdlab.runs.sections import Section
+    from ssdlab.runs.statistics import Requests
 
 
 PERCENTILES = (
