@@ -43,9 +43,10 @@ class Simulation:
 
     def explain(
         self, slowest: int, wanted: list[int]
-    ) -> list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]]:
+    ) -> tuple[list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]], str, bool]:
         """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], stages (what, step, from, to
-        [ns], and what the die did [ns]), and those of each part of a read."""
+        [ns], and what the die did [ns]), and those of each part of a read. Also the run's findings as JSON, and whether
+        a signal ended it before its workload."""
 
     def timeline(self, path: str, windows: list[str]) -> int:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
@@ -57,8 +58,13 @@ class Simulation:
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
 
+    def rounds(self) -> tuple[int, tuple[float, float, float, float] | None] | None:
+        """How far the search for a steady state has come, where there is one: rounds; and once two have been run their
+        mean requests/s and write amplification, spread and slope."""
+
     def finish(
         self,
+        interrupted: bool = ...,
     ) -> tuple[
         str,
         list[tuple[str, str, str]],
@@ -333,6 +339,10 @@ def schema() -> list[tuple[str, str, str, str, str, str]]:
 
 def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """The columns of the request log, and those of the time series: name, unit, meaning."""
+
+def warnings() -> list[tuple[str, str, str, str, bool]]:
+    """The kinds of findings, the gravest first: id, meaning, threshold, its reason, whether comparisons leave such results
+    out."""
 
 def inspect(path: str, *, format: str | None = ..., skip_bad_lines: int = ...) -> tuple[str, list[str]]: ...
 def extent(path: str, *, format: str | None = None) -> tuple[int, int]:

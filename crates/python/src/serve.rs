@@ -9,9 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use ssd::Unwatched;
+use ssd::run::findings;
 use ssd::run::{
     DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
 };
+use ssd::stats::Finding;
 use units::{Bytes, Span};
 use workload::Source;
 
@@ -61,6 +63,18 @@ impl Server {
         };
         let parts = [of_clock, of_clients].into_iter().filter_map(|part| part.as_object().cloned());
         Value::Object(parts.flatten().collect::<Map<_, _>>())
+    }
+
+    /// What the clock has left to the machine.
+    fn of_clock(&self, finished: &Finished) -> Option<Finding> {
+        (matches!(self.clock, Clock::Virtual(_)) && finished.silences > 0).then(|| {
+            let times = finished.silences;
+            let text = format!(
+                "the clock went on {times} times before clients had asked for more: times depend on the machine's load"
+            );
+            let remedy = "give a longer --grace, or one request at a time (--depth 1)";
+            findings::finding("machine-dependent-clock", text, &[("times", times as f64)], remedy)
+        })
     }
 }
 
@@ -144,7 +158,8 @@ impl Server {
         };
         let preferred = live.device().plan().layout.page_size.0 as u32;
         let exported = Exported { offer: Offer { name: name.clone(), about, size, preferred }, live, store, records };
-        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
+        let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
+        let note = (!known.is_empty()).then(|| known.join("\n"));
         match &mut *self.lock() {
             State::Preparing { drives, .. } => drives.push((exported, Drive { name, prepared })),
             State::Serving { .. } | State::Stopped => return Err(SimulationError::new_err("the server has begun")),
@@ -187,9 +202,19 @@ impl Server {
         let finished = py.detach(|| server.stop());
         let session = |(Drive { name, prepared }, finished): (Drive, Finished)| {
             let serve = self.section(&finished);
+            let findings = prepared.findings.iter().cloned().chain(self.of_clock(&finished)).collect();
             let Finished { live, failure, record, .. } = finished;
             let ended = failure.map(|error| error.to_string());
-            Session { name, prepared, record, serve, ended, live: Mutex::new(Some(live)), device: Mutex::default() }
+            Session {
+                name,
+                prepared,
+                record,
+                serve,
+                findings,
+                ended,
+                live: Mutex::new(Some(live)),
+                device: Mutex::default(),
+            }
         };
         drives.into_iter().zip(finished).map(session).collect()
     }
@@ -209,6 +234,8 @@ pub struct Session {
     prepared: PreparedLive,
     record: Option<Vec<workload::Request>>,
     serve: Value,
+    /// What is known of the result that the run does not know.
+    findings: Vec<Finding>,
     /// Why the drive could not go on, if it could not.
     #[pyo3(get)]
     ended: Option<String>,
@@ -224,6 +251,7 @@ impl Session {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Err(SimulationError::new_err("the session has been finished already")) };
         let mut outcome = py.detach(|| live.finish()).map_err(raise)?;
+        findings::add(&mut outcome.measured.findings, self.findings.clone());
         let mut root = result(&self.prepared.manifest, &outcome.measured);
         if let Value::Object(root) = &mut root {
             root.insert("serve".into(), self.serve.clone());
@@ -245,8 +273,8 @@ impl Session {
         let Some(record) = self.record.clone() else {
             return Err(SimulationError::new_err("the requests of the session were not recorded"));
         };
-        let PreparedLive { config, options, manifest, .. } = self.prepared.clone();
+        let PreparedLive { config, options, manifest, findings } = self.prepared.clone();
         let source: Box<dyn Source> = Box::new(Recorded::new(record));
-        Ok(Simulation::of(Prepared { config, source, options, manifest, notes: Vec::new() }))
+        Ok(Simulation::of(Prepared { config, source, options, manifest, note: None, findings }))
     }
 }

@@ -129,9 +129,10 @@ impl TraceFile {
         &self.others
     }
 
-    /// Goes through the requests in the order of the file instead of that of their times, with the line or record of each.
-    pub(crate) fn scan(&mut self, mut each: impl FnMut(u64, &Request)) -> Result<(), TraceError> {
-        while let Some(request) = self.next_in_file()? {
+    /// Goes through the first `most` requests in the order of the file instead of that of their times, with the line or record of each.
+    pub(crate) fn scan(&mut self, most: u64, mut each: impl FnMut(u64, &Request)) -> Result<(), TraceError> {
+        for _ in 0..most {
+            let Some(request) = self.next_in_file()? else { break };
             each(self.input.number(), &request);
         }
         Ok(())

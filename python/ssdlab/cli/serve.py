@@ -188,7 +188,7 @@ def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
     """Writes and shows what has come of a drive."""
     from ssdlab.common.output import replacing, write
     from ssdlab.common.tables import show
-    from ssdlab.show.runs import of_result
+    from ssdlab.show.runs import of_result, warnings_of
 
     to_stdout = outputs.json == "-"
     json_out = outputs.json if to_stdout else of.drive.renamed(outputs.json)
@@ -213,11 +213,13 @@ def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
         if to_stdout:
             click.echo(of.result.to_json(), nl=False)
         elif not quiet:
+            for line in warnings_of(of.result):
+                echo(line)
             show(*of_result(of.result))
         if explain is not None:
             from ssdlab.runs.explain import explain_played, of_explanation
 
-            show(of_explanation(found) for found in explain_played(of.session.replay(), explain, ()))
+            show(of_explanation(found) for found in explain_played(of.session.replay(), explain, ()).requests)
         for path, what in wrote:
             if path is not None and not quiet:
                 echo(f"wrote {path} ({what})", err=to_stdout)

@@ -7,6 +7,7 @@ use units::{Span, Time};
 use workload::Request;
 
 use super::checkpoint::{self, Checkpoint};
+use super::course::{Course, Point};
 use super::options::RunOptions;
 use super::precondition::Overwriting;
 use super::request_log::RequestLog;
@@ -30,6 +31,10 @@ pub(super) struct MeasuredDevice<P: Probe> {
     pub log: Option<Box<dyn RequestLog>>,
     /// What the device had counted when the warm-up ended.
     pub baseline: Option<Totals>,
+    /// How what is measured went on.
+    pub course: Course,
+    /// Arrivals of the first request that counts and of the last one.
+    pub arrivals: (Time, Time),
     preconditioning: Option<Overwriting>,
     /// When the device began with the workload, and the number of its first request.
     pub origin: Time,
@@ -77,6 +82,8 @@ impl<P: Probe> MeasuredDevice<P> {
             series: Series::new(),
             log,
             baseline: None,
+            course: Course::default(),
+            arrivals: (Time::ZERO, Time::ZERO),
             preconditioning,
             origin: Time::ZERO,
             first_id: 0,
@@ -126,7 +133,9 @@ impl<P: Probe> MeasuredDevice<P> {
                 self.look()?;
             }
             self.warmup_ends();
+            self.arrivals.0 = time;
         }
+        self.arrivals.1 = time;
         let id = self.device.submit(request)? - self.first_id;
         self.submitted += 1;
         Ok(id)
@@ -135,6 +144,12 @@ impl<P: Probe> MeasuredDevice<P> {
     /// What is measured is counted from now on.
     pub fn warmup_ends(&mut self) {
         self.baseline = Some(totals(&self.device));
+        self.course.start(Point::of(&self.device));
+    }
+
+    /// Requests that were submitted and count.
+    pub fn counted(&self) -> u64 {
+        self.submitted.saturating_sub(self.warmup)
     }
 
     /// Plays up to `time`, closing the time series' intervals that end before it.
@@ -214,6 +229,7 @@ impl<P: Probe> MeasuredDevice<P> {
             idle: device.idle_time(),
         };
         self.series.close(device.now(), sample);
+        self.course.add(Point::of(&self.device));
     }
 
     /// Books what has completed, and gives `each`.

@@ -8,10 +8,12 @@ use workload::{Beyond, Op, Request, Source};
 use super::measured::{MeasuredDevice, Saving};
 use super::options::{Replay, RunOptions, refused};
 use super::request_log::RequestLog;
+use super::steady::Steady;
 use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
+use crate::observe::stats::SteadyState;
 
 /// Most arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
 const WINDOW: usize = 64;
@@ -115,6 +117,11 @@ impl<P: Probe> Run<P> {
         let now = self.measured.device.now().since(self.measured.origin);
         let by_time = self.options.duration.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
+    }
+
+    /// How far the search for a steady state has come, where one was asked for.
+    pub fn steady(&self) -> Option<SteadyState> {
+        self.measured.steady.as_ref().map(Steady::state)
     }
 
     /// Plays on for some `requests` more; returns whether the workload has been played to its end.
