@@ -388,9 +388,13 @@ class Runs:
 
 
 def ended_early(result: Result) -> str | None:
-    """What to say of a workload that ended before the requests asked for."""
-    missing = result.host.trace.get("missing_requests")
-    if missing is None:
-        return None
-    asked = result.manifest.requests
-    return f"the workload ended after {asked - missing:,} of the {asked:,} requests asked for"
+    """What to say of a workload that ended before the requests asked for, or in the middle of a line."""
+    said = []
+    trace, workload = result.host.trace, result.manifest.workload
+    # Malformed lines beyond those that may be skipped are last ones without an end.
+    if trace.bad_lines > workload.get("skip_bad_lines", 0) * len(workload.get("traces", (workload,))):
+        said.append("the trace ends within a line, which was left out: was the file written whole?")
+    if (missing := trace.get("missing_requests")) is not None:
+        asked = result.manifest.requests
+        said.append(f"the workload ended after {asked - missing:,} of the {asked:,} requests asked for")
+    return "; ".join(said) or None
