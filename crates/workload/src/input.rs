@@ -161,6 +161,11 @@ impl Input {
         &self.buffer[self.line.0..self.line.1]
     }
 
+    /// The current line has no end: it is the file's last one, and may be cut short.
+    pub(crate) fn is_unended(&self) -> bool {
+        self.line.1 == self.start
+    }
+
     /// The number of the current line, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
