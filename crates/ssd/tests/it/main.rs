@@ -40,6 +40,7 @@ mod slc_cache;
 mod soak;
 mod soft_decoding;
 mod steady;
+mod steps;
 mod superblocks;
 mod suspension;
 mod tidy;
