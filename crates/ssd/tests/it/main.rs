@@ -11,6 +11,7 @@ mod data_errors;
 mod end_of_life;
 mod erasing;
 mod explain;
+mod extremes;
 mod faults;
 mod garbage_collection;
 mod heat;
