@@ -46,6 +46,9 @@ RoundsListener = Callable[[Rounds], None]
 STEP_S = 0.05
 """Wall time that a step aims at [s]: Ctrl-C waits for one at most."""
 
+MOST_REQUESTS = 1 << 20
+"""Requests of a step at most: no step is as long as :data:`STEP_S` with more (assumed)."""
+
 
 class Kept(NamedTuple):
     """What an unfinished run leaves behind."""
@@ -216,7 +219,8 @@ def _steps(simulation: Simulation, stop: Stop | None) -> Iterator[tuple[float | 
         before = time.perf_counter()
         ended = simulation.step(requests)
         took = time.perf_counter() - before
-        requests = max(16, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6)))))
+        # A step may end before so many requests, where they are long.
+        requests = min(MOST_REQUESTS, max(1, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6))))))
         yield simulation.progress()
         if ended:
             return

@@ -159,7 +159,7 @@ impl<P: Probe> Device<P> {
     /// Logical pages of a plane that may be on the move; one flash page more may have begun.
     pub(super) fn most_on_the_move(&self) -> u32 {
         let layout = &self.core.plan.layout;
-        self.core.plan.config.gc.relocations * layout.stripe * layout.shared()
+        self.core.plan.config.gc.relocations.saturating_mul(layout.stripe * layout.shared())
     }
 
     /// The first valid page of a full block in a range of its pages.
@@ -555,7 +555,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn check_relocations(&self) -> Result<(), String> {
         for (plane, relocation) in self.ftl.relocator.planes.iter().enumerate() {
             let on_the_move = relocation.reading + relocation.writing;
-            if on_the_move >= self.most_on_the_move() + self.core.plan.layout.shared()
+            if on_the_move >= self.most_on_the_move().saturating_add(self.core.plan.layout.shared())
                 || (relocation.victim.is_none() && on_the_move > 0)
             {
                 return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));

@@ -48,7 +48,7 @@ use crate::flash::op::PageOp;
 use crate::ftl::relocation::PlaneRelocation;
 use crate::ftl::{Ftl, Location};
 pub use crate::host::Completion;
-use crate::host::HostSide;
+use crate::host::{Command, HostSide, parts};
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::throttling::Throttling;
@@ -278,6 +278,9 @@ impl<P: Probe> Device<P> {
     }
 
     fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
+        if self.core.life.stranded {
+            self.life_ends();
+        }
         if self.stops(stop) {
             return self.core.life.failure.clone().map_or(Ok(()), Err);
         }
@@ -310,8 +313,8 @@ impl<P: Probe> Device<P> {
                 Resource::Cut => self.on_cut(),
                 Resource::Fault => self.on_fault(),
             }
-            if std::mem::take(&mut self.core.life.becomes_read_only) {
-                self.refuse_writes();
+            if self.core.life.stranded || self.core.life.becomes_read_only {
+                self.life_ends();
             }
             if self.core.plan.asks
                 && let Some(mistake) = self.core.plan.config.policies.mistake()
@@ -348,9 +351,7 @@ impl<P: Probe> Device<P> {
             return None;
         }
         self.core.wear_out();
-        if std::mem::take(&mut self.core.life.becomes_read_only) {
-            self.refuse_writes();
-        }
+        self.life_ends();
         self.upcoming(limit)
     }
 
@@ -421,6 +422,17 @@ impl<P: Probe> Device<P> {
     /// Requests that were submitted and have not completed, and arrivals among them that still wait in the host.
     pub fn outstanding(&self) -> (u64, u64) {
         (self.host.commands.len() as u64 + self.host.arrivals.len() as u64, self.host.arrivals.len() as u64)
+    }
+
+    /// What has been done of the requests that the drive works on, in requests: of each the share of its pages.
+    pub fn partly_served(&self) -> f64 {
+        let served = |of: &Command| match of.request.op {
+            Op::Read | Op::Write => {
+                1.0 - f64::from(of.remaining) / f64::from(parts(&of.request, self.core.plan.layout.page_size.0))
+            }
+            Op::Trim | Op::Flush => 0.0,
+        };
+        self.host.commands.ids().map(|id| served(&self.host.commands[id])).sum()
     }
 
     /// Submitted requests that have not arrived at the device yet: what a caller keeps small.

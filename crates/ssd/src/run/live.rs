@@ -107,7 +107,9 @@ impl<P: Probe> Live<P> {
         if self.completions.is_empty() && limit >= self.measured.device.now() {
             let completions = &mut self.completions;
             let each = |completion: &Completion| completions.push(*completion);
-            let played = self.measured.advance_by(limit, |device, limit| device.advance_to_completion(limit), each);
+            let play = |device: &mut Device<P>, limit| device.advance_to_completion(limit);
+            let mut looks = u64::MAX;
+            let played = self.measured.advance_by(limit, &mut looks, play, each);
             self.with_the_last(played)?;
         }
         Ok(!self.completions.is_empty())

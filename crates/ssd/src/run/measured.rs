@@ -47,6 +47,16 @@ pub(super) struct MeasuredDevice<P: Probe> {
     queues: u16,
 }
 
+/// What playing came to.
+pub(super) enum Played {
+    /// What it was played to.
+    Came,
+    /// The time up to which it was to be played, or nothing outstanding any more.
+    Over,
+    /// As many looks at the device as were allowed: there is more to play.
+    Paused,
+}
+
 /// A checkpoint that is to be written when the workload has gone on for so long.
 pub(super) struct Saving {
     pub after: Span,
@@ -163,22 +173,23 @@ impl<P: Probe> MeasuredDevice<P> {
         self.collect(each)
     }
 
-    /// Plays until `play` says that what it plays to has come, or to `time`, closing the intervals that end before; returns
-    /// whether it has come.
+    /// Plays until `play` says that what it plays to has come, or to `time`, closing the intervals that end before: no more than
+    /// `looks` of these, which it counts down.
     pub fn advance_by(
         &mut self,
         time: Time,
+        looks: &mut u64,
         play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
         mut each: impl FnMut(&Completion),
-    ) -> Result<bool, RunError> {
-        loop {
+    ) -> Result<Played, RunError> {
+        while *looks > 0 {
             let limit = self.next_look().min(time);
             if play(&mut self.device, limit)? {
                 self.collect(each)?;
-                return Ok(true);
+                return Ok(Played::Came);
             }
             if time == Time::NEVER && self.device.outstanding().0 == 0 {
-                return Ok(false);
+                return Ok(Played::Over);
             }
             if time == Time::NEVER && self.device.idle() {
                 return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
@@ -186,10 +197,12 @@ impl<P: Probe> MeasuredDevice<P> {
             self.device.advance(limit)?;
             self.collect(&mut each)?;
             if limit == time {
-                return Ok(false);
+                return Ok(Played::Over);
             }
             self.look()?;
+            *looks -= 1;
         }
+        Ok(Played::Paused)
     }
 
     /// When the time series or a round needs to look at the device next.
