@@ -437,7 +437,7 @@ def test_a_comparison_pairs_seeds_normalises_and_takes_geometric_means() -> None
     assert ssdlab.compare(table(values), "host.read.latency_ns.p99", by="workload").baseline == "a"
     for wrong in ({"metric": "host.read.latency_ns.p98"}, {"baseline": "bse"}, {"by": "schem"}):
         with pytest.raises(ssdlab.InputError, match="did you mean"):
-            ssdlab.compare(table(values), **{"metric": "host.read.latency_ns.p99", **wrong})
+            ssdlab.compare(table(values), **{"metric": "host.read.latency_ns.p99", **wrong})  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

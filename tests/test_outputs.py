@@ -18,6 +18,7 @@ import pytest
 
 import ssdlab
 from conftest import SSDLAB, Cli, cpu_s, until
+from ssdlab.runs.runner import Rounds
 from ssdlab.common import output, signals
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.common.tables import Table, escaped, show
@@ -330,7 +331,7 @@ def test_without_a_terminal_a_line_tells_how_far_it_is() -> None:
     def clock() -> float:
         return now
 
-    run = lines.requests(said.append, clock)
+    run, rounds = lines.requests(said.append, clock)
     cases = lines.cases("sweep.toml", said.append, clock)
     shares = lines.shares(said.append, clock)
     for second in range(41):
@@ -347,6 +348,14 @@ def test_without_a_terminal_a_line_tells_how_far_it_is() -> None:
     now = 60.0
     run(None, 0, 90_000)
     assert said[-1] == "90,000 requests, 1,500 requests/s"
+    # A search for a steady state tells its rounds, and how far they are from one.
+    now = 70.0
+    rounds(Rounds(6, 52_000.0, 4.7, 0.5, -0.4))
+    run(None, 0, 90_000)
+    assert said[-1] == (
+        "90,000 requests, 1,286 requests/s, round 7: WAF 4.70 slope -40 %, spread 50 % (steady: 10 and 20 %), "
+        "about 1 min 57 s left"
+    )
     assert [elapsed_text(seconds) for seconds in (0.4, 3700, 90_000)] == ["0 s", "1 h 1 min", "1 d 1 h"]
 
 

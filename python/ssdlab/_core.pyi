@@ -341,8 +341,8 @@ def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """The columns of the request log, and those of the time series: name, unit, meaning."""
 
 def warnings() -> list[tuple[str, str, str, str, bool]]:
-    """The kinds of findings, the gravest first: id, meaning, threshold, its reason, whether comparisons leave such results
-    out."""
+    """The kinds of findings, the gravest first: id, meaning, threshold, its reason, whether comparisons leave such
+    results out."""
 
 def inspect(path: str, *, format: str | None = ..., skip_bad_lines: int = ...) -> tuple[str, list[str]]: ...
 def extent(path: str, *, format: str | None = None) -> tuple[int, int]:

@@ -16,7 +16,8 @@ from ssdlab.common.tables import escaped, one_line
 from ssdlab.runs.options import OPTIONS, Option, flag_of
 
 INTERNAL, BAD_INPUT, MARKED = 1, 2, 3
-"""Exit statuses: a run that could not go on, a user's mistake, with ``--strict`` a result that carries a warning. A signal gives 128 + its number, 130 for Ctrl-C."""
+"""Exit statuses: a run that could not go on, a user's mistake, with ``--strict`` a result that carries a warning. A
+signal gives 128 + its number, 130 for Ctrl-C."""
 
 
 if TYPE_CHECKING:

@@ -77,8 +77,9 @@ def fit_device(
     check_outputs({"--out": out}, (device, *INPUTS))
     options = {name: value for name, value in given.items() if value is not None}
     listener = _progress()
+    checks: Sequence[Fit] = ()
     try:
-        found, checks = devices.fit(jobs, device, progress=listener, **options), ()
+        found = devices.fit(jobs, device, progress=listener, **options)
         options.pop("hold_out")
         if folds:
             checks = devices.cross_check(jobs, device, folds=folds, progress=listener, **options)

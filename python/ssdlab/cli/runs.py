@@ -158,7 +158,7 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
 
     \b
     ssdlab explain --device asplos21 --workload asplos21/usr_1 --age pec=2000,retention=6mo --requests 20000
-    ssdlab explain --device asplos21 --age pec=2000,retention=6mo --tail p99
+    ssdlab explain --device asplos21 --age pec=2000,retention=6mo --set workload.rate_iops=5000 --tail p99
     """
     if tail is not None:
         if slowest is not None or numbers:
@@ -173,7 +173,7 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
     try:
         found, warnings = explained(options_of(given), slowest, numbers)
     except Interrupted as error:
-        _show_explained(*error.found, as_json)
+        _show_explained(error.found.requests, error.found.warnings, as_json)
         interrupted(_UNTIL_NOW, ())
     missing = set(numbers) - {of.request for of in found}
     if missing:

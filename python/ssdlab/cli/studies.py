@@ -119,8 +119,8 @@ def run_study(
             echo(f"wrote {os.path.join(figures, f'{name}.png')}")
     for name, lines in warned:
         echo(f"{name}:")
-        for line in lines:
-            echo(f"  {line}")
+        for text in lines:
+            echo(f"  {text}")
     report_failures(failures, "--retry-failed runs them again")
     exit_if_marked(strict, bool(warned))
 

@@ -34,7 +34,7 @@ class Rounds(NamedTuple):
     """The rise of the line through them over the mean: a steady state has 0.1 at most."""
 
     def left(self) -> int:
-        """About how many rounds are to come at least: five make a window, and what differs is taken to halve in each."""
+        """About how many rounds are to come at least: five make a window, and differences are taken to halve in it."""
         if self.slope is None or self.spread is None:
             return max(1, 5 - self.done)
         excess = max(abs(self.slope) / 0.1, self.spread / 0.2, 1.0)
@@ -120,7 +120,7 @@ def play(
                 output.renamed(error)
         _say_how_to_replay(error, options)
         raise
-    text, described, series, rows, distributions = finished
+    series, rows = finished[2:4]
     kept = Kept(completed)
     try:
         if log is not None and rows is not None:

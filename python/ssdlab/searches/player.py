@@ -237,7 +237,7 @@ class Player:
 
 def _mark(rows: Sequence[Mapping[str, Any]]) -> str:
     """What leaves a candidate out: the warnings of its results at full length. Shorter runs only choose who goes on."""
-    found = Counter(id for row in rows for id in excluded_by(row[WARNINGS]))
+    found = Counter(id for row in rows for id in excluded_by(row.get(WARNINGS)))
     return ", ".join(f"{id} in {count} of {len(rows)} cases" for id, count in found.most_common())
 
 

@@ -22,8 +22,8 @@ class Candidate:
     number: int
     point: Point
     state: str = "waiting"
-    """``refused``, ``failed``, ``marked`` (its results carry warnings), ``infeasible``, ``dropped``, ``unplayed`` (the budget was spent); of those that played
-    the last rung ``behind``, ``near`` (not surely behind), ``front``."""
+    """``refused``, ``failed``, ``marked`` (its results carry warnings), ``infeasible``, ``dropped``, ``unplayed`` (the
+    budget was spent); of those that played the last rung ``behind``, ``near`` (not surely behind), ``front``."""
     rung: int = -1
     """The last one that it has played."""
     why: str = ""

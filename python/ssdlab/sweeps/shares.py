@@ -73,8 +73,9 @@ def _refuse_marked(table: polars.DataFrame, accept_warnings: bool) -> None:
     _, left_out = usable(table, accept_warnings)
     if left_out is not None:
         raise InputError(
-            f"{left_out.cases:,} of {left_out.of:,} cases carry warnings: {', '.join(left_out.ids)}\n  help: the column "
-            f"`warnings` of the table names them, docs/warnings.md says what to do; {ACCEPT} takes them as they are"
+            f"{left_out.cases:,} of {left_out.of:,} cases carry warnings: {', '.join(left_out.ids)}\n  help: the "
+            f"column `warnings` of the table names them, and docs/warnings.md says what to do;"
+            f" {ACCEPT} takes them as they are"
         )
 
 

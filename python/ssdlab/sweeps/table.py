@@ -84,7 +84,8 @@ class LeftOut(NamedTuple):
     """The kinds that leave them out, the most frequent first."""
 
     def __str__(self) -> str:
-        return f"{self.cases:,} of {self.of:,} cases left out for their warnings ({', '.join(self.ids)}): {ACCEPT} takes them"
+        out = f"{self.cases:,} of {self.of:,} cases are left out"
+        return f"{out} for their warnings ({', '.join(self.ids)}): {ACCEPT} takes them"
 
 
 def usable(table: polars.DataFrame, accept_warnings: bool) -> tuple[polars.DataFrame, LeftOut | None]:

@@ -33,8 +33,6 @@ pub(super) struct MeasuredDevice<P: Probe> {
     pub baseline: Option<Totals>,
     /// How what is measured went on.
     pub course: Course,
-    /// Arrivals of the first request that counts and of the last one.
-    pub arrivals: (Time, Time),
     preconditioning: Option<Overwriting>,
     /// When the device began with the workload, and the number of its first request.
     pub origin: Time,
@@ -93,7 +91,6 @@ impl<P: Probe> MeasuredDevice<P> {
             log,
             baseline: None,
             course: Course::default(),
-            arrivals: (Time::ZERO, Time::ZERO),
             preconditioning,
             origin: Time::ZERO,
             first_id: 0,
@@ -143,9 +140,8 @@ impl<P: Probe> MeasuredDevice<P> {
                 self.look()?;
             }
             self.warmup_ends();
-            self.arrivals.0 = time;
         }
-        self.arrivals.1 = time;
+        self.course.arrives(time);
         let id = self.device.submit(request)? - self.first_id;
         self.submitted += 1;
         Ok(id)
@@ -155,11 +151,6 @@ impl<P: Probe> MeasuredDevice<P> {
     pub fn warmup_ends(&mut self) {
         self.baseline = Some(totals(&self.device));
         self.course.start(Point::of(&self.device));
-    }
-
-    /// Requests that were submitted and count.
-    pub fn counted(&self) -> u64 {
-        self.submitted.saturating_sub(self.warmup)
     }
 
     /// Plays up to `time`, closing the time series' intervals that end before it.

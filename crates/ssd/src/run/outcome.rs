@@ -53,8 +53,7 @@ impl<P: Probe> MeasuredDevice<P> {
 
     fn findings(&self, measured: &Measured) -> Vec<Finding> {
         let course = self.course.until(Point::of(&self.device));
-        let (arrivals, submitted) = (self.arrivals, self.counted());
-        findings::find(&Evidence { measured, course: &course, arrivals, submitted })
+        findings::find(&Evidence { measured, course: &course, arrivals: self.course.arrivals() })
     }
 
     fn counted_so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {

@@ -1,8 +1,6 @@
 //! What findings are made from: what a run has measured, and how it went.
 
-use units::Time;
-
-use super::super::course::Point;
+use super::super::course::{Arrivals, Point};
 use crate::observe::stats::{Finding, Measured, die};
 
 /// What a run leaves to be judged.
@@ -11,10 +9,8 @@ pub(in crate::run) struct Evidence<'a> {
     pub measured: &'a Measured,
     /// How it went, from the end of the warm-up to its end; at least these two points.
     pub course: &'a [Point],
-    /// Arrivals of the first and of the last request that counts.
-    pub arrivals: (Time, Time),
-    /// Requests that count and were submitted.
-    pub submitted: u64,
+    /// When the requests that count arrived.
+    pub arrivals: &'a Arrivals,
 }
 
 impl Evidence<'_> {
@@ -75,8 +71,9 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// A share as people read it: 12 %, 0.3 %.
+/// A share as people read it: 12 %, 5 %, 0.3 %.
 pub(super) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
-    if percent >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.2} %") }
+    let digits = if percent.abs() >= 10.0 { 1.0 } else { 100.0 };
+    format!("{} %", (percent * digits).round() / digits)
 }

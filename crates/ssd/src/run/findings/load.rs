@@ -21,7 +21,7 @@ pub const KIND: f64 = 0.01;
 
 /// Arrivals exceed service: the queue grows for as long as requests arrive.
 pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
-    let (first, arrived) = evidence.arrivals;
+    let (first, arrived) = evidence.arrivals.ends()?;
     let points: Vec<Point> = evidence.course.iter().filter(|point| point.time <= arrived).copied().collect();
     let (begin, end) = (points.first()?, points.last()?);
     let span = end.time.since(begin.time).as_s();
@@ -30,19 +30,28 @@ pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     }
     let middle = begin.time.0 + (end.time.0 - begin.time.0) / 2;
     let (early, late) = points.split_at(points.partition_point(|point| point.time.0 < middle));
-    let mean = |half: &[Point]| half.iter().map(|point| point.backlog as f64).sum::<f64>() / half.len().max(1) as f64;
+    let arrivals = evidence.arrivals;
+    // Those of the warm-up that were under way are served first.
+    let backlog = |point: &Point| {
+        let arrived = begin.outstanding + arrivals.until(point.time);
+        arrived.saturating_sub(point.completed - begin.completed)
+    };
+    let mean = |half: &[Point]| half.iter().map(|point| backlog(point) as f64).sum::<f64>() / half.len().max(1) as f64;
     let (early, late) = (mean(early), mean(late));
-    let offered = evidence.submitted as f64 / arrived.since(first).as_s();
+    let submitted = arrivals.count();
+    let offered = submitted as f64 / arrived.since(first).as_s();
     let carried = (end.completed - begin.completed) as f64 / span;
     let dies = f64::from(evidence.measured.drive.plan.layout.dies);
-    let waiting = end.backlog as f64;
+    // What has not been served when the last one arrives.
+    let unserved = (begin.outstanding + submitted).saturating_sub(end.completed - begin.completed);
+    let waiting = unserved as f64;
     let grows = late >= GROWTH * early && waiting >= late;
-    (grows && waiting >= BACKLOG * evidence.submitted as f64 && waiting >= QUEUED_PER_DIE * dies).then(|| {
+    (grows && waiting >= BACKLOG * submitted as f64 && waiting >= QUEUED_PER_DIE * dies).then(|| {
         let text = format!(
             "{offered:.0} requests/s arrive and the drive serves {carried:.0}: {} of {} requests wait at the last arrival, and latencies \
              grow with the length of the run",
-            grouped(end.backlog),
-            grouped(evidence.submitted),
+            grouped(unserved),
+            grouped(submitted),
         );
         let numbers = [("offered_iops", offered), ("carried_iops", carried), ("waiting_requests", waiting)];
         let remedy = "lower the rate (workload.rate_iops, --replay timed:x0.5), or measure what the drive can do at a queue depth \

@@ -7,6 +7,8 @@ mod evidence;
 mod input;
 mod load;
 mod reads;
+#[cfg(test)]
+mod tests;
 mod writes;
 
 pub(super) use evidence::Evidence;

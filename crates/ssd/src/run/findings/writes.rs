@@ -6,6 +6,7 @@ use super::super::course::Point;
 use super::super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
 use super::evidence::{Evidence, finding, grouped, percent};
 use super::load::KIND;
+use crate::config::Precondition;
 use crate::observe::stats::{Finding, SteadyState, relocation_causes};
 
 /// The share of the dies' busy time that programs and erases take, from which on the state of collection moves what is measured.
@@ -70,21 +71,24 @@ fn no_steady_state(steady: &SteadyState) -> Finding {
 /// Requests that it takes to program so many more blocks, at the pace of the run.
 fn requests_for(evidence: &Evidence, blocks: f64) -> u64 {
     let programmed = evidence.blocks(evidence.last().programmed - evidence.first().programmed);
-    (blocks / programmed.max(1e-9) * evidence.submitted as f64).ceil() as u64
+    (blocks / programmed.max(1e-9) * evidence.arrivals.count() as f64).ceil() as u64
 }
 
 /// Collection has not come round on every plane since the start of the drive: nothing tells the long run.
 fn too_short(evidence: &Evidence) -> Option<Finding> {
     let (programmed, wanted) = (evidence.blocks(evidence.last().programmed), TURNOVERS as f64 * evidence.planes());
     (programmed < wanted).then(|| {
-        let more = requests_for(evidence, wanted - programmed);
         let turns = programmed / evidence.planes();
-        let text = format!(
+        let mut text = format!(
             "too few writes to tell the long run: {turns:.1} blocks of each plane have been programmed since the start, and collection comes \
-             round in {TURNOVERS} or more; that takes {} more requests",
-            grouped(more)
+             round in {TURNOVERS} or more"
         );
-        let numbers = [("blocks_per_plane", turns), ("needed_blocks_per_plane", TURNOVERS as f64), ("more_requests", more as f64)];
+        let mut numbers = vec![("blocks_per_plane", turns), ("needed_blocks_per_plane", TURNOVERS as f64)];
+        if evidence.last().programmed > evidence.first().programmed {
+            let more = requests_for(evidence, wanted - programmed);
+            text += &format!("; that takes {} more requests", grouped(more));
+            numbers.push(("more_requests", more as f64));
+        }
         finding("not-steady", text, &numbers, "run until nothing changes (--until-steady auto), or longer, with a --warmup")
     })
 }
@@ -95,24 +99,31 @@ fn stock_used(evidence: &Evidence) -> Option<Finding> {
     let programmed = evidence.blocks(last.programmed - first.programmed);
     let used = first.free_blocks as f64 - last.free_blocks as f64;
     (used > evidence.planes() && used >= STOCK * programmed).then(|| {
-        let kept = f64::from(evidence.measured.drive.plan.config.gc.start) * evidence.planes();
+        let config = &evidence.measured.drive.plan.config;
+        let kept = f64::from(config.gc.start) * evidence.planes();
         let left = (last.free_blocks as f64 - kept).max(0.0);
         let more = requests_for(evidence, programmed * left / used);
-        let text = format!(
-            "free blocks fell from {} to {}: {} of what was programmed went into space that nobody had to collect; {} more requests use up \
-             the rest",
+        let mut text = format!(
+            "free blocks fell from {} to {}: {} of what was programmed went into space that nobody had to collect",
             grouped(first.free_blocks),
             grouped(last.free_blocks),
-            percent(used / programmed),
-            grouped(more),
+            percent((used / programmed).min(1.0)),
         );
+        if more > 0 {
+            text += &format!("; {} more requests use up the rest", grouped(more));
+        }
         let numbers = [
             ("free_blocks_before", first.free_blocks as f64),
             ("free_blocks_after", last.free_blocks as f64),
             ("share", used / programmed),
             ("more_requests", more as f64),
         ];
-        let remedy = "begin with a drive that has been written (--precondition closed-form), or run until nothing changes (--until-steady auto)";
+        let remedy = match config.age.precondition {
+            Precondition::None => {
+                "begin with a drive that has been written (--precondition closed-form), or run until nothing changes (--until-steady auto)"
+            }
+            _ => "run until nothing changes (--until-steady auto), or longer, with a --warmup",
+        };
         finding("not-steady", text, &numbers, remedy)
     })
 }
@@ -137,7 +148,7 @@ fn amplification_moves(evidence: &Evidence) -> Option<Finding> {
             "the write amplification went from {early:.2} in the first half of the run to {late:.2} in the second: as many requests again would \
              tell where it ends"
         );
-        let numbers = [("waf_first", early), ("waf_second", late), ("more_requests", evidence.submitted as f64)];
+        let numbers = [("waf_first", early), ("waf_second", late), ("more_requests", evidence.arrivals.count() as f64)];
         finding("not-steady", text, &numbers, "run until nothing changes (--until-steady auto), or longer, with a --warmup")
     })
 }
