@@ -209,6 +209,7 @@ impl TraceFile {
                 }
                 Err(fault) if self.is_cut(fault) => {
                     self.counts.bad_lines += 1;
+                    self.counts.cut_lines += 1;
                     return Ok(None);
                 }
                 Err(fault) => return Err(self.explain(fault)),

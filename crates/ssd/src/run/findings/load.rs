@@ -97,6 +97,15 @@ pub(super) fn workload_ended(evidence: &Evidence) -> Option<Finding> {
     Some(finding("workload-ended", text, &[("missing_requests", missing as f64)], remedy))
 }
 
+/// A trace ends within a line.
+pub(super) fn trace_cut(evidence: &Evidence) -> Option<Finding> {
+    let cut = evidence.measured.read.cut_lines;
+    (cut > 0).then(|| {
+        let text = "the trace ends within a line, which was left out".to_owned();
+        finding("trace-cut", text, &[("lines", cut as f64)], "compare the file with its source: was it written whole?")
+    })
+}
+
 /// Addresses lay beyond the drive.
 pub(super) fn addresses_wrapped(evidence: &Evidence) -> Option<Finding> {
     let wrapped = evidence.measured.wrapped;

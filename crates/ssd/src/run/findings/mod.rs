@@ -241,6 +241,14 @@ pub const KINDS: &[Kind] = &[
         test: Some(load::workload_ended),
     },
     Kind {
+        id: "trace-cut",
+        meaning: "a trace ends within a line",
+        when: || "its last line has no end and lacks columns".into(),
+        why: "whatever wrote the file was stopped, and requests may be missing",
+        excludes: false,
+        test: Some(load::trace_cut),
+    },
+    Kind {
         id: "addresses-wrapped",
         meaning: "addresses beyond the drive were wrapped around",
         when: || "one request or more".into(),

@@ -228,6 +228,8 @@ fn percentiles_need_a_thousand_requests_of_each_kind() {
 fn what_a_run_counts_apart_is_said() {
     let ended = |missing| Case::with(|case| case.measured.missing = missing);
     assert_eq!((ended(None), ended(Some(0)), ended(Some(1))), (vec![], vec![], vec!["workload-ended"]));
+    let cut = |lines| Case::with(|case| case.measured.read.cut_lines = lines);
+    assert_eq!((cut(0), cut(1)), (vec![], vec!["trace-cut"]));
     let wrapped = |n| Case::with(|case| case.measured.wrapped = n);
     assert_eq!((wrapped(0), wrapped(1)), (vec![], vec!["addresses-wrapped"]));
     let refused = |n| Case::with(|case| case.measured.totals.counters.requests_refused = n);
