@@ -116,9 +116,9 @@ class Flash(Section):
 
     __slots__ = ()
     reads: int
-    """Pages read."""
+    """Flash pages read."""
     programs: int
-    """Pages programmed, padding included."""
+    """Flash pages programmed, padding included."""
     erases: int
     """Blocks erased."""
 
