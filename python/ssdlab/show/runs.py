@@ -43,8 +43,8 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     )
     flash = result.flash
     pages = Table(
-        "Flash",
-        ("reads", "programs", "erases", "WAF", "relocated by GC"),
+        f"Flash: pages of {result.manifest.device.config.geometry.page_size}; relocated data in pages of the map",
+        ("reads", "programs", "erases", "WAF", "relocated"),
         [
             (
                 f"{flash.reads:,}",
