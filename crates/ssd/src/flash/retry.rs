@@ -74,6 +74,18 @@ impl FlashView<'_> {
         ready.and(allowed).or(going_on)
     }
 
+    /// Whether the sense of a page before this one is still on its way, or decoded.
+    pub(super) fn is_speculative(&self, id: OpId) -> bool {
+        let PageOp { seq, die, sense, .. } = self.flash.ops[id];
+        let before = |op: OpId| {
+            let of = &self.flash.ops[op];
+            (of.seq, of.die) == (seq, die) && of.sense.attempt < sense.attempt && of.sense.fate != Fate::Cancelled
+        };
+        let channel = &self.flash.channels[self.flash.dies[die].channel];
+        let waits = std::iter::successors(channel.out.head, |op| self.flash.ops[*op].next);
+        waits.chain(channel.transfer_out).chain(channel.ecc.pages()).any(before)
+    }
+
     /// Whether a host's read is being retried on a die.
     pub fn retries_user_read(&self, die: DieId) -> bool {
         self.flash.dies[die].reserved.goes_on(USER_READS).is_some()

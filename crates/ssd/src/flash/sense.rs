@@ -100,7 +100,9 @@ impl<P: Probe> FlashAt<'_, P> {
             let PageOp { ppn, seq: part, sense, .. } = self.flash.ops[id];
             if P::EXPLAINS {
                 let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[id].purpose());
-                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn: ppn.get(), what };
+                let speculative = self.view().is_speculative(id);
+                let ppn = ppn.get();
+                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what, speculative };
                 self.core.probe.explain(self.core.now, event);
             }
             self.core.probe.sense(start, end, die, ppn.get());
