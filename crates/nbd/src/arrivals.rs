@@ -80,7 +80,7 @@ impl Arrivals {
     pub fn none(&self) -> Option<u64> {
         let reads = self.reads.load(Ordering::SeqCst);
         // In the order that clients take.
-        let calls = self.listener.get().is_some_and(|listener| has_input(listener));
+        let calls = self.listener.get().is_some_and(has_input);
         let comes = calls || self.accepted.load(Ordering::SeqCst) > 0;
         (!comes && self.lock().values().all(Reading::is_done)).then_some(reads)
     }

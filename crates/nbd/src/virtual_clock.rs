@@ -14,6 +14,7 @@
 //!
 //! Requests of the same simulated time are in the order of [`Turn`], which no race of a client's threads changes.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -389,8 +390,8 @@ impl VirtualClock {
     fn open(&mut self, connection: u64, answers: Answers, process: Result<u32, String>) {
         let program = process.map_err(|why| Some(format!("it {why}"))).and_then(|process| {
             let root = Program::root_of(process);
-            if !self.programs.contains_key(&root) {
-                self.programs.insert(root, Program::watch(root)?);
+            if let Entry::Vacant(place) = self.programs.entry(root) {
+                place.insert(Program::watch(root)?);
             }
             Ok((process, root))
         });
