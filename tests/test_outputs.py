@@ -260,7 +260,7 @@ def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.S
         for _ in range(3):  # a second and a third change nothing
             time.sleep(0.002)
             running.send_signal(number)
-        stdout, stderr = running.communicate(timeout=20)
+        stdout, stderr = running.communicate(timeout=120)
         assert (running.returncode, stdout) == (128 + number, "")
         rows = polars.read_parquet(tmp_path / name).height
         assert stderr.startswith(f"{signals.NAMES[number]}: ")
@@ -302,7 +302,7 @@ def test_a_core_that_computes_for_long_is_ended_all_the_same(tmp_path: Path) -> 
     running = begin(tmp_path, "lifetime --chips 100000 --step 1")
     until(lambda: cpu_s(running.pid) > 1.0)  # by then it is in the core
     running.send_signal(signal.SIGTERM)
-    _, stderr = running.communicate(timeout=20)
+    _, stderr = running.communicate(timeout=120)
     assert (running.returncode, stderr) == (143, "terminated; nothing was kept\n")
 
 

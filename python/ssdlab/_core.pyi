@@ -233,14 +233,19 @@ class Server:
         memory: str,
         data: str | None = None,
         records: bool = False,
+        after_load: str | None = None,
         **options: Any,
     ) -> str | None:
         """Opens a drive, to be served under a name; ``options`` are those of a run that concern the drive. With
-        ``records`` its requests can be played again. Returns what the user should know of how the input was
+        ``records`` its requests can be played again; it rests for ``after_load`` when its first clients have left.
+        Returns what the user should know of how the input was
         understood."""
 
     def start(self) -> list[str]:
         """Begins to serve; returns the URI of each drive."""
+
+    def notes(self) -> list[str]:
+        """What users should be told of what goes on, since this was asked last."""
 
     def attend(self) -> bool:
         """Looks after clients for a moment; whether some have asked for something and all have left."""
@@ -297,6 +302,10 @@ class Device:
 
     def advance_to_completion(self) -> list[tuple[int, int, bool]]:
         """Plays until something completes, or until nothing is left to do; returns what completed."""
+
+    def rest(self, span: str, at: str | None = None) -> None:
+        """Everything buffered is written, and the drive left alone for a span such as "6mo", at a temperature such as
+        "40C" or at that of its rest: its data grows old, and is refreshed as configured."""
 
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""

@@ -58,7 +58,10 @@ impl Server {
                 "think": text(&think),
                 "grace": text(&grace),
                 "depth": depth,
-                "grace_expired": finished.silences,
+                "grace_expired": finished.watched.silences,
+                "watched": finished.watched.connections,
+                "not_watched": finished.watched.others,
+                "unprompted": finished.watched.unprompted,
             }),
         };
         let parts = [of_clock, of_clients].into_iter().filter_map(|part| part.as_object().cloned());
@@ -116,7 +119,7 @@ impl Server {
 
     /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
     /// `records` its requests can be played again. Returns what the user should know of how the input was understood.
-    #[pyo3(signature = (name, device, *, memory, data = None, records = false, scheme = None, age = None, settings = Vec::new(), requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (name, device, *, memory, data = None, records = false, after_load = None, scheme = None, age = None, settings = Vec::new(), requests_out = None, keep_requests = false, **options))]
     fn export(
         &self,
         py: Python<'_>,
@@ -125,6 +128,7 @@ impl Server {
         memory: &str,
         data: Option<PathBuf>,
         records: bool,
+        after_load: Option<&str>,
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
@@ -145,6 +149,7 @@ impl Server {
         };
         let prepared = prepare_live(&inputs, "NBD clients").map_err(raise)?;
         let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
+        let after_load = after_load.map(|span| parse::<Span>("--age-after-load", span)).transpose().map_err(refuse)?;
         let log = request_log(requests_out, keep_requests, &prepared.config)?;
         let live = py.detach(|| Live::open(&prepared.config, &prepared.options, log, Unwatched)).map_err(raise)?;
         let size = live.capacity();
@@ -157,9 +162,11 @@ impl Server {
             None => format!("simulated drive {device}"),
         };
         let preferred = live.device().plan().layout.page_size.0 as u32;
-        let exported = Exported { offer: Offer { name: name.clone(), about, size, preferred }, live, store, records };
+        let offer = Offer { name: name.clone(), about, size, preferred };
+        let exported = Exported { offer, live, store, records, after_load };
         let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
-        let note = (!known.is_empty()).then(|| known.join("\n"));
+        let note = (!known.is_empty()).then(|| known.join("
+"));
         match &mut *self.lock() {
             State::Preparing { drives, .. } => drives.push((exported, Drive { name, prepared })),
             State::Serving { .. } | State::Stopped => return Err(SimulationError::new_err("the server has begun")),
@@ -191,6 +198,14 @@ impl Server {
             }
             State::Preparing { .. } | State::Stopped => Ok(true),
         })
+    }
+
+    /// What users should be told of what goes on, since this was asked last.
+    fn notes(&self) -> Vec<String> {
+        match &*self.lock() {
+            State::Serving { server, .. } => server.notes(),
+            State::Preparing { .. } | State::Stopped => Vec::new(),
+        }
     }
 
     /// Ends: what clients have asked for is done. Gives each drive's session.

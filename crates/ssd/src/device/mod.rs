@@ -16,6 +16,7 @@
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `survival.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
+//! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
@@ -32,6 +33,7 @@ mod mapping;
 mod power;
 mod raid;
 mod read;
+mod rest;
 mod slc;
 mod survival;
 mod write;

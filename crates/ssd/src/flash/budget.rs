@@ -69,6 +69,13 @@ impl Budget {
         self.limits.is_some()
     }
 
+    /// The drive has rested for so long at a moment of its own time.
+    pub fn rest(&mut self, now: Time, span: Span) {
+        if let Some(heat) = &mut self.heat {
+            heat.cool(now, span);
+        }
+    }
+
     /// The drive's temperature, where it is followed.
     #[inline]
     pub fn heat(&self) -> Option<&Heat> {

@@ -155,6 +155,16 @@ impl Heat {
         self.pass(now);
     }
 
+    /// The drive has rested for so long at a moment of its own time: it is cooler.
+    pub fn cool(&mut self, now: Time, span: Span) {
+        self.advance(now);
+        self.celsius = self.rest + (self.celsius - self.rest) * libm::exp(-(span.0 as f64) / self.time_constant);
+        while self.level > 0 && self.celsius <= self.ends[self.level() - 1] {
+            self.level -= 1;
+        }
+        self.later.set(Later::UNKNOWN);
+    }
+
     /// Time passes in the present level.
     fn pass(&mut self, now: Time) {
         self.spent[self.level()] += now.since(self.at);

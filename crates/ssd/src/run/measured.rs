@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use units::{Span, Time};
+use units::{Span, Temperature, Time};
 use workload::Request;
 
 use super::checkpoint::{self, Checkpoint};
@@ -151,6 +151,15 @@ impl<P: Probe> MeasuredDevice<P> {
     pub fn warmup_ends(&mut self) {
         self.baseline = Some(totals(&self.device));
         self.course.start(Point::of(&self.device));
+    }
+
+    /// The drive is left alone for so long ([`Device::rest`]). What was played until then has loaded it: it is not measured.
+    pub fn rest(&mut self, span: Span, at: Option<Temperature>, each: impl FnMut(&Completion)) -> Result<(), RunError> {
+        self.device.rest(span, at)?;
+        self.collect(each)?;
+        self.warmup = self.submitted;
+        self.warmup_ends();
+        Ok(())
     }
 
     /// Plays up to `time`, closing the time series' intervals that end before it.
