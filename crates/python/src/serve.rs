@@ -70,13 +70,24 @@ impl Server {
 
     /// What the clock has left to the machine.
     fn of_clock(&self, finished: &Finished) -> Option<Finding> {
-        (matches!(self.clock, Clock::Virtual(_)) && finished.silences > 0).then(|| {
-            let times = finished.silences;
-            let text = format!(
-                "the clock went on {times} times before clients had asked for more: times depend on the machine's load"
-            );
-            let remedy = "give a longer --grace, or one request at a time (--depth 1)";
-            findings::finding("machine-dependent-clock", text, &[("times", times as f64)], remedy)
+        let Clock::Virtual(pace) = &self.clock else { return None };
+        let (silences, unprompted) = (finished.watched.silences, finished.watched.unprompted);
+        let mut said = Vec::new();
+        if silences > 0 {
+            said.push(format!(
+                "--grace {} ran out {silences} times while clients that cannot be watched were silent",
+                text(&pace.grace)
+            ));
+        }
+        if unprompted > 0 {
+            said.push(format!("{unprompted} requests came while others were under way and no reply had caused them"));
+        }
+        (!said.is_empty()).then(|| {
+            let numbers = [("silences", silences as f64), ("unprompted_requests", unprompted as f64)];
+            let text = format!("{}: times depend on the machine's load", said.join("; "));
+            let remedy = "run the client on this machine, where it can be watched, or give a longer --grace, or one request at a time \
+                          (--depth 1)";
+            findings::finding("machine-dependent-clock", text, &numbers, remedy)
         })
     }
 }
@@ -165,8 +176,12 @@ impl Server {
         let offer = Offer { name: name.clone(), about, size, preferred };
         let exported = Exported { offer, live, store, records, after_load };
         let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
-        let note = (!known.is_empty()).then(|| known.join("
-"));
+        let note = (!known.is_empty()).then(|| {
+            known.join(
+                "
+",
+            )
+        });
         match &mut *self.lock() {
             State::Preparing { drives, .. } => drives.push((exported, Drive { name, prepared })),
             State::Serving { .. } | State::Stopped => return Err(SimulationError::new_err("the server has begun")),
