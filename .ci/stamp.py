@@ -32,6 +32,8 @@ CONTENTS = (
     ".ci/supply.py",
     "python/ssdlab/trace/fit/*.py",
     "tests/test_fit.py",
+    "tests/mutants.*",
+    "tests/test_mutants.py",
     "tests/test_docs.py",
     "tests/test_wheel.py",
 )
