@@ -36,7 +36,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls clean
+.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -60,17 +60,21 @@ test: tested ## every test of the crates and of the Python package; CASES=256 dr
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
 
-lint: $(TOOLS) ## formatting, clippy, ruff, mypy; warnings are errors
+lint: $(TOOLS) ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --workspace --no-deps --document-private-items
 	$(BIN)/ruff check python crates tests studies docs hardware .ci
 	$(BIN)/ruff format --check python crates tests studies docs hardware .ci
 	$(BIN)/mypy
 
+mutants: | $(BIN)/python ## plant mistakes in a copy of the drive, of which tests must find out each; tests/mutants.toml lists them
+	$(BIN)/python tests/mutants.py
+
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims
 
-check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: licences, every random case, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
+check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: licences, every random case, planted mistakes, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
 	$(BIN)/python .ci/supply.py
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"

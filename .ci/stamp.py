@@ -1,8 +1,8 @@
 """Whether `make check-all` is due: its files differ from those that it passed with last.
 
 ``.ci/stamp`` is kept in the repository. It holds a digest of what `make test` does not try: everything that can break
-the tests marked `seldom`, which are the pages, what packages are made of, which versions of what they need, and
-`trace fit`. Other code is left out: the tests try it in every run. Exit status 0: not due; 1: due. ``--write`` writes
+the tests marked `seldom`, which are the pages, what packages are made of, which versions of what they need,
+`trace fit` and the list of mutants. Other code is left out: the tests try it in every run. Exit status 0: not due; 1: due. ``--write`` writes
 the stamp.
 """
 
@@ -32,6 +32,8 @@ CONTENTS = (
     ".ci/supply.py",
     "python/ssdlab/trace/fit/*.py",
     "tests/test_fit.py",
+    "tests/mutants.*",
+    "tests/test_mutants.py",
     "tests/test_docs.py",
     "tests/test_wheel.py",
 )

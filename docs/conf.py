@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
+import sys
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.pycode import ModuleAnalyzer
 
 import ssdlab
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+import every_statistic
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -66,46 +69,14 @@ def keys() -> str:
     return "\n".join(lines)
 
 
-TRIM_AND_FLUSH = """fio version 3 iolog
-0 /dev/ssd add
-0 /dev/ssd open
-0 /dev/ssd trim 0 16384
-1 /dev/ssd sync 0 0
-2 /dev/ssd close
-"""
-
-
-SMALL = {"requests": 100, "workload.rw": "randrw"}
-"""Of a run whose statistics are told, not its numbers."""
-RUNS: tuple[dict[str, Any], ...] = (
-    {"until_steady": "5ms"},
-    SMALL
-    | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01}
-    | {"energy.power_states": [8.0, 4.0], "thermal.resistance": 5.0},
-    SMALL
-    | {"ftl.slc_cache": "dynamic", "slc.convert": "hot:100", "gc.pacing": "none", "ftl.allocation": "plane"}
-    | {"chip.model": "auto", "mapping.unit": "page", "gc.copyback": True},
-    SMALL
-    | {"ftl.raid": "parity:4", "ftl.over_provisioning": 0.6, "age.fill": 0, "mapping.unit": "page"}
-    | {"faults.at": ["1us block 0:1"]},
-    SMALL | {"mapping.checkpoint": "16MiB", "mapping.journal": True, "power.cut_at": ["100us"], "power.plp": True},
-)
-"""Runs that have, together, every statistic that depends on the configuration."""
-
-
 def statistics() -> str:
     """Every statistic, from the results of runs that have all of them."""
     rows: dict[str, tuple[str, str]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        (trace := Path(folder, "trims.log")).write_text(TRIM_AND_FLUSH)
-        for options in (*RUNS, {"workload": trace}):
-            own = {name: value for name, value in options.items() if "." not in name}
-            settings = {name: value for name, value in options.items() if "." in name}
-            result = ssdlab.run(**own, settings=settings)
-            for name, _, unit, about in result.statistics().iter_rows():
-                # A queue stands for all.
-                name, about = re.sub(r"queue\.\d+", "queue.N", name), re.sub(r"queue \d+", "queue N", about)
-                rows.setdefault(name, (unit, about))
+    for result in every_statistic.results():
+        for name, _, unit, about in result.statistics().iter_rows():
+            # A queue stands for all.
+            name, about = re.sub(r"queue\.\d+", "queue.N", name), re.sub(r"queue \d+", "queue N", about)
+            rows.setdefault(name, (unit, about))
 
     def group(name: str) -> str:
         words = name.split(".")

@@ -41,7 +41,11 @@ def test_a_result_gives_attributes_and_keys_alike() -> None:
     assert len(result.usage.dies) == 32
     assert "3,000 requests on tlc" in repr(result)
     with pytest.raises(AttributeError, match="there is no 'rad' here"):
-        _ = result.host.rad
+        _ = result.host.rad  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"did you mean latency_ns\.p99\?"):
+        _ = result.host.read.p99  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"did you mean p99_99\?"):
+        _ = result.host.read.latency_ns.p9999  # type: ignore[attr-defined]
 
 
 def test_a_result_cannot_be_changed() -> None:
@@ -51,7 +55,7 @@ def test_a_result_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         result.host.read.requests = 0
     with pytest.raises(TypeError):
-        result.host["read"] = 0
+        result.host["read"] = 0  # type: ignore[index]
     result.to_dict()["host"]["read"]["requests"] = -1
     assert result.host.read.requests > 0
 
@@ -187,6 +191,7 @@ def test_settings_and_age_are_words_or_dicts() -> None:
     nested = small(settings={"chip": {"t_read": "60us", "cache_read": False}}, age={"retention": "6mo", "pec": 2000})
     assert without_cost(word) == without_cost(flat) == without_cost(nested)
     assert word.manifest.device.config.age.pec == 2000
+    assert word.flash.read_retention_days is not None
     assert word.flash.read_retention_days > 150
 
 

@@ -227,7 +227,7 @@ def test_the_statistics_of_predictions_say_what_the_schemes_do() -> None:
     # The controller's prediction ends decodings, and the die's transfers too (hpca24 Fig. 18).
     channel = {name: of.usage.channel for name, of in (("swr", swr), ("rpssd", rpssd), ("rif", rif))}
     assert channel["rpssd"]["ecc_wait"] < 0.1 * channel["swr"]["ecc_wait"]
-    assert channel["rif"]["uncorrectable"] < 0.1 * channel["rpssd"]["uncorrectable"]
+    assert channel["rif"]["failed_reads"] < 0.1 * channel["rpssd"]["failed_reads"]
     vain = [of["flash.retry.uncorrectable_transfers"] for of in (swr, rpssd, rif)]
     assert vain[2] < 0.1 * vain[0]
     # What RPSSD saves of decodings it spends on retries of pages that could have been corrected.

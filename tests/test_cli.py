@@ -102,7 +102,7 @@ TRACES = {
     "blank.csv": b"\n\n\n",
     "binary.csv": bytes(range(256)) * 64,
     "backwards.csv": (MSR.format(2000) + MSR.format(1000)).encode(),
-    "truncated.csv": (MSR.format(1000) * 3 + "128166372003061629,web,0,Re").encode(),
+    "truncated.csv": (MSR.format(1000) * 3 + "128166372003061629,web,0,Re\n").encode(),
     "overflow.csv": (MSR.format(1000) + "1001,web,0,Read,99999999999999999999999,4096,1\n").encode(),
     "long.csv": b"1" * (1 << 20),
     "cut.csv.gz": bytes.fromhex("1f8b0800000000000003") + b"\x4b\x4c",
@@ -338,6 +338,24 @@ def test_more_requests_than_a_workload_has_extend_a_generator_and_are_missed_in_
     assert "the workload ended after 2 of the 5 requests asked for" in done.stderr
     assert json.loads(done.stdout)["host"]["trace"]["missing_requests"] == 3
     assert "ended after" in cli("run", "--workload", "a.csv", "--requests", 5).stdout
+
+
+def test_a_trace_that_ends_within_a_line_is_played_up_to_it(cli: Cli, tmp_path: Path) -> None:
+    whole = "time,op,offset,size\n" + "".join(f"{10 * n},R,{4096 * n},4096\n" for n in range(100))
+    (tmp_path / "whole.csv").write_text(whole)
+    (tmp_path / "cut.csv").write_text(whole + "1000,R,40")
+    declared = ("--format", "csv:time=us,op=R/W,offset=B,size=B", "--json", "-", "-q")
+    results = []
+    for name, found in (("whole", False), ("cut", True)):
+        done = cli("run", "--workload", f"{name}.csv", *declared)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        assert ("trace-cut" in [warning["id"] for warning in result["warnings"]]) == found
+        results.append(result["host"])
+    assert [host["trace"].pop("bad_lines") for host in results] == [0, 1]
+    assert results[0] == results[1]
+    assert results[0]["read"]["requests"] == 100
+    assert results[0]["trace"]["other_lines"] == 1
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import ssdlab
 from conftest import Cli
 from ssdlab.foreign import fio
 from ssdlab.foreign.fio.generator import UNTIL_STOPPED
+from ssdlab.foreign.fio.numbers import LAST_BIN, bin_of
 from ssdlab.foreign.options import ForeignOption, table
 from ssdlab.runs.result import Result
 
@@ -78,6 +79,30 @@ def test_globals_sections_comments_and_includes(load: Load, tmp_path: Path, monk
     assert {job["footprint"] for job in found.values()} == {"1073741824B"}
     assert imported.options == {"ioengine": "libaio", "iodepth": "7", "size": "1g", "rw": "write"}
     assert [job.name for job in imported.jobs[0]] == ["a b", "c", "other"]
+
+
+def test_a_variable_that_is_not_set_is_empty(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOWHERE", raising=False)
+    imported = load("[global]\nbs=${NOWHERE}8k\ndirectory=${NOWHERE}\n[a]\nsize=1m\n[b]\nbs=16k\nsize=1m\n")
+    assert [job["bs"] for job in jobs(imported).values()] == ["8192B", "16384B"]
+    (line,) = [line for line in imported.notes if "not set in the environment" in line]
+    assert line.endswith("so empty, as in fio: ${NOWHERE} (bs), ${NOWHERE} (directory)")
+
+
+@pytest.mark.parametrize("engine", ["cpuio", "exec", "net", "filestat", "filecreate", "filedelete"])
+def test_a_job_whose_engine_does_no_io_is_left_out(load: Load, engine: str) -> None:
+    burner = f"ioengine={engine}\nnumjobs=200\nsize=2t\ncpuload=50\n"
+    imported = load(
+        f"[a]\nsize=1g\n[burn]\n{burner}[b]\nsize=1g\nnumjobs=200\n[wall]\nstonewall\n{burner}[c]\nsize=1g\n"
+    )
+    alone = load("[a]\nsize=1g\n[b]\nsize=1g\nnumjobs=200\n[c]\nstonewall\nsize=1g\n")
+    assert [part.workload for part in imported.parts] == [part.workload for part in alone.parts]
+    assert [next(iter(jobs(imported, part))) for part in (0, 1)] == ["a", "c"]
+    (line,) = [line for line in imported.notes if "left out" in line]
+    assert line.endswith(f"does no I/O on a drive: [burn] (ioengine={engine}), [wall] (ioengine={engine})")
+    assert not any("cpuload" in line for line in imported.notes)
+    with pytest.raises(ssdlab.InputError, match=r"jobs.fio:2: \[burn\] ioengine: no job does I/O"):
+        load(f"[burn]\n{burner}")
 
 
 def test_sections_are_chosen(load: Load) -> None:
@@ -404,13 +429,22 @@ def tree(value: Any) -> Any:
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 @pytest.mark.slow
-def test_the_json_has_the_keys_of_fio_itself(load: Load, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bins", [False, True])
+def test_the_json_has_the_keys_of_fio_itself(load: Load, tmp_path: Path, bins: bool) -> None:
     imported = load(
         "[a]\nioengine=null\nsize=4m\nrw=randrw\niodepth=4\n[b]\nstonewall\nioengine=null\nsize=1m\nrw=trim\n"
     )
-    command = ["fio", "--output-format=json", str(tmp_path / "jobs.fio")]
+    command = ["fio", "--output-format=json" + "+" * bins, str(tmp_path / "jobs.fio")]
     theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    ours = json.loads(fio.to_json(run(imported), imported))
+    ours = json.loads(fio.to_json(run(imported), imported, bins=bins))
+    for document in (ours, theirs):
+        counted = [job[way].get("clat_ns", {}) for job in document["jobs"] for way in ("read", "write", "trim")]
+        found = [part["bins"] for part in counted if part.get("N") and "bins" in part]
+        assert len(found) == (3 if bins else 0)
+        for middle in [int(middle) for part in found for middle in part]:
+            assert bin_of(middle) == middle
+        for part in counted:
+            part["bins" if "bins" in part else "N"] = sum(part.get("bins", {"": part["N"]}).values())
     # The null engine has no disk, and 4 MiB of it no time.
     del ours["disk_util"], ours["timestamp_ms"]
     theirs.pop("timestamp_ms", None)
@@ -426,6 +460,28 @@ def test_the_json_has_the_keys_of_fio_itself(load: Load, tmp_path: Path) -> None
         head = re.match(r"(\s*[A-Za-z][\w ]*?)\s*[:(=]", line)
         if head and not re.match(r"\s+(slat|lat)|.*eta|Jobs|fio", line):
             assert head[1] in text, line
+
+
+def test_bins_are_fios(load: Load) -> None:
+    for latency, middle in (
+        (0, 0), (127, 127), (128, 129), (129, 129), (130, 131), (255, 255), (256, 258), (259, 258), (260, 262),
+        # fio 3.33 prints these, 512 ns apart from 32,768 ns on.
+        (35_393, 35_584), (35_840, 36_096), (1_000_092, 1_003_520), (1_054_994, 1_056_768),
+        ((1 << 34) - 1, LAST_BIN), (1 << 40, LAST_BIN),
+    ):  # fmt: skip
+        assert bin_of(latency) == middle, latency
+    imported = load(MIXED)
+    results = run(imported)
+    plain, full = (json.loads(fio.to_json(results, imported, bins=bins)) for bins in (False, True))
+    for job in full["jobs"]:
+        for way in ("read", "write", "trim"):
+            part = job[way]["clat_ns"]
+            bins = part.pop("bins", {})
+            assert sum(bins.values()) == part["N"]
+            if bins:
+                assert bin_of(part["min"]) == int(next(iter(bins)))
+                assert bin_of(part["max"]) == int(list(bins)[-1])
+    assert full["jobs"] == plain["jobs"]
 
 
 def test_the_text_has_fios_lines(cli: Cli, tmp_path: Path) -> None:

@@ -175,6 +175,27 @@ def entry(name: str, group: int, **options: str) -> dict[str, Any]:
     }
 
 
+def test_bins_give_the_percentiles_of_clones_together(tmp_path: Path) -> None:
+    clones = [entry("clones", 0, numjobs="2") for _ in range(2)]
+    # 985 of 1,000 at 70 us and 15 at 300 us; all 1,000 at 90 us: of 2,000 the 1,000th and the 1,980th.
+    for clone, bins in zip(clones, ({"70144": 985, "301056": 15}, {"90624": 1000}), strict=True):
+        clone["read"]["clat_ns"]["bins"] = bins
+    path = tmp_path / "out.json"
+    path.write_text(json.dumps({"jobs": clones}))
+    (both,) = devices.read(path)
+    # 2 us of submitting on top. The mean of the clones' own percentiles would be another: 92 us.
+    assert (both.value("read", "p50"), both.value("read", "p99")) == (92_624.0, 92_624.0)
+    clones[0]["read"]["clat_ns"]["bins"] = {"70144": 964, "301056": 36}
+    path.write_text(json.dumps({"jobs": clones}))
+    (both,) = devices.read(path)
+    assert both.value("read", "p99") == 303_056.0
+    for wrong in ({"many": 1}, {"70144": "x"}):
+        clones[0]["read"]["clat_ns"]["bins"] = wrong
+        path.write_text(json.dumps({"jobs": clones}))
+        with pytest.raises(ssdlab.InputError, match="as fio 3 writes it"):
+            devices.read(path)
+
+
 def test_results_of_fio_are_read(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     clones = [entry("clones", 1, stonewall="", numjobs="2") for _ in range(2)]

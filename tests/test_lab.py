@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
+import json
 import os
 import random
 import signal
@@ -19,7 +21,9 @@ import pytest
 import ssdlab
 import ssdlab._version
 from conftest import until
+from ssdlab import _core
 from ssdlab.common.frames import write_table
+from ssdlab.runs import manifest as manifests
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import OPTIONS, Options
 from ssdlab.runs.simulation import open_simulation
@@ -53,10 +57,69 @@ seed = [1, 2, 3]
 
 
 def key(**words: Any) -> str:
-    import json
-
     options = Options(**{"device": "tlc", "workload": "default", **words})
     return key_of(json.loads(open_simulation(options).manifest))
+
+
+NEW_KEYS: tuple[tuple[str, ...], ...] = (
+    ("gc", "", "patience", "", "", "3"),
+    ("telepathy", "", "range", "", "", '"none"'),
+    ("workload", "", "mood", "", "", "0.5"),
+)
+"""Keys that a later release might have, as the schema tells them."""
+
+
+def test_a_new_key_at_its_default_leaves_every_hash_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    def manifest(workload: str, **words: Any) -> Any:
+        return json.loads(open_simulation(Options(device="tlc", workload=workload, **words)).manifest)
+
+    kept = [manifest("default"), manifest("two-tenants", scheme="pnar2", seed=7)]
+    before = [key_of(each) for each in kept]
+
+    def newer(each: Any, patience: Any = 3, reach: Any = "none", mood: Any = 0.5, option: Any = None) -> Any:
+        found = copy.deepcopy(each)
+        found["device"]["config"]["gc"]["patience"] = patience
+        found["device"]["config"]["telepathy"] = {"range": reach}
+        work = found["workload"]
+        for job in [work["generator"]] if "generator" in work else work["jobs"].values():
+            job["mood"] = mood
+        return found | {"ballast": option}
+
+    # Where the key is not in the schema it has no default, and counts.
+    assert key_of(newer(kept[0])) != before[0]
+    schema = [*_core.schema(), *NEW_KEYS]
+    monkeypatch.setattr(_core, "schema", lambda: schema)
+    manifests._defaults.cache_clear()
+    try:
+        assert [key_of(newer(each)) for each in kept] == before == [key_of(each) for each in kept]
+        for words in ({"patience": 4}, {"patience": 3.0}, {"reach": "5m"}, {"mood": 0.6}, {"option": "5kg"}):
+            assert key_of(newer(kept[0], **words)) != before[0], words
+            assert key_of(newer(kept[1], **words)) != before[1], words
+        older = copy.deepcopy(kept[0])
+        del older["device"]["config"]["ecc"]["code_3bit"], older["workload"]["generator"]["hint"]
+        assert key_of(older) == before[0]
+        # What a default means is said by the version of the results.
+        assert key_of(kept[0] | {"results_version": 1}) != before[0]
+    finally:
+        manifests._defaults.cache_clear()
+
+
+def test_the_hash_changes_with_every_key() -> None:
+    base = json.loads(open_simulation(Options(device="tlc", workload="default")).manifest)
+    sections = base["device"]["config"] | {"workload": base["workload"]["generator"]}
+    # As many of today's keys as the schema has: none is at a default by another spelling of it.
+    assert {(name, key) for name, keys in sections.items() for key in keys} == {
+        (key.section, key.key) for key in ssdlab.schema()
+    }
+    before, seen = key_of(base), set()
+    for name, keys in sections.items():
+        for each in keys:
+            changed = copy.deepcopy(base)
+            place = changed["workload"]["generator"] if name == "workload" else changed["device"]["config"][name]
+            place[each] = "another"
+            seen.add(key_of(changed))
+    assert before not in seen
+    assert len(seen) == len(ssdlab.schema())
 
 
 @pytest.mark.slow
@@ -374,7 +437,7 @@ def test_a_comparison_pairs_seeds_normalises_and_takes_geometric_means() -> None
     assert ssdlab.compare(table(values), "host.read.latency_ns.p99", by="workload").baseline == "a"
     for wrong in ({"metric": "host.read.latency_ns.p98"}, {"baseline": "bse"}, {"by": "schem"}):
         with pytest.raises(ssdlab.InputError, match="did you mean"):
-            ssdlab.compare(table(values), **{"metric": "host.read.latency_ns.p99", **wrong})
+            ssdlab.compare(table(values), **{"metric": "host.read.latency_ns.p99", **wrong})  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -70,3 +70,17 @@ def test_the_command_tells_and_writes_lifetimes(cli: Cli, tmp_path: Path) -> Non
         assert said in failed.stderr
     with pytest.raises(ssdlab.InputError, match="no erase scheme"):
         lifetime.cycle(load("tlc48-reo", chips=1, blocks=1), ["isp"])
+
+
+def test_lives_of_chips_that_nobody_measured_say_so(cli: Cli) -> None:
+    few = ("--chips", "2", "--blocks", "1", "--scheme", "ispe")
+    assert "note:" not in cli("lifetime", "tlc48-reo", *few).stdout
+    for chip, source in (
+        ("qlc", "1,500 cycles"),
+        ("slc", "100,000 cycles"),
+        ("tlc48", "as tlc48-reo"),
+        ("tlc2x", "as tlc48-reo"),
+    ):
+        out = cli("lifetime", chip, *few).stdout
+        assert "note: the lives of" in out, chip
+        assert source in out, chip

@@ -411,7 +411,8 @@ def test_what_has_no_counterpart_is_named(load: Load) -> None:
         ({"Page_Read_Latency_LSB": 1 << 50}, None, ("ssdconfig.xml:52: Page_Read_Latency_LSB", "10 s")),
         ({"Data_Cache_DRAM_Data_Rate": 1 << 62}, flow(), ("Data_Cache_DRAM_Data_Rate", "bandwidth")),
         ({"Chip_No_Per_Channel": "many"}, None, ("ssdconfig.xml:", 'Chip_No_Per_Channel: "many"', "whole number")),
-        ({"Ideal_Mapping_Table": "maybe"}, None, ("Ideal_Mapping_Table", "true or false")),
+        ({"Overprovisioning_Ratio": "0x1p-4"}, None, ("Overprovisioning_Ratio", "a share above 0")),
+        ({}, flow(Chip_IDs=","), ("workload.xml:", 'Chip_IDs: ","', "from 0 to 3")),
         ({"GC_Block_Selection_Policy": "BEST"}, None, ("GC_Block_Selection_Policy", "RGA")),
         ({"Plane_Allocation_Scheme": "CWD"}, None, ("Plane_Allocation_Scheme", "ftl.page_order", "CWDP")),
         ({"Overprovisioning_Ratio": 0.0005}, None, ("Overprovisioning_Ratio", "ftl.over_provisioning", "gc.stop")),
@@ -481,21 +482,57 @@ def test_the_pages_commands_run(cli: Cli, tmp_path: Path) -> None:
 
 def test_documents_that_are_not_mqsims_are_refused(cli: Cli, tmp_path: Path) -> None:
     config, work = ssdconfig(tmp_path), workload(tmp_path, [flow()])
-    (tmp_path / "bomb.xml").write_text('<!DOCTYPE x [<!ENTITY a "aaaa">]>\n' + config.read_text().split("\n", 1)[1])
     (tmp_path / "broken.xml").write_text("<Execution_Parameter_Set>\n<a>\n")
-    (tmp_path / "klingon.xml").write_text(config.read_text().replace("us-ascii", "klingon"))
+    (tmp_path / "prose.xml").write_text("\nMQSim\n")
     for files, words in (
         ((work, config), ("workload.xml:1", "give ssdconfig.xml first")),
-        (("bomb.xml", work), ("bomb.xml: has a document type",)),
-        (("broken.xml", work), ("broken.xml:3", "is not XML")),
+        (("broken.xml", work), ("broken.xml:3", "is not XML: ends within a, which begins in line 2")),
+        (("prose.xml", work), ("prose.xml:2", "text stands outside")),
         (("nowhere.xml", work), ("nowhere.xml", "cannot be read")),
-        (("klingon.xml", work), ("klingon.xml:1", "encoding")),
     ):
         done = cli("run", "--mqsim", *files)
         assert done.returncode == 2
         assert done.stdout == ""
         for word in (*words, "help:"):
             assert word in done.stderr
+
+
+# Of ssdconfig.xml and workload.xml, what MQSim's reader takes though it is no XML, or no number: and what is noted.
+LENIENT = (
+    ("<Seed>321</Seed>", "<Seed>321</<Seed>", "</<Seed> (line 11) closes Seed"),
+    ("</Memory_Type>", "</Memroy>", "</Memroy> (line 13) closes Memory_Type"),
+    ("<?xml", "\n<?xml", "blanks before <?xml"),
+    ("<Seed>321", "<!-- µs -->\n<Seed>321", "characters beyond ASCII, and us-ascii as the encoding: taken as UTF-8"),
+    ("<Seed>321", '<!DOCTYPE x [<!ENTITY a "b>">]>\n<Seed>321', "a document type (line 11) is skipped"),
+    ("<Seed>321", '<Seed unit="none" at=\'1\' >321 of them', 'Seed "321 of them" (line 11) is 321'),
+    ("<Seed>321", "<Seed>&#x33;21<b/>9 &copy; &", None),
+    ("us-ascii", "klingon", None),
+    ("<Chip_IDs>0,1,2,3", "<Chip_IDs> 0,1,2,,3,", 'Chip_IDs "0,1,2,,3," (line 7) is 0,1,2,3'),
+    ("<Working_Set_Percentage>50", "<Working_Set_Percentage>+50.9 %", 'Percentage "+50.9 %" (line 11) is +50'),
+    (">0.07<", ">7e-2f<", 'Overprovisioning_Ratio "7e-2f" (line 32) is 7e-2'),
+    (">true</Generated", ">1</Generated", 'Addresses "1" (line 16) is true, as all that is not false'),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("plain", "lenient", "note"), LENIENT)
+def test_what_mqsim_reads_is_read_and_noted(tmp_path: Path, plain: str, lenient: str, note: str | None) -> None:
+    files = ssdconfig(tmp_path), workload(tmp_path, [flow()])
+    before = mqsim.load(*files)
+    texts = [path.read_text() for path in files]
+    assert sum(text.count(plain) for text in texts) == 1
+    for path, text in zip(files, texts, strict=True):
+        path.write_text(text.replace(plain, lenient), encoding="utf-8")
+    after = mqsim.load(*files)
+    assert essence(after.parts[0]) == essence(before.parts[0])
+    (added, *more) = [line for line in after.notes if line not in before.notes] or [""]
+    assert not more
+    assert ("read as MQSim reads it: " in added and added.endswith(note)) if note else not added
+
+
+def test_a_number_means_what_mqsim_takes_it_for(load: Load) -> None:
+    imported = load([flow(Total_Requests_To_Generate="1e6")])
+    assert job(imported.parts[0])["requests"] == 1
+    assert any('Total_Requests_To_Generate "1e6" (line 25) is 1' in line for line in imported.notes)
 
 
 # What MQSim's default device takes for a page of 8 KiB when nothing waits [ns]: messages to the device, the command and

@@ -18,6 +18,7 @@ import pytest
 
 import ssdlab
 from conftest import SSDLAB, Cli, cpu_s, until
+from ssdlab.runs.runner import Rounds
 from ssdlab.common import output, signals
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.common.tables import Table, escaped, show
@@ -259,7 +260,7 @@ def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.S
         for _ in range(3):  # a second and a third change nothing
             time.sleep(0.002)
             running.send_signal(number)
-        stdout, stderr = running.communicate(timeout=20)
+        stdout, stderr = running.communicate(timeout=120)
         assert (running.returncode, stdout) == (128 + number, "")
         rows = polars.read_parquet(tmp_path / name).height
         assert stderr.startswith(f"{signals.NAMES[number]}: ")
@@ -301,7 +302,7 @@ def test_a_core_that_computes_for_long_is_ended_all_the_same(tmp_path: Path) -> 
     running = begin(tmp_path, "lifetime --chips 100000 --step 1")
     until(lambda: cpu_s(running.pid) > 1.0)  # by then it is in the core
     running.send_signal(signal.SIGTERM)
-    _, stderr = running.communicate(timeout=20)
+    _, stderr = running.communicate(timeout=120)
     assert (running.returncode, stderr) == (143, "terminated; nothing was kept\n")
 
 
@@ -330,7 +331,7 @@ def test_without_a_terminal_a_line_tells_how_far_it_is() -> None:
     def clock() -> float:
         return now
 
-    run = lines.requests(said.append, clock)
+    run, rounds = lines.requests(said.append, clock)
     cases = lines.cases("sweep.toml", said.append, clock)
     shares = lines.shares(said.append, clock)
     for second in range(41):
@@ -347,6 +348,14 @@ def test_without_a_terminal_a_line_tells_how_far_it_is() -> None:
     now = 60.0
     run(None, 0, 90_000)
     assert said[-1] == "90,000 requests, 1,500 requests/s"
+    # A search for a steady state tells its rounds, and how far they are from one.
+    now = 70.0
+    rounds(Rounds(6, 52_000.0, 4.7, 0.5, -0.4))
+    run(None, 0, 90_000)
+    assert said[-1] == (
+        "90,000 requests, 1,286 requests/s, round 7: WAF 4.70 slope -40 %, spread 50 % (steady: 10 and 20 %), "
+        "about 1 min 57 s left"
+    )
     assert [elapsed_text(seconds) for seconds in (0.4, 3700, 90_000)] == ["0 s", "1 h 1 min", "1 d 1 h"]
 
 

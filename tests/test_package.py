@@ -85,10 +85,10 @@ def test_advisories_of_packages_are_those_of_their_releases(tmp_path: Path) -> N
     fine, text = supply.advisories_of_packages({"three": "3.0"}, index)
     assert fine
     assert text.startswith("skipped: file://")
-    assert {"click", "rich", "polars", "lxml", "pygments"} <= set(supply.needed())
+    assert {"click", "rich", "polars", "pygments"} <= set(supply.needed())
 
 
-HEAVY = {"asyncio", "matplotlib", "numpy", "polars", "rich", "unittest", "email", "http", "urllib.request", "lxml"}
+HEAVY = {"asyncio", "matplotlib", "numpy", "polars", "rich", "unittest", "email", "http", "urllib.request"}
 
 
 def loaded_by(code: str) -> set[str]:

@@ -138,25 +138,85 @@ def test_fio_reads_what_it_wrote(serve: Callable[..., Server], clock: str) -> No
     assert 2**18 < (server.folder / "data.img").stat().st_blocks * 512 < 2**22, "a sparse file"
 
 
+FIO = f"fio --name=job --ioengine=nbd --uri={URI} --bs=4k --randseed=7"
+DEEP = {
+    "fio": f"{FIO} --rw=randrw --size=64m --number_ios=300 --iodepth=16",
+    "jobs": f"{FIO} --rw=randread --size=16m --offset_increment=16m --number_ios=60 --iodepth=4 --numjobs=3",
+    "qemu-img": f"qemu-img bench -f raw -d 8 -c 200 -s 16384 -w {URI}",
+    "nbdcopy": f"nbdcopy image {URI}",
+}
+"""Clients with several requests under way, several threads, several processes."""
+
+
 @pytest.mark.slow
-@needs("fio")
-def test_virtual_times_are_the_same_on_a_busy_machine(serve: Callable[..., Server]) -> None:
+@needs("fio", "qemu-img", "nbdcopy")
+@pytest.mark.parametrize("program", DEEP)
+def test_virtual_times_are_the_same_on_a_busy_machine(serve: Callable[..., Server], program: str) -> None:
     logs = []
     for number in range(2):
-        server = serve(*SETS, *AGED, "--requests-out", f"{number}.parquet", "--think", "3us")
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * number)]
+        server = serve(*SETS, *AGED, "--requests-out", f"{number}.parquet", "--grace", "none")
+        (server.folder / "image").write_bytes(bytes(range(256)) * (1 << 16))
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * number)]
         try:
-            fio(server, "--rw=randrw", "--bs=4k", "--size=64m", "--number_ios=300", "--randseed=7")
+            server.client(*DEEP[program].split())
         finally:
             for process in busy:
                 process.kill()
                 process.wait()
         server.end()
         logs.append(pl.read_parquet(server.folder / f"{number}.parquet"))
-    assert logs[0].height == 300
+        found = server.result()["serve"]
+        assert (found["watched"], found["not_watched"]) == (found["connections"], [])
+        assert (found["grace_expired"], found["unprompted"]) == (0, 0)
+    assert logs[0].height >= 64
     assert logs[0].equals(logs[1])
-    gaps = logs[0]["arrival_ns"][1:] - logs[0]["finish_ns"][:-1]
+
+
+@pytest.mark.slow
+@needs("fio")
+def test_a_request_comes_its_think_time_after_the_reply(serve: Callable[..., Server]) -> None:
+    server = serve(*SETS, *AGED, "--requests-out", "r.parquet", "--think", "3us")
+    fio(server, "--rw=randrw", "--bs=4k", "--size=64m", "--number_ios=300", "--randseed=7")
+    server.end()
+    log = pl.read_parquet(server.folder / "r.parquet")
+    gaps = log["arrival_ns"][1:] - log["finish_ns"][:-1]
     assert set(gaps) == {3000}
+
+
+POLLS = """
+import socket, struct, sys
+at = socket.socket(socket.AF_UNIX)
+at.connect("s")
+def take(length):
+    data = b""
+    while len(data) < length:
+        try:
+            data += at.recv(length - len(data))
+        except BlockingIOError:
+            pass
+    return data
+take(18)
+at.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+take(10)
+at.setblocking(False)
+for number in range(4):
+    for part in range(2):
+        at.send(struct.pack(">IHHQQI", 0x25609513, 0, 0, part, 4096 * (2 * number + part), 4096))
+    take(2 * (16 + 4096))
+"""
+"""A client that never sleeps."""
+
+
+@pytest.mark.slow
+def test_a_client_that_polls_is_not_waited_for_for_ever_and_a_finding(serve: Callable[..., Server]) -> None:
+    server = serve(*SETS, "--grace", "1ms")
+    server.client(sys.executable, "-c", POLLS)
+    printed = " ".join(server.end().split())
+    assert "works all the time and asks for nothing: simulated time waits for its requests by --grace" in printed
+    found = server.result()["serve"]
+    assert len(found["not_watched"]) == 1
+    assert found["grace_expired"] > 0
+    assert f"warning: [machine-dependent-clock] --grace 1ms ran out {found['grace_expired']} times" in printed
 
 
 @pytest.mark.slow
@@ -313,7 +373,7 @@ class Client:
 def test_a_session_played_again_is_the_same_run(tcp: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = options_of({"age": "pec=2000,retention=6mo", "settings": SMALL, "seed": 3})
-    pace = Pace("virtual", think="2us")
+    pace = Pace("virtual", think="2us", grace="none")
     place = {"address": "127.0.0.1:0"} if tcp else {"socket": "s"}
     serving = Serving([Drive("", options, None)], pace, records=True, **place)
     [uri] = serving.start()
@@ -341,9 +401,12 @@ def test_a_session_played_again_is_the_same_run(tcp: bool, tmp_path: Path, monke
     assert first["serve"] == {
         "clock": "virtual",
         "think": "2us",
-        "grace": "5ms",
+        "grace": "none",
         "depth": 1,
         "grace_expired": 0,
+        "watched": 0,
+        "not_watched": ["it is part of the server"],
+        "unprompted": 0,
         "connections": 1,
         "errors": 0,
     }

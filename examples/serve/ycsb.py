@@ -1,7 +1,8 @@
 """YCSB's workload A on SQLite, on served drives: docs/serve.md.
 
 The database lies straight on the drive, without a file system: SQLite reads, writes and syncs through a VFS of
-this program, which asks the drive by NBD. It is loaded once; then drives of several ages and schemes hold it.
+this program, which asks the drive by NBD. It is loaded once; then the same drive, fresh or six months later
+(`ssdlab age`), is read with several schemes.
 
 Needs apsw (pip install apsw). Usage: python ycsb.py [TRANSACTIONS]
 """
@@ -31,10 +32,9 @@ RECORDS, FIELD = 20_000, 1000
 """Rows of the table, and bytes of each."""
 CACHE_KIB = 1024
 """What SQLite keeps in memory: a twentieth."""
-AGED = "--age pec=2000,retention=6mo --set ecc.code=qc-ldpc --set ecc.t_decode=1us --scheme"
-DRIVES = {"fresh": AGED.replace("pec=2000,retention=6mo", "pec=0") + " baseline"} | {
-    f"aged, {scheme}": f"{AGED} {scheme}"
-    for scheme in ("baseline", "pnar2", "pso-pnar2", "near-zero", "rif", "rif,start=tracked")
+LOADED = "--age pec=2000 --set ecc.code=qc-ldpc --set ecc.t_decode=1us"
+DRIVES = {"fresh": "--from young.ckpt --scheme baseline"} | {
+    f"aged, {scheme}": f"--from old.ckpt --scheme {scheme}" for scheme in ("baseline", "pnar2", "rif")
 }
 SEEDS = (1, 2, 3)
 
@@ -204,7 +204,7 @@ def play(folder: Path, transactions: int, seed: int, *words: str) -> list[float]
     """Transactions a second; what a read takes on average and in 99 % of the cases, a write and a flush [us]."""
     # A copy that leaves the holes out.
     subprocess.run(["cp", "--sparse=always", folder / "loaded", folder / "data"], check=True)
-    server = serve(folder, folder / "data", "--seed", str(seed), *words)
+    server = serve(folder, folder / "data", *words)
     drive = Drive(folder / "s")
     workload_a(drive, transactions, seed)
     drive.socket.close()
@@ -220,11 +220,13 @@ def play(folder: Path, transactions: int, seed: int, *words: str) -> list[float]
 def main(transactions: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        loaded = serve(folder, folder / "loaded")
+        loaded = serve(folder, folder / "loaded", *LOADED.split(), "--save", "young.ckpt")
         drive = Drive(folder / "s")
         load(drive)
         drive.socket.close()
         loaded.wait()
+        command = [sys.executable, "-m", "ssdlab", "age", "young.ckpt", "--for", "6mo", "--save", "old.ckpt"]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         print(f"{'':24}{'transactions/s':>16}{'read':>14}{'p99':>14}{'write':>14}{'flush':>16}  simulated, us")
         for label, words in DRIVES.items():
             seeds = [play(folder, transactions, seed, *words.split()) for seed in SEEDS]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.bounds import bounds
     from ssdlab.runs.catalogue import presets, schema
     from ssdlab.runs.device import Completion, Conditions, Device
+    from ssdlab.runs.findings import Finding
     from ssdlab.runs.result import Result, Runs
     from ssdlab.runs.runner import Interrupted, Kept
     from ssdlab.runs.saved import load
@@ -32,6 +33,7 @@ __all__ = [
     "Completion",
     "Conditions",
     "Device",
+    "Finding",
     "InputError",
     "Interrupted",
     "Kept",
@@ -55,6 +57,7 @@ _HOMES = {
     "Completion": "runs.device",
     "Conditions": "runs.device",
     "Device": "runs.device",
+    "Finding": "runs.findings",
     "InputError": "_core",
     "Interrupted": "runs.runner",
     "Kept": "runs.runner",

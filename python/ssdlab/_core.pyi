@@ -43,9 +43,10 @@ class Simulation:
 
     def explain(
         self, slowest: int, wanted: list[int]
-    ) -> list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]]:
+    ) -> tuple[list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]], str, bool]:
         """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], stages (what, step, from, to
-        [ns], and what the die did [ns]), and those of each part of a read."""
+        [ns], and what the die did [ns]), and those of each part of a read. Also the run's findings as JSON, and whether
+        a signal ended it before its workload."""
 
     def timeline(self, path: str, windows: list[str]) -> int:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
@@ -57,8 +58,13 @@ class Simulation:
     def progress(self) -> tuple[float | None, int, int]:
         """Share of the workload played, where it can be known; requests submitted; requests completed."""
 
+    def rounds(self) -> tuple[int, tuple[float, float, float, float] | None] | None:
+        """How far the search for a steady state has come, where there is one: rounds; and once two have been run their
+        mean requests/s and write amplification, spread and slope."""
+
     def finish(
         self,
+        interrupted: bool = ...,
     ) -> tuple[
         str,
         list[tuple[str, str, str]],
@@ -227,14 +233,19 @@ class Server:
         memory: str,
         data: str | None = None,
         records: bool = False,
+        after_load: str | None = None,
         **options: Any,
     ) -> str | None:
         """Opens a drive, to be served under a name; ``options`` are those of a run that concern the drive. With
-        ``records`` its requests can be played again. Returns what the user should know of how the input was
+        ``records`` its requests can be played again; it rests for ``after_load`` when its first clients have left.
+        Returns what the user should know of how the input was
         understood."""
 
     def start(self) -> list[str]:
         """Begins to serve; returns the URI of each drive."""
+
+    def notes(self) -> list[str]:
+        """What users should be told of what goes on, since this was asked last."""
 
     def attend(self) -> bool:
         """Looks after clients for a moment; whether some have asked for something and all have left."""
@@ -292,6 +303,10 @@ class Device:
     def advance_to_completion(self) -> list[tuple[int, int, bool]]:
         """Plays until something completes, or until nothing is left to do; returns what completed."""
 
+    def rest(self, span: str, at: str | None = None) -> None:
+        """Everything buffered is written, and the drive left alone for a span such as "6mo", at a temperature such as
+        "40C" or at that of its rest: its data grows old, and is refreshed as configured."""
+
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""
 
@@ -333,6 +348,10 @@ def schema() -> list[tuple[str, str, str, str, str, str]]:
 
 def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """The columns of the request log, and those of the time series: name, unit, meaning."""
+
+def warnings() -> list[tuple[str, str, str, str, bool]]:
+    """The kinds of findings, the gravest first: id, meaning, threshold, its reason, whether comparisons leave such
+    results out."""
 
 def inspect(path: str, *, format: str | None = ..., skip_bad_lines: int = ...) -> tuple[str, list[str]]: ...
 def extent(path: str, *, format: str | None = None) -> tuple[int, int]:

@@ -136,6 +136,7 @@ def _erases() -> pl.DataFrame:
             for pec in ages:
                 found = ssdlab.run("electronics25", requests, scheme=scheme, age=f"pec={pec},fill=0.5", settings=one)
                 loops = found.flash.erase.loops.mean
+                assert loops is not None, "a block is erased"
                 took = round(found.usage.die.erase / 100 * found.host.elapsed_s * 1e9)
                 # A fresh block needs 3.5 to 3.7 pulses of 0.5 ms: after the first 1 ms its fail bits are below delta.
                 last = {"reo-minus": T1[1][1], "reo": T2[1][1]}.get(scheme)

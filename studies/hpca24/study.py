@@ -521,13 +521,13 @@ def _systems(tables: Tables) -> dict[str, Measured]:
     }
     age = max(losses, key=lambda age: losses[age].value or 0.0)
     ali_124 = worst.filter(workload="Ali_124")
-    waste = systems.with_columns(v=pl.col("usage.channel.uncorrectable") + pl.col("usage.channel.ecc_wait"))
+    waste = systems.with_columns(v=pl.col("usage.channel.failed_reads") + pl.col("usage.channel.ecc_wait"))
 
     def at_2k(table: pl.DataFrame, column: str, workload: str) -> pl.DataFrame:
         return _each(table, column).filter(workload=workload, age="2K")
 
     tail = tables["tails"].pivot(on="scheme", index="seed", values="host.read.latency_ns.p99_99")
-    uncorrectable = at_2k(systems, "usage.channel.uncorrectable", "Ali_121")
+    uncorrectable = at_2k(systems, "usage.channel.failed_reads", "Ali_121")
     return {
         **found,
         "rif.ali124.zero": _mean(ali_124, pl.col("ssd-zero")),
@@ -745,7 +745,7 @@ def _fig18(systems: pl.DataFrame) -> Figure:
     figure = Figure(figsize=(12, 3.6), layout="constrained")
     causes = {
         "COR": ("read_data", "write_data", "command"),
-        "UNCOR": ("uncorrectable",),
+        "UNCOR": ("failed_reads",),
         "ECCWAIT": ("ecc_wait",),
         "IDLE": ("idle",),
     }

@@ -7,7 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use logs::{Table, series_parquet};
 use serde_json::Value;
+use ssd::run::findings;
 use ssd::run::{DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
+use ssd::stats::Finding;
 use ssd::{RequestLog, RunError, Unwatched};
 
 /// What the manifest calls the programs behind this interface.
@@ -69,6 +71,7 @@ impl From<RunError> for Failure {
 pub struct Playing {
     pub live: Live,
     manifest: Value,
+    findings: Vec<Finding>,
     series_out: Option<PathBuf>,
 }
 
@@ -79,16 +82,18 @@ impl Playing {
         requests_out: Option<&Path>,
         series_out: Option<&Path>,
     ) -> Result<Playing, Failure> {
-        let PreparedLive { config, options, manifest, .. } = prepare_live(inputs, DRIVER)?;
+        let PreparedLive { config, options, manifest, findings } = prepare_live(inputs, DRIVER)?;
         let log = requests_out.map(|path| Table::of_requests(Some(path), config.host.queues)).transpose()?;
         let log = log.map(|table| Box::new(table) as Box<dyn RequestLog>);
         let live = Live::open(&config, &options, log, Unwatched)?;
-        Ok(Playing { live, manifest, series_out: series_out.map(Path::to_owned) })
+        Ok(Playing { live, manifest, findings, series_out: series_out.map(Path::to_owned) })
     }
 
     /// The result up to now, as JSON.
     pub fn result(&self) -> String {
-        as_json(&result(&self.manifest, &self.live.measured()))
+        let mut measured = self.live.measured();
+        findings::add(&mut measured.findings, self.findings.iter().cloned());
+        as_json(&result(&self.manifest, &measured))
     }
 
     /// Ends the run: checks it, completes the request log and writes the time series.

@@ -3,6 +3,9 @@
 //! Every function but those that free answers with a status, and refuses null pointers where none are allowed. No panic leaves
 //! the library. A drive may be used from several threads: its calls are played one after another.
 
+// Its docs are read as comments of the C header: `[ns]` is a unit there, and a backslash before it would show.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod drive;
 #[cfg(test)]
 mod tests;

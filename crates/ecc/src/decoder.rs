@@ -1,7 +1,7 @@
 //! The decoder: normalised min-sum, at most 20 iterations (hpca24 section II-B), layered for speed or flooding; of a word as it
 //! was sensed (hard input), or of beliefs in its bits (soft input, [`crate::soft`]).
 //!
-//! Beliefs and messages are bytes. Rows of a block row are worked on [`LANES`] at a time, each lane a check: since blocks
+//! Beliefs and messages are bytes. Rows of a block row are worked on `LANES` at a time, each lane a check: since blocks
 //! are circulants, the bits of neighbouring checks lie side by side. A layered pass updates the beliefs after each block
 //! row, so that the next one already works with them; a flooding pass updates them at its end.
 

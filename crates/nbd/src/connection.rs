@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Instant;
 
+use crate::arrivals::{Arrivals, Reading};
 use crate::handshake::{Offer, Session, handshake};
 use crate::lag::Lag;
 use crate::outlet::{Answers, Outlet};
@@ -17,8 +18,8 @@ use crate::wire::{self, command};
 
 /// What an engine is told.
 pub(crate) enum Message {
-    /// A client has come.
-    Opened { connection: u64, answers: Answers },
+    /// A client has come: the process that it is, or why that is not known.
+    Opened { connection: u64, answers: Answers, process: Result<u32, String> },
     /// A client asks for something; when that was read.
     Request { connection: u64, job: Job, read: Instant },
     /// No request of a client will come any more.
@@ -43,11 +44,32 @@ pub(crate) struct Served {
     pub errors: u64,
 }
 
+/// What a connection's thread reads from.
+struct Input<'a> {
+    stream: &'a Stream,
+    reading: Reading,
+    arrivals: &'a Arrivals,
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.reading.wait(self.arrivals);
+        (&mut &*self.stream).read(into)
+    }
+}
+
 /// Serves a client to its end; none if it only looked at what there is. Where it breaks the protocol, it is left.
-pub(crate) fn serve(stream: &Arc<Stream>, connection: u64, offers: &[Offer], exports: &[Export]) -> Option<Served> {
-    let mut input = BufReader::new(&**stream);
+pub(crate) fn serve(
+    (stream, reading): (&Arc<Stream>, Reading),
+    connection: u64,
+    arrivals: &Arrivals,
+    offers: &[Offer],
+    exports: &[Export],
+) -> Option<Served> {
+    let mut input = BufReader::new(Input { stream, reading, arrivals });
     let agreed = handshake(&mut input, &mut &**stream, offers);
     let served = agreed.ok().flatten().map(|agreed| transmit(stream, input, connection, agreed, offers, exports));
+    arrivals.ends(connection);
     stream.shut(Shutdown::Both);
     served
 }
@@ -55,14 +77,15 @@ pub(crate) fn serve(stream: &Arc<Stream>, connection: u64, offers: &[Offer], exp
 /// The transmission phase: requests and their replies.
 fn transmit(
     stream: &Arc<Stream>,
-    mut input: BufReader<&Stream>,
+    mut input: BufReader<Input>,
     connection: u64,
     (session, last): (Session, Vec<u8>),
     offers: &[Offer],
     exports: &[Export],
 ) -> Served {
     let Export { store, engine } = &exports[session.export];
-    let outlet = Arc::new(Outlet::new(stream.clone(), session, store.clone()));
+    let (reading, arrivals) = (input.get_ref().reading.clone(), input.get_ref().arrivals);
+    let outlet = Arc::new(Outlet::new(stream.clone(), session, store.clone(), reading));
     let sender = thread::spawn({
         let outlet = outlet.clone();
         move || outlet.send_waiting()
@@ -70,10 +93,13 @@ fn transmit(
     let mut requested = false;
     // The drive knows of the client before the client knows that it may begin. An engine that has ended takes no message: the
     // connection ends with it.
-    let opened = engine.send(Message::Opened { connection, answers: Answers::through(&outlet) }).is_ok();
-    if opened && (&**stream).write_all(&last).is_ok() {
+    let (answers, process) = (Answers::through(&outlet), stream.process());
+    let opened = engine.send(Message::Opened { connection, answers, process }).is_ok();
+    let begun = opened && (&**stream).write_all(&last).is_ok();
+    arrivals.ends(connection);
+    if begun {
         let size = offers[session.export].size.0;
-        let mut each = |frame: Frame, input: &mut BufReader<&Stream>| {
+        let mut each = |frame: Frame, input: &mut BufReader<Input>| {
             let (mut job, outcome) = frame.job(&session, size);
             outlet.admit(job.held());
             if let Command::Write(data) = &mut job.command {

@@ -21,11 +21,15 @@ pub(crate) struct Drive {
     last: Time,
     /// All requests, where they are wanted.
     record: Option<Vec<Request>>,
+    /// How long it is left alone when its first clients have left.
+    after_load: Option<Span>,
 }
 
 /// A request that the drive works on.
 struct Flight {
     connection: u64,
+    /// Its submission queue.
+    queue: u16,
     job: Job,
     /// What it wrote is being put on flash.
     flushes: bool,
@@ -40,7 +44,7 @@ pub(crate) struct Done {
 }
 
 impl Drive {
-    pub fn new(live: Live, records: bool) -> Drive {
+    pub fn new(live: Live, records: bool, after_load: Option<Span>) -> Drive {
         Drive {
             live,
             flights: BTreeMap::new(),
@@ -48,6 +52,7 @@ impl Drive {
             failure: None,
             last: Time::ZERO,
             record: records.then(Vec::new),
+            after_load,
         }
     }
 
@@ -66,8 +71,8 @@ impl Drive {
     }
 
     /// Begins with a request at `time`, or as soon after as the drive's time allows.
-    pub fn submit(&mut self, time: Time, connection: u64, job: Job) {
-        self.begin(time, Flight { connection, job, flushes: false });
+    pub fn submit(&mut self, time: Time, connection: u64, queue: u16, job: Job) {
+        self.begin(time, Flight { connection, queue, job, flushes: false });
     }
 
     fn begin(&mut self, time: Time, flight: Flight) {
@@ -115,6 +120,18 @@ impl Drive {
         while !self.flights.is_empty() && self.failure.is_none() {
             let played = self.live.advance_to_completion(Time::NEVER);
             self.collect(played.map(|_| ()));
+        }
+    }
+
+    /// All clients have left. The first ones to do so that have asked for something have loaded the drive.
+    pub fn is_left(&mut self) {
+        if self.live.device().outstanding().0 == 0
+            && self.live.submitted() > 0
+            && self.failure.is_none()
+            && let Some(span) = self.after_load.take()
+            && let Err(error) = self.live.rest(span, None)
+        {
+            self.fails(error);
         }
     }
 
@@ -166,7 +183,7 @@ impl Flight {
         writes && self.job.durable && !self.flushes
     }
 
-    /// What the drive is asked for: each connection has a submission queue, as far as there are some.
+    /// What the drive is asked for.
     fn request(&self, time: Time) -> Request {
         let op = match self.job.command {
             _ if self.flushes => Op::Flush,
@@ -177,7 +194,7 @@ impl Flight {
             Command::Status { .. } => unreachable!("Invariant: a connection answers this itself"),
         };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (self.job.offset, self.job.length.into()) };
-        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.connection as u16)
+        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.queue)
     }
 }
 

@@ -6,11 +6,11 @@ use units::Bytes;
 
 use crate::wire::{self, Fields, info, option, reply, take, transmission, violation};
 
-/// The longest data of an option that is looked at [B]; names have 4096 at most.
+/// The longest data of an option that is looked at \[B]; names have 4096 at most.
 const LONGEST_OPTION: u32 = 1 << 16;
 /// The only metadata context: which parts of an export hold data.
 const ALLOCATION: &[u8] = b"base:allocation";
-/// The largest request that carries data [B].
+/// The largest request that carries data \[B].
 pub(crate) const LARGEST_PAYLOAD: u32 = 32 << 20;
 
 /// What a client sees of an export before it chooses.
@@ -22,7 +22,7 @@ pub struct Offer {
     pub about: String,
     /// Its size.
     pub size: Bytes,
-    /// The size that requests had best be multiples of [B]: a page of the drive.
+    /// The size that requests had best be multiples of \[B]: a page of the drive.
     pub preferred: u32,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// The percentiles that are reported: name and share.
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)];
 
-/// The distribution of the lag [ns].
+/// The distribution of the lag \[ns].
 pub struct Lag(Histogram<u64>);
 
 impl Default for Lag {
@@ -27,7 +27,7 @@ impl Lag {
         self.0.add(&other.0).expect("Invariant: a histogram grows");
     }
 
-    /// The lag that a share of the replies did not exceed [ns].
+    /// The lag that a share of the replies did not exceed \[ns].
     pub fn quantile(&self, share: f64) -> Option<u64> {
         (!self.0.is_empty()).then(|| self.0.value_at_quantile(share))
     }

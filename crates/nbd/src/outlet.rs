@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::arrivals::Reading;
 use crate::handshake::{LARGEST_PAYLOAD, Session};
 use crate::lag::Lag;
 use crate::request::{Command, Content, Job, reply};
@@ -17,7 +18,7 @@ use crate::wire::Errno;
 pub const MOST_REQUESTS: u32 = 1024;
 /// Most bytes of their data.
 const MOST_BYTES: u32 = LARGEST_PAYLOAD;
-/// Replies up to this length are sent by who has them, where the socket takes them at once [B].
+/// Replies up to this length are sent by who has them, where the socket takes them at once \[B].
 const SENT_AT_ONCE: u32 = 1 << 17;
 /// Most extents of a reply.
 const MOST_EXTENTS: usize = 1024;
@@ -28,6 +29,7 @@ pub(crate) struct Outlet {
     stream: Arc<Stream>,
     session: Session,
     store: Arc<Store>,
+    reading: Reading,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -42,8 +44,18 @@ struct State {
     /// Requests that have been read and not answered, and bytes of their data.
     requests: u32,
     bytes: u32,
+    /// The thread that reads waits until so many bytes of data have room.
+    admits: Option<u32>,
     lag: Lag,
     errors: u64,
+}
+
+impl State {
+    /// Whether another request may be worked on, whose data takes `held` bytes.
+    fn has_room(&self, held: u32) -> bool {
+        let bytes = self.bytes > 0 && self.bytes.saturating_add(held) > MOST_BYTES;
+        !bytes && self.requests < MOST_REQUESTS
+    }
 }
 
 /// A reply on its way.
@@ -85,8 +97,23 @@ impl Drop for Answers {
 }
 
 impl Outlet {
-    pub fn new(stream: Arc<Stream>, session: Session, store: Arc<Store>) -> Outlet {
-        Outlet { stream, session, store, state: Mutex::default(), changed: Condvar::new() }
+    pub fn new(stream: Arc<Stream>, session: Session, store: Arc<Store>, reading: Reading) -> Outlet {
+        Outlet { stream, session, store, reading, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Whether the client has been given all replies that there are, or does not take them.
+    pub fn all_sent(&self) -> bool {
+        let state = self.lock();
+        (state.waiting.is_empty() && !state.sending) || !self.stream.takes_more()
+    }
+
+    /// Whether everything that the client has sent has gone to the drive, or has no room there.
+    pub fn all_read(&self) -> bool {
+        let full = {
+            let state = self.lock();
+            state.admits.is_some_and(|held| !state.has_room(held))
+        };
+        full || self.reading.is_done()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -95,11 +122,11 @@ impl Outlet {
 
     /// Waits until there is room for another request, whose data takes `held` bytes ([`Job::held`]).
     pub fn admit(&self, held: u32) {
-        let full = |state: &mut State| {
-            let bytes = state.bytes > 0 && state.bytes.saturating_add(held) > MOST_BYTES;
-            (bytes || state.requests >= MOST_REQUESTS) && !state.ended
-        };
-        let mut state = self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
+        let full = |state: &mut State| !state.has_room(held) && !state.ended;
+        let mut state = self.lock();
+        state.admits = Some(held);
+        let mut state = self.changed.wait_while(state, full).unwrap_or_else(PoisonError::into_inner);
+        state.admits = None;
         state.requests += 1;
         state.bytes += held;
     }

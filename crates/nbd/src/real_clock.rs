@@ -71,7 +71,7 @@ impl RealClock {
     /// Takes a message; returns whether others may follow.
     fn take(&mut self, message: Message) -> bool {
         match message {
-            Message::Opened { connection, answers } => {
+            Message::Opened { connection, answers, .. } => {
                 let peer = Peer { answers, outstanding: 0, closed: false };
                 self.peers.insert(connection, peer);
             }
@@ -80,7 +80,7 @@ impl RealClock {
                 let time = Time(read.saturating_duration_since(origin).as_nanos() as u64);
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
                 peer.outstanding += 1;
-                self.drive.submit(time, connection, job);
+                self.drive.submit(time, connection, connection as u16, job);
             }
             Message::Closed { connection } => {
                 self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;
@@ -106,6 +106,9 @@ impl RealClock {
     fn leave(&mut self, connection: u64) {
         if self.peers.get(&connection).is_some_and(|peer| peer.closed && peer.outstanding == 0) {
             self.peers.remove(&connection);
+            if self.peers.is_empty() {
+                self.drive.is_left();
+            }
         }
     }
 }

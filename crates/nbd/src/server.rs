@@ -2,22 +2,24 @@
 
 use std::io;
 use std::net::Shutdown;
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ssd::RunError;
 use ssd::run::Live;
+use units::Span;
 use workload::Request;
 
+use crate::arrivals::Arrivals;
 use crate::connection::{Export, Message, Served, serve};
 use crate::drive::Drive;
 use crate::handshake::Offer;
 use crate::lag::Lag;
 use crate::store::Store;
 use crate::stream::{Listener, Stream};
-use crate::virtual_clock::Pace;
+use crate::virtual_clock::{Notes, Pace, Watched};
 use crate::{real_clock, virtual_clock};
 
 /// Most clients at a time: others are turned away.
@@ -44,6 +46,8 @@ pub struct Exported {
     pub store: Store,
     /// Its requests are wanted at the end.
     pub records: bool,
+    /// How long it is left alone when its first clients have left: they have loaded it.
+    pub after_load: Option<Span>,
 }
 
 /// What an export has come to.
@@ -60,15 +64,19 @@ pub struct Finished {
     pub errors: u64,
     /// How much later than the drive replies left, where the clock was real.
     pub lag: Lag,
-    /// How often a client was silent for longer than the virtual clock waits.
-    pub silences: u64,
+    /// What its clients had to do with the machine's time, where the clock was virtual.
+    pub watched: Watched,
 }
 
 /// A server at work.
 pub struct Server {
     offers: Arc<[Offer]>,
     exports: Arc<[Export]>,
-    engines: Vec<JoinHandle<(Drive, u64)>>,
+    engines: Vec<JoinHandle<(Drive, Watched)>>,
+    notes: Notes,
+    arrivals: Arc<Arrivals>,
+    /// Who comes first loads the drives.
+    loads: bool,
     clients: Vec<(Arc<Stream>, JoinHandle<Option<Served>>)>,
     /// Clients so far.
     accepted: u64,
@@ -91,22 +99,42 @@ impl Server {
         let offers = drives.iter().map(|drive| drive.offer.clone()).collect();
         let mut exports = Vec::new();
         let mut engines = Vec::new();
-        for Exported { live, store, records, .. } in drives {
+        let (notes, arrivals) = (Notes::default(), Arc::<Arrivals>::default());
+        let loads = drives.iter().any(|drive| drive.after_load.is_some());
+        for Exported { live, store, records, after_load, .. } in drives {
             let (engine, inbox) = channel();
-            let drive = Drive::new(live, records);
-            engines.push(thread::spawn(move || match clock {
-                Clock::Real => (real_clock::play(drive, &inbox), 0),
-                Clock::Virtual(pace) => virtual_clock::play(drive, pace, &inbox),
+            let drive = Drive::new(live, records, after_load);
+            engines.push(thread::spawn({
+                let (notes, arrivals) = (notes.clone(), arrivals.clone());
+                move || match clock {
+                    Clock::Real => (real_clock::play(drive, &inbox), Watched::default()),
+                    Clock::Virtual(pace) => virtual_clock::play(drive, pace, &inbox, notes, arrivals),
+                }
             }));
             exports.push(Export { store: Arc::new(store), engine });
         }
-        Server { offers, exports: exports.into(), engines, clients: Vec::new(), accepted: 0, tallies }
+        Server {
+            offers,
+            exports: exports.into(),
+            engines,
+            notes,
+            arrivals,
+            loads,
+            clients: Vec::new(),
+            accepted: 0,
+            tallies,
+        }
     }
 
     /// Waits for a client for so long, and looks after those that have left.
     pub fn attend(&mut self, listener: &Listener, within: Duration) -> io::Result<()> {
-        if let Some(stream) = listener.accept(within)? {
-            self.admit(stream);
+        self.arrivals.come_to(listener);
+        if listener.is_called(within)? {
+            let arrivals = self.arrivals.clone();
+            let _while_it_comes = arrivals.letting_in();
+            if let Some(stream) = listener.accept()? {
+                self.admit(stream);
+            }
         }
         self.dismiss();
         Ok(())
@@ -129,17 +157,29 @@ impl Server {
         let stream = Arc::new(stream);
         let connection = self.accepted;
         self.accepted += 1;
-        let (offers, exports) = (self.offers.clone(), self.exports.clone());
+        let (offers, exports, arrivals) = (self.offers.clone(), self.exports.clone(), self.arrivals.clone());
+        let reading = arrivals.begins(connection, &stream);
         let client = thread::spawn({
             let stream = stream.clone();
-            move || serve(&stream, connection, &offers, &exports)
+            move || serve((&stream, reading), connection, &arrivals, &offers, &exports)
         });
         self.clients.push((stream, client));
     }
 
-    /// Whether some client has asked for something, and all have left.
-    pub fn abandoned(&self) -> bool {
-        self.clients.is_empty() && self.tallies.iter().any(|tally| tally.requested > 0)
+    /// What users should be told of what goes on, since this was asked last.
+    pub fn notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether some client has asked for something, and all have left; where drives are loaded first, whether this has happened
+    /// again since.
+    pub fn abandoned(&mut self) -> bool {
+        let left = self.clients.is_empty() && self.tallies.iter().any(|tally| tally.requested > 0);
+        if left && std::mem::take(&mut self.loads) {
+            self.tallies.iter_mut().for_each(|tally| tally.requested = 0);
+            return false;
+        }
+        left
     }
 
     /// Ends: what clients have asked for is done and answered.
@@ -149,7 +189,7 @@ impl Server {
             let _ = export.engine.send(Message::Stop);
         }
         let engines = std::mem::take(&mut self.engines);
-        let drives: Vec<(Drive, u64)> = engines.into_iter().map(joined).collect();
+        let drives: Vec<(Drive, Watched)> = engines.into_iter().map(joined).collect();
         for (stream, _) in &self.clients {
             stream.shut(Shutdown::Read);
         }
@@ -162,10 +202,10 @@ impl Server {
             tally(&mut self.tallies, client);
         }
         let tallies = std::mem::take(&mut self.tallies);
-        let finished = drives.into_iter().zip(tallies).map(|((drive, silences), tally)| {
+        let finished = drives.into_iter().zip(tallies).map(|((drive, watched), tally)| {
             let (live, failure, record) = drive.end();
             let Tally { connections, errors, lag, .. } = tally;
-            Finished { live, failure, record, connections, errors, lag, silences }
+            Finished { live, failure, record, connections, errors, lag, watched }
         });
         finished.collect()
     }

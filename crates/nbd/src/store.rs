@@ -11,7 +11,7 @@ use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 use units::{Bytes, ConfigError};
 
-/// What is kept in memory as a whole [B].
+/// What is kept in memory as a whole \[B].
 const PAGE: u64 = 4096;
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 

@@ -1,15 +1,16 @@
 //! Sockets: of the file system, and of TCP.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, process};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendFlags, send, sockopt};
 use units::ConfigError;
 
 /// A connection.
@@ -30,12 +31,114 @@ impl Stream {
         };
     }
 
+    /// The process at the other end, where it is of this machine; otherwise why it is not known.
+    pub(crate) fn process(&self) -> Result<u32, String> {
+        let found = match self {
+            Stream::Unix(stream) => {
+                sockopt::socket_peercred(stream).ok().map(|peer| peer.pid.as_raw_nonzero().get() as u32)
+            }
+            Stream::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
+                (Ok(own), Ok(peer)) if peer.ip().to_canonical().is_loopback() => {
+                    Entry::of(peer, own).and_then(Entry::process)
+                }
+                _ => return Err("is on another machine".into()),
+            },
+        };
+        match found {
+            None => Err("is no process that can be seen".into()),
+            Some(pid) if pid == process::id() => Err("is part of the server".into()),
+            Some(pid) => Ok(pid),
+        }
+    }
+
+    /// Whether the other end has been given all that was sent here, and this one all that was sent there. A socket of the file system
+    /// hands over as it sends.
+    pub(crate) fn has_arrived(&self) -> bool {
+        let Stream::Tcp(stream) = self else { return true };
+        let (Ok(own), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return true };
+        // An end that has been closed has no entry.
+        [Entry::of(own, peer), Entry::of(peer, own)].into_iter().flatten().all(|entry| entry.unacknowledged == 0)
+    }
+
+    /// Whether something may be read, or the end has come.
+    pub(crate) fn has_input(&self) -> bool {
+        has_input(self)
+    }
+
+    /// Whether more would be taken at once.
+    pub(crate) fn takes_more(&self) -> bool {
+        self.is_ready(PollFlags::OUT, Some(&Timespec::default()))
+    }
+
+    /// Waits until something may be read.
+    pub(crate) fn await_input(&self) {
+        if let Stream::Tcp(stream) = self {
+            // What has been taken is acknowledged at once: so a client can be seen to have sent all.
+            let _ = sockopt::set_tcp_quickack(stream, true);
+        }
+        while !self.is_ready(PollFlags::IN, None) {}
+    }
+
+    fn is_ready(&self, what: PollFlags, timeout: Option<&Timespec>) -> bool {
+        poll(&mut [PollFd::new(self, what)], timeout).is_ok_and(|ready| ready > 0)
+    }
+
     /// Sends what can be sent without waiting; returns how much.
     pub(crate) fn send_now(&self, data: &[u8]) -> io::Result<usize> {
         match send(self, data, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(0),
             sent => Ok(sent?),
         }
+    }
+}
+
+/// Whether something may be read, or a client be let in.
+pub(crate) fn has_input(of: &impl AsFd) -> bool {
+    poll(&mut [PollFd::new(of, PollFlags::IN)], Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+/// A connection as the kernel lists it (`/proc/net/tcp`).
+struct Entry {
+    /// Bytes that were sent and not acknowledged.
+    unacknowledged: u64,
+    inode: String,
+}
+
+impl Entry {
+    /// That of the end `own` of a connection.
+    fn of(own: SocketAddr, other: SocketAddr) -> Option<Entry> {
+        let in_hex = |address: SocketAddr| {
+            let words: Vec<u8> = match address.ip() {
+                IpAddr::V4(ip) => ip.octets().to_vec(),
+                IpAddr::V6(ip) => ip.octets().to_vec(),
+            };
+            // Words of four bytes in the machine's order.
+            let word =
+                |bytes: &[u8]| format!("{:08X}", u32::from_ne_bytes(bytes.try_into().expect("Invariant: four bytes")));
+            format!("{}:{:04X}", words.chunks(4).map(word).collect::<String>(), address.port())
+        };
+        let list = fs::read_to_string(if own.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" }).ok()?;
+        let (own, other) = (in_hex(own), in_hex(other));
+        list.lines().find_map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let is_it = *fields.get(1)? == own && *fields.get(2)? == other;
+            let unacknowledged = u64::from_str_radix(fields.get(4)?.split(':').next()?, 16).ok()?;
+            is_it.then_some(Entry { unacknowledged, inode: (*fields.get(9)?).into() })
+        })
+    }
+
+    /// A process that has it.
+    fn process(self) -> Option<u32> {
+        let target = format!("socket:[{}]", self.inode);
+        let has_it = |pid: &u32| {
+            let files = fs::read_dir(format!("/proc/{pid}/fd")).ok();
+            let mut targets = files.into_iter().flatten().filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+            targets.any(|found| found.to_str() == Some(&target))
+        };
+        let mut processes: Vec<u32> =
+            fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+        processes.sort_unstable();
+        processes.into_iter().find(has_it)
     }
 }
 
@@ -85,7 +188,7 @@ impl Listener {
             && UnixStream::connect(path).is_err();
         if stale {
             // A server that was killed has left it.
-            let _ = std::fs::remove_file(path);
+            let _ = fs::remove_file(path);
         }
         let listener = UnixListener::bind(path).and_then(|listener| {
             listener.set_nonblocking(true)?;
@@ -126,17 +229,17 @@ impl Listener {
         }
     }
 
-    /// The next client, if one comes within a time.
-    pub(crate) fn accept(&self, within: Duration) -> io::Result<Option<Stream>> {
-        let descriptor = match &self.0 {
-            Kind::Unix(listener, _) => listener.as_fd(),
-            Kind::Tcp(listener) => listener.as_fd(),
-        };
+    /// Waits for a client for a time; returns whether one is there.
+    pub(crate) fn is_called(&self, within: Duration) -> io::Result<bool> {
         let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
-            ready => ready?,
-        };
+        match poll(&mut [PollFd::new(self, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
+            ready => Ok(ready.map(|_| true)?),
+        }
+    }
+
+    /// The next client, if one is there.
+    pub(crate) fn accept(&self) -> io::Result<Option<Stream>> {
         let accepted = match &self.0 {
             Kind::Unix(listener, _) => listener.accept().and_then(|(stream, _)| {
                 stream.set_nonblocking(false)?;
@@ -159,10 +262,19 @@ impl Listener {
     }
 }
 
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.0 {
+            Kind::Unix(listener, _) => listener.as_fd(),
+            Kind::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Kind::Unix(_, path) = &self.0 {
-            let _ = std::fs::remove_file(path);
+            let _ = fs::remove_file(path);
         }
     }
 }

@@ -7,8 +7,8 @@ use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
 use ssd::RunError;
-use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given};
-use units::{Bytes, Lpn, Time};
+use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given, parse};
+use units::{Bytes, Lpn, Span, Temperature, Time};
 use workload::{Op, Request};
 
 use crate::error::{InputError, raise, refuse};
@@ -122,6 +122,15 @@ impl Device {
     /// Writes everything buffered to flash and plays until all is idle.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.play(py, |device| device.flush())
+    }
+
+    /// Everything buffered is written, and the drive left alone for a span such as "6mo", at a temperature such as "40C" or at that
+    /// of its rest: its data grows old, and is refreshed as configured.
+    #[pyo3(signature = (span, at = None))]
+    fn rest(&self, py: Python<'_>, span: &str, at: Option<&str>) -> PyResult<()> {
+        let span = parse::<Span>("--for", span).map_err(refuse)?;
+        let at = at.map(|at| parse::<Temperature>("--at", at)).transpose().map_err(refuse)?;
+        self.play(py, |device| device.rest(span, at))
     }
 
     /// The conditions of the flash page behind a byte address: P/E cycles, retention age [s], temperature [C], reads;

@@ -1,5 +1,8 @@
 //! The extension module `ssdlab._core`: conversions between Python and the workspace's crates, nothing else.
 
+// Its docstrings are read as Python's: `[ns]` is a unit there, and a backslash before it would show.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod chip;
 mod device;
 mod ecc;
@@ -43,6 +46,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::formats, module)?)?;
     module.add_function(wrap_pyfunction!(tables::schema, module)?)?;
     module.add_function(wrap_pyfunction!(tables::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::warnings, module)?)?;
     module.add_function(wrap_pyfunction!(ecc::ecc_simulate, module)?)?;
     module.add_function(wrap_pyfunction!(ecc::ecc_expected_weight, module)?)?;
     module.add_function(wrap_pyfunction!(ecc::ecc_rearranged_differs, module)?)?;

@@ -9,9 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use ssd::Unwatched;
+use ssd::run::findings;
 use ssd::run::{
     DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
 };
+use ssd::stats::Finding;
 use units::{Bytes, Span};
 use workload::Source;
 
@@ -56,11 +58,37 @@ impl Server {
                 "think": text(&think),
                 "grace": text(&grace),
                 "depth": depth,
-                "grace_expired": finished.silences,
+                "grace_expired": finished.watched.silences,
+                "watched": finished.watched.connections,
+                "not_watched": finished.watched.others,
+                "unprompted": finished.watched.unprompted,
             }),
         };
         let parts = [of_clock, of_clients].into_iter().filter_map(|part| part.as_object().cloned());
         Value::Object(parts.flatten().collect::<Map<_, _>>())
+    }
+
+    /// What the clock has left to the machine.
+    fn of_clock(&self, finished: &Finished) -> Option<Finding> {
+        let Clock::Virtual(pace) = &self.clock else { return None };
+        let (silences, unprompted) = (finished.watched.silences, finished.watched.unprompted);
+        let mut said = Vec::new();
+        if silences > 0 {
+            said.push(format!(
+                "--grace {} ran out {silences} times while clients that cannot be watched were silent",
+                text(&pace.grace)
+            ));
+        }
+        if unprompted > 0 {
+            said.push(format!("{unprompted} requests came while others were under way and no reply had caused them"));
+        }
+        (!said.is_empty()).then(|| {
+            let numbers = [("silences", silences as f64), ("unprompted_requests", unprompted as f64)];
+            let text = format!("{}: times depend on the machine's load", said.join("; "));
+            let remedy = "run the client on this machine, where it can be watched, or give a longer --grace, or one request at a time \
+                          (--depth 1)";
+            findings::finding("machine-dependent-clock", text, &numbers, remedy)
+        })
     }
 }
 
@@ -102,7 +130,7 @@ impl Server {
 
     /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
     /// `records` its requests can be played again. Returns what the user should know of how the input was understood.
-    #[pyo3(signature = (name, device, *, memory, data = None, records = false, scheme = None, age = None, settings = Vec::new(), requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (name, device, *, memory, data = None, records = false, after_load = None, scheme = None, age = None, settings = Vec::new(), requests_out = None, keep_requests = false, **options))]
     fn export(
         &self,
         py: Python<'_>,
@@ -111,6 +139,7 @@ impl Server {
         memory: &str,
         data: Option<PathBuf>,
         records: bool,
+        after_load: Option<&str>,
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
@@ -131,6 +160,7 @@ impl Server {
         };
         let prepared = prepare_live(&inputs, "NBD clients").map_err(raise)?;
         let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
+        let after_load = after_load.map(|span| parse::<Span>("--age-after-load", span)).transpose().map_err(refuse)?;
         let log = request_log(requests_out, keep_requests, &prepared.config)?;
         let live = py.detach(|| Live::open(&prepared.config, &prepared.options, log, Unwatched)).map_err(raise)?;
         let size = live.capacity();
@@ -143,8 +173,15 @@ impl Server {
             None => format!("simulated drive {device}"),
         };
         let preferred = live.device().plan().layout.page_size.0 as u32;
-        let exported = Exported { offer: Offer { name: name.clone(), about, size, preferred }, live, store, records };
-        let note = (!prepared.notes.is_empty()).then(|| prepared.notes.join("\n"));
+        let offer = Offer { name: name.clone(), about, size, preferred };
+        let exported = Exported { offer, live, store, records, after_load };
+        let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
+        let note = (!known.is_empty()).then(|| {
+            known.join(
+                "
+",
+            )
+        });
         match &mut *self.lock() {
             State::Preparing { drives, .. } => drives.push((exported, Drive { name, prepared })),
             State::Serving { .. } | State::Stopped => return Err(SimulationError::new_err("the server has begun")),
@@ -178,6 +215,14 @@ impl Server {
         })
     }
 
+    /// What users should be told of what goes on, since this was asked last.
+    fn notes(&self) -> Vec<String> {
+        match &*self.lock() {
+            State::Serving { server, .. } => server.notes(),
+            State::Preparing { .. } | State::Stopped => Vec::new(),
+        }
+    }
+
     /// Ends: what clients have asked for is done. Gives each drive's session.
     fn stop(&self, py: Python<'_>) -> Vec<Session> {
         let State::Serving { server, drives, listener } = std::mem::replace(&mut *self.lock(), State::Stopped) else {
@@ -187,9 +232,19 @@ impl Server {
         let finished = py.detach(|| server.stop());
         let session = |(Drive { name, prepared }, finished): (Drive, Finished)| {
             let serve = self.section(&finished);
+            let findings = prepared.findings.iter().cloned().chain(self.of_clock(&finished)).collect();
             let Finished { live, failure, record, .. } = finished;
             let ended = failure.map(|error| error.to_string());
-            Session { name, prepared, record, serve, ended, live: Mutex::new(Some(live)), device: Mutex::default() }
+            Session {
+                name,
+                prepared,
+                record,
+                serve,
+                findings,
+                ended,
+                live: Mutex::new(Some(live)),
+                device: Mutex::default(),
+            }
         };
         drives.into_iter().zip(finished).map(session).collect()
     }
@@ -209,6 +264,8 @@ pub struct Session {
     prepared: PreparedLive,
     record: Option<Vec<workload::Request>>,
     serve: Value,
+    /// What is known of the result that the run does not know.
+    findings: Vec<Finding>,
     /// Why the drive could not go on, if it could not.
     #[pyo3(get)]
     ended: Option<String>,
@@ -224,6 +281,7 @@ impl Session {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Err(SimulationError::new_err("the session has been finished already")) };
         let mut outcome = py.detach(|| live.finish()).map_err(raise)?;
+        findings::add(&mut outcome.measured.findings, self.findings.clone());
         let mut root = result(&self.prepared.manifest, &outcome.measured);
         if let Value::Object(root) = &mut root {
             root.insert("serve".into(), self.serve.clone());
@@ -245,8 +303,8 @@ impl Session {
         let Some(record) = self.record.clone() else {
             return Err(SimulationError::new_err("the requests of the session were not recorded"));
         };
-        let PreparedLive { config, options, manifest, .. } = self.prepared.clone();
+        let PreparedLive { config, options, manifest, findings } = self.prepared.clone();
         let source: Box<dyn Source> = Box::new(Recorded::new(record));
-        Ok(Simulation::of(Prepared { config, source, options, manifest, notes: Vec::new() }))
+        Ok(Simulation::of(Prepared { config, source, options, manifest, note: None, findings }))
     }
 }

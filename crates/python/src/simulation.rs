@@ -13,11 +13,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 use ssd::run::checkpoint::{self, SaveAt};
+use ssd::run::findings;
 use ssd::run::{
     DeviceWord, DriveInputs, Given, Inputs, Outcome, Playing, Prepared, Run, RunOptions, TraceOptions, open, parse,
     prepare, refused, result,
 };
-use ssd::stats::die;
+use ssd::stats::{Finding, SteadyState, die};
 use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
@@ -77,6 +78,8 @@ pub struct Simulation {
     run: Mutex<RunState>,
     manifest: Value,
     note: Option<String>,
+    /// What the input says of the result.
+    findings: Vec<Finding>,
     /// Why the run ended before its workload, with its result.
     ended: OnceLock<String>,
     /// What a policy in Python has raised.
@@ -122,6 +125,9 @@ impl RunState {
     }
 }
 
+/// Requests that are played before a signal is looked for: a tenth of a second.
+const EXPLAINED_AT_ONCE: u64 = 100_000;
+
 /// What a stretch went into, step, from, to, and what the die did.
 type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
 /// Number, op, bytes, arrival, finish, stages, and those of each part.
@@ -135,11 +141,12 @@ impl Simulation {
 
     fn ready(ready: Ready) -> Simulation {
         let manifest = ready.prepared.manifest.clone();
-        let note = (!ready.prepared.notes.is_empty()).then(|| ready.prepared.notes.join("\n"));
+        let (note, findings) = (ready.prepared.note.clone(), ready.prepared.findings.clone());
         Simulation {
             run: Mutex::new(RunState::Ready(Box::new(ready))),
             manifest,
             note,
+            findings,
             ended: OnceLock::new(),
             save: None,
             device: Mutex::new(None),
@@ -247,8 +254,9 @@ impl Simulation {
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
     /// `wanted`. Of each: number, op, bytes, arrival and finish [ns], and its stages: what, step, from, to [ns], and for waits
-    /// for a die what that did (cause and ns).
-    fn explain(&self, py: Python<'_>, slowest: usize, wanted: Vec<u64>) -> PyResult<Vec<Explained>> {
+    /// for a die what that did (cause and ns). Also gives the run's findings, as JSON, and whether a signal ended it before its
+    /// workload: what is given is then of the requests until there.
+    fn explain(&self, py: Python<'_>, slowest: usize, wanted: Vec<u64>) -> PyResult<(Vec<Explained>, String, bool)> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
@@ -257,8 +265,9 @@ impl Simulation {
         let explainer = Explainer::new(slowest, wanted, options.warmup);
         let mut run =
             Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
-        while !py.detach(|| run.step(100_000)).map_err(|error| self.raised.raise(error))? {
-            py.check_signals()?;
+        let mut interrupted = false;
+        while !interrupted && !py.detach(|| run.step(EXPLAINED_AT_ONCE)).map_err(|error| self.raised.raise(error))? {
+            interrupted = py.check_signals().is_err();
         }
         let stage = |stage: &Stage| {
             let spent = stage.die.map_or(Vec::new(), |spent| {
@@ -268,7 +277,7 @@ impl Simulation {
             (stage.what, stage.step, stage.from.0, stage.to.0, spent)
         };
         let explained = run.device().probe().explanations();
-        Ok(explained
+        let explained = explained
             .iter()
             .map(|of| {
                 let op = format!("{:?}", of.op).to_lowercase();
@@ -276,7 +285,13 @@ impl Simulation {
                 let parts = of.parts.iter().map(stages).collect();
                 (of.request, op, of.bytes, of.arrival.0, of.finish.0, stages(&of.stages), parts)
             })
-            .collect())
+            .collect();
+        let (_, completed) = run.counts();
+        let mut findings = run.finish().map_err(raise)?.measured.findings;
+        let interruption = interrupted.then(|| findings::interrupted(completed));
+        findings::add(&mut findings, self.findings.iter().cloned().chain(interruption));
+        let findings = findings.iter().map(Finding::to_json).collect::<Value>().to_string();
+        Ok((explained, findings, interrupted))
     }
 
     /// Plays the run and writes a timeline of what happened in some windows, `FROM:TO` each, or in all of it if there are none;
@@ -321,7 +336,7 @@ impl Simulation {
         self.ended.get().map(String::as_str)
     }
 
-    /// What the user should know about how the workload was read, and which settings have no effect.
+    /// How the workload was read.
     #[getter]
     fn note(&self) -> Option<&str> {
         self.note.as_deref()
@@ -364,8 +379,17 @@ impl Simulation {
         })
     }
 
-    /// Ends the run.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRun<'py>> {
+    /// How far the search for a steady state has come, where there is one: rounds; and once two have been run their mean requests/s
+    /// and write amplification, spread and slope.
+    fn rounds(&self) -> Option<(u64, Option<(f64, f64, f64, f64)>)> {
+        let RunState::Running(run) = &*self.run.lock().unwrap_or_else(PoisonError::into_inner) else { return None };
+        let SteadyState { rounds, trend, .. } = run.steady()?;
+        Some((rounds, trend.map(|of| (of.iops, of.waf, of.spread, of.slope))))
+    }
+
+    /// Ends the run; with `interrupted` before its workload, which its result says.
+    #[pyo3(signature = (interrupted = false))]
+    fn finish<'py>(&self, py: Python<'py>, interrupted: bool) -> PyResult<FinishedRun<'py>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         state.run(&self.raised)?;
         let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
@@ -375,10 +399,13 @@ impl Simulation {
             let _ = self.ended.set(end.to_string());
         }
         let unsaved = run.saves();
+        let (_, completed) = run.counts();
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
         if unsaved {
             let _ = self.unsaved.set(outcome.measured.totals.usage.elapsed);
         }
+        let interruption = interrupted.then(|| findings::interrupted(completed));
+        findings::add(&mut outcome.measured.findings, self.findings.iter().cloned().chain(interruption));
         let result = result(&self.manifest, &outcome.measured);
         let finished = finished_run(py, &mut outcome, &result)?;
         if self.save.is_some() {

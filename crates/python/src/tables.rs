@@ -72,6 +72,18 @@ pub fn schema() -> Vec<(String, String, String, String, String, String)> {
     rows
 }
 
+/// A kind of finding: id, meaning, threshold, its reason, whether comparisons leave such results out.
+type WarningRow = (&'static str, &'static str, String, &'static str, bool);
+
+/// The kinds of findings, the gravest first: id, meaning, threshold, its reason, whether comparisons leave such results out.
+#[pyfunction]
+pub fn warnings() -> Vec<WarningRow> {
+    ssd::run::findings::KINDS
+        .iter()
+        .map(|kind| (kind.id, kind.meaning, (kind.when)(), kind.why, kind.excludes))
+        .collect()
+}
+
 /// The columns of the request log and of the time series: name, unit, meaning.
 type Columns = Vec<(&'static str, &'static str, &'static str)>;
 

@@ -74,7 +74,7 @@ pub fn inspect(
     let reading = ReadOptions { skip_bad_lines, ..ReadOptions::default() };
     let found = py.detach(|| workload::inspect(Path::new(path), format, reading));
     let found = found.map_err(|error| raise(error.into()))?;
-    Ok((found.read_as, found.doubts))
+    Ok((found.read_as, found.doubts.iter().map(|doubt| doubt.text().to_owned()).collect()))
 }
 
 /// How many requests a trace has, and where the farthest of them ends [bytes].

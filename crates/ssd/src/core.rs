@@ -166,6 +166,8 @@ pub(crate) struct DriveLife {
     pub progress_due: Time,
     pub progress_seen: u64,
     pub failure: Option<RunError>,
+    /// Relocated data has found no room in the present event: the drive's life ends with that.
+    pub stranded: bool,
     /// When the drive became read-only, and whether that is still to be carried out.
     pub read_only: Option<Time>,
     pub becomes_read_only: bool,
@@ -177,6 +179,7 @@ impl DriveLife {
             progress_due: plan.config.host.timeout.map_or(Time::NEVER, |span| Time::ZERO + span),
             progress_seen: 0,
             failure: None,
+            stranded: false,
             read_only: None,
             becomes_read_only: false,
         }
@@ -249,5 +252,5 @@ state! {
     Cuts { stored { next, operations, origin, begun, done, ready } }
     [P: Probe] Core<P> { stored { now, counters } parts { agenda, life, cuts } rebuilt { plan, slots, probe } }
     // A device that has failed is not saved.
-    DriveLife { stored { progress_due, progress_seen, read_only, becomes_read_only } rebuilt { failure } }
+    DriveLife { stored { progress_due, progress_seen, read_only, becomes_read_only } rebuilt { failure, stranded } }
 }

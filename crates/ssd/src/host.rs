@@ -18,7 +18,7 @@ use crate::persist::{state, stored};
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number that [`Device::submit`] gave it.
+    /// The number that [`Device::submit`](crate::Device::submit) gave it.
     pub id: u64,
     /// What was asked.
     pub request: Request,

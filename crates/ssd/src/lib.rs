@@ -50,8 +50,6 @@ pub use observe::explain::{Explainer, Explanation, Stage};
 pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use observe::timeline::Timeline;
 pub use observe::{check, explain, ledger, probe, stats, timeline};
-#[doc(hidden)]
-pub use power::bugs::Bug;
 pub use presets::DeviceSpec;
 pub use run::{Outcome, Replay, RequestLog, Run};
 pub use violation::{Invariant, Violation};

@@ -35,7 +35,7 @@ pub struct Erase {
     pub loops: u32,
     /// Grains that are still to go: left to the ECC, or for want of loops.
     pub left: f64,
-    /// All loops did not suffice.
+    /// All loops did not suffice, the last one repeated.
     pub exhausted: bool,
     /// A predicted pulse was too short.
     pub mispredicted: bool,
@@ -86,12 +86,13 @@ impl Eraser {
         let (erasing, scheme) = (&self.erasing, &self.scheme);
         let (mut pulses, mut done): (Vec<Pulse>, f64) = (Vec::new(), 0.0);
         let stress = if scheme.voltage.is_scaled(pec) { erasing.scaled_stress } else { 1.0 };
-        let (mut wear, mut loops) = (erasing.program_stress, 0);
+        let (mut wear, mut loops, mut at_highest) = (erasing.program_stress, 0, 0);
         loop {
             let (last, left) = (pulses.last().copied(), needed - done);
-            let next = scheme.pulses.next(Verified {
+            let seen = Verified {
                 last,
                 pulses: pulses.len() as u32,
+                at_highest,
                 erased: left <= 1e-9,
                 range: Ept::range(erasing, erasing.fail_bits(left)),
                 before,
@@ -99,8 +100,9 @@ impl Eraser {
                 loops: erasing.loops,
                 ept: &self.ept,
                 margin: scheme.margin.spares(),
-            });
-            let predicted = next.is_none() && self.predicted(last, left);
+            };
+            let next = scheme.pulses.next(seen);
+            let predicted = next.is_none() && self.predicted(seen, left);
             let mispredicted = predicted && draw < scheme.mispredictions;
             let pulse = match (next, mispredicted) {
                 (Some(pulse), _) => pulse,
@@ -114,7 +116,12 @@ impl Eraser {
             };
             wear += stress * erasing.pulse_stress(pulse.index, f64::from(pulse.grains));
             // The rest of the first loop, and the grain after a misprediction, are no loops of their own.
-            loops += u32::from(last.is_none_or(|last| last.index != pulse.index || pulse.grains == erasing.grains));
+            let rest =
+                pulses.len() == 1 && last.is_some_and(|last| last.grains < erasing.grains && last.index == pulse.index);
+            loops += u32::from(!rest && !mispredicted);
+            // The short pulse that a first loop may begin with counts with its rest.
+            let begins = last.is_none() && pulse.grains < erasing.grains;
+            at_highest += u32::from(!begins && pulse.index + 1 == erasing.loops);
             pulses.push(pulse);
             if mispredicted {
                 let left = left.max(0.0);
@@ -126,9 +133,9 @@ impl Eraser {
 
     /// Whether an erase that has `left` so many grains has ended by a prediction: by a pulse that was to be the last, or before
     /// a loop that could have followed.
-    fn predicted(&self, last: Option<Pulse>, left: f64) -> bool {
-        let skips = |last: Pulse| left > 0.0 && self.scheme.margin.spares() && last.index + 1 < self.erasing.loops;
-        self.scheme.pulses == Pulses::Felp && last.is_some_and(|last| last.last || skips(last))
+    fn predicted(&self, seen: Verified<'_>, left: f64) -> bool {
+        let skips = left > 0.0 && self.scheme.margin.spares() && seen.may_go_on();
+        self.scheme.pulses == Pulses::Felp && seen.last.is_some_and(|last| last.last || skips)
     }
 
     /// Erases a block after `pec` cycles; its life goes on by `cycles` of them.
@@ -160,7 +167,7 @@ pub struct After {
     pub loops: f64,
     /// Share of the blocks that two loops erase.
     pub within_two: f64,
-    /// Mean time of an erase [ns].
+    /// Mean time of an erase \[ns].
     pub time: f64,
     /// Share of the blocks that all loops did not erase.
     pub failed: f64,

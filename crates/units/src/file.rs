@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The largest file that is read whole [bytes]. Devices, workloads, chips and tables are pages of text; what is larger is
+/// The largest file that is read whole \[bytes]. Devices, workloads, chips and tables are pages of text; what is larger is
 /// something else, such as a trace.
 pub const LARGEST_TEXT: u64 = 16 << 20;
 

@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// A length of simulated time [ns].
+/// A length of simulated time \[ns].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
@@ -90,7 +90,7 @@ impl std::iter::Sum for Span {
     }
 }
 
-/// A size [bytes].
+/// A size \[bytes].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 

@@ -54,7 +54,7 @@ pub trait Section {
     fn get(&self, key: &str) -> Option<Scalar>;
 }
 
-/// Declares a parameter struct as a [`Section`](crate::section::Section):
+/// Declares a parameter struct as a [`Section`]:
 /// `pub struct Bus in "bus" { /// doc  t_command: Span = Span(0), }`.
 #[macro_export]
 macro_rules! section {

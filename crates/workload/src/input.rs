@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::TraceError;
 
-/// The longest line accepted [bytes]: trace lines are short, and a longer one means that this is no trace.
+/// The longest line accepted \[bytes]: trace lines are short, and a longer one means that this is no trace.
 pub(crate) const LONGEST_LINE: usize = 4096;
 
 /// An open file, read line by line.
@@ -159,6 +159,11 @@ impl Input {
     #[inline]
     pub(crate) fn line(&self) -> &[u8] {
         &self.buffer[self.line.0..self.line.1]
+    }
+
+    /// The current line has no end: it is the file's last one, and may be cut short.
+    pub(crate) fn is_unended(&self) -> bool {
+        self.line.1 == self.start
     }
 
     /// The number of the current line, from 1.

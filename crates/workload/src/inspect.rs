@@ -15,15 +15,46 @@ use crate::trace::{ReadOptions, TraceFile};
 pub struct Inspection {
     /// Format and units, and other formats that the content fits.
     pub read_as: String,
-    /// What looks wrong, a line each.
-    pub doubts: Vec<String>,
+    /// What looks wrong.
+    pub doubts: Vec<Doubt>,
+    /// Requests that were looked at.
+    pub requests: u64,
+}
+
+/// What looks wrong in a trace, by what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Units or columns.
+    Units(String),
+    /// All requests have one time.
+    AtOnce(String),
+    /// The clock jumps.
+    Clock(String),
+}
+
+impl Doubt {
+    /// A line for people.
+    pub fn text(&self) -> &str {
+        let (Doubt::Units(text) | Doubt::AtOnce(text) | Doubt::Clock(text)) = self;
+        text
+    }
 }
 
 /// Looks through a whole trace, in the order of its lines.
 pub fn inspect(path: &Path, format: Option<Format>, reading: ReadOptions) -> Result<Inspection, TraceError> {
+    inspect_head(path, format, reading, u64::MAX)
+}
+
+/// Looks through the first `most` requests of a trace, in the order of its lines.
+pub fn inspect_head(
+    path: &Path,
+    format: Option<Format>,
+    reading: ReadOptions,
+    most: u64,
+) -> Result<Inspection, TraceError> {
     let mut trace = TraceFile::open_with(path, format, reading)?;
     let mut seen = Seen::default();
-    trace.scan(|line, request| seen.add(line, request))?;
+    trace.scan(most, |line, request| seen.add(line, request))?;
     let format = trace.format();
     let mut read_as = format.describe_columns();
     if !trace.others().is_empty() {
@@ -35,7 +66,7 @@ pub fn inspect(path: &Path, format: Option<Format>, reading: ReadOptions) -> Res
         (None, _) => ", as --format says".into(),
     }
     .as_str();
-    Ok(Inspection { read_as, doubts: seen.doubts(format) })
+    Ok(Inspection { read_as, doubts: seen.doubts(format), requests: seen.requests })
 }
 
 /// Forward steps of the clock from here on may be jumps.
@@ -49,7 +80,7 @@ const BACK: Span = Span(1_000_000_000);
 /// Means over a whole trace that hardly a drive is asked for [requests/s], [B/s].
 const MOST_RATE: f64 = 250e3;
 const MOST_BANDWIDTH: f64 = 4e9;
-/// Mean gaps from here on [s] look like a smaller unit of time.
+/// Mean gaps from here on \[s] look like a smaller unit of time.
 const LONGEST_GAP: f64 = 1000.0;
 /// Means are judged from this many requests on.
 const MANY: u64 = 100;
@@ -57,6 +88,8 @@ const MANY: u64 = 100;
 const LARGEST_DRIVE: Bytes = Bytes(1 << 49);
 /// Where addresses are bytes, they and sizes are multiples of this.
 const SECTOR: u64 = 512;
+/// The share of sizes that are no multiples of a sector, from which on they are in another unit: block devices are asked for sectors.
+const RAGGED: f64 = 0.5;
 
 /// What has been seen of a trace.
 #[derive(Default)]
@@ -76,6 +109,8 @@ struct Seen {
     sizes: u64,
     largest: u64,
     end: u64,
+    /// Sizes that are no multiples of a sector.
+    ragged: u64,
 }
 
 impl Seen {
@@ -99,66 +134,91 @@ impl Seen {
             self.offsets = divisor(self.offsets, offset);
             self.sizes = divisor(self.sizes, bytes);
             self.largest = self.largest.max(bytes);
+            self.ragged += u64::from(!bytes.is_multiple_of(SECTOR));
             self.end = self.end.max(offset + bytes);
         }
     }
 
-    fn doubts(&self, format: Format) -> Vec<String> {
+    fn doubts(&self, format: Format) -> Vec<Doubt> {
+        let mut doubts: Vec<Doubt> = self.addresses(format).into_iter().map(Doubt::Units).collect();
+        self.clock(format, &mut doubts);
+        doubts
+    }
+
+    /// What looks wrong about offsets and sizes.
+    fn addresses(&self, format: Format) -> Vec<String> {
         let mut doubts = Vec::new();
-        let ask = |problem: String, options: &str| match format.remedy(options) {
-            Some(words) => format!("{problem}: {words}?"),
-            None => problem,
-        };
-        if let Some(Scales { offset, size }) = format.scales() {
-            let in_bytes = |unit: u64, all: u64| unit > 1 && all > 0 && (all / unit).is_multiple_of(SECTOR);
-            match (in_bytes(offset, self.offsets), in_bytes(size, self.sizes)) {
-                (true, true) => doubts.push(ask(
-                    format!("all offsets and sizes, read in units of {}, are multiples of {SECTOR}", Bytes(offset)),
-                    "offset=B,size=B",
-                )),
-                (_, true) => doubts.push(ask(
-                    format!("all sizes, read in units of {}, are multiples of {SECTOR}", Bytes(size)),
-                    "size=B",
-                )),
-                (true, _) if self.end > LARGEST_DRIVE.0 || self.requests >= MANY => doubts.push(ask(
-                    format!("all offsets, read in units of {}, are multiples of {SECTOR}", Bytes(offset)),
-                    "offset=B",
-                )),
-                _ => {}
-            }
-            if size == 1 && self.largest > 0 && self.largest < SECTOR {
-                let problem = format!("no request reaches {SECTOR} bytes, the largest has {}", self.largest);
-                doubts.push(ask(problem, if offset == 1 { "offset=sector,size=sector" } else { "size=sector" }));
-            }
+        // Where a format has units of its own, what is read of it is compared as it is: in bytes.
+        let Scales { offset, size } = format.scales().unwrap_or(Scales { offset: 1, size: 1 });
+        let in_bytes = |unit: u64, all: u64| unit > 1 && all > 0 && (all / unit).is_multiple_of(SECTOR);
+        match (in_bytes(offset, self.offsets), in_bytes(size, self.sizes)) {
+            (true, true) => doubts.push(ask(
+                format,
+                format!("all offsets and sizes, read in units of {}, are multiples of {SECTOR}", Bytes(offset)),
+                "offset=B,size=B",
+            )),
+            (_, true) => doubts.push(ask(
+                format,
+                format!("all sizes, read in units of {}, are multiples of {SECTOR}", Bytes(size)),
+                "size=B",
+            )),
+            (true, _) if self.end > LARGEST_DRIVE.0 || self.requests >= MANY => doubts.push(ask(
+                format,
+                format!("all offsets, read in units of {}, are multiples of {SECTOR}", Bytes(offset)),
+                "offset=B",
+            )),
+            _ => {}
+        }
+        let sectors = if offset == 1 { "offset=sector,size=sector" } else { "size=sector" };
+        if size == 1 && self.largest > 0 && self.largest < SECTOR {
+            let problem = format!("no request reaches {SECTOR} bytes, the largest has {}", self.largest);
+            doubts.push(ask(format, problem, sectors));
+        } else if size == 1 && self.requests >= MANY && self.ragged as f64 > RAGGED * self.requests as f64 {
+            let problem = format!("{} of {} sizes are no whole sectors of {SECTOR} bytes", self.ragged, self.requests);
+            doubts.push(ask(format, problem, sectors));
         }
         if self.end > LARGEST_DRIVE.0 {
             doubts.push(format!("addresses reach {}, more than a drive holds", Bytes(self.end)));
         }
+        doubts
+    }
+
+    /// What looks wrong about times.
+    fn clock(&self, format: Format, doubts: &mut Vec<Doubt>) {
         let mut seconds = (self.latest - self.earliest) as f64 / 1e9;
         let jumps = self.jumps.iter().map(|(jump, line)| (*jump as f64 / 1e9, line));
         let others = self.requests.saturating_sub(1 + self.jumps.len() as u64).max(1) as f64;
         let rest = (seconds - jumps.clone().map(|(jump, _)| jump).sum::<f64>()).max(0.0) / others;
         for (jump, line) in jumps.filter(|(jump, _)| *jump > JUMP_RATIO * rest) {
-            doubts.push(format!("the clock jumps ahead by {jump:.0} s at line {line}"));
+            doubts.push(Doubt::Clock(format!("the clock jumps ahead by {jump:.0} s at line {line}")));
             seconds -= jump;
         }
         if self.requests >= MANY {
             let (rate, bandwidth) = (self.requests as f64 / seconds, self.bytes as f64 / seconds);
             if seconds <= 0.0 {
-                doubts.push("all requests come at once: the times say nothing".into());
+                doubts.push(Doubt::AtOnce("all requests come at once: the times say nothing".into()));
             } else if rate > MOST_RATE || bandwidth > MOST_BANDWIDTH {
                 let gigabytes = bandwidth / 1e9;
                 let problem =
                     format!("{rate:.0} requests/s and {gigabytes:.1} GB/s on average: hardly a drive takes that");
-                doubts.push(ask(problem, "time=us"));
+                doubts.push(Doubt::Units(ask(format, problem, "time=us")));
             } else if rate < 1.0 / LONGEST_GAP {
-                doubts.push(ask(format!("a request comes every {:.0} s on average", 1.0 / rate), "time=ns"));
+                let problem = format!("a request comes every {:.0} s on average", 1.0 / rate);
+                doubts.push(Doubt::Units(ask(format, problem, "time=ns")));
             }
         }
         if self.back.0 >= BACK.0 {
-            doubts.push(format!("the clock goes back by {:.3} s at line {}", self.back.0 as f64 / 1e9, self.back.1));
+            let (back, line) = (self.back.0 as f64 / 1e9, self.back.1);
+            doubts.push(Doubt::Clock(format!("the clock goes back by {back:.3} s at line {line}")));
         }
-        doubts
+    }
+}
+
+/// A problem, with the option that would read other units where there is one.
+fn ask(format: Format, problem: String, options: &str) -> String {
+    match format.remedy(options) {
+        Some(words) => format!("{problem}: {words}?"),
+        None => problem,
     }
 }
 

@@ -97,6 +97,8 @@ pub trait ClosedLoop {
 pub struct ReadCounts {
     /// Malformed lines that were left out.
     pub bad_lines: u64,
+    /// Last lines that end before their columns do: whatever wrote the trace was stopped. They count as malformed too.
+    pub cut_lines: u64,
     /// Lines that are no requests: headers, other events.
     pub other_lines: u64,
     /// Requests that stood too late in the file and were put in order.

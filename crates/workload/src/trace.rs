@@ -49,6 +49,8 @@ pub struct TraceFile {
     /// Why nothing further can be read, and the same after it has been reported.
     pending: Option<TraceError>,
     failed: Option<TraceError>,
+    /// A request has been read.
+    begun: bool,
 }
 
 impl TraceFile {
@@ -76,7 +78,7 @@ impl TraceFile {
         }
         let detected = match format {
             Some(format) => Detected::chosen(format),
-            None => match Format::detect(&first) {
+            None => match Format::detect(&first).or_else(|| Format::detect(without_names(&first))) {
                 Some(detected) => detected,
                 None if first.len() < FIRST_LINES && first.iter().all(|line| is_blank(line)) => {
                     return Err(no_requests(&input));
@@ -106,6 +108,7 @@ impl TraceFile {
             keep_times: false,
             pending: None,
             failed: None,
+            begun: false,
         }
     }
 
@@ -129,9 +132,10 @@ impl TraceFile {
         &self.others
     }
 
-    /// Goes through the requests in the order of the file instead of that of their times, with the line or record of each.
-    pub(crate) fn scan(&mut self, mut each: impl FnMut(u64, &Request)) -> Result<(), TraceError> {
-        while let Some(request) = self.next_in_file()? {
+    /// Goes through the first `most` requests in the order of the file instead of that of their times, with the line or record of each.
+    pub(crate) fn scan(&mut self, most: u64, mut each: impl FnMut(u64, &Request)) -> Result<(), TraceError> {
+        for _ in 0..most {
+            let Some(request) = self.next_in_file()? else { break };
             each(self.input.number(), &request);
         }
         Ok(())
@@ -186,7 +190,10 @@ impl TraceFile {
             }
             let line = self.input.line();
             match self.lines.read(line) {
-                Ok(Some(request)) => return Ok(Some(request)),
+                Ok(Some(request)) => {
+                    self.begun = true;
+                    return Ok(Some(request));
+                }
                 Ok(None) => {
                     self.counts.other_lines += 1;
                     continue;
@@ -196,9 +203,34 @@ impl TraceFile {
                     self.counts.bad_lines += 1;
                     continue;
                 }
+                Err(_) if self.is_head() => {
+                    self.counts.other_lines += 1;
+                    continue;
+                }
+                Err(fault) if self.is_cut(fault) => {
+                    self.counts.bad_lines += 1;
+                    self.counts.cut_lines += 1;
+                    return Ok(None);
+                }
                 Err(fault) => return Err(self.explain(fault)),
             }
         }
+    }
+
+    /// Whether the current line names the columns of those behind it.
+    #[cold]
+    fn is_head(&self) -> bool {
+        let first = !self.begun && self.counts.other_lines == 0 && self.counts.bad_lines == 0;
+        first && self.record.is_none() && names_columns(self.input.line())
+    }
+
+    /// Whether the current line is the last one and ends before its columns do, behind requests that are whole: whatever
+    /// wrote the file was stopped.
+    #[cold]
+    fn is_cut(&self, fault: Fault) -> bool {
+        let last = matches!(fault.why, Why::Missing | Why::Malformed)
+            && self.format.words(self.input.line()) <= fault.column + 1;
+        self.begun && self.record.is_none() && self.input.is_unended() && last
     }
 
     /// A request that stands too late in the file.
@@ -220,8 +252,10 @@ impl TraceFile {
         let columns = self.format.columns();
         let declare =
             if line.contains(&b',') { format!(", or declare its columns: {DECLARED}") } else { String::new() };
-        let other_format =
-            format!("if every line looks like this it is not {title}: choose another with --format{declare}");
+        let other_format = match self.format.is_declared() {
+            true => "if every line looks like this, name the file's columns in their order in --format".to_owned(),
+            false => format!("if every line looks like this it is not {title}: choose another with --format{declare}"),
+        };
         let (problem, remedy) = match fault.why {
             Why::Malformed => (
                 format!("expected {}", columns[fault.column].expects),
@@ -291,6 +325,28 @@ impl Source for TraceFile {
     fn counts(&self) -> ReadCounts {
         self.counts
     }
+}
+
+/// Whether a line names columns: it has three or more, and none begins as a number does.
+fn names_columns(line: &[u8]) -> bool {
+    let is_name = |word: &[u8]| {
+        let word = word.trim_ascii();
+        let word = word.strip_prefix(b"\"").or(word.strip_prefix(b"#")).unwrap_or(word).trim_ascii_start();
+        word.first().is_some_and(u8::is_ascii_alphabetic)
+    };
+    match line.contains(&b',') {
+        true => line.split(|byte| *byte == b',').count() > 2 && line.split(|byte| *byte == b',').all(is_name),
+        false => {
+            let words = || line.split(u8::is_ascii_whitespace).filter(|word| !matches!(*word, b"" | b"#"));
+            words().count() > 2 && words().all(is_name)
+        }
+    }
+}
+
+/// The first lines of a file without the one that names its columns.
+fn without_names(first: &[Vec<u8>]) -> &[Vec<u8>] {
+    let at = first.iter().position(|line| !is_blank(line)).filter(|at| names_columns(&first[*at]));
+    at.map_or(&[], |at| &first[at + 1..])
 }
 
 fn no_requests(input: &Input) -> TraceError {

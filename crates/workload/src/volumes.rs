@@ -94,6 +94,7 @@ impl Source for Merged {
     fn counts(&self) -> ReadCounts {
         self.traces.iter().map(Source::counts).fold(ReadCounts::default(), |sum, part| ReadCounts {
             bad_lines: sum.bad_lines + part.bad_lines,
+            cut_lines: sum.cut_lines + part.cut_lines,
             other_lines: sum.other_lines + part.other_lines,
             reordered: sum.reordered + part.reordered,
             wrapped: sum.wrapped + part.wrapped,

@@ -1,4 +1,4 @@
-#include <sst_config.h>
+#include <sst/core/sst_config.h>
 
 #include "drive.h"
 

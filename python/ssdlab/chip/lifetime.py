@@ -44,7 +44,8 @@ def cycle(
 ) -> polars.DataFrame:
     """Every block of the chip's population, cycled under each scheme: scheme, pec, m_rber and m_rber_max (errors per
     KiB of the worst page after a year at 30 °C: mean and largest over blocks), loops (mean of an erase), within_two
-    (share of blocks that two loops erase), erase_ms (mean), failed (share of blocks that five loops could not erase).
+    (share of blocks that two loops erase), erase_ms (mean), failed (share of blocks that all loops
+    could not erase, the last one repeated).
 
     ``requirement`` is what a block may have (errors per KiB; by default the chip's, 63): REO's margin follows from it.
     ``mispredictions`` is the share of REO's pulses that are followed by 0.5 ms more.
@@ -66,6 +67,12 @@ def cycle(
         rows += [(name, pec, *rest, time / 1e6, failed) for pec, *rest, time, failed in found]
     columns = ["scheme", "pec", "m_rber", "m_rber_max", "loops", "within_two", "erase_ms", "failed"]
     return polars.DataFrame(rows, schema=columns, orient="row")
+
+
+def doubt(chip: Chip) -> str | None:
+    """What a chip's lives rest on, where they were not fitted to measured ones: the source of its erase model."""
+    source = next(text for part, name, _, _, text in chip.constants if (part, name) == ("erasing", "knots_wear"))
+    return None if source.startswith("fitted") else source
 
 
 class Endurance(NamedTuple):

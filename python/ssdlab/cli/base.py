@@ -15,8 +15,9 @@ from ssdlab.common import signals
 from ssdlab.common.tables import escaped, one_line
 from ssdlab.runs.options import OPTIONS, Option, flag_of
 
-INTERNAL, BAD_INPUT = 1, 2
-"""Exit statuses: a run that could not go on, a user's mistake. A signal gives 128 + its number, 130 for Ctrl-C."""
+INTERNAL, BAD_INPUT, MARKED = 1, 2, 3
+"""Exit statuses: a run that could not go on, a user's mistake, with ``--strict`` a result that carries a warning. A
+signal gives 128 + its number, 130 for Ctrl-C."""
 
 
 if TYPE_CHECKING:
@@ -161,6 +162,21 @@ def options(*each: Decorator) -> Decorator:
         return command
 
     return give
+
+
+takes_strict = click.option("--strict", is_flag=True, help="Exit with status 3 if a result carries a warning.")
+"""Whether a result in doubt is a failure."""
+
+takes_accept = click.option(
+    "--accept-warnings", is_flag=True, help="Take results that carry warnings, which are left out otherwise."
+)
+"""Whether results in doubt are taken all the same."""
+
+
+def exit_if_marked(strict: bool, marked: bool) -> None:
+    """Ends with status 3 where results carry warnings and none may."""
+    if strict and marked:
+        raise click.exceptions.Exit(MARKED)
 
 
 takes_timeline = options(

@@ -197,6 +197,11 @@ def lifetime(
         cycles = module.lifetimes(lives, requirement)
         drives = {n: None if life is None else module.endurance(life, device, waf, dwpd) for n, life in cycles.items()}
     show([of_lives(lives, requirement, drives)])
+    if (doubt := module.doubt(found)) is not None:
+        echo(
+            f"note: the lives of {chip} rest on an erase model that nobody measured: {doubt}; "
+            "take differences, not numbers"
+        )
     if out is not None:
         write_table(lives, out)
         echo(f"wrote {out}")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab.cli.base import Whole, commands, echo, echo_error
+from ssdlab.cli.base import MARKED, Whole, commands, echo, echo_error, exit_if_marked, takes_accept, takes_strict
+
+if TYPE_CHECKING:
+    from ssdlab.devices.fitting import Fit
 
 
 @commands.command("fit-device")
@@ -38,6 +42,8 @@ from ssdlab.cli.base import Whole, commands, echo, echo_error
     help="Play so many seeds for the figures that are shown.",
 )
 @click.option("--threads", type=Whole(1), metavar="N", help="Runs at once  [default: cores]")
+@takes_accept
+@takes_strict
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fit_device(
     measurements: tuple[str, ...],
@@ -45,6 +51,8 @@ def fit_device(
     out: str | None,
     steady: tuple[str, ...],
     folds: int | None,
+    accept_warnings: bool,
+    strict: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -57,30 +65,56 @@ def fit_device(
     ssdlab fit-device results/ --device tlc --out drive.toml --folds 2
     ssdlab run --device drive.toml
     """
-    import json
-
     from ssdlab import devices
-    from ssdlab.common import tables
+    from ssdlab.cli.playing import interrupted
     from ssdlab.common.output import check_ending, check_outputs, write
     from ssdlab.foreign.files import INPUTS
-    from ssdlab.show import devices as shown
+    from ssdlab.runs.findings import ACCEPT
+    from ssdlab.runs.runner import Interrupted
 
     jobs = devices.read(measurements, steady=steady)
     check_ending("--out", out, (".toml",))
     check_outputs({"--out": out}, (device, *INPUTS))
     options = {name: value for name, value in given.items() if value is not None}
     listener = _progress()
-    found = devices.fit(jobs, device, progress=listener, **options)
-    options.pop("hold_out")
-    checks = devices.cross_check(jobs, device, folds=folds, progress=listener, **options) if folds else ()
-    if out is not None:
+    checks: Sequence[Fit] = ()
+    try:
+        found = devices.fit(jobs, device, progress=listener, **options)
+        options.pop("hold_out")
+        if folds:
+            checks = devices.cross_check(jobs, device, folds=folds, progress=listener, **options)
+    except Interrupted as error:
+        if error.found is None:
+            raise KeyboardInterrupt from None
+        _show(error.found, (), as_json)
+        interrupted("the best candidate until then is shown, and nothing was written", ())
+    wanted = out is not None and (accept_warnings or not found.warnings)
+    if out is not None and wanted:
         write(out, devices.device_toml(found).encode())
+    _show(found, checks, as_json)
+    if out is not None and wanted and not as_json:
+        echo(f"wrote {out}")
+    if out is not None and not wanted:
+        echo_error(f"error: {out} was not written: figures carry warnings\n  help: {ACCEPT} writes it all the same")
+        raise click.exceptions.Exit(MARKED)
+    exit_if_marked(strict, bool(found.warnings))
+
+
+def _show(found: Fit, checks: Sequence[Fit], as_json: bool) -> None:
+    """Shows a fit, what puts it in doubt first."""
+    import json
+
+    from ssdlab.common import tables
+    from ssdlab.runs.findings import lines
+    from ssdlab.show import devices as shown
+
     if as_json:
-        document = {**shown.to_json(found), "checks": [shown.to_json(each) for each in checks]}
-        echo(json.dumps(document, indent=1))
+        echo(json.dumps({**shown.to_json(found), "checks": [shown.to_json(each) for each in checks]}, indent=1))
         return
+    for line in lines(found.warnings):
+        echo(line)
     shapes, notes = shown.of_fit(found)
-    tables.show([*shapes, *(shown.of_checks(checks) if checks else [])], [*notes, *([f"wrote {out}"] if out else [])])
+    tables.show([*shapes, *(shown.of_checks(checks) if checks else [])], notes)
 
 
 def _progress() -> Any:

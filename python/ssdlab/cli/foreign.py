@@ -39,8 +39,8 @@ def run(
     repeat: int,
     threads: int | None,
     quiet: bool,
-) -> None:
-    """Plays the runs of other tools' files one after another, or writes them as TOML."""
+) -> list[Any]:
+    """Plays the runs of other tools' files one after another, or writes them as TOML; returns the results."""
     source = click.core.ParameterSource.COMMANDLINE
     given = {name for name in context.params if context.get_parameter_source(name) is source}
     _check(asked, given, repeat, outputs)
@@ -56,7 +56,7 @@ def run(
         # The options that a part does not carry already.
         carried = {"workload", *(("device", "scheme", "age", "settings") if asked.fio else ())}
         _write(parts, asked.write_toml, {name: values[name] for name in given & values.keys() - carried})
-        return
+        return []
     fio_layout = asked.output_format != "table"
     results: list[Any] = []
     written: list[str] = []
@@ -69,11 +69,15 @@ def run(
         from ssdlab.cli.playing import interrupted
         from ssdlab.foreign import fio
 
-        layout = fio.to_json if asked.output_format == "fio-json" else fio.to_text
         try:
-            sys.stdout.write(layout(results, imported))
+            if asked.output_format == "fio":
+                text = fio.to_text(results, imported)
+            else:
+                text = fio.to_json(results, imported, bins=asked.output_format == "fio-json+")
+            sys.stdout.write(text)
         except KeyboardInterrupt:
             interrupted("not all was shown", written)
+    return results
 
 
 def _options(part: Part | None, values: Mapping[str, Any], given: set[str], outputs: Outputs) -> Options:

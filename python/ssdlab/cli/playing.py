@@ -15,7 +15,7 @@ from ssdlab.common import signals
 if TYPE_CHECKING:
     from ssdlab.runs.options import Options
     from ssdlab.runs.result import Result, Runs
-    from ssdlab.runs.runner import ProgressListener
+    from ssdlab.runs.runner import ProgressListener, RoundsListener
 
 
 class Outputs(NamedTuple):
@@ -127,6 +127,8 @@ def _show_outputs(
             echo(title)
         if not quiet and json_out != "-":
             _show(result)
+        else:
+            _warn(result)
         if json_out == "-":
             _write_json(json_out, result)
         logs = [
@@ -184,21 +186,44 @@ def _play(
     from ssdlab.runs.api import play_checked
 
     try:
-        with _progress(quiet) as (progress, note):
-            return play_checked(options, repeat, threads, json_out, progress=progress, note=note)
+        with _progress(quiet) as (progress, note, rounds):
+            return play_checked(options, repeat, threads, json_out, progress=progress, note=note, rounds=rounds)
     except KeyboardInterrupt as error:
-        message = str(getattr(error, "kept", "nothing was kept"))
-        interrupted(f"{message} of this run" if before else message, before)
+        kept = getattr(error, "kept", None)
+        message = "nothing was kept" if kept is None else str(kept)
+        written = [] if kept is None or kept.result is None else _hand_back(kept.result, json_out, quiet)
+        interrupted(f"{message} of this run" if before else message, [*before, *written])
 
 
-def _progress(quiet: bool) -> AbstractContextManager[tuple[ProgressListener | None, Callable[[str], None]]]:
-    """What shows how far a run is, and what prints a line beside it."""
+def _hand_back(result: Result, json_out: str | None, quiet: bool) -> list[str]:
+    """Shows and writes what an interrupted run has measured; returns what was written. An earlier file keeps its
+    name."""
+    from ssdlab.common.output import Output
+
+    if json_out == "-":
+        _write_json(json_out, result)
+    elif not quiet:
+        with handling_closed_stdout(needed=True):
+            _show(result)
+    if json_out in (None, "-"):
+        return []
+    output = Output(json_out or "")
+    with open(output.temporary, "wb") as file:
+        file.write(result.to_json().encode())
+    return [output.commit(aside=True)]
+
+
+def _progress(
+    quiet: bool,
+) -> AbstractContextManager[tuple[ProgressListener | None, Callable[[str], None], RoundsListener | None]]:
+    """What shows how far a run is, what prints a line beside it, and what shows how far from a steady state it is."""
     if quiet:
-        return nullcontext((None, echo_error))
+        return nullcontext((None, echo_error, None))
     if not sys.stderr.isatty():
         from ssdlab.show import lines
 
-        return nullcontext((lines.requests(echo_error), echo_error))
+        progress, rounds = lines.requests(echo_error)
+        return nullcontext((progress, echo_error, rounds))
     from ssdlab.show.progress import bar
 
     return bar()
@@ -207,10 +232,23 @@ def _progress(quiet: bool) -> AbstractContextManager[tuple[ProgressListener | No
 def _show(result: Result | Runs) -> None:
     from ssdlab.common.tables import show
     from ssdlab.runs.result import Result
-    from ssdlab.show.runs import of_result, of_runs
+    from ssdlab.show.runs import of_result, of_runs, warnings_of
 
+    for line in warnings_of(result):
+        echo(line)
     tables, footnotes = of_result(result) if isinstance(result, Result) else of_runs(result)
     show(tables, footnotes)
+
+
+def _warn(result: Result | Runs) -> None:
+    """Tells what leaves the result out of comparisons, where its tables are not shown."""
+    from ssdlab.runs.findings import excluding, lines, shared
+    from ssdlab.runs.result import Result
+
+    runs = [result] if isinstance(result, Result) else list(result)
+    grave = [tuple(finding for finding in run.warnings if finding.id in excluding()) for run in runs]
+    for line in shared(grave) if len(runs) > 1 else [line for found in grave for line in lines(found)]:
+        echo_error(line)
 
 
 def _write_json(path: str, result: Result | Runs) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,12 +12,21 @@ from ssdlab.cli.base import (
     Whole,
     check_timeline,
     commands,
+    echo,
+    exit_if_marked,
     run_option,
     takes_run_options,
+    takes_strict,
     takes_timeline,
 )
-from ssdlab.cli.playing import Outputs, carry_out
+from ssdlab.cli.playing import Outputs, carry_out, interrupted
+from ssdlab.runs.findings import lines
 from ssdlab.runs.options import options_of
+
+if TYPE_CHECKING:
+    from ssdlab.runs.explain import Explanation
+    from ssdlab.runs.findings import Finding
+    from ssdlab.runs.tail import Tail
 
 
 @commands.command()
@@ -41,6 +51,7 @@ from ssdlab.runs.options import options_of
     help="Draw percentiles and bandwidth over time (PNG, SVG or PDF; needs matplotlib).",
 )
 @takes_timeline
+@takes_strict
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar.")
 @click.option(
     "--mqsim", nargs=2, metavar="CONFIG WORKLOAD", help="MQSim's ssdconfig.xml and workload.xml, as they are."
@@ -62,9 +73,9 @@ from ssdlab.runs.options import options_of
 )
 @click.option(
     "--output-format",
-    type=click.Choice(["table", "fio", "fio-json"]),
+    type=click.Choice(["table", "fio", "fio-json", "fio-json+"]),
     default="table",
-    help="Format of standard output: ssdlab's tables, or fio's text or JSON.",
+    help="Format of standard output: ssdlab's tables, or fio's text or JSON (json+: with bins of latencies).",
 )
 @click.pass_context
 def run(
@@ -82,6 +93,7 @@ def run(
     timeline: str | None,
     windows: tuple[str, ...],
     slowest: int | None,
+    strict: bool,
     quiet: bool,
     mqsim: tuple[str, str] | None,
     scenarios: tuple[int, ...],
@@ -118,9 +130,10 @@ def run(
         from ssdlab.cli import foreign
 
         asked = foreign.ForeignInputs(mqsim, scenarios, fio, sections, write_toml, output_format)
-        foreign.run(context, asked, given, outputs, repeat, threads, quiet)
-        return
-    carry_out(options_of({**given, **outputs.options()}), outputs, repeat, threads, quiet)
+        results = foreign.run(context, asked, given, outputs, repeat, threads, quiet)
+    else:
+        results = [carry_out(options_of({**given, **outputs.options()}), outputs, repeat, threads, quiet)]
+    exit_if_marked(strict, any(result.warnings for result in results))
 
 
 @commands.command()
@@ -145,7 +158,7 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
 
     \b
     ssdlab explain --device asplos21 --workload asplos21/usr_1 --age pec=2000,retention=6mo --requests 20000
-    ssdlab explain --device asplos21 --age pec=2000,retention=6mo --tail p99
+    ssdlab explain --device asplos21 --age pec=2000,retention=6mo --set workload.rate_iops=5000 --tail p99
     """
     if tail is not None:
         if slowest is not None or numbers:
@@ -153,14 +166,27 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
         _explain_tail(tail, as_json, given)
         return
     from ssdlab.runs.explain import explain as explained
-    from ssdlab.runs.explain import of_explanation
+    from ssdlab.runs.runner import Interrupted
 
     if slowest is None:
         slowest = 0 if numbers else 3
-    found = explained(options_of(given), slowest, numbers)
+    try:
+        found, warnings = explained(options_of(given), slowest, numbers)
+    except Interrupted as error:
+        _show_explained(error.found.requests, error.found.warnings, as_json)
+        interrupted(_UNTIL_NOW, ())
     missing = set(numbers) - {of.request for of in found}
     if missing:
         raise click.UsageError(f"request {min(missing)} did not complete: the run has fewer requests")
+    _show_explained(found, warnings, as_json)
+
+
+_UNTIL_NOW = "what completed until then is shown"
+
+
+def _show_explained(found: Sequence[Explanation], warnings: Iterable[Finding], as_json: bool) -> None:
+    for line in lines(warnings):
+        echo(line, err=as_json)
     if as_json:
         import json
 
@@ -168,18 +194,36 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
         click.echo(json.dumps(stages))
         return
     from ssdlab.common.tables import show
+    from ssdlab.runs.explain import of_explanation
 
     show(of_explanation(of) for of in found)
 
 
 def _explain_tail(percentile: float, as_json: bool, given: dict[str, Any]) -> None:
-    from ssdlab.runs.tail import of_tail, tail
+    from ssdlab.runs.runner import Interrupted
+    from ssdlab.runs.tail import tail
 
-    found = tail(options_of(given), percentile)
+    try:
+        found = tail(options_of(given), percentile)
+    except Interrupted as error:
+        if error.found is None:
+            raise KeyboardInterrupt from None
+        _show_tail(error.found, as_json)
+        interrupted(_UNTIL_NOW, ())
+    _show_tail(found, as_json)
+
+
+def _show_tail(found: Tail, as_json: bool) -> None:
+    from ssdlab.runs.tail import of_tail
+
+    for line in lines(found.warnings):
+        echo(line, err=as_json)
     if as_json:
         import json
 
-        click.echo(json.dumps(found._asdict() | {"stages": [stage._asdict() for stage in found.stages]}))
+        stages = [stage._asdict() for stage in found.stages]
+        warnings = [{**of._asdict(), "numbers": dict(of.numbers)} for of in found.warnings]
+        click.echo(json.dumps(found._asdict() | {"stages": stages, "warnings": warnings}))
         return
     from ssdlab.common.tables import show
 

@@ -57,7 +57,7 @@ _takes_drive = options(*(run_option(name) for name in DRIVE))
     metavar="TIME|none",
     default="5ms",
     show_default=True,
-    help="Virtual clock: how long (real time) a client may be silent before the drive goes on without it.",
+    help="Virtual clock: how long (real time) a client that cannot be watched may be silent before the drive goes on.",
 )
 @click.option(
     "--depth",
@@ -65,7 +65,7 @@ _takes_drive = options(*(run_option(name) for name in DRIVE))
     default=1,
     show_default=True,
     metavar="N",
-    help="Virtual clock: requests that each client begins with.",
+    help="Virtual clock: requests that each client begins with that cannot be watched.",
 )
 @click.option(
     "--lag-bound",
@@ -73,6 +73,12 @@ _takes_drive = options(*(run_option(name) for name in DRIVE))
     default="100us",
     show_default=True,
     help="Real clock: warn if 1 % of the replies leave later than this after the simulated completion.",
+)
+@click.option(
+    "--age-after-load",
+    "after_load",
+    metavar="TIME",
+    help="When the first clients have left, the drive rests so long, such as 6mo; then it is measured.",
 )
 @click.option("--once", is_flag=True, help="End when all clients have left.")
 @click.option("--json", "json_out", metavar="FILE", help='Write the results as JSON; "-" is standard output.')
@@ -94,6 +100,7 @@ def serve(
     grace: str,
     depth: int,
     lag_bound: str,
+    after_load: str | None,
     once: bool,
     json_out: str | None,
     requests_out: str | None,
@@ -126,7 +133,14 @@ def serve(
     _check(served, outputs, drives)
     pace = Pace("real" if clock == "real" else "virtual", think, grace, depth, lag_bound)
     records = timeline is not None or explain is not None
-    with Serving(served, pace, socket=socket, address=address, memory=memory, records=records) as serving:
+    if after_load is not None and (records or given["warmup"]):
+        raise click.UsageError(
+            "--age-after-load: its load is a warm-up, and a session with it cannot be played again: leave --warmup, "
+            "--timeline and --explain out; or load with --save, then `ssdlab age`, then serve --from"
+        )
+    with Serving(
+        served, pace, socket=socket, address=address, memory=memory, records=records, after_load=after_load
+    ) as serving:
         for note in serving.notes:
             echo_error(f"note: {note}")
         uris = serving.start()
@@ -181,14 +195,15 @@ def _attend(serving: Serving, uris: list[str], once: bool, err: bool) -> None:
         for drive, uri in zip(serving.drives, uris, strict=False):
             echo(f"serving {drive.options.device} at {uri}", err=err)
     while not (serving.attend() and once):
-        pass
+        for note in serving.said():
+            echo_error(f"note: {note}")
 
 
 def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
     """Writes and shows what has come of a drive."""
     from ssdlab.common.output import replacing, write
     from ssdlab.common.tables import show
-    from ssdlab.show.runs import of_result
+    from ssdlab.show.runs import of_result, warnings_of
 
     to_stdout = outputs.json == "-"
     json_out = outputs.json if to_stdout else of.drive.renamed(outputs.json)
@@ -213,11 +228,13 @@ def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
         if to_stdout:
             click.echo(of.result.to_json(), nl=False)
         elif not quiet:
+            for line in warnings_of(of.result):
+                echo(line)
             show(*of_result(of.result))
         if explain is not None:
             from ssdlab.runs.explain import explain_played, of_explanation
 
-            show(of_explanation(found) for found in explain_played(of.session.replay(), explain, ()))
+            show(of_explanation(found) for found in explain_played(of.session.replay(), explain, ()).requests)
         for path, what in wrote:
             if path is not None and not quiet:
                 echo(f"wrote {path} ({what})", err=to_stdout)
@@ -236,5 +253,18 @@ def _warnings(of: Served) -> list[str]:
         found.append(
             f"warning: 1 % of the replies left {time_text(serve.lag_ns.p99)} and more after the drive had done, later "
             f"than --lag-bound {time_text(serve.lag_bound_ns)}\n  help: give it two idle cores, or use --clock virtual"
+        )
+    if serve.clock == "virtual" and serve.grace_expired:
+        found.append(
+            f"warning: [machine-dependent-clock] --grace {serve.grace} ran out {serve.grace_expired:,} times: "
+            "simulated times depend on how fast this machine is\n"
+            "  help: give a longer --grace, or --depth as the program's; or use a client that can be watched "
+            "(docs/serve.md)"
+        )
+    if serve.clock == "virtual" and serve.unprompted:
+        found.append(
+            f"warning: [machine-dependent-clock] {serve.unprompted:,} requests came while others were under way and "
+            "no reply had caused them: timers of the program did, or other programs\n"
+            "  help: --clock real plays such programs"
         )
     return found

@@ -16,7 +16,9 @@ from ssdlab.cli.base import (
     commands,
     echo,
     echo_error,
+    exit_if_marked,
     report_failures,
+    takes_strict,
 )
 from ssdlab.cli.sweeps import RETRY_FAILED, TRACES, one_place, takes_where_cases_play
 
@@ -52,6 +54,7 @@ def list_studies() -> None:
 @takes_where_cases_play
 @RETRY_FAILED
 @click.option("--figures", metavar="DIR", help="Draw the study's figures into this folder (needs matplotlib).")
+@takes_strict
 def run_study(
     id: str,
     quick: bool,
@@ -59,6 +62,7 @@ def run_study(
     results: str | None,
     retry_failed: bool,
     figures: str | None,
+    strict: bool,
     **played: Any,
 ) -> None:
     """Run a study: its sweeps, tables and figures. What is in the cache is not run again."""
@@ -76,6 +80,7 @@ def run_study(
         check_folder("--results", folder)
         if figures is not None:
             check_folder("--figures", figures)
+    warned: list[tuple[str, list[str]]] = []
     with ExitStack() as stack:
 
         def progress(name: str) -> Callable[[Any], None] | None:
@@ -85,7 +90,14 @@ def run_study(
         if quick:
             compared, differences = found.check(progress=progress, **played)
         else:
-            failures = found.run(folder, traces=traces, retry_failed=retry_failed, progress=progress, **played)
+            failures = found.run(
+                folder,
+                traces=traces,
+                retry_failed=retry_failed,
+                progress=progress,
+                warned=lambda name, lines: warned.append((name, lines)),
+                **played,
+            )
     if quick:
         for line in differences[:20]:
             echo_error(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
@@ -105,7 +117,12 @@ def run_study(
         for name, figure in found.figures(folder).items():
             plot.save(figure, os.path.join(figures, f"{name}.png"))
             echo(f"wrote {os.path.join(figures, f'{name}.png')}")
+    for name, lines in warned:
+        echo(f"{name}:")
+        for text in lines:
+            echo(f"  {text}")
     report_failures(failures, "--retry-failed runs them again")
+    exit_if_marked(strict, bool(warned))
 
 
 @study.command("infer")

@@ -12,8 +12,11 @@ from ssdlab.cli.base import (
     case_progress,
     commands,
     echo,
+    exit_if_marked,
     options,
     report_failures,
+    takes_accept,
+    takes_strict,
 )
 
 COMPARED = ("host.read.latency_ns.mean", "host.read.latency_ns.p99", "host.read.latency_ns.p99_9")
@@ -51,6 +54,7 @@ TRACES = click.option(
 @TRACES
 @click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
+@takes_strict
 @click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was played and written.")
 def sweep(
     file: str,
@@ -58,6 +62,7 @@ def sweep(
     quick: bool,
     files: str | None,
     shown: tuple[str, ...],
+    strict: bool,
     quiet: bool,
     **played: Any,
 ) -> None:
@@ -74,6 +79,8 @@ def sweep(
     with case_progress(os.path.basename(file)) as progress:
         outcome = sweep_cases(file, quick=quick, out=out, files=files, progress=progress, **played)
     cells = of_sweep(outcome.table, shown)
+    for line in outcome.warning_lines():
+        echo(line)
     if not quiet:
         show([cells])
     total = outcome.table.height
@@ -83,6 +90,7 @@ def sweep(
     report_failures(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
     )
+    exit_if_marked(strict, any(outcome.warnings))
 
 
 def one_place(played: dict[str, Any]) -> None:
@@ -116,8 +124,15 @@ def _label(labels: dict[str, Any]) -> str:
 )
 @click.option("--plot", metavar="FILE", help="Draw the metrics as bars (PNG, SVG or PDF; needs matplotlib).")
 @click.option("--out", metavar="FILE", help="Write the numbers of the first metric (.csv, .parquet or .json).")
+@takes_accept
 def compare(
-    table_path: str, by: str, baseline: str | None, metrics: tuple[str, ...], plot: str | None, out: str | None
+    table_path: str,
+    by: str,
+    baseline: str | None,
+    metrics: tuple[str, ...],
+    plot: str | None,
+    out: str | None,
+    accept_warnings: bool,
 ) -> None:
     """Compare schemes with a baseline in a TABLE that `ssdlab sweep` wrote.
 
@@ -138,7 +153,9 @@ def compare(
     check_outputs({"--out": out, "--plot": plot}, (table_path,))
     found = read_table(table_path)
     chosen = metrics or [name for name in COMPARED if name in found.columns] or COMPARED[:1]
-    comparisons = [compared(found, metric, baseline=baseline, by=by) for metric in chosen]
+    comparisons = [
+        compared(found, metric, baseline=baseline, by=by, accept_warnings=accept_warnings) for metric in chosen
+    ]
     for comparison in comparisons:
         tables, footnotes = of_comparison(comparison)
         show(tables, footnotes)
@@ -161,7 +178,8 @@ def compare(
 @click.option("--part", "parts", multiple=True, metavar="AXIS", help="A part; may be repeated  [default: two labels]")
 @click.option("--metric", default="host.read.latency_ns.mean", show_default=True, metavar="NAME", help="A statistic.")
 @click.option("--out", metavar="FILE", help="Write the numbers (.csv, .parquet or .json).")
-def shares(table_path: str, parts: tuple[str, ...], metric: str, out: str | None) -> None:
+@takes_accept
+def shares(table_path: str, parts: tuple[str, ...], metric: str, out: str | None, accept_warnings: bool) -> None:
     """Show the contribution of each part in a TABLE that `ssdlab sweep` wrote of every combination of parts.
 
     A part is an axis of two labels: without the part first, then with it. The table shows by which factor the statistic
@@ -182,7 +200,7 @@ def shares(table_path: str, parts: tuple[str, ...], metric: str, out: str | None
     check_ending("--out", out, TABLES)
     check_outputs({"--out": out}, (table_path,))
     table = read_table(table_path)
-    found = shares_of(table, metric, parts or None)
+    found = shares_of(table, metric, parts or None, accept_warnings=accept_warnings)
     show(of_shares(found, pairs(table, metric, parts or None), metric), ["± 95 % confidence interval over seeds"])
     if out is not None:
         write_table(found, out)

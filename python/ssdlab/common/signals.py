@@ -23,7 +23,11 @@ AGAIN_S = 3.0
 """So long after one signal others are ignored [s]."""
 
 DEAF_S = 2.0
-"""So long the main thread may take to answer, as it does not while the core computes; then the process ends [s]."""
+"""So long the main thread may take to answer, as it does not while the core computes; then the process ends [s of
+processor time: on a busy machine it gets little of it]."""
+
+STUCK_S = 30.0
+"""The same where the process waits and does not compute [s]."""
 
 _mode: Literal["leave", "raise"] = "leave"
 """Whether a signal ends the process at once, as nothing has been begun, or is raised."""
@@ -131,8 +135,12 @@ def _watch(reader: int, clean_up: Callable[[], None]) -> None:
     while received := os.read(reader, 1):
         if received[0] not in NAMES:
             continue
-        before = time.monotonic()
-        while time.monotonic() < before + DEAF_S and (_answered is None or _answered + AGAIN_S < before):
+        before, computed = time.monotonic(), time.process_time()
+        while (
+            time.process_time() < computed + DEAF_S
+            and time.monotonic() < before + STUCK_S
+            and (_answered is None or _answered + AGAIN_S < before)
+        ):
             time.sleep(0.05)
         if _answered is None or _answered + AGAIN_S < before:
             _received = received[0]

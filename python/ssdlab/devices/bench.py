@@ -19,6 +19,7 @@ from ssdlab.devices.unknowns import Space
 from ssdlab.foreign.fio.generator import TargetDrive, generator_job
 from ssdlab.foreign.fio.jobfile import JobSection
 from ssdlab.foreign.options import Notes
+from ssdlab.runs.findings import Finding, excluding
 from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result
 from ssdlab.runs.runner import play
@@ -40,6 +41,11 @@ that is written, whose programs take longer (:meth:`Space.settings`): until coll
 terabyte is written to for some million requests."""
 
 
+GIVEN = {"not-steady", "start-not-stationary", "buffer-only", "slc-cache-only", "cache-only"}
+"""Warnings that say nothing here: the state in which a job was measured is given with it, and what a drive answers from
+its buffer is measured as well."""
+
+
 class Played(NamedTuple):
     """A job as it is played: the same on every candidate."""
 
@@ -57,6 +63,7 @@ class Bench:
         self.runs = 0
         """Runs that were played."""
         self._kept: dict[tuple[str, tuple[str, ...], int], dict[tuple[str, str], float]] = {}
+        self._marks: dict[tuple[str, tuple[str, ...], int], tuple[Finding, ...]] = {}
         self._folder = tempfile.mkdtemp(prefix="ssdlab-")
         atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
         self.played = {
@@ -84,6 +91,18 @@ class Bench:
         self._kept.update(zip(missing, found, strict=True))
         return [[self._kept[job.name, each, seed] for seed in seeds] for job, each in zip(jobs, settings, strict=True)]
 
+    def marks(
+        self, jobs: Sequence[MeasuredJob], settings: Sequence[tuple[str, ...]], seeds: Sequence[int]
+    ) -> tuple[Finding, ...]:
+        """What puts the simulated figures of jobs in doubt, each kind once a job; they have been simulated."""
+        found = {
+            (job.name, of.id): of._replace(text=f"{job.name}: {of.text}")
+            for job, each in zip(jobs, settings, strict=True)
+            for seed in seeds
+            for of in self._marks[job.name, each, seed]
+        }
+        return tuple(found.values())
+
     def _play(self, key: tuple[str, tuple[str, ...], int]) -> dict[tuple[str, str], float]:
         name, settings, seed = key
         played = self.played[name]
@@ -91,6 +110,7 @@ class Bench:
             result = play(played.options.replace(settings=(*settings, *played.options.settings), seed=seed))
         except SimulationError as error:
             raise InputError(f"{name}: {error}") from None
+        self._marks[key] = tuple(of for of in result.warnings if of.id in excluding() - GIVEN)
         return {(each.op, each.metric): measured(result, each) for each in played.job.figures}
 
 

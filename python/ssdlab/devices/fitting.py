@@ -11,7 +11,9 @@ from ssdlab.devices.bench import REQUESTS, Bench
 from ssdlab.devices.measured import Figure, MeasuredJob
 from ssdlab.devices.start import busy_firmware, start
 from ssdlab.devices.unknowns import MOST, Shape, Space, space
+from ssdlab.runs.findings import Finding, interrupted
 from ssdlab.runs.options import PathLike
+from ssdlab.runs.runner import Interrupted, Kept
 
 if TYPE_CHECKING:
     import numpy
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
 BUDGET = 6000
 """Runs after which a fit begins nothing new but its intervals, which take about half as many; one takes 5 to 300 ms."""
-SEEDS = 5
-"""Seeds of the figures that are reported; the fit itself has one."""
+SEEDS, FIRST_SEED = 5, 101
+"""Seeds of the figures that are reported, and the first of them; the fit itself has one."""
 NOISE_SEEDS = (1, 2, 3, 4, 5, 6)
 """The noise of simulated figures is that over these."""
 SMALLER = {"host.t_firmware": 1 / 4, "buffer.size": 1 / 8}
@@ -115,6 +117,8 @@ class Fit(NamedTuple):
     runs: int
     notes: tuple[str, ...]
     seeds: int
+    warnings: tuple[Finding, ...] = ()
+    """What puts the simulated figures in doubt (docs/warnings.md); ``interrupted`` where the fit was."""
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -146,6 +150,8 @@ def fit(
 
     Raises:
         InputError: a device, key or job is not accepted, or nothing is left to be fitted.
+        Interrupted: Ctrl-C; ``error.found`` is the best candidate until then as a :class:`Fit`, without intervals, or
+            None.
     """
     try:
         import scipy.optimize  # noqa: F401
@@ -168,7 +174,12 @@ def fit(
         raise InputError(f"steady: {device} has no chip.t_prog\n  help: give a device whose programs have one time")
     bench = Bench(candidates, jobs, requests=requests, threads=threads)
     search = _Search(bench, fitted, budget, progress)
-    search.run()
+    try:
+        search.run()
+    except KeyboardInterrupt:
+        error = Interrupted(Kept(0))
+        error.found = search.until_now()
+        raise error from None
     return search.found(jobs, seeds, profiles=profiles)
 
 
@@ -426,7 +437,34 @@ class _Search:
             self.bench.runs,
             tuple(f"{name}: {line}" for name, played in self.bench.played.items() for line in played.notes),
             seeds,
+            self.bench.marks(jobs, self._settings(jobs, best.shape, values), range(FIRST_SEED, FIRST_SEED + seeds)),
         )
+
+    def _settings(self, jobs: Sequence[MeasuredJob], shape: Shape, values: Sequence[float]) -> list[tuple[str, ...]]:
+        return [self.space.settings(shape, values, steady=job.overwriting) for job in jobs]
+
+    def until_now(self) -> Fit | None:
+        """The best candidate of an interrupted fit, each of its figures by one seed."""
+        import numpy
+
+        points = [point for point in (self.best, *self.tried.values()) if math.isfinite(point.chi2)]
+        if not points:
+            return None
+        best = min(points, key=lambda point: point.chi2)
+        logs = numpy.array(best.logs)
+        unknowns, values = self.space.unknowns, tuple(float(value) for value in numpy.exp(logs))
+        estimates = tuple(
+            Estimate(of.name, of.unit, value, None, None, True) for of, value in zip(unknowns, values, strict=True)
+        )
+        figures = tuple(self._compared(self.jobs, best.shape, logs, 1, numpy.zeros((0, len(logs)))))
+        text = f"the fit was interrupted after {self.bench.runs:,} runs: this is its best candidate, without intervals"
+        mark = interrupted(
+            text, {"runs": float(self.bench.runs)}, "fit again, with a smaller --budget where it takes too long"
+        )
+        return Fit(
+            self.space, best.shape, values, estimates, ((best.shape, 0.0),), (), figures, best.chi2,
+            max(0, len(self.noise) - len(logs)), self.bench.runs, (), 1, (mark,),
+        )  # fmt: skip
 
     def _ends(
         self, shape: Shape, logs: Array, matrix: Array, seen: Array, *, profiles: bool
@@ -477,10 +515,10 @@ class _Search:
         from ssdlab.common.confidence import mean_and_half_width
 
         values = tuple(float(value) for value in numpy.exp(logs))
-        settings = [self.space.settings(shape, values, steady=job.overwriting) for job in jobs]
+        settings = self._settings(jobs, shape, values)
         fitted = {job.name for job in self.jobs}
         spreads = self._spreads([job for job in jobs if job.name not in fitted], shape, logs, matrix)
-        numbers = range(101, 101 + seeds)
+        numbers = range(FIRST_SEED, FIRST_SEED + seeds)
         for job, runs in zip(jobs, self.bench.simulated(jobs, settings, numbers), strict=True):
             for figure in job.figures:
                 mean, half = mean_and_half_width([run[figure.op, figure.metric] for run in runs])

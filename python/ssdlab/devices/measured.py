@@ -121,9 +121,9 @@ class MeasuredJob(NamedTuple):
 
 
 def read(measurements: PathLike | Iterable[PathLike], *, steady: Iterable[str] = ()) -> tuple[MeasuredJob, ...]:
-    """Reads measurements: files, or folders of files. ``.json`` are fio's results (``--output-format=json``), ``.csv``
-    and ``.toml`` tables of figures (docs/fit-device.md). ``steady`` names jobs of fio's that were measured in a steady
-    state of random overwriting; ``*`` stands for any text.
+    """Reads measurements: files, or folders of files. ``.json`` are fio's results (``--output-format=json`` or
+    ``json+``), ``.csv`` and ``.toml`` tables of figures (docs/fit-device.md). ``steady`` names jobs of fio's that were
+    measured in a steady state of random overwriting; ``*`` stands for any text.
 
     Raises:
         InputError: a file cannot be read; it says which line or key is wrong, and the remedy.
@@ -233,7 +233,8 @@ def _fio_job(path: str, name: str, options: dict[str, str], entries: list[dict[s
 
 
 def _fio_figures(op: str, parts: list[dict[str, Any]]) -> list[Figure]:
-    """The figures of one direction; clones of a job are alike, so that their percentiles are averaged."""
+    """The figures of one direction. Percentiles of clones are those of all their requests where there are bins
+    (``json+``); else they are averaged, as clones of a job are alike."""
     counts = [int(part["total_ios"]) for part in parts]
     total = sum(counts)
 
@@ -253,7 +254,10 @@ def _fio_figures(op: str, parts: list[dict[str, Any]]) -> list[Figure]:
     for metric, key in OF_FIO.items():
         # Completion latencies: what submitting took comes on top, as in the mean.
         values = [_percentile(part, key) for part in parts]
-        if all(value is not None for value in values):
+        if (of_bins := _of_bins(parts, float(key))) is not None:
+            submitting = mean([float(part.get("slat_ns", {}).get("mean", 0.0)) for part in parts])
+            figures.append(Figure(op, metric, of_bins + submitting, LEAST_NOISE_PERCENTILE))
+        elif all(value is not None for value in values):
             value = mean([float(each or 0.0) for each in values])
             figures.append(Figure(op, metric, value, LEAST_NOISE_PERCENTILE))
     return figures
@@ -262,6 +266,23 @@ def _fio_figures(op: str, parts: list[dict[str, Any]]) -> list[Figure]:
 def _percentile(part: dict[str, Any], key: str) -> float | None:
     value = part.get("clat_ns", {}).get("percentile", {}).get(key)
     return None if value is None else float(value) + float(part.get("slat_ns", {}).get("mean", 0.0))
+
+
+def _of_bins(parts: list[dict[str, Any]], percentile: float) -> float | None:
+    """A percentile of clones together, from the bins of ``json+``; None where there are none."""
+    counts: dict[float, int] = {}
+    for part in parts:
+        bins = part.get("clat_ns", {}).get("bins")
+        if not isinstance(bins, dict) or not bins:
+            return None
+        for middle, count in bins.items():
+            counts[float(middle)] = counts.get(float(middle), 0) + int(count)
+    left = math.ceil(percentile / 100 * sum(counts.values()))
+    for middle in sorted(counts):
+        left -= counts[middle]
+        if left <= 0:
+            return middle
+    return None
 
 
 def _noise(metric: str, deviation: float, count: int) -> float:

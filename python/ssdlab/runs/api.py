@@ -10,7 +10,7 @@ from ssdlab._core import InputError
 from ssdlab.common.output import check_outputs, write
 from ssdlab.runs.options import OPTIONS, Options, PathLike, RunOptions, options_of, whole_number
 from ssdlab.runs.result import Result, Runs
-from ssdlab.runs.runner import ProgressListener, for_seed, play, play_repeats
+from ssdlab.runs.runner import ProgressListener, RoundsListener, for_seed, play, play_repeats
 
 
 @overload
@@ -83,6 +83,7 @@ def play_checked(
     *,
     progress: ProgressListener | None = None,
     note: Any = None,
+    rounds: RoundsListener | None = None,
 ) -> Result | Runs:
     """Checks where the outputs go, then plays."""
     if repeat > MOST_REPEATS:
@@ -100,7 +101,7 @@ def play_checked(
     check_against_inputs(outputs, options)
     if repeat > 1:
         return play_repeats(options, repeat, threads, progress=progress, note=note)
-    return play(options, progress=progress, note=note)
+    return play(options, progress=progress, note=note, rounds=rounds)
 
 
 MOST_REPEATS = 10_000

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from ssdlab.policy.source import GivenPolicy
 
 
+def is_checkpoint(path: PathLike) -> bool:
+    """Whether a file begins as a checkpoint does."""
+    try:
+        with open(path, "rb") as file:
+            return file.readline(18) == b"ssdlab checkpoint\n"
+    except OSError:
+        return False
+
+
 class Completion(NamedTuple):
     """A request that has completed."""
 
@@ -132,6 +141,19 @@ class Device:
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""
         self._core.flush()
+
+    def rest(self, span: str, at: str | None = None) -> None:
+        """Leaves the drive alone, powered and idle: everything buffered is written, then all of its data grows older,
+        and is refreshed as configured (``refresh.period``). :attr:`now` goes on only by what the drive does meanwhile.
+
+        Args:
+            span: how long, such as ``"6mo"``.
+            at: the temperature [C], such as ``"40C"``; that of the drive at rest where it is left out.
+
+        Raises:
+            InputError: a span or a temperature that is none.
+        """
+        self._core.rest(span, at)
 
     def conditions(self, offset: int) -> Conditions | None:
         """The conditions of the flash page behind a byte address; None where it was never written."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ssdlab.runs.findings import Finding, of_data
+
 if TYPE_CHECKING:
     import polars
 
@@ -77,24 +79,46 @@ class Explanation(NamedTuple):
         return "\n".join(plain_lines(of_explanation(self)))
 
 
-def explain(options: Options, slowest: int, requests: Sequence[int]) -> list[Explanation]:
-    """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others."""
+class Explained(NamedTuple):
+    """What a run that was played to be explained has shown."""
+
+    requests: list[Explanation]
+    warnings: tuple[Finding, ...]
+    """What puts the run in doubt (docs/warnings.md); ``interrupted`` where a signal ended it."""
+
+
+def explain(options: Options, slowest: int, requests: Sequence[int]) -> Explained:
+    """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others.
+
+    Raises:
+        Interrupted: Ctrl-C; ``error.found`` is what had been shown until then.
+    """
     from ssdlab.runs.simulation import open_simulation
 
     return explain_played(open_simulation(options.without_outputs()), slowest, requests)
 
 
-def explain_played(simulation: Simulation, slowest: int, requests: Sequence[int]) -> list[Explanation]:
+def explain_played(simulation: Simulation, slowest: int, requests: Sequence[int]) -> Explained:
     """The same of a run that has been opened."""
-    found = simulation.explain(slowest, list(requests))
+    import json
+
+    found, warnings, interrupted = simulation.explain(slowest, list(requests))
 
     def of(stages: Iterable[tuple[str, int, int, int, list[tuple[str, int]]]]) -> tuple[Stage, ...]:
         return tuple(Stage(what, step, begin, end, dict(die)) for what, step, begin, end, die in stages)
 
-    return [
+    explanations = [
         Explanation(number, op, size, arrival, finish, of(stages), tuple(map(of, parts)))
         for number, op, size, arrival, finish, stages, parts in found
     ]
+    explained = Explained(explanations, of_data({"warnings": json.loads(warnings)}))
+    if interrupted:
+        from ssdlab.runs.runner import Interrupted, Kept
+
+        error = Interrupted(Kept(int(explained.warnings[0].numbers["requests"])))
+        error.found = explained
+        raise error
+    return explained
 
 
 def of_explanation(of: Explanation) -> Table:

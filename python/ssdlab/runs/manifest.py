@@ -6,16 +6,23 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from ssdlab.runs.options import Options
+from ssdlab.runs.options import OPTIONS, Options
 from ssdlab.runs.simulation import open_simulation
 
 
 def key_of(manifest: dict[str, Any]) -> str:
     """The hash of a run's full input. ``manifest`` is the core's; names of presets and files do not count: their
-    contents are in it. The release does not count either, but the version of the results does."""
-    device, workload = manifest["device"], manifest["workload"]
+    contents are in it. The release does not count either, but the version of the results does. Nor does what is at its
+    default, so that a new key leaves the hashes of what was kept before it; the version of the results says what
+    defaults are."""
+    device, workload = manifest["device"], _given("", manifest["workload"])
+    if "generator" in workload:
+        workload["generator"] = _given("workload", workload["generator"])
+    if "jobs" in workload:
+        workload["jobs"] = {name: _given("workload", keys) for name, keys in workload["jobs"].items()}
     parts = workload.get("traces", [workload])
     files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
@@ -23,7 +30,32 @@ def key_of(manifest: dict[str, Any]) -> str:
     if "policies" in manifest:
         input["policies"] = {axis: (of["function"], of["sha256"]) for axis, of in manifest["policies"].items()}
     input |= {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
-    return hashlib.sha256(json.dumps(input, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    text = json.dumps(_given("", input), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def _defaults() -> dict[str, dict[str, Any]]:
+    """Section to key to default, as a manifest has it; the options of a run under an empty name."""
+    import tomllib
+
+    from ssdlab import _core
+
+    found: dict[str, dict[str, Any]] = {"": {name: option.default for name, option in OPTIONS.items()}}
+    for section, _, key, _, _, default in _core.schema():
+        found.setdefault(section, {})[key] = tomllib.loads(f"value = {default}")["value"]
+    return found
+
+
+def _given(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is there and not at its default."""
+    defaults = _defaults().get(section, {})
+
+    def counts(name: str, value: Any) -> bool:
+        default = defaults.get(name)
+        return value is not None and (value != default or type(value) is not type(default))
+
+    return {name: value for name, value in values.items() if counts(name, value)}
 
 
 FILE_KEYS = (
@@ -35,14 +67,16 @@ FILE_KEYS = (
 
 
 def _nameless(device: dict[str, Any]) -> dict[str, Any]:
-    """The configuration without names of files: what ``chip.model`` and ``read.rpt`` hold stands under ``cells`` and
-    ``rpt``, and hashes take the place of the codes of ``ecc``."""
+    """The configuration without what is at its default, and without names of files: what ``chip.model`` and
+    ``read.rpt`` hold stands under ``cells`` and ``rpt``, and hashes take the place of the codes of ``ecc``."""
     config = {section: dict(keys) for section, keys in device["config"].items()}
     for section, key, endings in FILE_KEYS:
-        value = config[section][key]
+        # What was kept before a key existed lacks it.
+        value = config.get(section, {}).get(key, "none")
         if value != "none" and value.endswith(endings):
             config[section][key] = device[key] if section == "ecc" else "file"
-    return config
+    given = {section: _given(section, keys) for section, keys in config.items()}
+    return {section: keys for section, keys in given.items() if keys}
 
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:

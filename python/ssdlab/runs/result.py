@@ -8,7 +8,9 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from ssdlab.runs.sections import Energy, Flash, Ftl, Host, Process, Run, Section, Usage
+from ssdlab.runs.findings import Finding, kinds, of_data
+from ssdlab.runs.sections import Section, Settings
+from ssdlab.runs.statistics import Energy, Flash, Ftl, Host, Power, Process, Run, Smart, Thermal, Usage
 
 if TYPE_CHECKING:
     import polars
@@ -36,7 +38,7 @@ class Result:
     _options: Options | None
     _series: bytes | None
     note: str | None
-    """What to know about how the workload was read (a detected trace format)."""
+    """How the workload was read (a detected trace format)."""
     log_path: str | None
     """Where the request log was written."""
     log_rows: int | None
@@ -85,7 +87,7 @@ class Result:
 
         if self._options is None:
             raise InputError(_NO_RUN)
-        return explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
+        return explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests).requests
 
     def tail(self, percentile: float = 99.0) -> Tail:
         """Where the time of all reads beyond a percentile went, beside as many reads around the median. The run is
@@ -133,9 +135,14 @@ class Result:
         return self
 
     @property
-    def manifest(self) -> Section:
+    def manifest(self) -> Settings:
         """What was run: enough to run it again. Holds no time, host or path."""
-        return self._part("manifest", Section)
+        return self._part("manifest", Settings)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What puts the numbers in doubt, the gravest first (docs/warnings.md); empty where nothing does."""
+        return of_data(self._data)
 
     @property
     def host(self) -> Host:
@@ -168,9 +175,24 @@ class Result:
         return self._part("run", Run)
 
     @property
-    def serve(self) -> Section | None:
+    def power(self) -> Power | None:
+        """Power cuts and recoveries, where there were any."""
+        return self._part("power", Power) if "power" in self._data else None
+
+    @property
+    def smart(self) -> Smart | None:
+        """The drive's health, where blocks wear out or fail."""
+        return self._part("smart", Smart) if "smart" in self._data else None
+
+    @property
+    def thermal(self) -> Thermal | None:
+        """The drive's temperature, where it is kept."""
+        return self._part("thermal", Thermal) if "thermal" in self._data else None
+
+    @property
+    def serve(self) -> Settings | None:
         """How the drive was served to programs (docs/serve.md), where it was."""
-        return self._part("serve", Section) if "serve" in self._data else None
+        return self._part("serve", Settings) if "serve" in self._data else None
 
     @property
     def process(self) -> Process:
@@ -185,7 +207,6 @@ class Result:
         section = key.split(".")[0]
         if section not in self._data:
             raise KeyError(key)
-        # Sections that only some drives have are plain dictionaries.
         value: Any = getattr(self, section, self._data[section])
         for part in key.split(".")[1:]:
             value = value[part]
@@ -193,7 +214,8 @@ class Result:
 
     def __repr__(self) -> str:
         device = self.manifest.device.name
-        return f"<ssdlab.Result: {self.host.all.requests:,} requests on {device}, {self.host.elapsed_s:.3f} s>"
+        marked = "".join(f", {finding.id}" for finding in self.warnings)
+        return f"<ssdlab.Result: {self.host.all.requests:,} requests on {device}, {self.host.elapsed_s:.3f} s{marked}>"
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of the whole result as plain dictionaries and lists."""
@@ -320,6 +342,12 @@ class Runs:
     def __getitem__(self, index: int) -> Result:
         return self.results[index]
 
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What puts the numbers of any repeat in doubt: each kind once, as the first repeat that has it says it."""
+        found = {finding.id: finding for result in reversed(self.results) for finding in reversed(result.warnings)}
+        return tuple(found[kind.id] for kind in kinds() if kind.id in found)
+
     def intervals(self) -> list[tuple[str, float | None, float | None, str, str]]:
         """Every statistic: name, mean of the repeats, half width of its 95 % confidence interval (Student's t),
         unit, description. Repeats in which there was nothing to measure are left out."""
@@ -370,12 +398,3 @@ class Runs:
         runs. :func:`ssdlab.load` reads it."""
         repeats = [result.to_saved(process=False) for result in self.results]
         return json.dumps({**self.to_dict(), "repeats": repeats}, indent=1) + "\n"
-
-
-def ended_early(result: Result) -> str | None:
-    """What to say of a workload that ended before the requests asked for."""
-    missing = result.host.trace.get("missing_requests")
-    if missing is None:
-        return None
-    asked = result.manifest.requests
-    return f"the workload ended after {asked - missing:,} of the {asked:,} requests asked for"

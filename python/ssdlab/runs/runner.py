@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -11,14 +12,42 @@ from ssdlab._core import InputError, Simulation, SimulationError
 from ssdlab.common.machine import cpus, peak_rss_bytes
 from ssdlab.common.output import Output, write
 from ssdlab.runs.options import Options
-from ssdlab.runs.result import Result, Runs, ended_early
+from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.simulation import open_simulation
 
 ProgressListener = Callable[["float | None", int, int], None]
 """Called with the share played (None where it cannot be known), the requests submitted and those completed."""
 
+
+class Rounds(NamedTuple):
+    """How far the search for a steady state has come (``until_steady``)."""
+
+    done: int
+    """Rounds that have ended."""
+    iops: float | None
+    """Requests/s and write amplification, means of the last five rounds; None before there are two."""
+    waf: float | None
+    spread: float | None
+    """Largest less smallest over the mean of the last rounds, of the number that has the larger one: a steady state
+    has 0.2 at most."""
+    slope: float | None
+    """The rise of the line through them over the mean: a steady state has 0.1 at most."""
+
+    def left(self) -> int:
+        """About how many rounds are to come at least: five make a window, and differences are taken to halve in it."""
+        if self.slope is None or self.spread is None:
+            return max(1, 5 - self.done)
+        excess = max(abs(self.slope) / 0.1, self.spread / 0.2, 1.0)
+        return max(1, 5 - self.done, math.ceil(5 * math.log2(excess)))
+
+
+RoundsListener = Callable[[Rounds], None]
+
 STEP_S = 0.05
 """Wall time that a step aims at [s]: Ctrl-C waits for one at most."""
+
+MOST_REQUESTS = 1 << 20
+"""Requests of a step at most: no step is as long as :data:`STEP_S` with more (assumed)."""
 
 
 class Kept(NamedTuple):
@@ -30,6 +59,8 @@ class Kept(NamedTuple):
     """The request logs that are complete and readable: path and rows."""
     broken: tuple[str, ...] = ()
     """Request logs that could not be completed: nothing of them is left, and earlier ones are as they were."""
+    result: Result | None = None
+    """What was measured until then, marked by the finding ``interrupted``, where a request had completed."""
 
     def __str__(self) -> str:
         parts = [f"{self.completed:,} requests had completed"]
@@ -37,9 +68,9 @@ class Kept(NamedTuple):
             parts.append("kept: " + ", ".join(f"{path} with {rows:,} rows" for path, rows in self.logs))
         if self.broken:
             parts.append("could not be kept: " + ", ".join(self.broken))
-        if not self.logs and not self.broken:
+        if self.result is None and not self.logs and not self.broken:
             parts.append("nothing was kept (a request log, --requests-out, would be)")
-        return "; ".join([*parts, "no results were written"])
+        return "; ".join([*parts, "no results were written"] if self.result is None else parts)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -48,6 +79,9 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, kept: Kept) -> None:
         super().__init__(str(kept))
         self.kept = kept
+        self.finished: Any = None
+        self.found: Any = None
+        """What a search (:class:`ssdlab.SearchResult`) or a fit had found, marked by the finding ``interrupted``."""
 
 
 class _Stopped(Exception):  # noqa: N818 -- nothing is in error where another run has ended
@@ -61,6 +95,7 @@ def play(
     *,
     progress: ProgressListener | None = None,
     note: Callable[[str], None] | None = None,
+    rounds: RoundsListener | None = None,
     stop: Stop | None = None,
     simulation: Simulation | None = None,
 ) -> Result:
@@ -71,7 +106,13 @@ def play(
     saved = None if options.save is None else Output(options.save)
     try:
         simulation = simulation or open_simulation(_to_temporary(options, log, saved))
-        completed, finished = _played(simulation, log, progress, note, stop)
+        completed, finished = _played(simulation, log, progress, note, rounds, stop)
+    except Interrupted as error:
+        if saved is not None:
+            saved.discard()
+        error.kept = error.kept._replace(result=_until_now(simulation, error.finished, started, options))
+        error.args = (str(error.kept),)
+        raise
     except BaseException as error:
         for output in (log, saved):
             if output is not None:
@@ -79,7 +120,7 @@ def play(
                 output.renamed(error)
         _say_how_to_replay(error, options)
         raise
-    text, described, series, rows, distributions = finished
+    series, rows = finished[2:4]
     kept = Kept(completed)
     try:
         if log is not None and rows is not None:
@@ -95,22 +136,23 @@ def play(
             saved.renamed(error)
         _attach(error, kept)
         raise
-    result = Result.from_core(
-        text,
-        described,
-        distributions,
-        series,
-        rows,
-        options.requests_out,
-        simulation.note,
-        {"wall_s": time.perf_counter() - started, "peak_rss_bytes": peak_rss_bytes()},
-        options,
-    )
-    if note is not None:
-        for line in (simulation.ended, ended_early(result)):
-            if line is not None:
-                note(line)
-    return result
+    return _result(simulation, finished, started, options)
+
+
+def _result(simulation: Simulation, finished: Any, started: float, options: Options) -> Result:
+    """A result from what the core gives at the end of a run."""
+    text, described, series, rows, distributions = finished
+    process = {"wall_s": time.perf_counter() - started, "peak_rss_bytes": peak_rss_bytes()}
+    path = options.requests_out
+    return Result.from_core(text, described, distributions, series, rows, path, simulation.note, process, options)
+
+
+def _until_now(simulation: Simulation | None, finished: Any, started: float, options: Options) -> Result | None:
+    """What an interrupted run has measured; None where no request had completed."""
+    if simulation is None or finished is None:
+        return None
+    result = _result(simulation, finished, started, options)
+    return result if result.host.all.requests else None
 
 
 def _say_how_to_replay(error: BaseException, options: Options) -> None:
@@ -135,6 +177,7 @@ def _played(
     log: Output | None,
     progress: ProgressListener | None,
     note: Callable[[str], None] | None,
+    rounds: RoundsListener | None,
     stop: Stop | None,
 ) -> tuple[int, Any]:
     """Plays a simulation to its end: requests that completed, and what the core gives at the end. A run that ends
@@ -144,16 +187,22 @@ def _played(
         if note is not None and simulation.note:
             note(simulation.note)
         for share, submitted, completed in _steps(simulation, stop):
+            found = None if rounds is None else simulation.rounds()
+            if rounds is not None and found is not None:
+                rounds(Rounds(found[0], *(found[1] or (None,) * 4)))
             if progress is not None:
                 progress(share, submitted, completed)
         return completed, simulation.finish()
     except KeyboardInterrupt:
-        raise Interrupted(_keep(simulation, log, completed)) from None
+        kept, finished = _keep(simulation, log, completed)
+        interrupted = Interrupted(kept)
+        interrupted.finished = finished
+        raise interrupted from None
     except _Stopped as stopped:
-        stopped.kept = _keep(simulation, log, completed)
+        stopped.kept, _ = _keep(simulation, log, completed)
         raise
     except (InputError, SimulationError) as error:
-        _attach(error, _keep(simulation, log, completed))
+        _attach(error, _keep(simulation, log, completed)[0])
         if log is not None:
             log.renamed(error)
         raise
@@ -170,7 +219,8 @@ def _steps(simulation: Simulation, stop: Stop | None) -> Iterator[tuple[float | 
         before = time.perf_counter()
         ended = simulation.step(requests)
         took = time.perf_counter() - before
-        requests = max(16, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6)))))
+        # A step may end before so many requests, where they are long.
+        requests = min(MOST_REQUESTS, max(1, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6))))))
         yield simulation.progress()
         if ended:
             return
@@ -255,19 +305,22 @@ def for_seed(path: str | None, seed: int) -> str | None:
     return f"{stem}.seed{seed}{suffix}"
 
 
-def _keep(simulation: Simulation, log: Output | None, completed: int) -> Kept:
-    """Completes the request log of a run that is not going on. An earlier log keeps its name."""
+def _keep(simulation: Simulation, log: Output | None, completed: int) -> tuple[Kept, Any]:
+    """Completes the request log of a run that is not going on, and gives what the core has measured until then (None
+    where it gives nothing). An earlier log keeps its name."""
     completed = max(completed, simulation.progress()[2])
+    finished = None
     try:
-        rows = simulation.finish()[3]
+        finished = simulation.finish(interrupted=True)
+        rows = finished[3]
         if log is not None and rows is not None:
-            return Kept(completed, logs=((log.commit(aside=True), rows[0]),))
+            return Kept(completed, logs=((log.commit(aside=True), rows[0]),)), finished
     except (InputError, SimulationError):
         pass
     if log is None:
-        return Kept(completed)
+        return Kept(completed), finished
     log.discard()
-    return Kept(completed, broken=(log.path,))
+    return Kept(completed, broken=(log.path,)), finished
 
 
 def _attach(error: InputError | SimulationError, kept: Kept) -> None:

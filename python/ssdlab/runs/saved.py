@@ -96,7 +96,7 @@ def _described(data: Json) -> list[tuple[str, str, str]]:
         probe = run(requests=1)
     assert isinstance(probe, Result), "Invariant: one run gives one result"
     known = {name: (unit, about) for name, _, unit, about in probe.scalars()}
-    sections = {name: part for name, part in data.items() if name not in ("manifest", "run", "process")}
+    sections = {name: part for name, part in data.items() if name not in ("manifest", "warnings", "run", "process")}
     own = [name for name, value in flat(sections).items() if value is None or isinstance(value, int | float)]
     ordered = [name for name in known if name in own] + [name for name in own if name not in known]
     return [(name, *known.get(name, ("", ""))) for name in ordered]

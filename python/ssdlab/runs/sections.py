@@ -1,10 +1,10 @@
-"""The sections of a result, typed and frozen."""
+"""What the sections of a result are: frozen, and read by name or key. Which there are: ``statistics.py``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 
 class Section(Mapping[str, Any]):
@@ -27,11 +27,21 @@ class Section(Mapping[str, Any]):
             return tuple(kind(item) if isinstance(item, dict) else item for item in value)
         return value
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"there is no {name!r} here, but {', '.join(self._data)}") from None
+    if not TYPE_CHECKING:
+        # Hidden from type checkers, so that they refuse a name that no part declares (ssdlab.runs.statistics).
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return self[name]
+            except KeyError:
+                raise AttributeError(f"there is no {name!r} here, but {self._names(name)}") from None
+
+    def _names(self, near: str) -> str:
+        """The names that there are, and the one that is meant."""
+        from difflib import get_close_matches
+
+        below = [f"{name}.{near}" for name, value in self._data.items() if isinstance(value, dict) and near in value]
+        meant = below or get_close_matches(near, self._data, 1)
+        return ", ".join(self._data) + (f"\n  help: did you mean {meant[0]}?" if meant else "")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("results are read-only")
@@ -59,119 +69,10 @@ class Section(Mapping[str, Any]):
         return cast("dict[str, Any]", json.loads(json.dumps(self._data)))
 
 
-class Latency(Section):
-    """Latencies [ns]; None where there were no requests. Percentiles have three significant digits."""
+class Settings(Section):
+    """A section of what was given: a manifest's, of whatever keys the device and the workload have."""
 
     __slots__ = ()
-    mean: float | None
-    p50: int | None
-    p99: int | None
-    p99_9: int | None
-    p99_99: int | None
-    p99_9999: int | None
-    max: int | None
+    if TYPE_CHECKING:
 
-
-class Requests(Section):
-    """The requests of one kind or one queue."""
-
-    __slots__ = ()
-    _parts: ClassVar = {"latency_ns": Latency}
-    requests: int
-    """Requests that completed."""
-    bytes: int
-    iops: float
-    """Requests a second of simulated time [1/s]."""
-    bandwidth_mb_s: float
-    """[MB/s], 1 MB = 10^6 B."""
-    latency_ns: Latency
-
-
-class Queues(Section):
-    """The queues that were used, by number: ``queue["0"]``."""
-
-    __slots__ = ()
-    _parts: ClassVar = {"*": Requests}
-
-
-class Host(Section):
-    """What the host saw."""
-
-    __slots__ = ()
-    _parts: ClassVar = {"read": Requests, "write": Requests, "all": Requests, "queue": Queues}
-    read: Requests
-    write: Requests
-    all: Requests
-    queue: Queues
-    elapsed_s: float
-    """Simulated time [s], from the first counted request to the end."""
-    wrapped: int
-    """Requests whose address lay beyond the device and was wrapped around."""
-    buffer_hits: int
-    merged_writes: int
-
-
-class Flash(Section):
-    """What the flash did."""
-
-    __slots__ = ()
-    reads: int
-    """Pages read."""
-    programs: int
-    """Pages programmed, padding included."""
-    erases: int
-    """Blocks erased."""
-
-
-class Ftl(Section):
-    """What the translation layer did."""
-
-    __slots__ = ()
-    waf: float | None
-    """Write amplification; None where nothing was written to flash."""
-    gc_runs: int
-    pages_relocated: int
-
-
-class Usage(Section):
-    """Shares of time by cause [%]: means over channels and dies, and each of them."""
-
-    __slots__ = ()
-    channel: Section
-    die: Section
-    channels: tuple[Section, ...]
-    dies: tuple[Section, ...]
-    ecc: float
-    link_in: float
-    link_out: float
-    dram: float
-
-
-class Energy(Section):
-    """Energy by what it went into [mJ]."""
-
-    __slots__ = ()
-    sense: float
-    transfer: float
-    program: float
-    erase: float
-    decode: float
-    total: float
-    per_gb: float | None
-    """For each GB that the host read or wrote [J/GB]."""
-
-
-class Run(Section):
-    """What was simulated."""
-
-    __slots__ = ()
-    events: int
-    """Events of the simulation."""
-
-
-class Process(Section):
-    """What the run cost: the last section of a result, and the only one that differs between two runs."""
-
-    __slots__ = ()
-    wall_s: float
-    peak_rss_bytes: int
+        def __getattr__(self, name: str) -> Any: ...

@@ -112,9 +112,11 @@ class Serving:
         address: str | None = None,
         memory: str = "4GiB",
         records: bool = False,
+        after_load: str | None = None,
     ) -> None:
         """Opens the drives. Clients come to the path ``socket`` or to a TCP ``address``; ``memory`` is what data
-        without a file may take; with ``records`` the sessions' requests can be played again.
+        without a file may take; with ``records`` the sessions' requests can be played again. After the first clients
+        have left, the drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then.
 
         Raises:
             InputError: a drive that cannot be built, a place that clients cannot come to.
@@ -125,7 +127,7 @@ class Serving:
         self._logs: list[Output | None] = []
         self._server = Server(socket=socket, address=address, **pace._asdict())
         try:
-            self._open(memory, records)
+            self._open(memory, records, after_load)
         except BaseException:
             self._discard()
             raise
@@ -142,7 +144,7 @@ class Serving:
             if log is not None:
                 log.discard()
 
-    def _open(self, memory: str, records: bool) -> None:
+    def _open(self, memory: str, records: bool, after_load: str | None) -> None:
         for drive in self.drives:
             options = drive.options
             log = None if options.requests_out is None else Output(options.requests_out)
@@ -153,6 +155,7 @@ class Serving:
                 memory=memory,
                 data=drive.data,
                 records=records,
+                after_load=after_load,
                 scheme=options.scheme,
                 age=options.age,
                 settings=list(options.settings),
@@ -171,6 +174,10 @@ class Serving:
     def attend(self) -> bool:
         """Looks after clients for a moment; whether some have asked for something and all have left."""
         return self._server.attend()
+
+    def said(self) -> list[str]:
+        """What users should be told of what goes on, since this was asked last."""
+        return self._server.notes()
 
     def stop(self) -> Iterator[Served]:
         """Ends, and writes each drive's requests and time series."""

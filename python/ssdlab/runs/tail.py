@@ -6,7 +6,9 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
-from ssdlab.runs.explain import Explanation, explain
+from ssdlab.runs.explain import Explained, Explanation, explain
+from ssdlab.runs.findings import Finding
+from ssdlab.runs.runner import Interrupted
 from ssdlab.runs.simulation import open_simulation
 
 if TYPE_CHECKING:
@@ -51,6 +53,9 @@ class Tail(NamedTuple):
     """Mean latency of the reads around the median [ns]."""
     stages: tuple[TailStage, ...]
     """The longest of the reads beyond the percentile first; their means add up to the mean latency."""
+    warnings: tuple[Finding, ...] = ()
+    """What puts the run in doubt (docs/warnings.md); ``interrupted`` where a signal ended it: these are then the reads
+    until there."""
 
     def table(self) -> polars.DataFrame:
         """A row for each stage: what, retry, mean_ns, share, median_mean_ns, median_share."""
@@ -71,6 +76,7 @@ def tail(options: Options, percentile: float) -> Tail:
 
     Raises:
         InputError: the percentile is none, or no read lies beyond it.
+        Interrupted: Ctrl-C; ``error.found`` is the :class:`Tail` of the reads that had been explained, or None.
     """
     if not 50.0 <= percentile < 100.0:
         raise InputError(f"percentile is {percentile:g}\n  help: write one from 50 to below 100, such as 99 or 99.9")
@@ -85,7 +91,20 @@ def tail(options: Options, percentile: float) -> Tail:
     numbers = reads["request"].to_list()
     first = (reads.height - beyond) // 2
     slow, median = set(numbers[below:]), set(numbers[first : first + beyond])
-    found = explain(options, 0, sorted(slow | median))
+    threshold = int(reads["latency_ns"][below - 1])
+    about = (percentile, threshold, beyond, reads.height)
+    try:
+        return _tail(about, explain(options, 0, sorted(slow | median)), slow, median)
+    except Interrupted as error:
+        explained = {of.request for of in error.found.requests}
+        enough = explained & slow and explained & median
+        error.found = _tail(about, error.found, slow, median) if enough else None
+        raise
+
+
+def _tail(about: tuple[float, int, int, int], explained: Explained, slow: set[int], median: set[int]) -> Tail:
+    """The sum of explanations."""
+    found = explained.requests
     long, dies = _means([of for of in found if of.request in slow])
     short, _ = _means([of for of in found if of.request in median])
     whole, usual = math.fsum(long.values()), math.fsum(short.values())
@@ -93,8 +112,7 @@ def tail(options: Options, percentile: float) -> Tail:
     for key in sorted({**long, **short}, key=lambda key: (-long.get(key, 0.0), key)):
         mine, other = long.get(key, 0.0), short.get(key, 0.0)
         stages.append(TailStage(*key, mine, mine / whole, other, other / usual, dies.get(key, {})))
-    threshold = int(reads["latency_ns"][below - 1])
-    return Tail(percentile, threshold, beyond, reads.height, whole, usual, tuple(stages))
+    return Tail(*about, whole, usual, tuple(stages), explained.warnings)
 
 
 def _played(options: Options) -> polars.DataFrame:

@@ -38,7 +38,7 @@ def write_played(begin: Callable[[], Simulation], path: str, windows: Sequence[s
     if slowest is not None:
         from ssdlab.runs.explain import explain_played
 
-        shown += [surroundings(of) for of in explain_played(begin(), slowest, ())]
+        shown += [surroundings(of) for of in explain_played(begin(), slowest, ()).requests]
     with replacing(path) as temporary:
         return begin().timeline(temporary, shown)
 

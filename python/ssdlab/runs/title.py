@@ -8,7 +8,7 @@ from ssdlab.common.numbers import binary_size, size_of
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result
-    from ssdlab.runs.sections import Section
+    from ssdlab.runs.sections import Settings
 
 
 def title(result: Result) -> str:
@@ -35,7 +35,7 @@ def title(result: Result) -> str:
     return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
 
 
-def _access(job: Section, capacity: int) -> str:
+def _access(job: Settings, capacity: int) -> str:
     """What a job does, and of random accesses how they are distributed: "randread 8KiB, uniform over 480 GiB"."""
     what = f"{job.rw} {job.bs}"
     if not job.rw.startswith("rand"):

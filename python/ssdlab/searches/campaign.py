@@ -16,8 +16,10 @@ from ssdlab._version import __version__
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.frames import write_table
 from ssdlab.common.output import check_folder, write
+from ssdlab.runs.findings import Finding, interrupted
+from ssdlab.runs.runner import Interrupted
 from ssdlab.searches.effects import Effect, effects_of
-from ssdlab.searches.player import Measured, Places, Player, Progress
+from ssdlab.searches.player import Measured, Places, Player
 from ssdlab.searches.proposals import proposer_of
 from ssdlab.searches.race import front_of, hypervolume, mean
 from ssdlab.searches.racing import Candidate, Race, field_of
@@ -60,6 +62,9 @@ class SearchResult:
     """Full cases that the race has played; verification and effects come on top."""
     played: int
     """Cases that were run and not taken from the cache."""
+    warnings: tuple[Finding, ...] = ()
+    """What puts the search itself in doubt: ``interrupted``, where it was. What its cases carry stands beside each
+    candidate (``state``, ``why``)."""
 
     def counts(self) -> dict[str, int]:
         """How many candidates are in each state."""
@@ -85,6 +90,7 @@ class SearchResult:
             "verify": list(search.verify.seeds),
             "effects_from": {"candidates": search.effects, "requests": search.effects_share},
             "proposer": self.proposer,
+            "warnings": [{**of._asdict(), "numbers": dict(of.numbers)} for of in self.warnings],
             "spent": self.spent,
             "counts": self.counts(),
             "commands": {str(number): of for number, of in self.commands.items()},
@@ -112,6 +118,7 @@ def search(
     retry_failed: bool = False,
     traces: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
+    accept_warnings: bool = False,
     progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda about: None,
 ) -> SearchResult:
     """Searches a space for the configurations that no other surely beats.
@@ -119,6 +126,8 @@ def search(
     Args:
         source: a search file, or the same as a mapping.
         out: a folder to write the tables and ``search.json`` into.
+        accept_warnings: take candidates whose full cases carry warnings; without, they are left out
+            (docs/warnings.md).
         progress: told what is played next; gives what reports its progress.
 
     The other arguments are those of :func:`ssdlab.sweep`. The result is the same, byte by byte, for any number of
@@ -127,23 +136,27 @@ def search(
     Raises:
         InputError: the search is wrong, or Optuna is needed and not here.
         SimulationError: as for a sweep.
-        Interrupted: Ctrl-C; what was done is in the cache, and the same call goes on from there.
+        Interrupted: Ctrl-C; what was done is in the cache, and the same call goes on from there. ``error.found`` is
+            what the search has found until then.
     """
     found = Search.read(source)
     if out is not None:
         check_folder("--out", out)
     places = Places(cache, threads, executor, dask, worker_timeout, retry_failed, traces)
-    result = _searched(found, places, progress)
+    result = _searched(found, Player(found, places, progress, accept_warnings=accept_warnings))
     if out is not None:
         result.write(out)
     return result
 
 
-def _searched(search: Search, places: Places, progress: Progress) -> SearchResult:
-    player = Player(search, places, progress)
+def _searched(search: Search, player: Player) -> SearchResult:
     proposer = proposer_of(search)
     race = Race(search, player)
-    race.run(proposer)
+    try:
+        race.run(proposer)
+    except Interrupted as error:
+        error.found = _until_now(search, player, race, proposer.name)
+        raise
     front = [each for each in race.candidates if each.state == "front"]
     points = {each.number: each.point for each in front}
     verified = player.play(points, search.verify, "the front with new seeds")
@@ -152,11 +165,32 @@ def _searched(search: Search, places: Places, progress: Progress) -> SearchResul
         proposer.name,
         _front_table(search, race, front, verified),
         _candidates_table(search, race),
-        _effects_table(search, player),
+        _effects_table(search, player, search.verify.seeds if search.effects else ()),
         _progress_table(search, race),
         {number: player.commands(point, search.verify.seeds[0]) for number, point in points.items()},
         round(race.spent, 9),
         player.played,
+    )
+
+
+def _until_now(search: Search, player: Player, race: Race, proposer: str) -> SearchResult:
+    """What an interrupted search has found: its front by the seeds of the race, without verification and effects."""
+    race.judge("the search was interrupted")
+    front = [each for each in race.candidates if each.state == "front"]
+    measured = {each.number: race.measured[-1][each.number] for each in front}
+    text = f"the search was interrupted after {race.spent:g} full cases: the front has not been verified with new seeds"
+    finding = interrupted(text, {"cases": race.spent}, "the same command goes on from there")
+    return SearchResult(
+        search,
+        proposer,
+        _front_table(search, race, front, measured),
+        _candidates_table(search, race),
+        _effects_table(search, player, ()),
+        _progress_table(search, race),
+        {each.number: player.commands(each.point, search.verify.seeds[0]) for each in front},
+        round(race.spent, 9),
+        player.played,
+        (finding,),
     )
 
 
@@ -224,14 +258,14 @@ def _numbers(search: Search, found: Measured) -> dict[str, float | None]:
     return row
 
 
-def _effects_table(search: Search, player: Player) -> polars.DataFrame:
+def _effects_table(search: Search, player: Player, seeds: Sequence[int]) -> polars.DataFrame:
     """Effects from candidates that are chosen without regard to results, with the seeds of the verification: for each
     seed the whole product, or a draw of its own."""
     import polars
 
     whole = search.space.size() <= search.effects
     by_seed: list[list[tuple[tuple[str, ...], list[float]]]] = []
-    for seed in search.verify.seeds if search.effects else ():
+    for seed in seeds:
         drawn = search.space.drawn(search.effects, f"{search.seed}:{seed}")
         points = {number: point for number, point in enumerate(drawn) if player.refusal(point) is None}
         found = player.play(points, Rung(search.effects_share, (seed,)), f"effects, seed {seed}")

@@ -6,12 +6,14 @@ import math
 import os
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, SimulationError
+from ssdlab.runs.findings import excluded_by
 from ssdlab.runs.options import Options
 from ssdlab.runs.runner import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
@@ -22,6 +24,7 @@ from ssdlab.sweeps.cache import Cache
 from ssdlab.sweeps.campaign import SweepProgress, sweep, with_traces
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 from ssdlab.sweeps.spec import MOST_CASES, Case, Sweep
+from ssdlab.sweeps.table import WARNINGS
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -43,7 +46,9 @@ class Measured(NamedTuple):
     statistics: list[float | None]
     """The mean of each further statistic."""
     error: str = ""
-    """Why there is nothing, where there is nothing."""
+    """Why there is nothing, or why it does not count."""
+    marked: bool = False
+    """Whether it does not count since results carry warnings."""
 
 
 class Places(NamedTuple):
@@ -61,7 +66,8 @@ class Places(NamedTuple):
 class Player:
     """Plays candidates. It remembers nothing but what it has cost: results are in the cache."""
 
-    def __init__(self, search: Search, places: Places, progress: Progress) -> None:
+    def __init__(self, search: Search, places: Places, progress: Progress, *, accept_warnings: bool = False) -> None:
+        self._accept_warnings = accept_warnings
         self._search = search
         self._places = places
         self._progress = progress
@@ -92,7 +98,13 @@ class Player:
             rows, errors = self._sweep(self._search.sweep(part, rung.share, rung.seeds), about)
             each = len(self._search.situations) * len(rung.seeds)
             for place, number in enumerate(part):
-                found[number] = self._measured(rows[place * each :][:each], errors.get(number, ""), len(rung.seeds))
+                of = rows[place * each :][:each]
+                mark = "" if number in errors or rung.share < 1.0 or self._accept_warnings else _mark(of)
+                found[number] = (
+                    Measured([], [], [], mark, marked=True)
+                    if mark
+                    else self._measured(of, errors.get(number, ""), len(rung.seeds))
+                )
         return found
 
     def refusal(self, point: Point) -> str | None:
@@ -221,6 +233,12 @@ class Player:
             yield
         finally:
             warnings.showwarning = earlier
+
+
+def _mark(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What leaves a candidate out: the warnings of its results at full length. Shorter runs only choose who goes on."""
+    found = Counter(id for row in rows for id in excluded_by(row.get(WARNINGS)))
+    return ", ".join(f"{id} in {count} of {len(rows)} cases" for id, count in found.most_common())
 
 
 def _command(options: Options, *more: str) -> str:

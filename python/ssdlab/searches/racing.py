@@ -22,8 +22,8 @@ class Candidate:
     number: int
     point: Point
     state: str = "waiting"
-    """``refused``, ``failed``, ``infeasible``, ``dropped``, ``unplayed`` (the budget was spent); of those that played
-    the last rung ``behind``, ``near`` (not surely behind), ``front``."""
+    """``refused``, ``failed``, ``marked`` (its results carry warnings), ``infeasible``, ``dropped``, ``unplayed`` (the
+    budget was spent); of those that played the last rung ``behind``, ``near`` (not surely behind), ``front``."""
     rung: int = -1
     """The last one that it has played."""
     why: str = ""
@@ -54,7 +54,7 @@ class Race:
             self._race(new)
             proposer.tell([self._reply(self._by_point[point]) for point in points])
             stale = 0 if any(each.state not in ("refused", "failed") for each in new) else stale + 1
-        self._judge()
+        self.judge("the budget was spent")
 
     def _new(self, points: Iterable[Point]) -> list[Candidate]:
         """Those of the proposed that were not proposed before."""
@@ -109,7 +109,7 @@ class Race:
             candidate.rung, candidate.spent = rung, self.spent
             self.measured[rung][candidate.number] = measured
             if measured.error:
-                candidate.state, candidate.why = "failed", measured.error
+                candidate.state, candidate.why = "marked" if measured.marked else "failed", measured.error
             elif broken := self._broken(measured):
                 candidate.state, candidate.why = "infeasible", broken
 
@@ -157,13 +157,13 @@ class Race:
         ]
         return Reply([mean(values) for values in found.objectives], excesses)
 
-    def _judge(self) -> None:
-        """Says of those that wait where they are."""
+    def judge(self, end: str) -> None:
+        """Says of those that wait where they are, at the ``end`` of the race."""
         last = len(self._search.rungs) - 1
         for candidate in self._waiting():
             if candidate.rung < last:
                 candidate.state = "unplayed"
-                candidate.why = f"the budget was spent before rung {candidate.rung + 2}"
+                candidate.why = f"{end} before rung {candidate.rung + 2}"
         waiting = self._waiting()
         field = self._field(last)
         front = field.front(self._feasible(last))

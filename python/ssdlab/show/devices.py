@@ -76,6 +76,7 @@ def to_json(found: Fit) -> dict[str, Any]:
     """A fit as JSON."""
     return {
         "device": found.space.device,
+        "warnings": [{**of._asdict(), "numbers": dict(of.numbers)} for of in found.warnings],
         "settings": list(found.settings),
         "shape": found.shape._asdict(),
         "shapes": [{**shape._asdict(), "delta_chi2": above} for shape, above in found.shapes],

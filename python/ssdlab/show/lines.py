@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.common.numbers import elapsed_text
 
 if TYPE_CHECKING:
-    from ssdlab.runs.runner import ProgressListener
+    from ssdlab.runs.runner import ProgressListener, Rounds, RoundsListener
     from ssdlab.sweeps.campaign import SweepProgress
 
 EVERY_S = 10.0
@@ -43,9 +43,10 @@ class Lines:
             self._say(line(now - self._begun))
 
 
-def requests(print_line: Print, clock: Callable[[], float] = time.monotonic) -> ProgressListener:
-    """Prints how far a run has come."""
+def requests(print_line: Print, clock: Callable[[], float] = time.monotonic) -> tuple[ProgressListener, RoundsListener]:
+    """Prints how far a run has come, and how far from a steady state it is where one is looked for."""
     lines = Lines(print_line, clock)
+    latest: list[Rounds] = []
 
     def progress(share: float | None, submitted: int, completed: int) -> None:
         def line(passed: float) -> str:
@@ -53,11 +54,28 @@ def requests(print_line: Print, clock: Callable[[], float] = time.monotonic) -> 
             if share is not None:
                 parts[0] += f" ({100 * share:.1f} %)"
             parts += [f"{completed / passed:,.0f} requests/s"] if passed else []
+            if latest:
+                done = latest[0].done
+                parts.append(rounds_text(latest[0]))
+                share_of_rounds = done / (done + latest[0].left()) if done else None
+                return ", ".join(parts + _left(passed, share_of_rounds))
             return ", ".join(parts + _left(passed, share))
 
         lines.print(line)
 
-    return progress
+    def rounds(now: Rounds) -> None:
+        latest[:] = [now]
+
+    return progress, rounds
+
+
+def rounds_text(now: Rounds) -> str:
+    """How far from a steady state a run is: the round that is run, and by how much the last ones differ."""
+    text = f"round {now.done + 1}"
+    if now.slope is None or now.spread is None:
+        return text
+    waf = f": WAF {now.waf:.2f}" if now.waf else ":"
+    return f"{text}{waf} slope {100 * now.slope:+.0f} %, spread {100 * now.spread:.0f} % (steady: 10 and 20 %)"
 
 
 def cases(what: str, print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[SweepProgress], None]:

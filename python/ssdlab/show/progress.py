@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ssdlab.runs.runner import ProgressListener
+    from ssdlab.runs.runner import ProgressListener, Rounds, RoundsListener
     from ssdlab.sweeps.campaign import SweepProgress
 
 
@@ -54,15 +54,29 @@ def shares() -> Iterator[Callable[[str, float], None]]:
 
 
 @contextmanager
-def bar() -> Iterator[tuple[ProgressListener, Callable[[str], None]]]:
-    """Gives what reports progress, and what prints a line above the bar. The bar goes when the run has ended."""
+def bar() -> Iterator[tuple[ProgressListener, Callable[[str], None], RoundsListener]]:
+    """Gives what reports progress, what prints a line above the bar, and what reports how far from a steady state a run
+    is. The bar goes when the run has ended."""
+    from ssdlab.show.lines import rounds_text
+
     console = Console(stderr=True, highlight=False)
     columns = (TextColumn("{task.fields[done]}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
     with Bar(*columns, console=console, transient=True) as shown:
         task = shown.add_task("", total=None, done="starting")
 
+        steady = ""
+
         def progress(share: float | None, submitted: int, completed: int) -> None:
+            if steady:
+                shown.update(task, done=f"{completed:,} requests, {steady}")
+                return
             total = None if share is None else 1.0
             shown.update(task, total=total, completed=share or 0.0, done=f"{completed:,} requests")
 
-        yield progress, lambda text: console.print(Text(text))
+        def rounds(now: Rounds) -> None:
+            nonlocal steady
+            steady = rounds_text(now)
+            # The time left follows from the rounds: of those that are to come at least.
+            shown.update(task, total=float(now.done + now.left()), completed=float(now.done))
+
+        yield progress, lambda text: console.print(Text(text)), rounds

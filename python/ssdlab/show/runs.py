@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from ssdlab.common.numbers import time_text
 from ssdlab.common.tables import Table
-from ssdlab.runs.result import ended_early
+from ssdlab.runs.findings import lines, shared
 from ssdlab.runs.title import title
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result, Runs
-    from ssdlab.runs.sections import Requests, Section
+    from ssdlab.runs.sections import Section
+    from ssdlab.runs.statistics import Requests
 
 
 PERCENTILES = (
@@ -21,7 +22,6 @@ PERCENTILES = (
     ("p99_99", 0.9999),
     ("p99_9999", 0.999999),
 )
-NOTHING = "no request was measured: all are warm-up, or none completed in the rounds shown"
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
 
@@ -43,8 +43,8 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     )
     flash = result.flash
     pages = Table(
-        "Flash",
-        ("reads", "programs", "erases", "WAF", "relocated by GC"),
+        f"Flash: pages of {result.manifest.device.config.geometry.page_size}; relocated data in pages of the map",
+        ("reads", "programs", "erases", "WAF", "relocated"),
         [
             (
                 f"{flash.reads:,}",
@@ -57,20 +57,12 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         left=0,
     )
     footnotes = []
-    if not host.all.requests:
-        footnotes.append(NOTHING)
     if any(cell.startswith("~") for row in latency.rows for cell in row):
         footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
-    if "missing_requests" in host.trace:
-        footnotes.append(ended_early(result) or "")
-    if host.wrapped:
-        footnotes.append(f"{host.wrapped:,} requests lay beyond the device and were wrapped around")
-    if "steady" in host:
-        found = (
+    if "steady" in host and host.steady.reached:
+        footnotes.append(
             f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
         )
-        none = f"no steady state in {host.steady.rounds} rounds of {host.steady.round_s:g} s: all of them are shown"
-        footnotes.append(found if host.steady.reached else none)
     footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
     return [latency, rates, *_usage(result), pages, *_serve(result)], footnotes
 
@@ -114,8 +106,14 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
     )
     events = sum(result.run.events for result in runs)
     requests = sum(result.host.all.requests for result in runs)
-    footnotes = [line for line in (NOTHING if not kinds else None, ended_early(first)) if line is not None]
-    return [latency, rates], [*footnotes, _speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
+    return [latency, rates], [_speed(requests, runs.wall_s, events, runs.peak_rss_bytes)]
+
+
+def warnings_of(result: Result | Runs) -> list[str]:
+    """What stands above the tables: what puts their numbers in doubt."""
+    from ssdlab.runs.result import Runs
+
+    return shared(run.warnings for run in result) if isinstance(result, Runs) else lines(result.warnings)
 
 
 def _latencies(part: Requests) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.common.numbers import number_text, with_interval
 from ssdlab.common.tables import Table
+from ssdlab.runs.findings import ACCEPT
 
 if TYPE_CHECKING:
     from ssdlab.searches.campaign import SearchResult
@@ -20,6 +21,7 @@ STATES = {
     "behind": "surely behind, at full length",
     "dropped": "dropped, surely behind in short runs",
     "infeasible": "break a constraint",
+    "marked": "left out: results carry warnings",
     "refused": "refused",
     "failed": "failed",
     "unplayed": "not played to their end: the budget was spent",
@@ -83,6 +85,9 @@ def _footnotes(found: SearchResult) -> list[str]:
             f"the front had {100 * NEAR_END:.0f} % of its final hypervolume after {near['cases'][0]:g} of "
             f"{found.spent:g} full cases"
         )
+    marked = found.candidates.filter(found.candidates["state"] == "marked")
+    if marked.height:
+        lines.append(f"left out: {marked['why'][0]} (candidate {marked['candidate'][0]}); {ACCEPT} takes them")
     if not found.front.height:
         lines.append("no candidate keeps the constraints to the end: see why in candidates.csv (--out)")
     return lines

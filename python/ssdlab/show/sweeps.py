@@ -27,7 +27,7 @@ SHOWN = (
 def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
     """The table of a sweep: the axes and some statistics."""
     from ssdlab._core import InputError
-    from ssdlab.sweeps.table import axes_of, statistics_of
+    from ssdlab.sweeps.table import WARNINGS, axes_of, statistics_of
 
     axes, statistics = axes_of(table), statistics_of(table)
     for name in shown:
@@ -38,11 +38,16 @@ def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(statistics[:8])}, …"
             raise InputError(f"--show {name}: there is no such statistic in the table\n  help: {hint}")
     names = shown or [name for name in SHOWN if name in statistics] or statistics[:4]
+    marked = WARNINGS in table.columns and table[WARNINGS].null_count() < table.height
     rows = [
-        (*(str(row[axis]) for axis in axes), *(number_text(row[name]) for name in names))
+        (
+            *(str(row[axis]) for axis in axes),
+            *(number_text(row[name]) for name in names),
+            *((row[WARNINGS] or "",) if marked else ()),
+        )
         for row in table.iter_rows(named=True)
     ]
-    return Table("Cases", (*axes, *names), rows, left=len(axes))
+    return Table("Cases", (*axes, *names, *((WARNINGS,) if marked else ())), rows, left=len(axes), right=int(marked))
 
 
 def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
@@ -60,6 +65,8 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
     footnotes = [f"± 95 % confidence interval over seeds; pairs of a seed: {pairs} or more"] if pairs > 1 else []
     if pairs == 1:
         footnotes.append("one seed each: nothing can be said about chance; give the sweep an axis of seeds")
+    if comparison.left_out is not None:
+        footnotes.append(str(comparison.left_out))
     if comparison.fewest_beyond is not None:
         footnotes.append(
             f"{comparison.fewest_beyond:,.1f} samples lie beyond the percentile in the case with the fewest"

@@ -89,11 +89,12 @@ class Study:
         traces: str | os.PathLike[str] | None = None,
         retry_failed: bool = False,
         progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
+        warned: Callable[[str, list[str]], None] = lambda name, lines: None,
     ) -> list[str]:
         """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given), but for those
         whose real trace is not there (:attr:`needs`); returns what failed, a line each. ``dask`` and
         ``worker_timeout``: where the cases of sweeps are played, as for :func:`ssdlab.sweep`. ``progress`` gives a
-        listener for the sweep that begins."""
+        listener for the sweep that begins; ``warned`` is told the warnings of a sweep's results, as lines."""
         from ssdlab.common.frames import write_table
         from ssdlab.sweeps.campaign import sweep
 
@@ -118,6 +119,8 @@ class Study:
                 progress=progress(name),
             )
             write_table(outcome.table, str(folder / f"{name}.csv"))
+            if any(outcome.warnings):
+                warned(name, outcome.warning_lines())
             failures += [f"{name} {label_of(failed.labels)}: {failed.error}" for failed in outcome.failed]
         return failures
 

@@ -38,6 +38,7 @@ from ssdlab._core import InputError, SimulationError
 from ssdlab.common.frames import write_table
 from ssdlab.common.machine import cpus
 from ssdlab.common.output import TABLES, check_ending, check_folder, check_outputs, write
+from ssdlab.runs.findings import Finding, ids, shared
 from ssdlab.runs.manifest import inputs_of, key_of
 from ssdlab.runs.result import Result
 from ssdlab.runs.runner import Interrupted, Kept
@@ -57,6 +58,10 @@ if TYPE_CHECKING:
 WAIT_S, POLL_S = 1.0, 0.2
 """How long a sweep waits for a case to end before it looks at its workers and reports its progress, and before it looks
 again at cases that another sweep plays [s]."""
+
+
+IDLE = "settings-without-effect"
+"""Of a sweep this is a finding where it holds of all cases."""
 
 
 class SweepProgress(NamedTuple):
@@ -80,13 +85,20 @@ class SweepResult(NamedTuple):
     """The result of a sweep."""
 
     table: polars.DataFrame
-    """A row a case: the axes, ``case`` (the first twelve digits of its hash), then every statistic (f64, null where
-    there was nothing to measure or the case failed). The cost of the runs is not in it."""
+    """A row a case: the axes, ``case`` (the first twelve digits of its hash), ``warnings`` (the ids of what puts its
+    numbers in doubt, null where nothing does), then every statistic (f64, null where there was nothing to measure or
+    the case failed). The cost of the runs is not in it."""
     failed: tuple[FailedCase, ...]
     results: dict[str, Result]
     """By hash, where they were asked for."""
     played: int
     """Cases that were run, not taken from the cache."""
+    warnings: tuple[tuple[Finding, ...], ...] = ()
+    """What puts each case's numbers in doubt, by row (docs/warnings.md)."""
+
+    def warning_lines(self) -> list[str]:
+        """The kinds of warnings with the first case that has each, as people read them."""
+        return shared(self.warnings, "cases")
 
 
 def sweep(
@@ -219,7 +231,6 @@ class _Campaign:
 
     def look_up(self, retry_failed: bool) -> None:
         """Finds out which cases are missing."""
-        noted: Counter[str] = Counter()
         for index, case in enumerate(self.cases):
             self.report()
             try:
@@ -234,7 +245,6 @@ class _Campaign:
                 self.failed += 1
                 continue
             text = simulation.manifest
-            noted.update((simulation.note or "").splitlines())
             key = key_of(json.loads(text))
             self.keys.append(key)
             self.manifests.append(zlib.compress(text.encode(), 1))
@@ -246,10 +256,6 @@ class _Campaign:
                 self.missing[key] = index
         if self.cases and len(self.errors) == len(self.cases):
             raise InputError(self.errors[0])
-        for line, count in noted.items():
-            # Beside others a case may well be ideal: an age means nothing to a scheme without a chip model.
-            if count == len(self.cases) or " undoes " in line:
-                warnings.warn(f"{line} (in {count:,} of {len(self.cases):,} cases)", stacklevel=3)
         for why, count in Counter(self.cache.unusable.values()).items():
             first = next(path for path, problem in self.cache.unusable.items() if problem == why)
             more = f" ({count - 1:,} more likewise)" if count > 1 else ""
@@ -393,6 +399,7 @@ class _Campaign:
             return pattern.match(name) is not None and not name.startswith("run.")
 
         cases: list[str | None] = []
+        found: list[tuple[Finding, ...]] = []
         rows: list[dict[str, Any]] = []
         frames: list[polars.DataFrame] = []
         failed = []
@@ -400,6 +407,7 @@ class _Campaign:
         for index, (case, key) in enumerate(zip(self.cases, self.keys, strict=True)):
             row: dict[str, Any] = {}
             cases.append(None if key is None else key[:12])
+            found.append(())
             payload = None if key is None else self.cache.get(key)
             if payload is None:
                 why = self.errors.get(index)
@@ -409,6 +417,7 @@ class _Campaign:
             else:
                 payload["data"]["manifest"] = self.manifest(index)
                 result = Result.from_payload(payload)
+                found[-1] = result.warnings
                 row = {name: value for name, value, _, _ in result.scalars() if is_kept(name)}
                 if keep_results and key is not None:
                     results[key] = result
@@ -419,8 +428,11 @@ class _Campaign:
             if len(rows) == ROWS or index == len(self.cases) - 1:
                 frames.append(statistics_frame(rows))
                 rows = []
-        table = sweep_frame([case.labels for case in self.cases], cases, frames)
-        return SweepResult(table, tuple(failed), results, self.played)
+        if not all(any(of.id == IDLE for of in each) for each in found):
+            # Beside others a case may well be ideal: an age means nothing to a scheme without a chip model.
+            found = [tuple(of for of in each if of.id != IDLE) for each in found]
+        table = sweep_frame([case.labels for case in self.cases], cases, [ids(each) for each in found], frames)
+        return SweepResult(table, tuple(failed), results, self.played, tuple(found))
 
 
 def _file_name(labels: Mapping[str, Value]) -> str:

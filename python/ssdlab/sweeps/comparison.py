@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.sweeps.table import axes_of, statistics_of
+from ssdlab.sweeps.table import LeftOut, axes_of, statistics_of, usable
 
 if TYPE_CHECKING:
     import polars
@@ -49,6 +49,8 @@ class Comparison(NamedTuple):
     """By row (the labels of the other axes), then by scheme; the last row holds the geometric means of the ratios."""
     fewest_beyond: float | None
     """For a percentile: how many samples lie beyond it in the case that has the fewest."""
+    left_out: LeftOut | None = None
+    """Cases that are left out since their results carry warnings."""
 
     def frame(self) -> polars.DataFrame:
         """A line for each row and scheme: row, scheme, then value, ratio, difference with their ``_ci95``, pairs."""
@@ -81,6 +83,7 @@ def compare(
     *,
     baseline: str | None = None,
     by: str = "scheme",
+    accept_warnings: bool = False,
 ) -> Comparison:
     """Compares the labels of one axis of a sweep's table with one of them.
 
@@ -91,9 +94,10 @@ def compare(
         metric: a statistic.
         baseline: a label of the axis; the first if not given.
         by: the axis.
+        accept_warnings: take cases whose results carry warnings; without, they are left out (docs/warnings.md).
 
     Raises:
-        InputError: there is no such axis, label or statistic.
+        InputError: there is no such axis, label or statistic, or every case carries a warning.
     """
     axes = axes_of(table)
     _known(by, axes, "axis")
@@ -103,6 +107,7 @@ def compare(
         baseline = schemes[0]
     _known(baseline, schemes, f"label of {by}")
     others = [axis for axis in axes if axis not in (by, "seed") and table[axis].n_unique() > 1]
+    table, left_out = usable(table, accept_warnings)
     values: dict[str, dict[str, dict[object, float]]] = {}
     for line in table.select([*axes, metric]).iter_rows(named=True):
         if line[metric] is not None:
@@ -114,7 +119,7 @@ def compare(
     }
     if len(rows) > 1:
         rows[GEOMEAN] = {scheme: _geometric_mean(values, scheme, baseline) for scheme in schemes}
-    return Comparison(metric, by, baseline, schemes, rows, _fewest_beyond(table, metric))
+    return Comparison(metric, by, baseline, schemes, rows, _fewest_beyond(table, metric), left_out)
 
 
 def _known(name: str, known: list[str], what: str) -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.sweeps.table import axes_of
+from ssdlab.runs.findings import ACCEPT
+from ssdlab.sweeps.table import axes_of, usable
 
 if TYPE_CHECKING:
     import polars
@@ -24,16 +25,20 @@ Gains = Sequence[float]
 """By the parts that are there, as bits: the logarithm of by how many times the statistic falls, for all of them."""
 
 
-def shares(table: polars.DataFrame, metric: str, parts: Sequence[str] | None = None) -> polars.DataFrame:
+def shares(
+    table: polars.DataFrame, metric: str, parts: Sequence[str] | None = None, *, accept_warnings: bool = False
+) -> polars.DataFrame:
     """What each part buys under each of the other axes' labels: those axes, then part, alone, on_top (of all others),
     share (Shapley's), each with ``_ci95``: by how many times ``metric`` falls, and half a 95 % interval over seeds.
     ``parts`` are axes of a sweep's table; all that have two labels if not given.
 
     Raises:
-        InputError: they are no whole product, or ``metric`` is not positive everywhere.
+        InputError: they are no whole product, ``metric`` is not positive everywhere, or the result of a case carries a
+            warning (docs/warnings.md) and ``accept_warnings`` is not set.
     """
     import polars
 
+    _refuse_marked(table, accept_warnings)
     parts, contexts, found = _gains(table, metric, parts)
     everything = (1 << len(parts)) - 1
     rows = []
@@ -61,6 +66,17 @@ def pairs(table: polars.DataFrame, metric: str, parts: Sequence[str] | None = No
             row = dict(zip(contexts, labels, strict=True)) | {"part": parts[first], "other": parts[second]}
             rows.append(row | _factor("factor", [_shapley(of, [first, second], len(parts)) for of in by_seed]))
     return polars.DataFrame(rows)
+
+
+def _refuse_marked(table: polars.DataFrame, accept_warnings: bool) -> None:
+    """A product without one of its cases has no shares: all of them must hold."""
+    _, left_out = usable(table, accept_warnings)
+    if left_out is not None:
+        raise InputError(
+            f"{left_out.cases:,} of {left_out.of:,} cases carry warnings: {', '.join(left_out.ids)}\n  help: the "
+            f"column `warnings` of the table names them, and docs/warnings.md says what to do;"
+            f" {ACCEPT} takes them as they are"
+        )
 
 
 def _shapley(gains: Gains, of: Sequence[int], parts: int) -> float:

@@ -1,17 +1,23 @@
-"""The table of a sweep: axes, ``case``, statistics."""
+"""The table of a sweep: axes, ``case``, ``warnings``, statistics."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.frames import read_csv
+from ssdlab.runs.findings import ACCEPT, excluded_by
 from ssdlab.sweeps.spec import Value
 
 if TYPE_CHECKING:
     import polars
 
+
+WARNINGS = "warnings"
+"""The column of the ids of what puts a case's numbers in doubt, with commas between; null where nothing does. Tables
+that were written before there were any lack it."""
 
 ROWS = 1000
 """Lines of a table that are held as Python's numbers, which take ten times the room of polars'."""
@@ -33,7 +39,10 @@ def statistics_frame(rows: list[dict[str, Any]]) -> polars.DataFrame:
 
 
 def sweep_frame(
-    labels: list[dict[str, Value]], cases: list[str | None], statistics: list[polars.DataFrame]
+    labels: list[dict[str, Value]],
+    cases: list[str | None],
+    marks: list[str | None],
+    statistics: list[polars.DataFrame],
 ) -> polars.DataFrame:
     import polars
 
@@ -47,6 +56,7 @@ def sweep_frame(
         values = [str(value) for value in values] if kind == polars.String else values
         columns.append(polars.Series(axis, values, dtype=kind, strict=False))
     columns.append(polars.Series("case", cases, dtype=polars.String))
+    columns.append(polars.Series(WARNINGS, marks, dtype=polars.String))
     found = polars.concat(statistics, how="diagonal") if statistics else polars.DataFrame()
     found = found.select(name for name in found.columns if name)
     return polars.DataFrame(columns).hstack(found) if found.width else polars.DataFrame(columns)
@@ -60,9 +70,46 @@ def axes_of(table: polars.DataFrame) -> list[str]:
 
 
 def statistics_of(table: polars.DataFrame) -> list[str]:
-    """The columns of a sweep's table that are statistics: those behind ``case``."""
+    """The columns of a sweep's table that are statistics: those behind ``case`` and ``warnings``."""
     axes_of(table)
-    return table.columns[table.columns.index("case") + 1 :]
+    return [name for name in table.columns[table.columns.index("case") + 1 :] if name != WARNINGS]
+
+
+class LeftOut(NamedTuple):
+    """Cases of a table that are left out since their results carry warnings."""
+
+    cases: int
+    of: int
+    ids: tuple[str, ...]
+    """The kinds that leave them out, the most frequent first."""
+
+    def __str__(self) -> str:
+        out = f"{self.cases:,} of {self.of:,} cases are left out"
+        return f"{out} for their warnings ({', '.join(self.ids)}): {ACCEPT} takes them"
+
+
+def usable(table: polars.DataFrame, accept_warnings: bool) -> tuple[polars.DataFrame, LeftOut | None]:
+    """The cases of a sweep's table whose results may be compared, and what is left out of it.
+
+    Raises:
+        InputError: nothing is left.
+    """
+    import polars
+
+    if accept_warnings or WARNINGS not in table.columns:
+        return table, None
+    reasons = [excluded_by(listed) for listed in table[WARNINGS]]
+    marked = [bool(ids) for ids in reasons]
+    if not any(marked):
+        return table, None
+    counts = Counter(id for ids in reasons for id in ids)
+    left_out = LeftOut(sum(marked), table.height, tuple(id for id, _ in counts.most_common()))
+    if all(marked):
+        raise InputError(
+            f"every case carries a warning: {', '.join(left_out.ids)}\n  help: `ssdlab run` of a case says what to do, "
+            f"and docs/warnings.md; {ACCEPT} takes them as they are"
+        )
+    return table.filter(~polars.Series(marked)), left_out
 
 
 def read_table(path: str | os.PathLike[str]) -> polars.DataFrame:

@@ -72,7 +72,7 @@ pub struct Shape {
 /// Bits of a KiB.
 pub const KIB_BITS: f64 = 8192.0;
 
-/// A month of 30 days [ns].
+/// A month of 30 days \[ns].
 pub const MONTH_NS: f64 = 30.0 * 86_400e9;
 
 impl Cells {

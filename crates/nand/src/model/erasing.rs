@@ -18,7 +18,7 @@ units::section! {
         grains: u32 = 7,
         /// tVR: verify read of a loop.
         t_verify: Span = Span(100_000),
-        /// Loops at most.
+        /// Loops, each of a higher voltage. The last one's is the highest, and is repeated, as often as there are loops.
         loops: u32 = 5,
         /// delta: fail bits that each grain removes.
         delta: f64 = 5_000.0,
@@ -131,9 +131,14 @@ impl Erasing {
         libm::ceil(needed - 1e-9).max(1.0) as u32
     }
 
-    /// Loops of the conventional scheme for so many grains.
+    /// Loops of the conventional scheme for so many grains, the repetitions of the last one among them.
     pub fn loops_for(&self, grains: u32) -> u32 {
         grains.div_ceil(self.grains)
+    }
+
+    /// Loops of the conventional scheme at most: all, of which the last one as often as there are loops.
+    pub fn most_loops(&self) -> u32 {
+        2 * self.loops - 1
     }
 
     /// Fail bits when `left` grains are still to go: linear down to the last grain, which ends at gamma (electronics25 Fig. 15).
@@ -162,8 +167,9 @@ impl Erasing {
 
     /// Wear that one cycle of the conventional scheme leaves on a block that needs so many grains.
     pub fn cycle_wear(&self, least: u32) -> f64 {
-        let loops = self.loops_for(least).min(self.loops);
-        let pulses: f64 = (0..loops).map(|index| self.pulse_stress(index, f64::from(self.grains))).sum();
+        let loops = self.loops_for(least).min(self.most_loops());
+        let highest = self.loops - 1;
+        let pulses: f64 = (0..loops).map(|index| self.pulse_stress(index.min(highest), f64::from(self.grains))).sum();
         (self.program_stress + pulses) / 1e3
     }
 

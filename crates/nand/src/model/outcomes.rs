@@ -30,7 +30,7 @@ const READS: f64 = 8.0;
 const LIFT: f64 = 0.01;
 /// Chunks kept at most; then all are dropped and computed again when they are needed.
 const CHUNKS: usize = 1 << 16;
-/// No codeword of a page lies further above their mean [deviations]: one in 10^15 would.
+/// No codeword of a page lies further above their mean \[deviations]: one in 10^15 would.
 const WORST: f64 = 8.0;
 /// Kelvins of a step in which the drive's temperature is followed: a thirtieth of a retry step of cross-temperature.
 pub const WARMER: f64 = 2.0;
@@ -116,16 +116,16 @@ pub enum Sensed {
 pub struct ReducedTpre {
     /// The table that gives the reduction.
     pub rpt: Arc<Rpt>,
-    /// The chip's default tPRE [ns].
+    /// The chip's default tPRE \[ns].
     pub t_pre: u32,
-    /// What is added to the table's tPRE [ns]: a table that is wrong.
+    /// What is added to the table's tPRE \[ns]: a table that is wrong.
     pub error: f64,
     /// The recorded retention age, by which the table is asked, over the true one.
     pub age_error: f64,
 }
 
 impl ReducedTpre {
-    /// tPRE under some conditions [ns].
+    /// tPRE under some conditions \[ns].
     fn t_pre(&self, pec: u32, age_ns: f64) -> u32 {
         let cut = self.rpt.cut(pec, Span((age_ns * self.age_error) as u64));
         (f64::from(self.t_pre) * (1.0 - cut) + self.error).round().clamp(0.0, f64::from(self.t_pre)) as u32
@@ -147,7 +147,7 @@ pub struct Outcomes {
     faster: Option<ReducedTpre>,
     /// Pages of the drive's wordlines.
     bits: u32,
-    /// The age that bins are counted in [ns].
+    /// The age that bins are counted in \[ns].
     unit: f64,
     /// Bins of reads are counted in one over this.
     per_read: f64,
@@ -190,7 +190,7 @@ impl Key {
 struct Bin {
     /// No page needs a retry: data is young, and nothing more need be known.
     easy: bool,
-    /// tPRE of retries [ns]; 0 where they are not sensed faster.
+    /// tPRE of retries \[ns]; 0 where they are not sensed faster.
     t_pre: u32,
     /// For each page type, and the errors that the retries' tPRE adds to it.
     ladders: Vec<(Ladder, f64)>,
@@ -284,7 +284,7 @@ impl Outcomes {
         Key { wear: at.pec / CYCLES, age, reads, warmer: at.warmer, programmed: at.programmed }
     }
 
-    /// tPRE of retries of a page in such a state [ns], where retries are sensed faster.
+    /// tPRE of retries of a page in such a state \[ns], where retries are sensed faster.
     pub fn retry_t_pre(&mut self, at: PageState) -> Option<u32> {
         self.faster.as_ref()?;
         let at = self.find(self.key(at));

@@ -67,7 +67,7 @@ pub fn exported(name: &str, settings: &[&str]) -> (Exported, Kept) {
     let live = Live::open(&config(settings), &RunOptions::default(), Some(Box::new(log.clone())), Unwatched).unwrap();
     let size = live.capacity();
     let offer = Offer { name: name.into(), about: format!("the drive {name}"), size, preferred: 16_384 };
-    (Exported { offer, live, store: Store::in_memory(Bytes(1 << 30)), records: false }, log)
+    (Exported { offer, live, store: Store::in_memory(Bytes(1 << 30)), records: false, after_load: None }, log)
 }
 
 /// A server of one drive.

@@ -56,7 +56,7 @@ fn log_of(clients: u64, depth: u64, think: Think, seed: u64) -> Vec<Completion> 
     let clients: Vec<_> = clients.into_iter().map(busy).collect();
     clients.into_iter().for_each(|client| client.join().unwrap());
     let finished = server.stop().pop().unwrap();
-    assert_eq!((finished.silences, finished.errors), (0, 0));
+    assert_eq!((finished.watched.silences, finished.errors), (0, 0));
     assert!(finished.failure.is_none());
     Kept::taken(log)
 }
@@ -101,7 +101,7 @@ fn a_silent_client_costs_one_grace() {
     }
     drop(client);
     let finished = server.stop().pop().unwrap();
-    assert!((1..=3 * 20).contains(&finished.silences), "{}", finished.silences);
+    assert!((1..=3 * 20).contains(&finished.watched.silences), "{}", finished.watched.silences);
     assert_eq!(Kept::taken(log).len(), 60);
 }
 
@@ -140,7 +140,7 @@ fn one_program_may_use_several_connections() {
     }
     clients.into_iter().for_each(Client::leave);
     let finished = server.stop().pop().unwrap();
-    assert_eq!(finished.silences, 3, "connections that are not used at once");
+    assert_eq!(finished.watched.silences, 3, "connections that are not used at once");
     let log = Kept::taken(log);
     assert!(log.windows(2).all(|pair| pair[1].request.time == pair[0].finish + Span(5)));
 }

@@ -20,18 +20,28 @@ pub struct Verified<'a> {
     pub last: Option<Pulse>,
     /// Pulses so far.
     pub pulses: u32,
+    /// Of these, those of the last loop's voltage.
+    pub at_highest: u32,
     /// Whether all cells are erased.
     pub erased: bool,
     /// The range of the fail bits (see [`Ept::range`]); None above the last.
     pub range: Option<usize>,
     /// The loop that ended the block's last erase.
     pub before: u32,
-    /// Grains of a loop by default, and loops at most.
+    /// Grains of a loop by default.
     pub grains: u32,
-    /// Loops at most.
+    /// Loops, each of a higher voltage: the last of the highest there is.
     pub loops: u32,
     /// The profiled table.
     pub ept: &'a Ept,
     /// Whether the ECC's margin is used.
     pub margin: bool,
+}
+
+impl Verified<'_> {
+    /// Whether the erase may go on after this pulse. Voltages end with the last loop's, which is repeated: as often as there are
+    /// loops, then the die reports a failed erase.
+    pub fn may_go_on(&self) -> bool {
+        self.at_highest < self.loops
+    }
 }

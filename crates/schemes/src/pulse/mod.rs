@@ -1,7 +1,9 @@
 //! How long each pulse of an erase is, and at which loop's voltage.
 //!
 //! Contract: a policy sees the pulse that has been verified, the range of the fail bits that are left, the loop that ended the
-//! block's last erase, and the profiled table; nothing else. It gives the next pulse, or none to end the erase.
+//! block's last erase, and the profiled table; nothing else. It gives the next pulse, or none to end the erase. Its loops go on
+//! beyond the last one: what is beyond has the last one's voltage, the highest there is, and all end alike
+//! ([`Verified::may_go_on`]).
 
 mod contract;
 mod felp;
@@ -25,7 +27,7 @@ units::choices! {
 impl Pulses {
     /// The next pulse; none ends the erase.
     pub fn next(self, seen: Verified<'_>) -> Option<Pulse> {
-        if seen.erased && seen.last.is_some() {
+        if seen.erased && seen.last.is_some() || !seen.may_go_on() {
             return None;
         }
         let next = match self {
@@ -33,6 +35,7 @@ impl Pulses {
             Pulses::IIspe => i_ispe::next(seen),
             Pulses::Felp => felp::next(seen),
         };
-        next.filter(|pulse| pulse.index < seen.loops && pulse.grains > 0)
+        let within = |pulse: Pulse| Pulse { index: pulse.index.min(seen.loops - 1), ..pulse };
+        next.filter(|pulse| pulse.grains > 0).map(within)
     }
 }

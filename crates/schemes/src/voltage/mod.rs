@@ -24,7 +24,7 @@ impl Voltage {
         self == Voltage::Scaled && scaled::holds(pec)
     }
 
-    /// V_WG of a wordline that is still erased at up to `most` [V].
+    /// V_WG of a wordline that is still erased at up to `most` \[V].
     pub fn at_gate(self, most: f64) -> f64 {
         if self == Voltage::PerWordline { per_wordline::volts(most) } else { 0.0 }
     }

@@ -34,7 +34,7 @@ units::section! {
 }
 
 impl EnergyConfig {
-    /// What the flash, the buses and the decoders may use [mW]: as the power state says, under light throttling and under heavy; none
+    /// What the flash, the buses and the decoders may use \[mW]: as the power state says, under light throttling and under heavy; none
     /// where nothing limits them.
     pub(crate) fn limits_mw(&self) -> Option<[f64; 3]> {
         let last = self.power_states.len().checked_sub(1)?;

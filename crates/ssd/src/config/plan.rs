@@ -25,7 +25,7 @@ use crate::write_class::WriteClass;
 pub struct Plan {
     /// The geometry, worked out.
     pub layout: Layout,
-    /// Logical capacity [pages].
+    /// Logical capacity \[pages].
     pub logical_pages: u64,
     /// Logical pages that one program command writes on a plane, or into a superblock.
     pub unit_pages: u32,

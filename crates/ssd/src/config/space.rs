@@ -170,7 +170,8 @@ impl Space {
         // Stale pages enough that some block has more of them than its collection pads.
         let gain = 1 + padded.div_ceil(pages) as u32;
         let filled = data.div_ceil(pages);
-        let needed = filled as u32 + gain + stop + open;
+        // The keys may be as large as their type.
+        let needed = (filled as u32).saturating_add(gain).saturating_add(stop).saturating_add(open);
         leaves_slc_blocks(layout, fixed, needed)?;
         if needed > layout.blocks {
             let problem = format!(

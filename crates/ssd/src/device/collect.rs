@@ -27,17 +27,11 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(super) fn collect(&mut self, plane: PlaneId) {
         let paced = self.ftl.relocator[plane].paced;
+        let mut price_changed = false;
         if self.ftl.may_relocate(plane, &self.core.plan) {
-            let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
-            if let Some(next) =
-                self.ftl.next_relocation(plane, self.flash.age_clock(self.core.now), &self.core.plan, host_waits)
-            {
-                self.begin(plane, next);
-                // A block without valid pages is done by now, and the next one has begun before it.
-                self.ftl.relocator.has_begun(plane, next.cause);
-            }
+            price_changed = self.collect_next(plane, paced);
         }
-        if self.ftl.relocator[plane].paced != paced {
+        if price_changed || self.ftl.relocator[plane].paced != paced {
             self.host_pays(plane);
         }
     }
@@ -60,6 +54,40 @@ impl<P: Probe> Device<P> {
         self.run_scheduler();
     }
 
+    /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of those,
+    /// and each gives way to the next. Whether host data, which was `paced` or not, had to be paid for at some time and at
+    /// another had not.
+    fn collect_next(&mut self, plane: PlaneId, mut paced: bool) -> bool {
+        let (mut price_changed, mut requested) = (false, None);
+        loop {
+            let (now, host_waits) = (self.flash.age_clock(self.core.now), self.host_waits_for(plane));
+            let Some(next) = self.ftl.next_relocation(plane, now, &self.core.plan, host_waits) else { break };
+            if next.cause != relocation_causes::COLLECTION {
+                requested = Some(next.cause);
+            }
+            let ends = self.begin(plane, next);
+            let before = std::mem::replace(&mut paced, self.ftl.relocator[plane].paced);
+            price_changed |= paced != before;
+            if !ends {
+                break;
+            }
+            self.room_changed(plane);
+            if !self.ftl.may_relocate(plane, &self.core.plan) {
+                break;
+            }
+        }
+        // Empty blocks take no turn: collection's is next once a block has begun that is not.
+        if let Some(cause) = requested {
+            self.ftl.relocator.has_begun(plane, cause);
+        }
+        price_changed
+    }
+
+    /// Whether a read or a program of the host's waits for nothing but its turn on the die of a plane.
+    fn host_waits_for(&self, plane: PlaneId) -> bool {
+        self.flash.host_waits(self.core.plan.layout.die_of(plane).0)
+    }
+
     /// What host data has to pay for on a plane has changed, and so whether the programs of its die can start.
     #[cold]
     fn host_pays(&mut self, plane: PlaneId) {
@@ -78,23 +106,33 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn begin(&mut self, plane: PlaneId, begun: Relocation) {
+    /// Begins to move a block's data; whether there was none, so that it has ended.
+    fn begin(&mut self, plane: PlaneId, begun: Relocation) -> bool {
         self.core.counters.blocks_relocated[begun.cause] += u64::from(begun.wordline.is_none());
         self.ftl.begin_relocation(plane, begun, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
             self.flash.dies[die].exclusive += 1;
         }
-        self.continue_relocation(plane);
+        let ends = self.move_pages(plane);
         let die = self.core.plan.layout.die_of(plane).0;
         self.flash().mark_dirty(die);
+        ends
     }
 
-    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty.
+    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty, and the next one begins.
     pub(super) fn continue_relocation(&mut self, plane: PlaneId) {
-        let Some(moving) = self.ftl.relocator[plane].victim else { return };
+        if self.move_pages(plane) {
+            self.freed(plane);
+        }
+    }
+
+    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty. Whether it has ended.
+    fn move_pages(&mut self, plane: PlaneId) -> bool {
+        let Some(moving) = self.ftl.relocator[plane].victim else { return false };
         if self.ftl.relocator[plane].broken {
-            return self.give_up_relocation(plane);
+            self.give_up_relocation(plane);
+            return false;
         }
         loop {
             let relocation = &self.ftl.relocator[plane];
@@ -112,13 +150,13 @@ impl<P: Probe> Device<P> {
         let relocation = &self.ftl.relocator[plane];
         if relocation.scanned && relocation.reading == 0 {
             if relocation.writing == 0 {
-                self.emptied(plane, moving);
-            } else {
-                // No further page comes that could fill the last unit.
-                let (die, place) = self.core.plan.layout.die_of(plane);
-                self.flash().force_plane(die, place, &[WriteClass::Relocated, WriteClass::RelocatedAgain]);
+                return self.emptied(plane, moving);
             }
+            // No further page comes that could fill the last unit.
+            let (die, place) = self.core.plan.layout.die_of(plane);
+            self.flash().force_plane(die, place, &[WriteClass::Relocated, WriteClass::RelocatedAgain]);
         }
+        false
     }
 
     /// The relocation of a block whose plane has broken ends when nothing of it is under way any more.
@@ -139,7 +177,7 @@ impl<P: Probe> Device<P> {
     /// Logical pages of a plane that may be on the move; one flash page more may have begun.
     pub(super) fn most_on_the_move(&self) -> u32 {
         let layout = &self.core.plan.layout;
-        self.core.plan.config.gc.relocations * layout.stripe * layout.shared()
+        self.core.plan.config.gc.relocations.saturating_mul(layout.stripe * layout.shared())
     }
 
     /// The first valid page of a full block in a range of its pages.
@@ -264,10 +302,10 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Everything that was to move has moved: of a whole block nothing is left.
-    fn emptied(&mut self, plane: PlaneId, Relocation { block, cause, wordline }: Relocation) {
+    /// Everything that was to move has moved: of a whole block nothing is left. Whether its move ends with that.
+    fn emptied(&mut self, plane: PlaneId, Relocation { block, cause, wordline }: Relocation) -> bool {
         if wordline.is_none() && self.protects_rest(plane, block) {
-            return;
+            return false;
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.ftl.relocator[plane].victim = None;
@@ -276,7 +314,7 @@ impl<P: Probe> Device<P> {
         }
         if wordline.is_some() {
             self.ftl.stays_full(plane, block);
-            return self.freed(plane);
+            return true;
         }
         self.ftl.blocks.empty(plane, block);
         self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));
@@ -294,7 +332,7 @@ impl<P: Probe> Device<P> {
             let barrier = self.flash.number();
             self.ftl.blocks.release(plane, block, barrier);
         }
-        self.freed(plane);
+        true
     }
 
     /// A block that was reclaimed has been erased.
@@ -366,10 +404,15 @@ impl<P: Probe> Device<P> {
 
     /// A plane has a free block more, or one less in service.
     pub(super) fn freed(&mut self, plane: PlaneId) {
+        self.room_changed(plane);
+        self.collect(plane);
+    }
+
+    /// What waits for a free block of a plane may start, or goes elsewhere.
+    fn room_changed(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.flash().update_plane_eligibility(die, place);
         self.divert(plane);
-        self.collect(plane);
     }
 
     /// A page of a plane has become stale: collection that found nothing to gain looks again.
@@ -395,7 +438,9 @@ impl<P: Probe> Device<P> {
             match self.ftl.pick_victim(plane, &self.core.plan, true) {
                 Some(block) => {
                     self.core.counters.background_runs += 1;
-                    self.begin(plane, Relocation::block(block, relocation_causes::COLLECTION));
+                    if self.begin(plane, Relocation::block(block, relocation_causes::COLLECTION)) {
+                        self.freed(plane);
+                    }
                 }
                 None => self.ftl.relocator[plane].no_background_victim = true,
             }
@@ -528,7 +573,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn check_relocations(&self) -> Result<(), String> {
         for (plane, relocation) in self.ftl.relocator.planes.iter().enumerate() {
             let on_the_move = relocation.reading + relocation.writing;
-            if on_the_move >= self.most_on_the_move() + self.core.plan.layout.shared()
+            if on_the_move >= self.most_on_the_move().saturating_add(self.core.plan.layout.shared())
                 || (relocation.victim.is_none() && on_the_move > 0)
             {
                 return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));

@@ -11,7 +11,6 @@ use crate::arena::{CommandId, SlotId};
 use crate::buffer::SlotState;
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
-use crate::power::bugs::Bug;
 
 impl<P: Probe> Device<P> {
     pub(super) fn start_trim(&mut self, command: CommandId) {
@@ -72,7 +71,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.flush_requests += 1;
         self.flush_begins(command);
         let pending = self.writes.buffer.pending();
-        if pending.is_empty() || self.makes(Bug::FlushAcknowledgedEarly) {
+        if pending.is_empty() {
             return self.end_flush(command);
         }
         self.host.commands[command].remaining = pending.len() as u32;

@@ -193,6 +193,10 @@ impl<P: Probe> Device<P> {
     /// A collection has gained so many pages: the map may have half of them. What host requests wait for goes first: of the
     /// translation pages that may be on their way to flash, these rewrites leave the last to them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
+        // Of a map that is all in memory no page is behind, whatever `mapping.writes` would be.
+        if self.ftl.cmt.is_none() {
+            return;
+        }
         // The fewer translation pages go to flash at once, the more of each program is padding.
         let unit = self.core.plan.unit_pages;
         let cost = unit.div_ceil(unit.min(self.core.plan.config.mapping.writes));

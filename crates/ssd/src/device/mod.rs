@@ -16,10 +16,12 @@
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `survival.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
+//! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
 //! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
-//! writes, dies, buses). There is no recursion between handlers.
+//! writes, dies, buses). There is no recursion between handlers: where one thing makes way for the next of its kind, as an empty block
+//! does for the next block to collect, a loop takes them one after another.
 
 mod check;
 mod collect;
@@ -31,6 +33,7 @@ mod mapping;
 mod power;
 mod raid;
 mod read;
+mod rest;
 mod slc;
 mod survival;
 mod write;
@@ -47,7 +50,7 @@ use crate::flash::op::PageOp;
 use crate::ftl::relocation::PlaneRelocation;
 use crate::ftl::{Ftl, Location};
 pub use crate::host::Completion;
-use crate::host::HostSide;
+use crate::host::{Command, HostSide, parts};
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::throttling::Throttling;
@@ -289,6 +292,9 @@ impl<P: Probe> Device<P> {
     }
 
     fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
+        if self.core.life.stranded {
+            self.life_ends();
+        }
         if self.stops(stop) {
             return self.core.life.failure.clone().map_or(Ok(()), Err);
         }
@@ -321,8 +327,8 @@ impl<P: Probe> Device<P> {
                 Resource::Cut => self.on_cut(),
                 Resource::Fault => self.on_fault(),
             }
-            if std::mem::take(&mut self.core.life.becomes_read_only) {
-                self.refuse_writes();
+            if self.core.life.stranded || self.core.life.becomes_read_only {
+                self.life_ends();
             }
             if self.core.plan.asks
                 && let Some(mistake) = self.core.plan.config.policies.mistake()
@@ -359,9 +365,7 @@ impl<P: Probe> Device<P> {
             return None;
         }
         self.core.wear_out();
-        if std::mem::take(&mut self.core.life.becomes_read_only) {
-            self.refuse_writes();
-        }
+        self.life_ends();
         self.upcoming(limit)
     }
 
@@ -434,6 +438,17 @@ impl<P: Probe> Device<P> {
         (self.host.commands.len() as u64 + self.host.arrivals.len() as u64, self.host.arrivals.len() as u64)
     }
 
+    /// What has been done of the requests that the drive works on, in requests: of each the share of its pages.
+    pub fn partly_served(&self) -> f64 {
+        let served = |of: &Command| match of.request.op {
+            Op::Read | Op::Write => {
+                1.0 - f64::from(of.remaining) / f64::from(parts(&of.request, self.core.plan.layout.page_size.0))
+            }
+            Op::Trim | Op::Flush => 0.0,
+        };
+        self.host.commands.ids().map(|id| served(&self.host.commands[id])).sum()
+    }
+
     /// Submitted requests that have not arrived at the device yet: what a caller keeps small.
     pub fn pending_arrivals(&self) -> usize {
         self.host.arrivals.len()
@@ -485,7 +500,7 @@ impl<P: Probe> Device<P> {
         &self.flash.steps
     }
 
-    /// Memory of the table of what last read similar pages [B].
+    /// Memory of the table of what last read similar pages \[B].
     pub fn tracked_bytes(&self) -> usize {
         self.flash.references.bytes()
     }

@@ -20,7 +20,6 @@ use crate::flash::op::Owner;
 use crate::ftl::Location;
 use crate::ftl::blocks::{FoundBlocks, Holds};
 use crate::observe::probe::{DataFrom, Event, Probe};
-use crate::power::bugs::Bug;
 use crate::power::media::{BlockState, Content, Data, OnFlash, Page, keeps_what_is_programmed};
 use crate::power::oracle::{Reads, Verdict};
 use crate::power::recover::{KeptJournal, Recovered, Remains, Run, STEPS, recover};
@@ -78,14 +77,6 @@ impl<P: Probe> Device<P> {
         self.core.cuts.operations = if operations == u64::MAX { 0 } else { operations };
     }
 
-    /// Makes the drive err, for tests of those that find it out.
-    #[doc(hidden)]
-    pub fn plant(&mut self, bug: Bug) {
-        if let Some(power) = &mut self.power {
-            power.bug = Some(bug);
-        }
-    }
-
     /// How long recovery took after each power cut.
     pub fn recoveries(&self) -> &[Span] {
         self.power.as_ref().map_or(&[], |power| &power.ready)
@@ -129,12 +120,6 @@ impl<P: Probe> Device<P> {
         power.stamp(slot, power.flash.host_data(source));
     }
 
-    /// Whether the drive makes a mistake.
-    #[inline]
-    pub(super) fn makes(&self, bug: Bug) -> bool {
-        self.power.as_ref().is_some_and(|power| power.makes(bug))
-    }
-
     /// A die's program has ended, or was interrupted: what its pages hold now.
     pub(super) fn record_program(&mut self, die: DieId, first: OpId, end: ProgramEnd) {
         let (ftl, flash, plan) = (&self.ftl, &self.flash, &self.core.plan);
@@ -164,7 +149,7 @@ impl<P: Probe> Device<P> {
                 ProgramEnd::Ended { failed } if failed >> op.queue.plane() & 1 != 0 => None,
                 ProgramEnd::Ended { .. } if lost(op.owner, lpn) => Some((version, Content::Host(Data::LOST))),
                 ProgramEnd::Ended { .. } => Some((version, content)),
-                ProgramEnd::Torn => power.torn(version, content),
+                ProgramEnd::Torn => None,
             });
             if let Some((version, content)) = left {
                 power.flash.write(ppn, Page { lpn, version, number, content });
@@ -237,7 +222,7 @@ impl<P: Probe> Device<P> {
     /// What the write buffer holds, if capacitors keep it; otherwise it is lost.
     fn keep_buffer(&mut self) -> Vec<Kept> {
         let Some(power) = &self.power else { return Vec::new() };
-        let keeps = self.core.plan.config.power.plp && !power.makes(Bug::BufferNotRestored);
+        let keeps = self.core.plan.config.power.plp;
         let (mut kept, mut lost) = (Vec::new(), 0);
         for id in self.writes.buffer.slots_in_use() {
             let Slot { lpn, dirty, valid, hint, outdated, next_version, host_bytes, .. } = self.writes.buffer[id];
@@ -279,7 +264,7 @@ impl<P: Probe> Device<P> {
         let kept = if plan.config.power.plp { power.unwritten() } else { KeptJournal::default() };
         let broken = |ppn: Ppn| self.flash.is_broken(ppn);
         let remains = Remains { flash: &power.flash, is_broken: &broken, lossy };
-        let recovered = recover(remains, &kept, &self.ftl, plan, power.bug);
+        let recovered = recover(remains, &kept, &self.ftl, plan);
         let is_listed = |place: Ppn| {
             !broken(place) && matches!(power.flash.page(place), Some(Page { content: Content::Journal(_), .. }))
         };
@@ -450,18 +435,6 @@ impl Power {
             Owner::Relocation(source) => self.flash.page(source.get()).map(|page| (page.version, page.content.clone())),
             Owner::MapRewrite(_) | Owner::Journal(_) => self.own.get(&lpn).cloned(),
             // Parity is refused with power cuts.
-            _ => None,
-        }
-    }
-
-    /// What is taken for a page whose program was interrupted: nothing, unless the drive errs.
-    fn torn(&self, version: u64, content: Content) -> Option<(u64, Content)> {
-        match content {
-            Content::Host(_) if self.makes(Bug::DamagedPageAccepted) => Some((version, Content::Host(Data::GARBAGE))),
-            Content::Map(mut changes) if self.makes(Bug::TornMapPageAccepted) => {
-                changes.truncate(changes.len() / 2);
-                Some((version, Content::Map(changes)))
-            }
             _ => None,
         }
     }

@@ -9,7 +9,6 @@ use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
-use crate::power::bugs::Bug;
 use crate::power::checkpoint::Running;
 use crate::power::media::{Change, Content, JournalPage, Mapped};
 use crate::write_class::WriteClass;
@@ -42,9 +41,6 @@ impl<P: Probe> Device<P> {
         power.flash.anchor.lost.remove(&lpn);
         if let Some(oracle) = &mut power.oracle {
             oracle.trims(request, lpn);
-        }
-        if power.makes(Bug::TrimForgotten) {
-            return;
         }
         let version = power.next_version();
         power.trims.insert(lpn, version);
@@ -194,10 +190,7 @@ impl<P: Probe> Device<P> {
 
     /// A flush's data is on flash: it ends when the map's changes are as well.
     pub(super) fn end_flush(&mut self, command: CommandId) {
-        let waits = self
-            .power
-            .as_ref()
-            .is_some_and(|power| !power.journal.is_durable() && !power.makes(Bug::JournalFlushSkipped));
+        let waits = self.power.as_ref().is_some_and(|power| !power.journal.is_durable());
         if !waits {
             return self.host.acknowledge_now(&mut self.core, command);
         }
@@ -241,10 +234,8 @@ impl<P: Probe> Device<P> {
 
     /// The pages of a checkpoint are on flash: where all translation pages are goes into the journal.
     fn list_map_pages(&mut self) {
-        let early = self.makes(Bug::CheckpointBeforeItsPages);
         let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        let Some(running) = running.filter(|running| early || (running.todo.is_empty() && running.waiting.is_empty()))
-        else {
+        let Some(running) = running.filter(|running| running.todo.is_empty() && running.waiting.is_empty()) else {
             return;
         };
         if running.list.is_none() {

@@ -23,7 +23,6 @@ use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
-use crate::power::bugs::Bug;
 use crate::translation::Waiting;
 use crate::write_class::WriteClass;
 use crate::writes::WriteArrival;
@@ -98,7 +97,6 @@ impl<P: Probe> Device<P> {
         let mut bytes = 0;
         let through =
             self.core.plan.config.buffer.mode == BufferMode::WriteThrough && self.core.life.read_only.is_none();
-        let through = through && !self.makes(Bug::ThroughAcknowledgedEarly);
         for index in arrived.first_part..arrived.first_part + arrived.count {
             let (lpn, from, to) = part(&request, page_size, index);
             bytes += u64::from(to - from);

@@ -15,12 +15,12 @@ use crate::persist::state;
 
 /// What has been used, and what is owed of it. A milliwatt is a picojoule in a nanosecond.
 pub(crate) struct Budget {
-    /// What may be used, by how far the drive is throttled [mW].
+    /// What may be used, by how far the drive is throttled \[mW].
     limits: Option<[f64; LEVELS]>,
     window: Span,
-    /// Power of the rest of the drive [mW].
+    /// Power of the rest of the drive \[mW].
     idle: f64,
-    /// Energy used so far but for the rest of the drive, and of this what is still owed at a time [pJ].
+    /// Energy used so far but for the rest of the drive, and of this what is still owed at a time \[pJ].
     used: f64,
     owed: f64,
     at: Time,
@@ -52,7 +52,7 @@ impl Budget {
         })
     }
 
-    /// What the limit pays now [mW].
+    /// What the limit pays now \[mW].
     fn rate(&self) -> f64 {
         self.limits.map_or(f64::INFINITY, |limits| limits[self.heat.as_ref().map_or(0, Heat::level)])
     }
@@ -69,20 +69,27 @@ impl Budget {
         self.limits.is_some()
     }
 
+    /// The drive has rested for so long at a moment of its own time.
+    pub fn rest(&mut self, now: Time, span: Span) {
+        if let Some(heat) = &mut self.heat {
+            heat.cool(now, span);
+        }
+    }
+
     /// The drive's temperature, where it is followed.
     #[inline]
     pub fn heat(&self) -> Option<&Heat> {
         self.heat.as_ref()
     }
 
-    /// The array of a die draws a power [mW] between two times. Returns the energy that has not been counted yet [pJ], below 0 where less
+    /// The array of a die draws a power \[mW] between two times. Returns the energy that has not been counted yet \[pJ], below 0 where less
     /// is used than was thought.
     pub fn array_energy(&mut self, die: DieId, power: f64, from: Time, until: Time) -> f64 {
         let before = std::mem::replace(&mut self.arrays[die], until).max(from);
         power * (until.0 as f64 - before.0 as f64)
     }
 
-    /// Energy is used now, or less than was thought [pJ]. Returns when something may begin again, where nothing may now.
+    /// Energy is used now, or less than was thought \[pJ]. Returns when something may begin again, where nothing may now.
     pub fn take(&mut self, now: Time, energy: f64) -> Option<Time> {
         self.pay(now);
         self.used += energy;

@@ -192,7 +192,7 @@ impl<P: Probe> FlashAt<'_, P> {
         bus.transfer_out = Some(op);
         bus.free_at = end;
         let corrected = sense.fate.is_decoded();
-        let cause = if corrected { channel::READ_DATA } else { channel::UNCORRECTABLE };
+        let cause = if corrected { channel::READ_DATA } else { channel::FAILED_READS };
         bus.ecc.reserved += 1;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);

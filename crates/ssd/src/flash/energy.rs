@@ -46,7 +46,7 @@ impl FlashView<'_> {
 }
 
 impl<P: Probe> FlashAt<'_, P> {
-    /// Energy is used [pJ].
+    /// Energy is used \[pJ].
     #[inline]
     pub(super) fn use_energy(&mut self, energy: impl FnOnce(&Plan) -> f64) {
         if self.flash.budget.is_some() {
@@ -54,7 +54,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// The array of a die draws a power [mW] between two times: what of it is known already has been counted, and what will not be used
+    /// The array of a die draws a power \[mW] between two times: what of it is known already has been counted, and what will not be used
     /// after all is given back.
     #[inline]
     pub(super) fn array_draws(&mut self, die: DieId, power: impl FnOnce(&Plan) -> f64, from: Time, until: Time) {

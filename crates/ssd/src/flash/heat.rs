@@ -19,7 +19,7 @@ const NODES: [(f64, f64); 3] =
     [(0.112_701_665_379_258_3, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
 /// Its longest step, in time constants: right to a millionth from 60 K above rest on.
 const STEP: f64 = 0.125;
-/// So near the temperature at rest the drive is at rest [K]: its data ages by another ten-millionth at most.
+/// So near the temperature at rest the drive is at rest \[K]: its data ages by another ten-millionth at most.
 const NEAR: f64 = 1e-6;
 
 /// What the drive comes to at a time if nothing is used until then.
@@ -27,7 +27,7 @@ const NEAR: f64 = 1e-6;
 struct Later {
     now: Time,
     celsius: f64,
-    /// What data ages by until then, as if kept at 30 °C [ns].
+    /// What data ages by until then, as if kept at 30 °C \[ns].
     ages: f64,
 }
 
@@ -39,19 +39,19 @@ impl Later {
 /// The temperature of the drive.
 #[derive(Clone)]
 pub(crate) struct Heat {
-    /// What a picojoule raises it by [K].
+    /// What a picojoule raises it by \[K].
     rise: f64,
     time_constant: f64,
-    /// Where it falls to [C].
+    /// Where it falls to \[C].
     rest: f64,
-    /// Where light and heavy throttling begin, and where they end [C].
+    /// Where light and heavy throttling begin, and where they end \[C].
     begins: [f64; LEVELS - 1],
     ends: [f64; LEVELS - 1],
-    /// The temperature at a time [C].
+    /// The temperature at a time \[C].
     celsius: f64,
     at: Time,
     highest: f64,
-    /// What data that the drive held from the start has aged by, as if kept at 30 °C [ns].
+    /// What data that the drive held from the start has aged by, as if kept at 30 °C \[ns].
     aged: f64,
     level: u8,
     /// Time in each level.
@@ -83,7 +83,7 @@ impl Heat {
         })
     }
 
-    /// The temperature at a time from the present one on [C], if nothing is used until then.
+    /// The temperature at a time from the present one on \[C], if nothing is used until then.
     pub fn celsius(&self, now: Time) -> f64 {
         self.rest + (self.celsius - self.rest) * libm::exp(-(now.since(self.at).0 as f64) / self.time_constant)
     }
@@ -101,7 +101,7 @@ impl Heat {
         self.later.get()
     }
 
-    /// What data ages by until then, as if kept at 30 °C [ns].
+    /// What data ages by until then, as if kept at 30 °C \[ns].
     fn ages_until(&self, now: Time) -> f64 {
         let (mut left, mut above) = (now.since(self.at).0 as f64, self.celsius - self.rest);
         let at = |above: f64| Temperature(self.rest + above).acceleration();
@@ -129,7 +129,7 @@ impl Heat {
         self.level.into()
     }
 
-    /// The highest temperature so far [C].
+    /// The highest temperature so far \[C].
     pub fn highest(&self) -> f64 {
         self.highest
     }
@@ -155,6 +155,16 @@ impl Heat {
         self.pass(now);
     }
 
+    /// The drive has rested for so long at a moment of its own time: it is cooler.
+    pub fn cool(&mut self, now: Time, span: Span) {
+        self.advance(now);
+        self.celsius = self.rest + (self.celsius - self.rest) * libm::exp(-(span.0 as f64) / self.time_constant);
+        while self.level > 0 && self.celsius <= self.ends[self.level() - 1] {
+            self.level -= 1;
+        }
+        self.later.set(Later::UNKNOWN);
+    }
+
     /// Time passes in the present level.
     fn pass(&mut self, now: Time) {
         self.spent[self.level()] += now.since(self.at);
@@ -163,7 +173,7 @@ impl Heat {
         self.later.set(Later::UNKNOWN);
     }
 
-    /// The drive takes up energy [pJ] now.
+    /// The drive takes up energy \[pJ] now.
     pub fn absorb(&mut self, energy: f64) {
         self.celsius += energy * self.rise;
         self.later.set(Later::UNKNOWN);

@@ -144,6 +144,13 @@ impl Flash {
         heat.map_or(AgeClock { elapsed: now.since(Time::ZERO), warmer: 0 }, |heat| heat.age_clock(now))
     }
 
+    /// The drive has rested for so long at a moment of its own time.
+    pub fn rest(&mut self, now: Time, span: units::Span) {
+        if let Some(budget) = &mut self.budget {
+            budget.rest(now, span);
+        }
+    }
+
     /// Ranks the queues anew, by what has been loaded.
     pub fn rank(&mut self, plan: &Plan) {
         self.ranks = Ranks::new(plan, self.write_queue_full);

@@ -192,7 +192,7 @@ pub(crate) struct Sense {
     pub t_pre_fallback: bool,
     /// Known when it is sensed.
     pub fate: Fate,
-    /// How long the die senses, and how long its decoding takes [ns].
+    /// How long the die senses, and how long its decoding takes \[ns].
     pub took: u32,
     pub decoding: u32,
 }
@@ -266,18 +266,24 @@ impl Queue {
         Some(id)
     }
 
-    /// Puts an entry in at its age: before everything younger.
-    pub fn insert(&mut self, ops: &mut Ops, id: OpId) {
+    /// Puts an entry before all others, whatever its age.
+    pub fn push_front(&mut self, ops: &mut Ops, id: OpId) {
+        let op = &mut ops[id];
+        op.next = self.head;
+        (self.head, self.head_seq) = (Some(id), op.seq);
+        self.tail = self.tail.or(self.head);
+        self.len += 1;
+    }
+
+    /// Puts an entry in at its age: before everything younger, but for a head that `keeps_head` says is to stay the head.
+    pub fn insert(&mut self, ops: &mut Ops, id: OpId, keeps_head: bool) {
         let seq = ops[id].seq;
         let (Some(head), Some(tail)) = (self.head, self.tail) else { return self.push(ops, id) };
         if seq >= ops[tail].seq {
             return self.push(ops, id);
         }
-        self.len += 1;
-        if seq < self.head_seq {
-            ops[id].next = self.head;
-            (self.head, self.head_seq) = (Some(id), seq);
-            return;
+        if seq < self.head_seq && !keeps_head {
+            return self.push_front(ops, id);
         }
         let mut before = head;
         while let Some(next) = ops[before].next.filter(|next| ops[*next].seq <= seq) {
@@ -285,12 +291,16 @@ impl Queue {
         }
         ops[id].next = ops[before].next;
         ops[before].next = Some(id);
+        if before == tail {
+            self.tail = Some(id);
+        }
+        self.len += 1;
     }
 
-    /// Takes the entry of an age out of a queue that stands in the order of ages.
+    /// Takes the entry of an age out of a queue that stands in the order of ages, its head excepted.
     pub fn remove(&mut self, ops: &mut Ops, seq: u64) -> Option<OpId> {
-        if self.head_seq >= seq {
-            return if self.head_seq == seq { self.pop(ops) } else { None };
+        if self.head_seq == seq {
+            return self.pop(ops);
         }
         let mut before = self.head?;
         while let Some(next) = ops[before].next.filter(|next| ops[*next].seq < seq) {

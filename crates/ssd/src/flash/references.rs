@@ -8,7 +8,7 @@ use schemes::{Start, Weighed};
 use crate::config::ReadConfig;
 use crate::persist::state;
 
-/// Memory of a record: the block, its layers and kind, the step, and its place among the others [B]. `assumed`.
+/// Memory of a record: the block, its layers and kind, the step, and its place among the others \[B]. `assumed`.
 const RECORD: u64 = 8;
 
 /// Pages that are taken to be similar: what they have in common, in two words.
@@ -57,7 +57,7 @@ impl References {
         }
     }
 
-    /// Memory that they take [B]: a byte a step in a table without bounds, whose places are known; or records.
+    /// Memory that they take \[B]: a byte a step in a table without bounds, whose places are known; or records.
     pub fn bytes(&self) -> usize {
         self.steps.len() * if self.room.is_some() { RECORD as usize } else { 1 }
     }

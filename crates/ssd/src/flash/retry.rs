@@ -1,9 +1,9 @@
 //! Reads whose data is not corrected at once: what follows a failed sense, and what success takes back.
 //!
 //! A retry step is an operation of its own in the queue of its die, as old as its read, so that the scheduling order finds
-//! its place. From the first retry's sense to the end of the read its die is reserved: what ranks no better waits, since the
-//! die's reference and timing are set for the retry. With planes that read by themselves, and the default timing, the
-//! other planes' reads go on.
+//! its place. From the first retry's sense to the end of the read its die is reserved: what ranks no better waits, other reads'
+//! retries too, since the die's reference and timing are set for the retry. Pages of one multi-plane command are one read in that.
+//! With planes that read by themselves, and the default timing, the other planes' reads go on.
 //!
 //! With `read.pipeline = "cache-read"` the next step is queued as soon as one is sensed, and so begins when a page register
 //! is free and nothing better waits; a page that cannot leave its plane holds it up. When a step is corrected, all that
@@ -23,8 +23,9 @@ use units::{Lpn, Ppn, Span};
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, Ops, PageOp, Queue, Sense};
-use super::queues::{INTERNAL, QueueSet, READS};
+use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
 use super::references::Similar;
+use super::state::Begun;
 use crate::arena::OpId;
 use crate::config::{Config, Plan, Tracking};
 use crate::observe::probe::{Event, Probe};
@@ -41,25 +42,53 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
 }
 
 impl FlashView<'_> {
-    /// Which of the ready queues of a die may start something while it is reserved for retries.
+    /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of` a set.
     #[inline]
-    pub(super) fn eligible(&self, die: DieId, ready: QueueSet) -> QueueSet {
-        let state = &self.flash.dies[die];
-        if state.reserved.planes == 0 {
-            return ready;
+    pub(super) fn eligible(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
+        if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_beside_retries(die, ready, of) }
+    }
+
+    fn eligible_beside_retries(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
+        let (state, ranks) = (&self.flash.dies[die], &self.flash.ranks);
+        let Some(read) = state.reserved.goes_on(of) else { return ready };
+        let of_host = |read: Begun| USER_READS.has(read.queue);
+        if self.plan.config.chip.plane_reads != PlaneReads::Independent {
+            let allowed = ready.and(ranks.above_reads(of_host(read)));
+            return allowed.or(state.retries_of(read));
         }
-        let mut allowed = self.flash.ranks.above_reads(state.reserved.user != 0);
-        if self.plan.config.chip.plane_reads == PlaneReads::Independent
-            && self.plan.config.read.sensing == Sensing::Default
-        {
-            allowed = allowed.or(READS.and(QueueSet::on(!state.reserved.planes)));
+        // Each plane has references of its own, and so a read of its own that goes on. The timing is the die's: reads by the
+        // default one wait until nothing is read by another.
+        let may = match self.plan.config.read.sensing {
+            Sensing::Default => READS,
+            Sensing::Adaptive => state.retries,
+        };
+        let mut allowed = may.and(QueueSet::on(!state.reserved.planes));
+        allowed = allowed.or(ranks.above_reads(self.retries_user_read(die)));
+        let mut going_on = QueueSet::NONE;
+        for plane in planes(state.reserved.planes) {
+            let here = QueueSet::on(1 << plane);
+            let Some(read) = state.reserved.goes_on(of.and(here)) else { continue };
+            allowed = allowed.or(here.and(may).and(ranks.above_reads(of_host(read))));
+            going_on = going_on.or(state.retries_of(read).and(here));
         }
-        ready.and(allowed).or(state.retries)
+        ready.and(allowed).or(going_on)
+    }
+
+    /// Whether the sense of a page before this one is still on its way, or decoded.
+    pub(super) fn is_speculative(&self, id: OpId) -> bool {
+        let PageOp { seq, die, sense, .. } = self.flash.ops[id];
+        let before = |op: OpId| {
+            let of = &self.flash.ops[op];
+            (of.seq, of.die) == (seq, die) && of.sense.attempt < sense.attempt && of.sense.fate != Fate::Cancelled
+        };
+        let channel = &self.flash.channels[self.flash.dies[die].channel];
+        let waits = std::iter::successors(channel.out.head, |op| self.flash.ops[*op].next);
+        waits.chain(channel.transfer_out).chain(channel.ecc.pages()).any(before)
     }
 
     /// Whether a host's read is being retried on a die.
     pub fn retries_user_read(&self, die: DieId) -> bool {
-        self.flash.dies[die].reserved.user != 0
+        self.flash.dies[die].reserved.goes_on(USER_READS).is_some()
     }
 
     /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
@@ -70,21 +99,24 @@ impl FlashView<'_> {
 
     /// The oldest read of a plane that has been begun and may have to sense its page again.
     pub fn oldest_read_in_progress(&self, die: DieId, planes: u8) -> u64 {
-        let reads_in_progress = self.flash.dies[die].reads_in_progress.iter().filter(|(_, on)| planes >> on & 1 != 0);
-        reads_in_progress.map(|(seq, _)| *seq).min().unwrap_or(u64::MAX)
+        let reads_in_progress = self.flash.dies[die].reads_in_progress.iter();
+        let on_planes = reads_in_progress.filter(|read| planes >> read.queue.plane() & 1 != 0);
+        on_planes.map(|read| read.seq).min().unwrap_or(u64::MAX)
     }
 }
 
 impl<P: Probe> FlashAt<'_, P> {
-    /// Gets a page ready to be sensed: how long the die senses, a prediction included, and by how much tPRE is shorter than by
-    /// default.
-    pub(super) fn prepare_sense(&mut self, id: OpId) -> (Span, u32) {
+    /// Gets a page ready to be sensed by a command that a read of the age `lead` leads: how long the die senses, a prediction
+    /// included, and by how much tPRE is shorter than by default.
+    pub(super) fn prepare_sense(&mut self, id: OpId, lead: u64) -> (Span, u32) {
         let mut op = self.flash.ops[id];
         let state = &mut self.flash.dies[op.die];
         if op.sense.is_retry() {
-            state.reserved.reserve(&op);
+            let read = state.begun(op.seq);
+            let goes_along = read.command != state.begun(lead).command;
+            state.reserved.reserve(read, goes_along);
         } else {
-            state.reads_in_progress.push((op.seq, op.queue.plane()));
+            state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead });
             if self.core.plan.config.read.start.tracks() && !self.ftl.blocks.page_in_slc(op.ppn.get()) {
                 op.sense = self.first_sense(&op);
             }
@@ -243,10 +275,17 @@ impl<P: Probe> FlashAt<'_, P> {
             took: 0,
             ..sense
         };
-        let (die, queue) = (op.die, op.queue);
+        let PageOp { die, queue, seq, .. } = *op;
         self.waits(id);
         let state = &mut self.flash.dies[die];
-        state.queues[queue].insert(&mut self.flash.ops, id);
+        // The read that the die is reserved for goes first, be another one older that has failed since.
+        let waiting = &mut state.queues[queue];
+        if state.reserved.holds(seq) {
+            waiting.push_front(&mut self.flash.ops, id);
+        } else {
+            let keeps_head = state.reserved.holds(waiting.head_seq);
+            waiting.insert(&mut self.flash.ops, id, keeps_head);
+        }
         state.read_head_changed(queue, &self.flash.ops);
         self.mark_dirty(die);
     }
@@ -556,7 +595,7 @@ impl<P: Probe> FlashAt<'_, P> {
         self.flash.references.forget(seq);
         let plane = queue.plane();
         let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
-        if let Some(place) = reads_in_progress.iter().position(|(other, _)| *other == seq) {
+        if let Some(place) = reads_in_progress.iter().position(|read| read.seq == seq) {
             reads_in_progress.swap_remove(place);
         }
         self.mark_dirty(die);
@@ -572,17 +611,18 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         let reset = if sense.speculated { self.cancel_speculation(id) } else { Span::ZERO };
-        let reserved = self.flash.dies[die].reserved;
-        if reserved.planes >> plane & 1 == 0 || reserved.by[plane] != seq {
+        let reserved = &mut self.flash.dies[die].reserved;
+        if !reserved.holds(seq) {
             return;
         }
+        reserved.ends(seq);
         // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
         // ranks better has the array, or another die the chip.
-        let last = reserved.planes == 1 << plane;
         let state = &self.flash.dies[die];
+        let rolls_back = state.reserved.has_one() && state.reserved.shorter != 0;
         let taken = state.active.is_some() || self.view().chip_taken(die);
         let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
-        let set = if last && reserved.shorter != 0 && !busy { self.set_timing(die, 0) } else { Span::ZERO };
+        let set = if rolls_back && !busy { self.set_timing(die, 0) } else { Span::ZERO };
         if reset + set == Span::ZERO || busy {
             return self.flash.dies[die].reserved.release(plane);
         }

@@ -25,7 +25,7 @@ impl FlashView<'_> {
         }
         let mut ready =
             if state.exclusive == 0 || self.read_only { state.ready } else { self.exclusive(die, state.ready) };
-        ready = self.eligible(die, ready);
+        ready = self.eligible(die, ready, READS);
         let may_sense = QueueSet::on(self.may_sense(state)).and(READS);
         if state.suspended.is_some() {
             return self.pick_suspended(die, may_sense);
@@ -244,8 +244,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let of_host = HOST_PROGRAMS.has(queue);
         let paid = !of_host || self.ftl.pays(plane, &self.core.plan);
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
+        // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.in_slc(writes)) {
-            self.core.wear_out();
+            self.core.life.stranded = true;
         }
         let state = &mut self.flash.dies[die];
         let was = state.whole.has(queue);

@@ -7,6 +7,7 @@ use units::{Ppn, Span};
 use super::layer::{FlashAt, FlashView};
 use super::op::{Fate, PageOp};
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
+use super::state::DieState;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -38,19 +39,28 @@ impl FlashView<'_> {
         let first = head(lead);
         // A suspended die senses for users alone.
         let queues = if state.suspended.is_some() { USER_READS } else { READS };
+        // First senses go along if they could go alone, of a die that is reserved as well.
+        let ready = if first.sense.is_retry() { state.ready } else { self.eligible(die, state.ready, queues) };
         let free =
             !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
         for plane in planes(free) {
-            let here = state.ready.and(queues).and(QueueSet::on(1 << plane));
+            let here = ready.and(queues).and(QueueSet::on(1 << plane));
             if let Some((_, queue)) = state.first(here, &self.flash.ranks)
                 && layout.flash_page_of(head(queue).ppn.get()) == layout.flash_page_of(first.ppn.get())
                 && head(queue).sense.goes_with(&first.sense)
+                && (!first.sense.is_retry() || self.may_go_along(state, head(queue), first))
             {
                 joined.queues[joined.count] = queue;
                 joined.count += 1;
             }
         }
         joined
+    }
+
+    /// Whether a retry may go along with another one: it is of the same command, or of a plane that no read is retried on.
+    fn may_go_along(&self, state: &DieState, op: &PageOp, lead: &PageOp) -> bool {
+        state.reserved.planes >> op.queue.plane() & 1 == 0
+            || state.begun(op.seq).command == state.begun(lead.seq).command
     }
 }
 
@@ -62,6 +72,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
+        let leader = self.flash.ops[self.flash.dies[die].queues[lead].first()].seq;
         for queue in &queues[..count] {
             let state = &mut self.flash.dies[die];
             let id = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
@@ -70,7 +81,7 @@ impl<P: Probe> FlashAt<'_, P> {
             if self.flash.outcomes.is_none() {
                 t_read = t_read.max(self.view().t_read(self.flash.ops[id].ppn.get()));
             } else {
-                let (took, less) = self.prepare_sense(id);
+                let (took, less) = self.prepare_sense(id, leader);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }
         }
@@ -89,7 +100,9 @@ impl<P: Probe> FlashAt<'_, P> {
             let PageOp { ppn, seq: part, sense, .. } = self.flash.ops[id];
             if P::EXPLAINS {
                 let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[id].purpose());
-                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn: ppn.get(), what };
+                let speculative = self.view().is_speculative(id);
+                let ppn = ppn.get();
+                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what, speculative };
                 self.core.probe.explain(self.core.now, event);
             }
             self.core.probe.sense(start, end, die, ppn.get());

@@ -3,10 +3,9 @@
 use std::ops::{Index, IndexMut};
 
 use nand::ChannelId;
-use schemes::Class;
 use units::{Span, Time};
 
-use super::op::{Ops, PageOp, Queue};
+use super::op::{Ops, Queue};
 use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
 use crate::arena::OpId;
 use crate::config::Plan;
@@ -16,33 +15,75 @@ use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 use crate::phases::Phases;
 use crate::write_class::WriteClass;
 
-/// The reads that a die is reserved for, from their first retry on.
-#[derive(Clone, Copy, Debug, Default)]
+/// A read that has been sensed and has not ended: it may have to be sensed again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    pub(super) seq: u64,
+    pub(super) queue: QueueId,
+    /// The command that sensed it first, by the age of the read that led it: what one command senses is one read to the die.
+    pub(super) command: u64,
+}
+
+/// A read that a die is reserved for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holder {
+    pub(super) read: Begun,
+    /// Its data has left, and its plane is reset or gets its timing back.
+    ended: bool,
+}
+
+/// The reads that a die is reserved for, from their first retry on: of those the die goes on with the last. Another read's
+/// retries come behind it, or before it where they rank better; then it goes on when they have ended.
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct Reservation {
-    /// Planes with such a read, and those of them where it is a host's.
+    /// Planes with such a read.
     pub planes: u8,
-    pub(super) user: u8,
-    /// By how much tPRE is shorter than by default [ns].
+    /// By how much tPRE is shorter than by default \[ns].
     pub(super) shorter: u32,
-    /// The read of each plane, by its age.
-    pub(super) by: [u64; PLANES],
+    holders: Vec<Holder>,
 }
 
 impl Reservation {
-    /// A retry is sensed: its plane is reserved for its read.
-    pub(super) fn reserve(&mut self, op: &PageOp) {
-        let plane = op.queue.plane();
-        let bit = 1 << plane;
-        self.planes |= bit;
-        self.user = if op.queue.class() == Class::UserRead { self.user | bit } else { self.user & !bit };
-        self.by[plane] = op.seq;
+    /// A retry is sensed. It goes on until its read ends, unless it only goes along with another one's.
+    pub(super) fn reserve(&mut self, read: Begun, goes_along: bool) {
+        let known = self.holders.iter().position(|holder| holder.read.seq == read.seq);
+        if known.is_some_and(|at| goes_along || at + 1 == self.holders.len()) {
+            return;
+        }
+        let holder = Holder { read, ended: false };
+        match known {
+            Some(at) => self.holders[at..].rotate_left(1),
+            None if goes_along => self.holders.insert(0, holder),
+            None => self.holders.push(holder),
+        }
+        self.planes |= 1 << read.queue.plane();
     }
 
-    /// A plane is reserved no more.
+    /// Whether the die is reserved for a read.
+    pub(super) fn holds(&self, seq: u64) -> bool {
+        self.holders.iter().any(|holder| holder.read.seq == seq && !holder.ended)
+    }
+
+    /// Whether it is reserved for one read alone.
+    pub(super) fn has_one(&self) -> bool {
+        self.holders.len() == 1
+    }
+
+    /// The read that goes on, of those in a set of queues.
+    pub(super) fn goes_on(&self, of: QueueSet) -> Option<Begun> {
+        self.holders.iter().rfind(|holder| of.has(holder.read.queue)).map(|holder| holder.read)
+    }
+
+    /// A read has ended; its plane is reserved still, until [`Reservation::release`].
+    pub(super) fn ends(&mut self, seq: u64) {
+        self.holders.iter_mut().filter(|holder| holder.read.seq == seq).for_each(|holder| holder.ended = true);
+    }
+
+    /// A plane is reserved no more for the read that has ended there.
     pub(super) fn release(&mut self, plane: usize) {
-        self.planes &= !(1 << plane);
-        self.user &= !(1 << plane);
+        self.holders.retain(|holder| !holder.ended || holder.read.queue.plane() != plane);
+        self.planes = self.holders.iter().fold(0, |set, holder| set | 1 << holder.read.queue.plane());
     }
 }
 
@@ -53,7 +94,7 @@ pub struct Work {
     pub began: Time,
     /// When it goes on from `position`: setting voltages, loading the buffer and a verify that decides lie before.
     pub runs_from: Time,
-    /// Where in its phases [ns].
+    /// Where in its phases \[ns].
     pub position: u64,
     /// What is to be done before it goes on, when it is suspended.
     pub before: Span,
@@ -87,7 +128,7 @@ pub(super) enum Active {
 }
 
 impl Active {
-    /// What the array draws meanwhile [mW].
+    /// What the array draws meanwhile \[mW].
     pub(super) fn power(self) -> impl FnOnce(&Plan) -> f64 {
         move |plan| match self {
             Active::Program(_) => plan.config.energy.program_mw,
@@ -186,8 +227,8 @@ pub struct DieState {
     pub(super) work: Work,
     /// Its phases, where they are not those of every operation of its kind.
     pub(super) phases: Option<Phases>,
-    /// Reads that have been sensed and may have to be sensed again: age and plane. Where reads can fail.
-    pub(super) reads_in_progress: Vec<(u64, usize)>,
+    /// Reads that have been sensed and may have to be sensed again. Where reads can fail.
+    pub(super) reads_in_progress: Vec<Begun>,
     /// A program whose data is in, or on its way into, the cache registers.
     pub(super) loaded: Option<Program>,
     /// The number of its chip.
@@ -338,6 +379,26 @@ impl DieState {
         self.page_op[plane].expect("Invariant: a register that is in use is of a page")
     }
 
+    /// A read that has been sensed and has not ended.
+    pub(super) fn begun(&self, seq: u64) -> Begun {
+        let found = self.reads_in_progress.iter().find(|read| read.seq == seq);
+        *found.expect("Invariant: what is retried has been sensed and has not ended")
+    }
+
+    /// The queue of a read, if its next retry waits there and is the next to go.
+    fn retry_of(&self, read: &Begun) -> Option<QueueId> {
+        let waits = self.retries.has(read.queue) && self.queues[read.queue].head_seq == read.seq;
+        waits.then_some(read.queue)
+    }
+
+    /// The queues of the reads of one command whose retries wait.
+    pub(super) fn retries_of(&self, read: Begun) -> QueueSet {
+        let reads = self.reads_in_progress.iter().filter(|of| of.command == read.command);
+        let mut set = QueueSet::NONE;
+        reads.filter_map(|read| self.retry_of(read)).for_each(|queue| set.set(queue, true));
+        set
+    }
+
     /// Keeps up to date what is known of a queue of reads whose head may be another one.
     #[inline]
     pub(super) fn read_head_changed(&mut self, queue: QueueId, ops: &Ops) {
@@ -353,7 +414,9 @@ stored! {
         next_pass, coarse, suspended, idle_until, page_op, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
         phases, reads_in_progress, loaded, chip, queues, waits,
     }
-    Reservation { planes, user, shorter, by }
+    Begun { seq, queue, command }
+    Holder { read, ended }
+    Reservation { planes, shorter, holders }
     Work { began, runs_from, position, before, suspensions, within_pulses }
     Program { ops, planes, ready, sensing, pass }
 }

@@ -32,7 +32,8 @@ impl FlashView<'_> {
     /// What a suspended die starts: a user read, or the transfer that lets its program go on.
     pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet) -> Pick {
         let state = &self.flash.dies[die];
-        let mut reads = self.eligible(die, state.ready).and(USER_READS);
+        // Reads of the drive's own wait, those that are being retried as well: the die is reserved for users' alone.
+        let mut reads = self.eligible(die, state.ready, USER_READS).and(USER_READS);
         if self.flash.write_queue_full {
             // What has begun is brought to its end.
             reads = if self.retries_user_read(die) { reads.and(state.retries) } else { QueueSet::NONE };

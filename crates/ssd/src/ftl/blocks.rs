@@ -317,10 +317,8 @@ impl Blocks {
 state! {
     Blocks {
         stored { planes, free, blocks, written, spare, releases, pages_programmed }
-        parts { slc }
-        rebuilt {
-            layout, pages, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages, ageing,
-        }
+        parts { slc, ageing }
+        rebuilt { layout, pages, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::persist::{state, stored};
 
 /// Cycles that are played at a time for the wear before the run.
 const STEP: u32 = 50;
-/// Steps at most, on chips that never come to their last loop.
+/// Steps at most, on chips that never come to the last repetition of their last loop.
 const LONGEST: usize = 2_000;
 
 /// A block's wear.
@@ -150,7 +150,7 @@ fn conventional(erasing: &Erasing, block: &BlockErase) -> Vec<f64> {
         let wear = all[all.len() - 1];
         let least = erasing.least_grains(erasing.needed(block, wear));
         all.push(wear + f64::from(STEP) * erasing.cycle_wear(least));
-        if erasing.loops_for(least) >= erasing.loops || all.len() > LONGEST {
+        if erasing.loops_for(least) >= erasing.most_loops() || all.len() > LONGEST {
             return all;
         }
     }

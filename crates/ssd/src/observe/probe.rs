@@ -46,8 +46,18 @@ pub enum Event {
     Reads { request: u64, part: u64 },
     /// A part waits for its die; where that one's time has gone so far, and what it has waited for.
     Waits { part: u64, attempt: u16, spent: Spent },
-    /// The die takes it. `what` says what the page is read for, where that is not a host's read.
-    Senses { part: u64, attempt: u16, begins: Time, ends: Time, spent: Spent, ppn: Ppn, what: &'static str },
+    /// The die takes it. `what` says what the page is read for, where that is not a host's read; `speculative` that the sense before
+    /// is still transferred or decoded.
+    Senses {
+        part: u64,
+        attempt: u16,
+        begins: Time,
+        ends: Time,
+        spent: Spent,
+        ppn: Ppn,
+        what: &'static str,
+        speculative: bool,
+    },
     /// The die has predicted a failure and senses it again.
     OnDieRetry { part: u64, attempt: u16, ends: Time, ppn: Ppn },
     /// The page has the bus.

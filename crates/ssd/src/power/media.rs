@@ -23,8 +23,6 @@ impl Data {
     pub const ZEROS: Data = Data { number: u64::MAX };
     /// What a page holds whose data could not be read when it was relocated or merged: reading it is an error.
     pub const LOST: Data = Data { number: u64::MAX - 2 };
-    /// What an interrupted program has left.
-    pub const GARBAGE: Data = Data { number: u64::MAX - 1 };
 }
 
 /// Where a version of a logical page is: on a flash page, or unmapped by a trim.

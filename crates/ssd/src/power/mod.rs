@@ -7,11 +7,9 @@
 //! | `checkpoint.rs` | translation pages that are programmed from time to time |
 //! | `recover.rs` | the newest version of every page from what is on flash alone |
 //! | `oracle.rs` | the host's own log, and what it was promised |
-//! | `bugs.rs` | mistakes that the tests plant |
 //!
 //! What crosses components is in `device/power.rs`.
 
-pub(crate) mod bugs;
 pub(crate) mod checkpoint;
 pub(crate) mod journal;
 pub(crate) mod media;
@@ -27,7 +25,6 @@ use crate::arena::SlotId;
 use crate::config::Plan;
 use crate::ftl::Ftl;
 use crate::persist::{state, stored};
-use bugs::Bug;
 use checkpoint::Checkpoints;
 use journal::Journal;
 use media::{Content, Data, OnFlash};
@@ -75,7 +72,6 @@ pub(crate) struct Power {
     pub recovering: Option<Recovering>,
     /// How long recovery took after each cut.
     pub ready: Vec<Span>,
-    pub bug: Option<Bug>,
 }
 
 impl Power {
@@ -105,7 +101,6 @@ impl Power {
             running: PerId::from_iter((0..plan.layout.dies).map(|_| VecDeque::new())),
             recovering: None,
             ready: Vec::new(),
-            bug: None,
         };
         power.boot();
         Some(Box::new(power))
@@ -179,12 +174,6 @@ impl Power {
     pub fn quiet(&self) -> bool {
         self.own.is_empty() && self.checkpoints.running.is_none() && self.recovering.is_none()
     }
-
-    /// Whether the drive makes a mistake.
-    #[inline]
-    pub fn makes(&self, bug: Bug) -> bool {
-        self.bug == Some(bug)
-    }
 }
 
 /// The streams that have an open block, plane by plane.
@@ -203,7 +192,6 @@ state! {
     Power {
         stored { slots, trims, own, versions, numbers, running, recovering, ready }
         parts { flash, journal, checkpoints, oracle }
-        rebuilt { bug }
     }
 }
 

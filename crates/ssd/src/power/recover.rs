@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
-use super::bugs::Bug;
 use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, OnFlash, Page};
 use crate::config::{MapTable, Plan};
 use crate::ftl::Ftl;
@@ -72,7 +71,6 @@ struct Recovery<'a> {
     lossy: bool,
     initial: &'a Ftl,
     plan: &'a Plan,
-    bug: Option<Bug>,
     found: BTreeMap<Lpn, Mapped>,
     /// The largest sequence number that is known of a page, whether that version is still there or not.
     known: BTreeMap<Lpn, u64>,
@@ -92,7 +90,6 @@ pub(crate) fn recover(
     kept: &KeptJournal,
     initial: &Ftl,
     plan: &Plan,
-    bug: Option<Bug>,
 ) -> Recovered {
     let mut recovery = Recovery {
         flash,
@@ -100,7 +97,6 @@ pub(crate) fn recover(
         lossy,
         initial,
         plan,
-        bug,
         found: BTreeMap::new(),
         known: BTreeMap::new(),
         erased: BTreeMap::new(),
@@ -214,15 +210,9 @@ impl<'a> Recovery<'a> {
 
     /// Reads every page of the blocks that may have been written since the horizon.
     fn read_young_blocks(&mut self) {
-        if self.bug == Some(Bug::OpenBlockNotScanned) {
-            return;
-        }
         for plane in self.planes() {
             let mut blocks: Vec<(u64, u8, u32)> =
                 self.written(plane).map(|(number, block)| (block.opened, block.stream, number)).collect();
-            if self.bug == Some(Bug::BlockNumberLost) {
-                blocks.iter_mut().step_by(2).for_each(|block| block.0 = 0);
-            }
             blocks.sort_unstable();
             let youngest_before = |stream: u8| {
                 let mut before = blocks.iter().filter(|(opened, of, _)| *of == stream && *opened <= self.horizon);
@@ -337,7 +327,6 @@ impl<'a> Recovery<'a> {
         }
         let newer = match self.found.get(&lpn) {
             None => true,
-            Some(_) if self.bug == Some(Bug::JournalOutOfOrder) => true,
             Some(found) => to.version >= found.version,
         };
         if newer {
@@ -364,9 +353,7 @@ impl<'a> Recovery<'a> {
         let is_lost = |(lpn, known): (&Lpn, &u64)| {
             let Some(found) = self.found.get(lpn) else { return Some(*lpn) };
             let unreadable = found.place.is_some_and(|place| {
-                !self.flash.is_initial(place)
-                    && self.bug != Some(Bug::DamagedPageAccepted)
-                    && self.page(place).is_none_or(|page| page.lpn != *lpn)
+                !self.flash.is_initial(place) && self.page(place).is_none_or(|page| page.lpn != *lpn)
             });
             (found.version < *known || unreadable).then_some(*lpn)
         };

@@ -1,6 +1,6 @@
 //! A run whose requests come from outside: another simulator, a server, a program.
 
-use units::{Bytes, ConfigError, Time};
+use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::{ReadCounts, Request};
 
 use super::measured::MeasuredDevice;
@@ -78,9 +78,22 @@ impl<P: Probe> Live<P> {
         self.measured.device.outstanding().0
     }
 
+    /// Requests that have been submitted.
+    pub fn submitted(&self) -> u64 {
+        self.measured.submitted
+    }
+
     /// The device.
     pub fn device(&self) -> &Device<P> {
         &self.measured.device
+    }
+
+    /// What was played so far has loaded the drive, which is now left alone for so long: at a temperature, or at that of its rest
+    /// ([`Device::rest`]). What is measured begins after it, as after a warm-up.
+    pub fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
+        let completions = &mut self.completions;
+        let played = self.measured.rest(span, at, |completion| completions.push(*completion));
+        self.with_the_last(played)
     }
 
     /// When something happens next, if nothing is submitted before: nothing completes earlier. None where nothing completes
@@ -107,7 +120,9 @@ impl<P: Probe> Live<P> {
         if self.completions.is_empty() && limit >= self.measured.device.now() {
             let completions = &mut self.completions;
             let each = |completion: &Completion| completions.push(*completion);
-            let played = self.measured.advance_by(limit, |device, limit| device.advance_to_completion(limit), each);
+            let play = |device: &mut Device<P>, limit| device.advance_to_completion(limit);
+            let mut looks = u64::MAX;
+            let played = self.measured.advance_by(limit, &mut looks, play, each);
             self.with_the_last(played)?;
         }
         Ok(!self.completions.is_empty())

@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use units::{Span, Time};
+use units::{Span, Temperature, Time};
 use workload::Request;
 
 use super::checkpoint::{self, Checkpoint};
+use super::course::{Course, Point};
 use super::options::RunOptions;
 use super::precondition::Overwriting;
 use super::request_log::RequestLog;
@@ -30,6 +31,8 @@ pub(super) struct MeasuredDevice<P: Probe> {
     pub log: Option<Box<dyn RequestLog>>,
     /// What the device had counted when the warm-up ended.
     pub baseline: Option<Totals>,
+    /// How what is measured went on.
+    pub course: Course,
     preconditioning: Option<Overwriting>,
     /// When the device began with the workload, and the number of its first request.
     pub origin: Time,
@@ -40,6 +43,16 @@ pub(super) struct MeasuredDevice<P: Probe> {
     /// A checkpoint that is to be written.
     pub saving: Option<Saving>,
     queues: u16,
+}
+
+/// What playing came to.
+pub(super) enum Played {
+    /// What it was played to.
+    Came,
+    /// The time up to which it was to be played, or nothing outstanding any more.
+    Over,
+    /// As many looks at the device as were allowed: there is more to play.
+    Paused,
 }
 
 /// A checkpoint that is to be written when the workload has gone on for so long.
@@ -77,6 +90,7 @@ impl<P: Probe> MeasuredDevice<P> {
             series: Series::new(),
             log,
             baseline: None,
+            course: Course::default(),
             preconditioning,
             origin: Time::ZERO,
             first_id: 0,
@@ -127,6 +141,7 @@ impl<P: Probe> MeasuredDevice<P> {
             }
             self.warmup_ends();
         }
+        self.course.arrives(time);
         let id = self.device.submit(request)? - self.first_id;
         self.submitted += 1;
         Ok(id)
@@ -135,6 +150,16 @@ impl<P: Probe> MeasuredDevice<P> {
     /// What is measured is counted from now on.
     pub fn warmup_ends(&mut self) {
         self.baseline = Some(totals(&self.device));
+        self.course.start(Point::of(&self.device));
+    }
+
+    /// The drive is left alone for so long ([`Device::rest`]). What was played until then has loaded it: it is not measured.
+    pub fn rest(&mut self, span: Span, at: Option<Temperature>, each: impl FnMut(&Completion)) -> Result<(), RunError> {
+        self.device.rest(span, at)?;
+        self.collect(each)?;
+        self.warmup = self.submitted;
+        self.warmup_ends();
+        Ok(())
     }
 
     /// Plays up to `time`, closing the time series' intervals that end before it.
@@ -148,22 +173,23 @@ impl<P: Probe> MeasuredDevice<P> {
         self.collect(each)
     }
 
-    /// Plays until `play` says that what it plays to has come, or to `time`, closing the intervals that end before; returns
-    /// whether it has come.
+    /// Plays until `play` says that what it plays to has come, or to `time`, closing the intervals that end before: no more than
+    /// `looks` of these, which it counts down.
     pub fn advance_by(
         &mut self,
         time: Time,
+        looks: &mut u64,
         play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
         mut each: impl FnMut(&Completion),
-    ) -> Result<bool, RunError> {
-        loop {
+    ) -> Result<Played, RunError> {
+        while *looks > 0 {
             let limit = self.next_look().min(time);
             if play(&mut self.device, limit)? {
                 self.collect(each)?;
-                return Ok(true);
+                return Ok(Played::Came);
             }
             if time == Time::NEVER && self.device.outstanding().0 == 0 {
-                return Ok(false);
+                return Ok(Played::Over);
             }
             if time == Time::NEVER && self.device.idle() {
                 return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
@@ -171,10 +197,12 @@ impl<P: Probe> MeasuredDevice<P> {
             self.device.advance(limit)?;
             self.collect(&mut each)?;
             if limit == time {
-                return Ok(false);
+                return Ok(Played::Over);
             }
             self.look()?;
+            *looks -= 1;
         }
+        Ok(Played::Paused)
     }
 
     /// When the time series or a round needs to look at the device next.
@@ -214,6 +242,7 @@ impl<P: Probe> MeasuredDevice<P> {
             idle: device.idle_time(),
         };
         self.series.close(device.now(), sample);
+        self.course.add(Point::of(&self.device));
     }
 
     /// Books what has completed, and gives `each`.

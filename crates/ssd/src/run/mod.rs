@@ -1,7 +1,9 @@
 //! A run: a loop over the device that replays a workload and collects statistics.
 
 pub mod checkpoint;
+mod course;
 mod device_given;
+pub mod findings;
 mod fingerprint;
 mod live;
 mod manifest;

@@ -2,6 +2,8 @@
 
 use workload::ReadCounts;
 
+use super::course::Point;
+use super::findings::{self, Evidence};
 use super::measured::MeasuredDevice;
 use super::replay::Run;
 use super::request_log::RequestLog;
@@ -11,7 +13,7 @@ use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
-use crate::observe::stats::{DriveState, Measured};
+use crate::observe::stats::{DriveState, Finding, Measured};
 
 /// What a run has found out.
 pub struct Outcome {
@@ -41,9 +43,20 @@ impl<P: Probe> Run<P> {
 }
 
 impl<P: Probe> MeasuredDevice<P> {
-    /// What was measured up to now, with what came of reading the workload: what was left out, the requests that were wrapped,
+    /// What was measured up to now and what puts it in doubt, with what came of reading the workload: what was left out, the requests that were wrapped,
     /// and those that it no longer had.
     pub(super) fn so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
+        let mut measured = self.counted_so_far(read, wrapped, missing);
+        measured.findings = self.findings(&measured);
+        measured
+    }
+
+    fn findings(&self, measured: &Measured) -> Vec<Finding> {
+        let course = self.course.until(Point::of(&self.device));
+        findings::find(&Evidence { measured, course: &course, arrivals: self.course.arrivals() })
+    }
+
+    fn counted_so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
         let before = self.baseline.clone().unwrap_or_default();
         Measured {
             latencies: self.latencies.clone(),
@@ -53,6 +66,7 @@ impl<P: Probe> MeasuredDevice<P> {
             read,
             steady: None,
             drive: state_of(&self.device),
+            findings: Vec::new(),
         }
     }
 
@@ -60,14 +74,15 @@ impl<P: Probe> MeasuredDevice<P> {
     pub(super) fn finish(mut self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Result<Outcome, RunError> {
         self.close_interval();
         self.device.check_all()?;
-        let mut measured = self.so_far(read, wrapped, missing);
-        if let Some(steady) = self.steady {
+        let mut measured = self.counted_so_far(read, wrapped, missing);
+        if let Some(steady) = self.steady.take() {
             let (state, window) = steady.finish();
             if let Some((from, to, latencies)) = window {
                 (measured.totals, measured.latencies) = (to.since(&from), latencies);
             }
             measured.steady = Some(state);
         }
+        measured.findings = self.findings(&measured);
         Ok(Outcome { measured, series: self.series, device: self.device.watched_by(Unwatched), log: self.log })
     }
 }

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::error::RunError;
 use crate::observe::check::Checker;
 use crate::observe::probe::Probe;
+use crate::observe::stats::SteadyState;
 
 /// What is done with a [`Run`] that is watched by any probe.
 pub trait Playing: Send {
@@ -26,6 +27,8 @@ pub trait Playing: Send {
     fn counts(&self) -> (u64, u64);
     /// See [`Run::progress`].
     fn progress(&self) -> Option<f64>;
+    /// See [`Run::steady`].
+    fn steady(&self) -> Option<SteadyState>;
     /// See [`Run::step`].
     fn step(&mut self, requests: u64) -> Result<bool, RunError>;
     /// See [`Run::finish`].
@@ -47,6 +50,9 @@ impl<P: Probe + Send> Playing for Run<P> {
     }
     fn progress(&self) -> Option<f64> {
         Run::progress(self)
+    }
+    fn steady(&self) -> Option<SteadyState> {
+        Run::steady(self)
     }
     fn step(&mut self, requests: u64) -> Result<bool, RunError> {
         Run::step(self, requests)

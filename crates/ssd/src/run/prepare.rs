@@ -6,6 +6,7 @@ use workload::Source;
 
 use super::checkpoint::Checkpoint;
 use super::device_given::{DeviceWord, device_given, undone};
+use super::findings;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::manifest;
 use super::options::{Given, Replay, RunOptions, refused};
@@ -13,10 +14,11 @@ use super::workload_given::{self, Opened, TraceOptions, Wanted, WorkloadGiven, i
 use crate::RESULTS_VERSION;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
+use crate::observe::stats::Finding;
 use crate::policies::Policies;
 use crate::presets::DeviceSpec;
 
-/// The widest window in which a trace is sorted [requests]: 640 MB.
+/// The widest window in which a trace is sorted \[requests]: 640 MB.
 const WIDEST_SORT_WINDOW: usize = 1 << 24;
 
 /// A drive and how it is played, as a user gives them.
@@ -59,8 +61,10 @@ pub struct Prepared {
     pub options: RunOptions,
     /// What is run: everything that decides the result.
     pub manifest: Value,
-    /// What the user should know about how the input was understood.
-    pub notes: Vec<String>,
+    /// How the input was understood.
+    pub note: Option<String>,
+    /// What in the input puts the result in doubt.
+    pub findings: Vec<Finding>,
 }
 
 /// The same of a run whose requests come from outside.
@@ -72,8 +76,8 @@ pub struct PreparedLive {
     pub options: RunOptions,
     /// What is run, but for the requests.
     pub manifest: Value,
-    /// What the user should know about how the input was understood.
-    pub notes: Vec<String>,
+    /// What in the input puts the result in doubt.
+    pub findings: Vec<Finding>,
 }
 
 /// Reads and checks what a run needs. Its device is not built: the manifest alone costs next to nothing.
@@ -85,16 +89,17 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
         (None, Some(requests)) => Wanted::AtLeast(requests),
         (None, None) => Wanted::Own,
     };
-    let Opened { source, manifest: workload, note, closed, requests } = workload_given::open(&WorkloadGiven {
-        word: inputs.workload,
-        settings: inputs.drive.settings,
-        traces: &inputs.traces,
-        beyond: options.beyond,
-        wanted,
-        seed: options.seed,
-        capacity: plan.capacity(),
-        fingerprint: inputs.drive.fingerprint,
-    })?;
+    let Opened { source, manifest: workload, note, findings: mut found, closed, requests } =
+        workload_given::open(&WorkloadGiven {
+            word: inputs.workload,
+            settings: inputs.drive.settings,
+            traces: &inputs.traces,
+            beyond: options.beyond,
+            wanted,
+            seed: options.seed,
+            capacity: plan.capacity(),
+            fingerprint: inputs.drive.fingerprint,
+        })?;
     check_warmup(&options, requests)?;
     if let Some(depth) = closed
         && !inputs.drive.options.iter().any(|(name, _)| name == "replay")
@@ -102,8 +107,8 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
         options.replay = Replay::Closed(depth);
     }
     let manifest = manifest_of(&inputs.drive, &spec, &plan, workload, &options)?;
-    let notes = note.into_iter().chain(notes(&inputs.drive, &spec)?).collect();
-    Ok(Prepared { config: spec.config, source, options, manifest, notes })
+    findings::add(&mut found, of_settings(&inputs.drive, &spec)?);
+    Ok(Prepared { config: spec.config, source, options, manifest, note, findings: found })
 }
 
 /// Reads and checks what a run needs whose requests come from outside: from `driver`, as the manifest calls it.
@@ -114,7 +119,7 @@ pub fn prepare_live(inputs: &DriveInputs, driver: &str) -> Result<PreparedLive, 
     }
     let Drive { spec, plan, options } = drive(inputs)?;
     let manifest = manifest_of(inputs, &spec, &plan, json!({ "driver": driver }), &options)?;
-    Ok(PreparedLive { notes: notes(inputs, &spec)?, config: spec.config, options, manifest })
+    Ok(PreparedLive { findings: of_settings(inputs, &spec)?, config: spec.config, options, manifest })
 }
 
 /// A drive whose input has been checked.
@@ -163,11 +168,10 @@ fn manifest_of(
     Ok(Value::Object(manifest))
 }
 
-fn notes(inputs: &DriveInputs, spec: &DeviceSpec) -> Result<Vec<String>, ConfigError> {
-    let idle = spec.config.idle_settings();
-    let mut notes: Vec<String> = idle.iter().map(|idle| format!("no effect: {idle}")).collect();
-    notes.extend(undone(inputs.scheme, inputs.settings)?);
-    Ok(notes)
+/// What is to be known of the settings.
+fn of_settings(inputs: &DriveInputs, spec: &DeviceSpec) -> Result<Vec<Finding>, ConfigError> {
+    let undone = findings::scheme_undone(&undone(inputs.scheme, inputs.settings)?);
+    Ok(undone.into_iter().chain(findings::without_effect(&spec.config.idle_settings())).collect())
 }
 
 fn check_sort_window(requests: usize) -> Result<(), ConfigError> {

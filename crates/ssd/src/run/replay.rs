@@ -5,16 +5,22 @@ use std::path::PathBuf;
 use units::{Bytes, Span, Time};
 use workload::{Beyond, Op, Request, Source};
 
-use super::measured::{MeasuredDevice, Saving};
+use super::measured::{MeasuredDevice, Played, Saving};
 use super::options::{Replay, RunOptions, refused};
 use super::request_log::RequestLog;
+use super::steady::Steady;
 use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
+use crate::observe::stats::SteadyState;
 
 /// Most arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
 const WINDOW: usize = 64;
+
+/// Most looks at the device (an interval of the time series each, some thousandth of what has been simulated) in a step: one that is
+/// long because its requests are ends before them.
+const LOOKS_OF_STEP: u64 = 16;
 
 /// A run in progress.
 pub struct Run<P: Probe = Unwatched> {
@@ -32,6 +38,8 @@ pub struct Run<P: Probe = Unwatched> {
     end_of_life: Option<RunError>,
     /// Requests asked for that the source no longer had.
     pub(super) missing: Option<u64>,
+    /// Looks at the device that the present step may still take.
+    looks: u64,
 }
 
 impl Run {
@@ -72,6 +80,7 @@ impl<P: Probe> Run<P> {
             closed_loop,
             end_of_life: None,
             missing: None,
+            looks: 0,
         })
     }
 
@@ -106,19 +115,28 @@ impl<P: Probe> Run<P> {
         (self.measured.submitted, self.measured.submitted.saturating_sub(self.measured.device.outstanding().0))
     }
 
-    /// How much of the workload has been submitted, from 0 to 1, where that can be known.
+    /// How much of the workload has been played, from 0 to 1, where that can be known. It moves while a single request is served, page
+    /// by page.
     pub fn progress(&self) -> Option<f64> {
-        let by_count = self.options.requests.map(|limit| self.measured.submitted as f64 / limit.max(1) as f64);
         if self.measured.preconditions() || self.measured.steady.is_some() {
             return None;
         }
+        let served = self.counts().1 as f64 + self.measured.device.partly_served();
+        let by_count = self.options.requests.map(|limit| served / limit.max(1) as f64);
         let now = self.measured.device.now().since(self.measured.origin);
         let by_time = self.options.duration.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
     }
 
-    /// Plays on for some `requests` more; returns whether the workload has been played to its end.
+    /// How far the search for a steady state has come, where one was asked for.
+    pub fn steady(&self) -> Option<SteadyState> {
+        self.measured.steady.as_ref().map(Steady::state)
+    }
+
+    /// Plays on for some `requests` more, or for a part of them where they are long; returns whether the workload has been played to
+    /// its end.
     pub fn step(&mut self, requests: u64) -> Result<bool, RunError> {
+        self.looks = LOOKS_OF_STEP;
         if self.measured.preconditions() {
             self.measured.precondition(requests)?;
             return Ok(false);
@@ -156,7 +174,10 @@ impl<P: Probe> Run<P> {
                 return self.finish_all();
             }
             // Some are always ahead: time never goes beyond a request that has not been handed over.
-            self.advance_by(Time::NEVER, |device, limit| device.advance_to_arrivals(WINDOW / 2, limit))?;
+            let play = |device: &mut Device<P>, limit| device.advance_to_arrivals(WINDOW / 2, limit);
+            if let Played::Paused = self.advance_by(Time::NEVER, play)? {
+                return Ok(false);
+            }
         }
         Ok(false)
     }
@@ -175,7 +196,11 @@ impl<P: Probe> Run<P> {
                     self.submit(request, now)?;
                 }
                 None if self.measured.device.outstanding().0 == 0 => return Ok(true),
-                time => self.advance_to_completion(time.unwrap_or(Time::NEVER))?,
+                time => {
+                    if !self.advance_to_completion(time.unwrap_or(Time::NEVER))? {
+                        return Ok(false);
+                    }
+                }
             }
         }
         Ok(false)
@@ -193,7 +218,9 @@ impl<P: Probe> Run<P> {
                 };
                 self.submit(request, now)?;
             }
-            self.advance_to_completion(Time::NEVER)?;
+            if !self.advance_to_completion(Time::NEVER)? {
+                return Ok(false);
+            }
         }
         Ok(false)
     }
@@ -236,26 +263,29 @@ impl<P: Probe> Run<P> {
         self.measured.submit(request, time, reported(&mut *self.source)).map(|_| ())
     }
 
-    /// Plays until something completes, or to `time`.
-    fn advance_to_completion(&mut self, time: Time) -> Result<(), RunError> {
-        if !self.advance_by(time, |device, limit| device.advance_to_completion(limit))? {
-            self.measured.look()?;
+    /// Plays until something completes, or to `time`; returns whether it has come so far in this step.
+    fn advance_to_completion(&mut self, time: Time) -> Result<bool, RunError> {
+        match self.advance_by(time, |device, limit| device.advance_to_completion(limit))? {
+            Played::Came => Ok(true),
+            Played::Over => self.measured.look().map(|()| true),
+            Played::Paused => Ok(false),
         }
-        Ok(())
     }
 
-    /// Plays until `play` says that what it plays to has come, or to `time`; returns whether it has come.
+    /// Plays until `play` says that what it plays to has come, to `time`, or to the end of the step.
     fn advance_by(
         &mut self,
         time: Time,
         play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
-    ) -> Result<bool, RunError> {
-        self.measured.advance_by(time, play, reported(&mut *self.source))
+    ) -> Result<Played, RunError> {
+        self.measured.advance_by(time, &mut self.looks, play, reported(&mut *self.source))
     }
 
     fn finish_all(&mut self) -> Result<bool, RunError> {
         while self.measured.device.outstanding().0 > 0 {
-            self.advance_to_completion(Time::NEVER)?;
+            if !self.advance_to_completion(Time::NEVER)? {
+                return Ok(false);
+            }
         }
         Ok(true)
     }

@@ -18,14 +18,18 @@ use crate::config::Plan;
 use crate::device::Device;
 use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
-use crate::observe::stats::{SteadyState, Totals};
+use crate::observe::stats::{SteadyState, Totals, Trend};
 
 /// Rounds of the measurement window.
 pub const WINDOW: usize = 5;
+/// How far the rounds of the window may lie apart, and the line through them may rise, over their mean (PTS).
+pub const MOST_SPREAD: f64 = 0.2;
+/// See [`MOST_SPREAD`].
+pub const MOST_RISE: f64 = 0.1;
 /// Rounds after which rounds become twice as long (assumed: PTS gives up after as many). Short rounds differ by chance.
 const ROUNDS: u64 = 25;
 /// Blocks' worth of pages that a round programs on every plane that the host writes to (assumed: several).
-const TURNOVERS: u64 = 3;
+pub const TURNOVERS: u64 = 3;
 /// Planes that the host hardly writes to are waited for until the drive has been programmed over so many times as often
 /// (assumed).
 const PATIENCE: u64 = 4;
@@ -205,9 +209,7 @@ impl Steady {
 
     /// What was found, and where it was: start and end of the window, and its latencies.
     pub fn finish(mut self) -> (SteadyState, Option<(Totals, Totals, ByQueue)>) {
-        let lengths: Vec<u64> = self.rounds.iter().map(|round| round.took.0).filter(|took| *took > 0).collect();
-        let round = lengths.iter().sum::<u64>().checked_div(lengths.len() as u64).map_or(self.round, Span);
-        let state = SteadyState { reached: self.reached.is_some(), rounds: self.played, round };
+        let state = self.state();
         let window = self.reached.take().map(|end| {
             let mut latencies = ByQueue::new(self.queues);
             self.rounds.iter().take(WINDOW).for_each(|round| latencies.add(&round.latencies));
@@ -215,21 +217,61 @@ impl Steady {
         });
         (state, window)
     }
+
+    /// How far the search has come.
+    pub fn state(&self) -> SteadyState {
+        let lengths: Vec<u64> = self.rounds.iter().map(|round| round.took.0).filter(|took| *took > 0).collect();
+        let round = lengths.iter().sum::<u64>().checked_div(lengths.len() as u64).map_or(self.round, Span);
+        SteadyState { reached: self.reached.is_some(), rounds: self.played, round, trend: self.trend() }
+    }
+
+    fn trend(&self) -> Option<Trend> {
+        let done: Vec<&Played> = self.rounds.iter().filter(|round| round.took > Span::ZERO).collect();
+        let of = |value: fn(&Played) -> f64| Window::of(&done.iter().map(|round| value(round)).collect::<Vec<_>>());
+        let (iops, waf) = (of(|round| round.iops), of(|round| round.waf));
+        let slopes = [iops.relative(iops.rise), waf.relative(waf.rise)];
+        (done.len() > 1).then(|| Trend {
+            iops: iops.mean,
+            waf: waf.mean,
+            spread: iops.relative(iops.range).max(waf.relative(waf.range)),
+            slope: if slopes[0].abs() > slopes[1].abs() { slopes[0] } else { slopes[1] },
+        })
+    }
+}
+
+/// One number over some rounds.
+struct Window {
+    mean: f64,
+    /// The largest less the smallest.
+    range: f64,
+    /// How far the line fitted to them rises from the first round to the last.
+    rise: f64,
+}
+
+impl Window {
+    fn of(values: &[f64]) -> Window {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+        let middle = (n - 1.0) / 2.0;
+        let (mut above, mut below) = (0.0, 0.0);
+        for (x, value) in values.iter().enumerate() {
+            above += (x as f64 - middle) * (value - mean);
+            below += (x as f64 - middle).powi(2);
+        }
+        Window { mean, range: high - low, rise: above / below * (n - 1.0) }
+    }
+
+    /// A number over the mean. Rounds without a write have no amplification, and no trend.
+    fn relative(&self, number: f64) -> f64 {
+        if self.mean > 0.0 { number / self.mean } else { 0.0 }
+    }
 }
 
 /// The rule, for one number over the window's rounds.
 fn is_steady(values: &[f64]) -> bool {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
-    let middle = (n - 1.0) / 2.0;
-    let (mut above, mut below) = (0.0, 0.0);
-    for (x, value) in values.iter().enumerate() {
-        above += (x as f64 - middle) * (value - mean);
-        below += (x as f64 - middle).powi(2);
-    }
-    let rise = (above / below * (n - 1.0)).abs();
-    high - low <= 0.2 * mean && rise <= 0.1 * mean
+    let Window { mean, range, rise } = Window::of(values);
+    range <= MOST_SPREAD * mean && rise.abs() <= MOST_RISE * mean
 }
 
 #[cfg(test)]

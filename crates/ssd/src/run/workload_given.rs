@@ -8,10 +8,12 @@ use units::{Bytes, Document};
 use workload::generator::phases::SHARED;
 use workload::{Apart, Beyond, Format, Merged, ReadOptions, Source, TraceFile, Volumes, Workload};
 
+use super::findings;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::manifest::{sections, to_json, values};
 use super::options::refused;
 use crate::error::RunError;
+use crate::observe::stats::Finding;
 
 /// How traces are read and laid out.
 #[derive(Clone, Debug)]
@@ -56,6 +58,8 @@ pub(super) struct Opened {
     pub source: Box<dyn Source>,
     pub manifest: Value,
     pub note: Option<String>,
+    /// What looks wrong in the heads of traces.
+    pub findings: Vec<Finding>,
     /// Of a real trace in place of a twin that paces itself: the requests under way, unless a replay is asked for.
     pub closed: Option<u32>,
     /// How many requests there are; none where only reading a trace tells.
@@ -90,7 +94,7 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     let workload = generator(given, preset, &settings)?;
     let (requests, manifest) = (Some(workload.requests()), described(&workload));
     let source = workload.source(given.capacity, given.seed)?;
-    Ok(Opened { source, manifest, note, closed: None, requests })
+    Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests })
 }
 
 /// The real trace in place of a twin. Of the generator's keys the twin's own pace is kept, or what is asked for in its place.
@@ -116,7 +120,7 @@ fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
     let format = format.as_deref().map(Format::parse).transpose()?;
     let paths: Vec<&Path> = std::iter::once(word).chain(merge.iter().map(String::as_str)).map(Path::new).collect();
     let mut traces = Vec::new();
-    let mut notes = Vec::new();
+    let (mut notes, mut found) = (Vec::new(), Vec::new());
     for path in &paths {
         let opened = TraceFile::open_with(path, format, reading)?;
         let hash = fingerprint_of(path, given.fingerprint)?;
@@ -126,6 +130,8 @@ fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
             if paths.len() == 1 { note.to_owned() } else { format!("{}: {note}", path.display()) }
         };
         notes.extend(opened.note().map(named));
+        // What cannot be read is an error of the run, at its line.
+        found.extend(findings::of_trace(path, format, reading).unwrap_or_default());
     }
     let mut manifest = if traces.len() == 1 { traces.remove(0) } else { json!({ "traces": traces }) };
     manifest["skip_bad_lines"] = json!(reading.skip_bad_lines);
@@ -138,7 +144,8 @@ fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
         Volumes::Overlay => Box::new(open()?),
         volumes => Box::new(Apart::new(open()?, open()?, volumes, given.beyond, given.capacity, word)?),
     };
-    Ok(Opened { source, manifest, note: (!notes.is_empty()).then(|| notes.join("\n")), closed: None, requests: None })
+    let note = (!notes.is_empty()).then(|| notes.join("\n"));
+    Ok(Opened { source, manifest, note, findings: found, closed: None, requests: None })
 }
 
 /// A preset, or a file that describes a generator.

@@ -261,7 +261,7 @@ fn dpes_programs_more_slowly() {
 
 #[test]
 fn blocks_that_no_loops_erase_go_out_of_service_if_asked() {
-    let worn = ["age.pec=9000", "geometry.blocks=48", "age.fill=1.0", "age.precondition=closed-form"];
+    let worn = ["age.pec=30000", "geometry.blocks=48", "age.fill=1.0", "age.precondition=closed-form"];
     let retired = |settings: &[&str]| {
         let mut device = Device::new(&scheme("ispe", &[&worn[..], settings].concat()), 1).unwrap();
         for index in 0..4_000 {

@@ -411,3 +411,27 @@ fn paced_writes_wait_for_two_collections_at_most_and_cost_nothing() {
     }
     assert!(waits.iter().all(|share| *share < 0.5), "{waits:?}");
 }
+
+#[test]
+fn a_hundred_thousand_empty_blocks_are_reclaimed_one_after_another() {
+    // The drive is written over from its start to its end, so that collection, which begins late and ends late, finds stale blocks
+    // alone, and where blocks are erased when they are opened each is free at once: all in one event, on a test's stack of 2 MiB.
+    const EMPTY: u64 = 100_000;
+    let config = config(&[
+        "geometry.blocks=112000",
+        "geometry.pages=4",
+        "geometry.page_size=64KiB",
+        "chip.model=none",
+        "age.fill=0",
+        "ftl.over_provisioning=10",
+        "ftl.erase_when=opened",
+        "gc.stop=100500",
+    ]);
+    let mut device = Device::new(&config, 1).unwrap();
+    let pages = device.plan().logical_pages;
+    write(&mut device, 4 * 112_000 + 100, |index| index % pages);
+    let collected = device.counters().blocks_relocated[0];
+    assert!(collected >= EMPTY, "{collected} blocks");
+    assert_eq!(device.counters().pages_relocated.iter().sum::<u64>(), 0);
+    device.check().unwrap();
+}

@@ -1,6 +1,7 @@
 //! Units of the map that are smaller or larger than a flash page: what they read and write, and write amplification against
 //! theory.
 
+use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
 use ssd::{Config, Device};
 use units::{Bytes, Stream, Time};
@@ -161,5 +162,34 @@ fn entries_of_larger_units_reach_further() {
     // 1024 entries of 4 B: of 25,600 pages they reach a 25th, a quarter of that, or four times as many.
     for (hits, expected) in [(small, 0.01), (page, 0.04), (large, 0.16)] {
         assert!((hits / expected - 1.0).abs() < 0.2, "{hits} {expected}");
+    }
+}
+
+/// What is reported of writes of 64 KiB, one after another.
+fn reported(unit: &str) -> (f64, f64, u64) {
+    let mut config = Config::default();
+    let words = ["geometry.blocks=100", "buffer.size=2MiB", "ftl.over_provisioning=0.5"];
+    words.iter().for_each(|word| config.set(word).unwrap());
+    config.set(&format!("mapping.unit={unit}")).unwrap();
+    let load = workload::presets::get("default", &["workload.rw=write", "workload.bs=64KiB"]).unwrap();
+    let source = load.source(config.plan().unwrap().capacity(), 1).unwrap();
+    let options = RunOptions { replay: Replay::Closed(4), requests: Some(4000), ..RunOptions::default() };
+    let mut run = Run::new(&config, source, options, None).unwrap();
+    while !run.step(1000).unwrap() {}
+    let outcome = run.finish().unwrap();
+    let value = |name: &str, unit: &str| {
+        let found = outcome.report().0.into_iter().find(|statistic| statistic.name == name).unwrap();
+        assert_eq!(found.unit, unit, "{name}");
+        found.value.as_f64().unwrap()
+    };
+    (value("flash.programs", "flash pages"), value("ftl.waf", ""), outcome.measured.totals.counters.bytes_settled)
+}
+
+#[test]
+fn programs_are_counted_in_flash_pages_whatever_the_unit_of_the_map() {
+    for unit in ["4KiB", "page", "64KiB"] {
+        let (programs, waf, settled) = reported(unit);
+        let by_hand = programs * 16_384.0 / settled as f64;
+        assert!((by_hand - waf).abs() < 1e-9 && (1.0..1.05).contains(&waf), "{unit}: {by_hand} and {waf}");
     }
 }

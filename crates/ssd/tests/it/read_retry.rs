@@ -159,6 +159,34 @@ fn the_die_is_busy_after_the_data_has_left() {
 }
 
 #[test]
+fn another_reads_retries_wait_whatever_came_between() {
+    // A's first retry begins 114 us after its beginning. At 113 us B's first sense of the plane slips in before it; B's retries
+    // begin when A has ended all the same. At 115 us B does not begin before.
+    let (steps, page) = (20, tr(0) + T_DMA + T_ECC);
+    let model = needing(steps);
+    for (name, short, pipelined) in
+        [("baseline", 0, false), ("pr2", 0, true), ("ar2", 2 * CUT, false), ("pnar2", 2 * CUT, true)]
+    {
+        let set = if short > 0 { T_SET } else { 0 };
+        let retries = match pipelined {
+            false => set + steps * (page - short),
+            true => set + steps * (tr(0) - short) + T_DMA + T_ECC,
+        };
+        let busy = set + if pipelined { T_RST } else { 0 };
+        let config = with(name, &[&model]);
+        let (found, device) = play(&config, &[(0, 0), (113_000, 3)]);
+        // B's page leaves the page register before A's goes on.
+        let a = 113_000 + tr(0) + T_DMA + retries;
+        // The timing is set back between them; B's first sense has been decoded long since.
+        assert_eq!(found, [a + MOVE, a + busy + retries - 113_000 + MOVE], "{name}");
+        assert_eq!(device.counters().retry_steps, 2 * steps, "{name}");
+        let (found, _) = play(&config, &[(0, 0), (115_000, 3)]);
+        let a = page + retries;
+        assert_eq!(found, [a + MOVE, a + busy + page + retries - 115_000 + MOVE], "{name}");
+    }
+}
+
+#[test]
 fn a_step_that_cannot_leave_holds_up_the_next() {
     // Decoding takes longer than sensing, and the engine holds one page: steps leave one by one.
     let model = needing(6);

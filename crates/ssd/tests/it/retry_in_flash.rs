@@ -155,7 +155,7 @@ fn the_256_kib_read_of_fig_7_and_8() {
         assert_eq!(device.counters().uncorrectable_transfers, 8, "A and B");
         // 33.3 % of the transfers carry what cannot be corrected.
         let usage = device.usage().channels[0];
-        let (good, bad) = (usage[channel::READ_DATA].0, usage[channel::UNCORRECTABLE].0);
+        let (good, bad) = (usage[channel::READ_DATA].0, usage[channel::FAILED_READS].0);
         assert_eq!((good, bad), (16 * T_DMA, 8 * T_DMA));
         let rif = |settings: &[&str]| fig7("rif", &[settings, &[&buffer]].concat()).0;
         (one - zero, one - rif(&[]), one - rif(&ideal))

@@ -285,6 +285,22 @@ proptest! {
     }
 }
 
+/// Without CACHE READ nothing is speculative, what the controller reads of sentinel cells included, which is not decoded.
+#[test]
+fn retries_that_wait_for_what_was_before_are_not_called_speculative() {
+    let mut config = one_plane();
+    let model = format!("chip.model={}", crate::common::measured_steps());
+    for word in ["ftl.over_provisioning=1.0", "read.next=sentinel", "read.pipeline=off", &model] {
+        config.set(word).unwrap();
+    }
+    let (shown, _, _) = played(&config, &crate::common::lone_reads(), None);
+    let names: Vec<&str> =
+        shown.tracks["drive/channel 0/die 0/plane 0"].iter().map(|slice| slice.name.as_str()).collect();
+    assert!(names.iter().any(|name| name.contains("sentinel cells")), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("retry 2")), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("speculative")), "{names:?}");
+}
+
 /// One retried read: its senses by name, the speculative one that was in vain, RESET, and a suspended erase with its pulses.
 #[test]
 fn retries_speculation_and_suspensions_have_names() {

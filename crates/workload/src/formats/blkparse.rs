@@ -1,7 +1,7 @@
 //! The text that blkparse prints of a blktrace: a request is a Q event (queued); everything else only describes.
 //!
 //! J. Axboe, A. D. Brunelle, "blktrace User Guide"; blkparse(1), "DEFAULT OUTPUT": device, CPU, sequence number, time
-//! [s], process, action, RWBS, and for requests `sector + sectors [process]`.
+//! \[s], process, action, RWBS, and for requests `sector + sectors [process]`.
 
 use super::columns::{decimal, request, whole};
 use super::entry::{Column, Entry, Reader};

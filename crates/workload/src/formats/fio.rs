@@ -51,7 +51,7 @@ const MOST_FILES: usize = 4096;
 
 struct Iolog {
     timed: bool,
-    /// The time that version 2 has reached by waiting [ns].
+    /// The time that version 2 has reached by waiting \[ns].
     now: u64,
     files: Vec<Vec<u8>>,
 }

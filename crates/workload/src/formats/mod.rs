@@ -171,7 +171,7 @@ impl Format {
     pub(crate) fn describe_columns(self) -> String {
         match (self.units, &self.entry.read) {
             (Some(_), _) => self.describe(),
-            (None, Reader::Columns(_)) if self.entry.name.contains(':') => self.entry.name.to_owned(),
+            (None, Reader::Columns(_)) if self.is_declared() => self.entry.name.to_owned(),
             (None, _) => format!("{} ({})", self.entry.title, self.entry.layout),
         }
     }
@@ -185,12 +185,26 @@ impl Format {
         }
     }
 
+    /// How many columns a line has.
+    pub(crate) fn words(self, line: &[u8]) -> usize {
+        match self.entry.separator {
+            Separator::Record(_) => 1,
+            Separator::Comma => line.split(|byte| *byte == b',').count(),
+            Separator::Blanks => line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count(),
+        }
+    }
+
+    /// Whether the user has named its columns.
+    pub(crate) fn is_declared(self) -> bool {
+        self.entry.name.contains(':')
+    }
+
     /// The option that reads these columns in other units, where units may be chosen: `options` is time=…,offset=…,size=….
     pub(crate) fn remedy(self, options: &str) -> Option<String> {
         match self.units {
             Some(_) => Some(format!("--format {}:{options}", self.entry.name)),
             // The columns of a declared format stay what they are but for one unit.
-            None => self.entry.name.contains(':').then(|| format!("{options} in --format")),
+            None => self.is_declared().then(|| format!("{options} in --format")),
         }
     }
 

@@ -29,7 +29,7 @@ units::choices! {
     }
 }
 
-/// The unit of an offset or size column [bytes].
+/// The unit of an offset or size column \[bytes].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SizeUnit(u64);
 

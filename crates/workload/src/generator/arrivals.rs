@@ -61,15 +61,15 @@ impl Value for Arrivals {
 
 /// Arrival times in ns with a 32-bit fraction carried along, so that no rate drifts, however many requests.
 pub(super) struct Clock {
-    /// The arrival of the current request [ns].
+    /// The arrival of the current request \[ns].
     pub now: u64,
     fraction: u32,
-    /// Mean gap [ns]; 0 where there is no rate.
+    /// Mean gap \[ns]; 0 where there is no rate.
     mean: f64,
     /// The mean gap in whole ns and fraction, which is every gap of fixed arrivals.
     gap: (u64, u32),
     arrivals: Arrivals,
-    /// Bursty arrivals: the share of short gaps and the means of both kinds [ns].
+    /// Bursty arrivals: the share of short gaps and the means of both kinds \[ns].
     phases: (f64, f64, f64),
 }
 
@@ -106,7 +106,7 @@ impl Clock {
         self.add(whole, fraction);
     }
 
-    /// Lets a gap pass [ns].
+    /// Lets a gap pass \[ns].
     pub fn pass(&mut self, gap: f64) {
         let (whole, fraction) = split(gap);
         self.add(whole, fraction);

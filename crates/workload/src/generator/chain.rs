@@ -277,7 +277,7 @@ impl Chain {
         chain
     }
 
-    /// Steps to request number `i`, above 0, and gives the gap before it [ns], which the request before has drawn.
+    /// Steps to request number `i`, above 0, and gives the gap before it \[ns], which the request before has drawn.
     pub fn step(&mut self, i: u64) -> f64 {
         let gap = self.gap(self.planned.1 as usize, self.streams.arrivals.uniform(i));
         self.plan();

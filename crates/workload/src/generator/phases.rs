@@ -276,7 +276,7 @@ pub struct Phases {
 /// The sections that make phases.
 pub(super) const PARTS: [&str; 4] = ["gap", "kind", "burst", "phase"];
 
-/// Keys of [workload] that phases leave their meaning.
+/// Keys of `[workload]` that phases leave their meaning.
 pub const SHARED: [&str; 7] = ["requests", "align", "offset", "iodepth", "thinktime", "queues", "hint"];
 
 impl Phases {
@@ -320,7 +320,7 @@ impl Phases {
         gaps.chain(kinds).chain(bursts).chain(phases).collect()
     }
 
-    /// What of it cannot be met, with the keys of [workload] that have no effect beside it.
+    /// What of it cannot be met, with the keys of `[workload]` that have no effect beside it.
     pub(super) fn check(&self, generator: &Generator) -> Result<(), ConfigError> {
         let usual = Generator::default();
         for key in generator.keys().iter().filter(|key| !SHARED.contains(&key.name)) {

@@ -262,7 +262,7 @@ fn doubts(text: &str, format: Option<&str>) -> (String, String) {
     let file = Scratch::new(text.as_bytes());
     let format = format.map(|word| workload::Format::parse(word).unwrap());
     let found = workload::inspect(&file.0, format, ReadOptions::default()).unwrap();
-    (found.read_as, found.doubts.join("\n"))
+    (found.read_as, found.doubts.iter().map(workload::Doubt::text).collect::<Vec<_>>().join("\n"))
 }
 
 #[test]

@@ -235,3 +235,63 @@ proptest! {
         survive(&bytes);
     }
 }
+
+const DECLARED: &str = "csv:time=us,op=R/W,offset=B,size=B";
+
+/// The requests of a trace and what was left out of it.
+fn counted(text: &str, format: Option<&str>) -> Result<(usize, u64, u64), String> {
+    let file = Scratch::new(text.as_bytes());
+    let format = format.map(|word| Format::parse(word).unwrap());
+    let mut trace = TraceFile::open(&file.0, format).map_err(|error| error.to_string())?;
+    let requests = drain(&mut trace, 100).map_err(|error| error.to_string())?.len();
+    Ok((requests, trace.counts().bad_lines, trace.counts().other_lines))
+}
+
+#[test]
+fn a_first_line_that_names_the_columns_is_no_request() {
+    let two = "1,R,0,4096\n2,W,4096,4096\n";
+    for head in
+        ["time,op,offset,size", "# Time [us], \"Op\", Offset,Size (B)", "\"ts\",\"kind\",\"lba\",\"bytes\",\"more\""]
+    {
+        assert_eq!(counted(&format!("{head}\n{two}"), Some(DECLARED)), Ok((2, 0, 1)), "{head}");
+        assert_eq!(counted(&format!("\n\r\n{head}\r\n{two}"), Some(DECLARED)), Ok((2, 0, 1)), "{head}");
+    }
+    let blanks = "# arrival lane offset bytes kind\n1 0 0 8 1\n2 0 8 8 0\n";
+    assert_eq!(counted(blanks, Some("mqsim")), Ok((2, 0, 1)));
+    // The content shows the format behind it.
+    assert_eq!(counted(blanks, None), Ok((2, 0, 1)));
+    assert_eq!(counted("ts,lun,off,len,kind\n0.000,0,4923392,4096,1\n0.3,0,13873152,4096,0\n", None), Ok((2, 0, 1)));
+    // A number in it, a second one, one behind a request, and fewer columns than a request has.
+    for text in [
+        format!("time,op,0,size\n{two}"),
+        format!("time,op,offset,size\ntime,op,offset,size\n{two}"),
+        format!("{two}time,op,offset,size\n{two}"),
+        format!("time,op\n{two}"),
+    ] {
+        let error = counted(&text, Some(DECLARED)).unwrap_err();
+        assert!(error.contains(": time: found \"time\", expected a number"), "{error}");
+        assert!(error.contains("name the file's columns in their order in --format"), "{error}");
+        assert!(!error.contains("declare its columns"), "{error}");
+    }
+    assert!(counted("time,op,offset,size\n", Some(DECLARED)).unwrap_err().contains("holds no requests"));
+}
+
+#[test]
+fn a_last_line_that_is_cut_short_ends_the_trace() {
+    let two = "1,R,0,4096\n2,W,4096,4096\n";
+    for cut in ["3", "3,", "3,W,", "3,W,8192", "3,W,8192,", "x"] {
+        assert_eq!(counted(&format!("{two}{cut}"), Some(DECLARED)), Ok((2, 1, 0)), "{cut:?}");
+        // With an end of its own it is as it was meant.
+        assert!(counted(&format!("{two}{cut}\n"), Some(DECLARED)).is_err(), "{cut:?}");
+        // Alone it is no trace.
+        assert!(counted(cut, Some(DECLARED)).is_err(), "{cut:?}");
+    }
+    for (whole, format, cut) in [("1 0 0 8 1\n", "mqsim", "2 0 8"), ("1 0 0 8 1\n", "mqsim", "2 0 8 8 ")] {
+        assert_eq!(counted(&format!("{whole}{cut}"), Some(format)), Ok((1, 1, 0)), "{cut:?}");
+    }
+    // What is wrong before the last column was not cut there, nor is a line too long cut short.
+    for wrong in ["3,X,8192,4096", "3,W,,4096", "3,W,8192,0", "a,W,8192,4096"] {
+        assert!(counted(&format!("{two}{wrong}"), Some(DECLARED)).is_err(), "{wrong:?}");
+    }
+    assert_eq!(counted(&format!("{two}3,W,8192,4096"), Some(DECLARED)), Ok((3, 0, 0)));
+}

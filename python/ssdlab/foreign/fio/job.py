@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from ssdlab.foreign.part import Part
 
-SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate", "falloc")
+SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice")
+WITHOUT_IO = (
+    "cpuio", "exec", "net", "netsplice", "rdma", "librpma_apm_client", "librpma_apm_server", "librpma_gpspm_client",
+    "librpma_gpspm_server", "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "ftruncate",
+    "falloc",
+)  # fmt: skip
+"""Engines that neither read nor write a drive: they compute, use the network, or change names and sizes of files. (The
+engines `null` and `cpp_null` pretend to read and write: their jobs are played.)"""
 MODES = {
     "read": "read", "write": "write", "trim": "trim", "randread": "randread", "randwrite": "randwrite",
     "randtrim": "randtrim", "rw": "rw", "readwrite": "rw", "randrw": "randrw",

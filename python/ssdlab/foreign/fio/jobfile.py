@@ -25,6 +25,8 @@ class JobSection:
     """Option to value, file and line; what [global] says included."""
     own: dict[str, str] = field(default_factory=dict)
     """What the section itself says, as it stands."""
+    unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Option to the variables in it that the environment lacks: they are empty."""
 
     @property
     def title(self) -> str:
@@ -44,7 +46,9 @@ class JobSection:
         return self.values[key][0] if key in self.values else default
 
     def bad(self, key: str, expected: str) -> InputError:
-        return InputError(f'{self.where(key)}: "{self.text(key)}" is not accepted\n  help: expected {expected}')
+        lacking = self.unset.get(key, ())
+        more = f"; {', '.join(lacking)} is not set in the environment, so empty: export it" if lacking else ""
+        return InputError(f'{self.where(key)}: "{self.text(key)}" is not accepted\n  help: expected {expected}{more}')
 
     def flag(self, key: str) -> bool:
         if not self.has(key):
@@ -98,7 +102,7 @@ def _read_into(
             if name == "global":
                 current = shared
             else:
-                current = JobSection(name, path, number, dict(shared.values))
+                current = JobSection(name, path, number, dict(shared.values), unset=dict(shared.unset))
                 jobs.append(current)
             continue
         if re.match(r"include\s", line):
@@ -120,27 +124,26 @@ def _read_into(
                 f"{where}: {line}: stands before any section\n  help: begin with [global] or a job's [NAME]"
             )
         name, _, value = (part.strip() for part in line.partition("="))
-        value = _expanded(value, where)
+        value, lacking = _expanded(value)
         key = SPELLINGS.get(name, name)
+        current.unset.pop(key, None)
+        if lacking:
+            current.unset[key] = lacking
         current.values.pop(key, None)
         current.values[key] = (value, path, number)
         current.own[name] = value
     return current
 
 
-def _expanded(value: str, where: str) -> str:
-    """``${NAME}`` of the environment, and fio's own variables."""
+def _expanded(value: str) -> tuple[str, tuple[str, ...]]:
+    """``${NAME}`` of the environment, and fio's own variables; and the names that the environment lacks, which are
+    empty, as in fio."""
     own = {"$pagesize": str(os.sysconf("SC_PAGESIZE")), "$ncpus": str(os.cpu_count() or 1)}
     for variable_name, meaning in own.items():
         value = value.replace(variable_name, meaning)
-
-    def variable(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if found is None:
-            raise InputError(f"{where}: {match[0]}: is not set in the environment\n  help: export {match[1]}=…")
-        return found
-
-    return re.sub(r"\$\{(\w+)\}", variable, value)
+    names = re.findall(r"\$\{(\w+)\}", value)
+    lacking = tuple(f"${{{name}}}" for name in dict.fromkeys(names) if name not in os.environ)
+    return re.sub(r"\$\{(\w+)\}", lambda match: os.environ.get(match[1], ""), value), lacking
 
 
 PREFIXES = "kmgtp"

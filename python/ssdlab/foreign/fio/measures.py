@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.foreign.fio.job import Job
+from ssdlab.foreign.fio.numbers import bin_of
 
 if TYPE_CHECKING:
     import polars
@@ -134,7 +135,16 @@ def run_time_ns(report: Report) -> int:
     return max(0, int(report.log["finish_ns"].max()) - report.start_ns) if report.log.height else 0  # type: ignore[arg-type]
 
 
-def direction_figures(report: Report, op: int, group_bandwidth: float) -> dict[str, Any]:
+def _bins(latencies: polars.Series) -> dict[str, int]:
+    """Requests in each of fio's bins that has any."""
+    counts: dict[int, int] = {}
+    for latency, count in latencies.value_counts().iter_rows():
+        counts[bin_of(latency)] = counts.get(bin_of(latency), 0) + count
+    return {str(middle): counts[middle] for middle in sorted(counts)}
+
+
+def direction_figures(report: Report, op: int, group_bandwidth: float, bins: bool = False) -> dict[str, Any]:
+    """What fio says of a direction; with ``bins`` as ``json+`` does."""
     import polars
 
     log = report.log.filter(polars.col("op") == op)
@@ -157,7 +167,8 @@ def direction_figures(report: Report, op: int, group_bandwidth: float) -> dict[s
         "short_ios": 0,
         "drop_ios": 0,
         "slat_ns": _latency(latencies.head(0)),
-        "clat_ns": _latency(latencies, report.job.percentiles),
+        "clat_ns": _latency(latencies, report.job.percentiles)
+        | ({"bins": _bins(latencies)} if bins and log.height else {}),
         "lat_ns": _latency(latencies),
         "bw_min": int(bw_min),
         "bw_max": int(bw_max),

@@ -26,3 +26,16 @@ def prefixed(value: int, base: int, unit: str = "", digits: int = 4) -> str:
 def block(size: int) -> str:
     """A block's size as in fio's line about a job."""
     return prefixed(size, 1024, "B")
+
+
+LAST_BIN = (63 << 27) + (1 << 26) + (1 << 33)
+"""What lies above 17 s is in fio's last bin (stat.h, FIO_IO_U_PLAT_GROUP_NR 29)."""
+
+
+def bin_of(latency: int) -> int:
+    """The middle of fio's bin of a latency [ns]: exact below 128 ns, then 64 bins from each power of two to the next
+    (stat.h, FIO_IO_U_PLAT_BITS 6)."""
+    if latency < 128:
+        return latency
+    width = latency.bit_length() - 7
+    return min(LAST_BIN, (latency >> width << width) + (1 << width - 1))

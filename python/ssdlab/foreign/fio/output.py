@@ -1,4 +1,4 @@
-"""Results in fio's layouts: its text, and the JSON of ``--output-format=json``.
+"""Results in fio's layouts: its text, and the JSON of ``--output-format=json`` and ``json+``.
 
 Everything that is measured comes from the request log, exactly, job by job and direction by direction: ``clat`` and
 ``lat`` are the time from a request's arrival to its completion, ``slat`` has no samples. What a simulated drive has not
@@ -47,8 +47,9 @@ DIRECTIONS = ("read", "write", "trim")
 # The JSON
 
 
-def to_json(results: Sequence[Result], imported: JobFile | None = None) -> str:
-    """The results as ``fio --output-format=json`` prints them."""
+def to_json(results: Sequence[Result], imported: JobFile | None = None, *, bins: bool = False) -> str:
+    """The results as ``fio --output-format=json`` prints them; with ``bins`` as ``json+`` does: with the number of
+    requests in each of fio's bins of latencies."""
     found = reports(results, _jobs(results, imported))
     bandwidths = group_bandwidths([report for rows in found for report in rows])
     now = time.time()
@@ -60,12 +61,12 @@ def to_json(results: Sequence[Result], imported: JobFile | None = None) -> str:
     }
     if imported is not None and imported.options:
         document["global options"] = imported.options
-    document["jobs"] = [_job(report, bandwidths) for rows in found for report in rows]
+    document["jobs"] = [_job(report, bandwidths, bins) for rows in found for report in rows]
     document["disk_util"] = _disk(results)
     return json.dumps(document, indent=2) + "\n"
 
 
-def _job(report: Report, bandwidths: dict[tuple[int, int], float]) -> dict[str, Any]:
+def _job(report: Report, bandwidths: dict[tuple[int, int], float], bins: bool = False) -> dict[str, Any]:
     job = report.job
     elapsed = run_time_ns(report)
     out: dict[str, Any] = {
@@ -77,7 +78,7 @@ def _job(report: Report, bandwidths: dict[tuple[int, int], float]) -> dict[str, 
         "job options": job.options,
     }
     for op, name in enumerate(DIRECTIONS):
-        out[name] = direction_figures(report, op, bandwidths.get((job.group, op), 0.0))
+        out[name] = direction_figures(report, op, bandwidths.get((job.group, op), 0.0), bins)
     return out | {
         "sync": {"total_ios": 0, "lat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}},
         "job_runtime": round(elapsed / 1e6) * report.members,

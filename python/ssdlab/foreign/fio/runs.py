@@ -10,7 +10,7 @@ from typing import Any
 from ssdlab._core import InputError, Simulation
 from ssdlab.common.toml import Document
 from ssdlab.foreign.fio.generator import TargetDrive, generator_job
-from ssdlab.foreign.fio.job import DEFAULT_PERCENTILES, MOST_JOBS, Job, JobFile
+from ssdlab.foreign.fio.job import DEFAULT_PERCENTILES, MOST_JOBS, WITHOUT_IO, Job, JobFile
 from ssdlab.foreign.fio.jobfile import JobSection, parsed_time, read_sections
 from ssdlab.foreign.fio.options import SPELLINGS, SUPPORTED, WITHOUT_EFFECT
 from ssdlab.foreign.options import Notes, near
@@ -64,9 +64,19 @@ def _import(path: str, sections: list[JobSection], shared: dict[str, str], drive
             groups.append([])
         if alone or section.flag("new_group"):
             group += 1
+        engine = section.text("ioengine").strip()
+        if engine in WITHOUT_IO:
+            notes.add("left out, as their engine does no I/O on a drive", f"[{section.name}] (ioengine={engine})")
+            continue
         walls[-1].append(section)
         groups[-1].append(group)
         _note(section, notes)
+    walls, groups = [wall for wall in walls if wall], [ids for ids in groups if ids]
+    if not walls:
+        raise InputError(
+            f"{sections[0].where('ioengine')}: no job does I/O on a drive\n  help: choose an engine that reads or "
+            "writes, such as libaio"
+        )
     if len(walls) > 1:
         notes.add("approximated", "stonewall: each group is a run of its own, on a drive in its first state")
     for wall in walls:
@@ -78,7 +88,7 @@ def _import(path: str, sections: list[JobSection], shared: dict[str, str], drive
                     f"{section.where('numjobs')}: {total} jobs run at once, and a drive has at most "
                     f"{MOST_JOBS} submission queues\n  help: choose fewer with more iodepth, or give some a stonewall"
                 )
-    drive.lay_out(sections, notes)
+    drive.lay_out([section for wall in walls for section in wall], notes)
     parts, jobs = [], []
     for number, (wall, ids) in enumerate(zip(walls, groups, strict=True)):
         part, members = _part(wall, ids, drive, notes, f"group {number}" if len(walls) > 1 else os.path.basename(path))
@@ -97,6 +107,8 @@ def _note(section: JobSection, notes: Notes) -> None:
         elif key not in known:
             hint = near(key, SPELLINGS)
             notes.add("unsupported, ignored", f"{key}{f' ({hint})' if hint else ''}")
+    for key, lacking in section.unset.items():
+        notes.add("not set in the environment, so empty, as in fio", f"{', '.join(lacking)} ({key})")
     if section.has("ioengine"):
         notes.add("no effect", f"ioengine={section.text('ioengine')}")
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
 
 from ssdlab.common.toml import Document
 from ssdlab.foreign.mqsim.flows import Flow
 from ssdlab.foreign.mqsim.keys import DEVICE, FLASH, HOST, NO_EFFECT, SECTOR, SUSPENSION, UNUSED
+from ssdlab.foreign.mqsim.markup import AS_MQSIM, Node
 from ssdlab.foreign.mqsim.xml import XmlFile, XmlSection
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 BITS = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 COMMAND_NS = 290 + 30
@@ -40,18 +37,18 @@ class DriveConfig:
 
     def __init__(self, file: XmlFile) -> None:
         self.file = file
-        top: dict[str, _Element] = {}
-        for node in file.root:
+        top: dict[str, Node] = {}
+        for node in file.root.inner:
             if file.known(node, (HOST, DEVICE)):
                 file.once(top, node.tag, node)
         if DEVICE not in top:
-            raise file.fail(file.root, f"holds no {DEVICE}", "give MQSim's ssdconfig.xml")
-        self.host = file.section(top.get(HOST, file.root.makeelement(HOST)), HOST)
-        self.device = file.section(top[DEVICE], DEVICE)
+            file.notes.add(AS_MQSIM, f"no {DEVICE}: MQSim's default device")
+        self.host = file.section(top.get(HOST, Node(HOST, 0)), HOST)
+        self.device = file.section(top.get(DEVICE, Node(DEVICE, 0)), DEVICE)
         for name, node in self.device.inner.items():
             if name != FLASH:
                 file.known(node, (FLASH,))
-        self.flash = file.section(self.device.inner.get(FLASH, file.root.makeelement(FLASH)), FLASH)
+        self.flash = file.section(self.device.inner.get(FLASH, Node(FLASH, 0)), FLASH)
         self.keys: dict[str, str] = {}
         self.counts = {
             name: self._count(section, key, f"geometry.{name}")

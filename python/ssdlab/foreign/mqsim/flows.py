@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ssdlab.common.toml import Document
 from ssdlab.foreign.mqsim.keys import FLOW, SECTOR, SYNTHETIC, TRACE
+from ssdlab.foreign.mqsim.markup import Node
 from ssdlab.foreign.mqsim.xml import XmlFile, XmlSection
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 MOST_SIZES = 64
 UNTIL_STOPPED = 1 << 40
@@ -30,7 +27,7 @@ class Flow:
 
     @property
     def synthetic(self) -> bool:
-        return bool(self.section.node.tag == SYNTHETIC)
+        return self.section.node.tag == SYNTHETIC
 
     @property
     def reads(self) -> bool:
@@ -47,8 +44,8 @@ class Flow:
         return value
 
 
-def flows_of(file: XmlFile, scenario: _Element) -> list[Flow]:
-    found = [node for node in scenario if file.known(node, (SYNTHETIC, TRACE))]
+def flows_of(file: XmlFile, scenario: Node) -> list[Flow]:
+    found = [node for node in scenario.inner if file.known(node, (SYNTHETIC, TRACE))]
     if not found:
         raise file.fail(scenario, "holds no flow", f"add an {SYNTHETIC} or an {TRACE}")
     return [Flow(file, file.section(node, FLOW, node.tag), number) for number, node in enumerate(found)]

@@ -35,7 +35,7 @@ def load(ssdconfig: PathLike, workload: PathLike, scenarios: Sequence[int] = ())
     """
     config = XmlFile(ssdconfig, "Execution_Parameter_Set", "ssdconfig.xml")
     flows = XmlFile(workload, "MQSim_IO_Scenarios", "workload.xml")
-    nodes = [node for node in flows.root if flows.known(node, ("IO_Scenario",))]
+    nodes = [node for node in flows.root.inner if flows.known(node, ("IO_Scenario",))]
     if not nodes:
         raise flows.fail(flows.root, "holds no IO_Scenario", "add one with its flows")
     for number in scenarios:

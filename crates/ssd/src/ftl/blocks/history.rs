@@ -90,6 +90,11 @@ impl Blocks {
         stamp.filter(|stamp| *stamp != Ageing::BEFORE)
     }
 
+    /// All data ages by `age`, as if kept at 30 °C.
+    pub fn rest(&mut self, now: AgeClock, age: Span) {
+        self.ageing.rest(now, age);
+    }
+
     /// The retention age of a block's oldest data, as if kept at 30 °C.
     pub fn age(&self, plane: PlaneId, block: u32, now: AgeClock, plan: &Plan) -> Span {
         let index = self.index(plane, block);

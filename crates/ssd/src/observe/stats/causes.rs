@@ -64,7 +64,7 @@ pub mod channel {
     /// Pages wait, and the ECC engine has no room for them.
     pub const ECC_WAIT: usize = 4;
     /// Pages out of dies that cannot be corrected (UNCOR of hpca24 Fig. 18).
-    pub const UNCORRECTABLE: usize = 5;
+    pub const FAILED_READS: usize = 5;
     /// The causes' names and meanings.
     pub const CAUSES: [(&str, &str); 6] = [
         ("idle", "nothing to move"),
@@ -72,7 +72,10 @@ pub mod channel {
         ("read_data", "pages out of dies that are corrected"),
         ("write_data", "pages into dies, the program command included"),
         ("ecc_wait", "pages wait to leave, and the ECC engine has no room for them"),
-        ("uncorrectable", "pages out of dies that are not, and sentinel cells"),
+        (
+            "failed_reads",
+            "pages out of dies that cannot be corrected, and sentinel cells: they are read again, or lost",
+        ),
     ];
 }
 

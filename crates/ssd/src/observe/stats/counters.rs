@@ -82,31 +82,33 @@ counters! {
     }
     /// Pages that requests touched without flash.
     BUFFERED {
-        buffer_hits = "host.buffer_hits", "pages", "page reads answered by the write buffer";
-        merged_writes = "host.merged_writes", "pages", "page writes merged into a page that was still in the buffer";
-        unmapped_reads = "host.unmapped_reads", "pages", "page reads of addresses that hold nothing";
-        pages_trimmed = "host.trimmed", "pages", "pages unmapped by trims";
+        buffer_hits = "host.buffer_hits", "logical pages", "page reads answered by the write buffer";
+        merged_writes = "host.merged_writes", "logical pages", "page writes merged into a page that was still in the buffer";
+        unmapped_reads = "host.unmapped_reads", "logical pages", "page reads of addresses that hold nothing";
+        pages_trimmed = "host.trimmed", "logical pages", "pages unmapped by trims";
     }
     /// Pages that reads found in the read cache.
     READ_CACHE {
-        read_cache_hits = "host.read_cache_hits", "pages", "page reads answered by the read cache (buffer.read_cache)";
+        read_cache_hits = "host.read_cache_hits", "logical pages", "page reads answered by the read cache (buffer.read_cache)";
     }
-    /// Operations of the flash.
+    /// Reads of the flash.
+    FLASH_READS {
+        pages_read = "flash.reads", "flash pages", "pages read from flash";
+    }
+    /// What else the flash has done.
     FLASH {
-        pages_read = "flash.reads", "pages", "pages read from flash";
-        pages_programmed = "flash.programs", "pages", "pages programmed, padding included; pages of the map where several share a flash page";
         blocks_erased = "flash.erases", "blocks", "blocks erased";
-        fill_reads = "flash.rmw_reads", "pages", "pages read to complete partly written ones";
-        pages_padded = "flash.padding", "pages", "pages programmed empty to fill a flash page or a wordline";
-        cold_reads = "flash.cold_reads", "pages", "pages read whose data is from before the run";
+        fill_reads = "flash.rmw_reads", "flash pages", "pages read to complete partly written ones";
+        pages_padded = "flash.padding", "logical pages", "pages programmed empty to fill a flash page or a wordline";
+        cold_reads = "flash.cold_reads", "flash pages", "pages read whose data is from before the run";
     }
     /// Programs that failed.
     FAILED_PROGRAMS {
-        pages_failed = "flash.failed_programs", "pages", "pages whose program failed, programmed again elsewhere";
+        pages_failed = "flash.failed_programs", "logical pages", "pages whose program failed, programmed again elsewhere";
     }
     /// What the decoder took for other data (ecc.miscorrection).
     MISCORRECTIONS {
-        miscorrections_caught = "flash.retry.crc_caught", "pages", "senses whose page the decoder took for other data, as the CRC noticed";
+        miscorrections_caught = "flash.retry.crc_caught", "flash pages", "senses whose page the decoder took for other data, as the CRC noticed";
     }
     /// Data that the host did not get, or not as it had written it.
     DATA_ERRORS {
@@ -115,21 +117,21 @@ counters! {
     }
     /// Reads that no retry corrected, or only a second one.
     FAILED_RETRIES {
-        pages_unreadable = "flash.retry.unreadable", "pages", "pages read that no sense could correct";
-        reads_repeated = "flash.retry.t_pre_fallbacks", "pages", "pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)";
+        pages_unreadable = "flash.retry.unreadable", "flash pages", "pages read that no sense could correct";
+        reads_repeated = "flash.retry.t_pre_fallbacks", "flash pages", "pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)";
     }
     /// Transfers in vain, and predictions that avoid them.
     PREDICTIONS {
-        uncorrectable_transfers = "flash.retry.uncorrectable_transfers", "pages", "pages that left a die and could not be corrected, and sentinel cells";
-        predictions = "flash.prediction.made", "pages", "pages predicted to be correctable or not";
-        predicted_failures = "flash.prediction.failures", "pages", "of these, pages predicted not to be correctable: read again by the die, or not decoded to the end";
+        uncorrectable_transfers = "flash.retry.uncorrectable_transfers", "flash pages", "pages that left a die and could not be corrected, and sentinel cells";
+        predictions = "flash.prediction.made", "flash pages", "pages predicted to be correctable or not";
+        predicted_failures = "flash.prediction.failures", "flash pages", "of these, pages predicted not to be correctable: read again by the die, or not decoded to the end";
     }
     /// Commands of retries.
     RETRY_COMMANDS {
         set_features = "flash.retry.set_features", "", "SET FEATURE commands that changed the timing of senses (AR2)";
         records_evicted = "flash.retry.records_evicted", "", "recorded references that left for others (read.start = recorded)";
-        soft_decodings = "flash.retry.soft_decodings", "pages", "soft decodings of pages sensed finely (ecc.soft)";
-        soft_corrected = "flash.retry.soft_corrected", "pages", "of these, pages that were corrected";
+        soft_decodings = "flash.retry.soft_decodings", "flash pages", "soft decodings of pages sensed finely (ecc.soft)";
+        soft_corrected = "flash.retry.soft_corrected", "flash pages", "of these, pages that were corrected";
     }
     /// Erases that go pulse by pulse and do not end as they should.
     PULSED_ERASES {
@@ -146,7 +148,7 @@ counters! {
     /// How relocation went.
     RELOCATION {
         background_runs = "ftl.gc_background_runs", "blocks", "of the blocks collected, those that an idle die began";
-        pages_copied_back = "ftl.copied_back", "pages", "pages relocated without crossing a bus";
+        pages_copied_back = "ftl.copied_back", "logical pages", "pages relocated without crossing a bus";
     }
     /// What wear has done.
     WEAR {
@@ -154,21 +156,21 @@ counters! {
     }
     /// Parity over dies.
     PARITY {
-        parity_programs = "ftl.raid.programs", "pages", "pages of parity programmed (ftl.raid)";
-        parity_reads = "ftl.raid.reads", "pages", "pages read to work out others, or to join another stripe before theirs is erased";
+        parity_programs = "ftl.raid.programs", "logical pages", "pages of parity programmed (ftl.raid)";
+        parity_reads = "ftl.raid.reads", "flash pages", "pages read to work out others, or to join another stripe before theirs is erased";
         pages_rebuilt = "ftl.raid.rebuilt", "pages", "pages that could not be read and were worked out of the rest of their stripes";
     }
     /// Parts that have broken, where any may.
     BROKEN_PARTS {
         planes_broken = "ftl.faults.planes", "planes", "planes that broke (faults)";
         blocks_broken = "ftl.faults.blocks", "blocks", "blocks that broke by themselves, with their data";
-        pages_rescued = "ftl.faults.rescued", "pages", "pages programmed elsewhere because their plane had broken or they could not be read";
-        pages_lost = "ftl.faults.lost", "pages", "pages relocated or merged whose data could not be read: lost until they are written anew";
+        pages_rescued = "ftl.faults.rescued", "logical pages", "pages programmed elsewhere because their plane had broken or they could not be read";
+        pages_lost = "ftl.faults.lost", "logical pages", "pages relocated or merged whose data could not be read: lost until they are written anew";
     }
     /// What the SLC cache took.
     SLC_CACHE {
-        slc_pages = "ftl.slc.writes", "pages", "pages of host data programmed into the SLC cache (ftl.slc_cache)";
-        native_pages = "ftl.slc.direct", "pages", "pages of host data programmed past it, into the chip's own cells";
+        slc_pages = "ftl.slc.writes", "logical pages", "pages of host data programmed into the SLC cache (ftl.slc_cache)";
+        native_pages = "ftl.slc.direct", "logical pages", "pages of host data programmed past it, into the chip's own cells";
         slc_erases = "ftl.slc.erases", "blocks", "of the blocks erased, those that held data of the SLC cache or were to";
     }
     /// Look-ups of the cached mapping table.
@@ -177,8 +179,8 @@ counters! {
     }
     /// Translation pages.
     MAP_PAGES {
-        map_reads = "ftl.map.reads", "pages", "translation pages read";
-        map_programs = "ftl.map.programs", "pages", "translation pages programmed";
+        map_reads = "ftl.map.reads", "flash pages", "translation pages read";
+        map_programs = "ftl.map.programs", "logical pages", "translation pages programmed";
     }
     // What only other statistics are made of.
     internal {
@@ -196,7 +198,7 @@ counters! {
         write_bytes: u64,
         /// Pages sensed.
         senses: u64,
-        /// Retention ages of the pages read, summed [s].
+        /// Retention ages of the pages read, summed \[s].
         read_retention_s: u64,
         /// P/E cycles of the pages read, summed.
         read_pec: u64,
@@ -206,11 +208,11 @@ counters! {
         pages_retried: u64,
         /// Senses that turned out not to be needed.
         speculative_senses: u64,
-        /// Time that dies spent on senses that turned out not to be needed, resets included [ns].
+        /// Time that dies spent on senses that turned out not to be needed, resets included \[ns].
         speculative_ns: u64,
         /// Bytes out of the dies with sentinel cells, which are not decoded.
         sentinel_bytes: u64,
-        /// Time that dies spent on predictions [ns].
+        /// Time that dies spent on predictions \[ns].
         predicting_ns: u64,
         /// Predictions that were right.
         predictions_right: u64,
@@ -218,18 +220,20 @@ counters! {
         operations_suspended: u64,
         /// Program and erase commands that have ended.
         operations: u64,
-        /// Time that suspended operations took from their beginning to their end [ns].
+        /// Time that suspended operations took from their beginning to their end \[ns].
         suspended_ns: u64,
-        /// What suspended operations would have taken without suspension [ns].
+        /// What suspended operations would have taken without suspension \[ns].
         suspended_nominal_ns: u64,
         /// Blocks that were erased pulse by pulse (`erase.pulse`).
         pulsed_erases: u64,
         /// Loops of erases that go pulse by pulse, summed.
         erase_loops: u64,
-        /// Time that these took, each block for itself, suspensions left out [ns].
+        /// Time that these took, each block for itself, suspensions left out \[ns].
         erase_ns: u64,
         /// Bytes out of the dies.
         bytes_read: u64,
+        /// Logical pages programmed, padding included.
+        pages_programmed: u64,
         /// Pages programmed with host data.
         user_pages_programmed: u64,
         /// Pages moved into the dies.
@@ -256,7 +260,7 @@ counters! {
         blocks_half_erased: u64,
         /// Pages of the buffer that were lost.
         buffer_lost: u64,
-        /// Time from cuts to the drive's being ready again [ns].
+        /// Time from cuts to the drive's being ready again \[ns].
         recovery_ns: u64,
         /// Pages read for recovery: headers of blocks, journal, young blocks, translation pages.
         recovery_reads: [u64; 4],
@@ -268,9 +272,9 @@ counters! {
         pages_reported: u64,
         /// Pages of host reads that came from blocks of the SLC cache, and from others.
         parts_by_mode: [u64; 2],
-        /// How long these took from their requests on, summed [ns].
+        /// How long these took from their requests on, summed \[ns].
         part_ns_by_mode: [u64; 2],
-        /// Pages copied back that are kept count of, and errors per KiB that they took along, summed [thousandths].
+        /// Pages copied back that are kept count of, and errors per KiB that they took along, summed \[thousandths].
         copied_errors: [u64; 2],
         /// Look-ups that found their entry in the cache.
         map_hits: u64,

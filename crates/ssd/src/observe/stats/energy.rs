@@ -3,7 +3,7 @@
 use super::{Counters, Usage, die};
 use crate::config::Plan;
 
-/// Energy by what it went into [nJ].
+/// Energy by what it went into \[nJ].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
     /// Sensing.
@@ -46,18 +46,18 @@ impl Energy {
         }
     }
 
-    /// Moving data over a channel [pJ].
+    /// Moving data over a channel \[pJ].
     pub(crate) fn moves(plan: &Plan, bytes: u64) -> f64 {
         bytes as f64 / 1024.0 * plan.config.energy.transfer_nj * 1e3
     }
 
-    /// Moving data out of a die, and decoding it [pJ].
+    /// Moving data out of a die, and decoding it \[pJ].
     pub(crate) fn leaves(plan: &Plan, bytes: u64, decodes: bool) -> f64 {
         let decoding = if decodes { bytes as f64 / 1024.0 * plan.config.energy.decode_nj * 1e3 } else { 0.0 };
         Energy::moves(plan, bytes) + decoding
     }
 
-    /// All of it [nJ].
+    /// All of it \[nJ].
     pub fn total(&self) -> f64 {
         self.sense + self.transfer + self.program + self.erase + self.decode + self.predict + self.idle
     }

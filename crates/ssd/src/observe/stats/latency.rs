@@ -48,23 +48,23 @@ impl Latencies {
         self.histogram.len()
     }
 
-    /// The mean [ns], exact; nothing where there were no requests.
+    /// The mean \[ns], exact; nothing where there were no requests.
     pub fn mean(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum as f64 / self.count() as f64)
     }
 
-    /// The latency that a share of the requests does not exceed [ns], to three significant digits.
+    /// The latency that a share of the requests does not exceed \[ns], to three significant digits.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         // The histogram answers with the upper end of a bucket, which may lie above the largest sample.
         (self.count() > 0).then(|| self.histogram.value_at_quantile(share).min(self.max.0))
     }
 
-    /// The largest latency [ns], exact.
+    /// The largest latency \[ns], exact.
     pub fn max(&self) -> Option<u64> {
         (self.count() > 0).then_some(self.max.0)
     }
 
-    /// The cumulative distribution: latency [ns] and the share of requests up to it, a point a bucket.
+    /// The cumulative distribution: latency \[ns] and the share of requests up to it, a point a bucket.
     pub fn distribution(&self) -> Vec<(u64, f64)> {
         let total = self.count() as f64;
         let mut seen = 0;

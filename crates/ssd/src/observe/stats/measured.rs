@@ -4,6 +4,7 @@ use units::Span;
 use units::Time;
 use workload::ReadCounts;
 
+use super::finding::Finding;
 use super::latency::ByQueue;
 use super::smart::Smart;
 use super::throttling::Throttling;
@@ -47,6 +48,22 @@ pub struct SteadyState {
     pub rounds: u64,
     /// Mean length of the last five rounds, or of all where there were fewer.
     pub round: Span,
+    /// How the last rounds differ, once there are two.
+    pub trend: Option<Trend>,
+}
+
+/// How the last rounds of a search for a steady state differ: five, or all where there were fewer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// Requests completed a second, mean of the rounds.
+    pub iops: f64,
+    /// Write amplification, mean of the rounds; 0 where nothing was written.
+    pub waf: f64,
+    /// Largest less smallest number of the rounds over their mean, of the number that has the larger one: at most 0.2 in a steady
+    /// state (PTS 2.0.1).
+    pub spread: f64,
+    /// The rise of the line fitted to the rounds over their mean, of the number that has the larger one: at most 0.1 in a steady state.
+    pub slope: f64,
 }
 
 /// Where in its life a drive is at the start.
@@ -81,7 +98,7 @@ pub struct DriveState {
     pub free_blocks: (u64, u32),
     /// Blocks that hold data of the SLC cache or are open for it, where there is one.
     pub slc_blocks: Option<u64>,
-    /// Memory that tracked references take [B].
+    /// Memory that tracked references take \[B].
     pub tracked_bytes: usize,
     /// How long recovery took after each power cut.
     pub recoveries: Vec<Span>,
@@ -103,4 +120,6 @@ pub struct Measured {
     pub steady: Option<SteadyState>,
     /// How the drive stands at the end.
     pub drive: DriveState,
+    /// What puts these numbers in doubt, in the order of `run::findings::KINDS`.
+    pub findings: Vec<Finding>,
 }

@@ -15,7 +15,7 @@ const MAX_ROWS: usize = 2048;
 /// One interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
-    /// End of the interval [ns].
+    /// End of the interval \[ns].
     pub time_ns: u64,
     /// Reads and writes that completed in it.
     pub reads: u64,
@@ -43,13 +43,13 @@ pub struct Row {
     pub percentage_used: f64,
     /// Its media errors until the end of the interval.
     pub media_errors: u64,
-    /// Mean power in it [W], the whole energy of what began in it included; 0 where neither power is limited nor temperature followed.
+    /// Mean power in it \[W], the whole energy of what began in it included; 0 where neither power is limited nor temperature followed.
     pub power_w: f64,
-    /// Temperature of the drive at its end [C]; 0 where it is not followed.
+    /// Temperature of the drive at its end \[C]; 0 where it is not followed.
     pub temperature: f64,
 }
 
-/// Time that dies and channels were idle, summed over them [ns], and how many there are.
+/// Time that dies and channels were idle, summed over them \[ns], and how many there are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IdleTime {
     pub(crate) dies: u64,
@@ -105,7 +105,7 @@ pub struct Series {
     current: Row,
     origin: Time,
     last: (Time, IdleTime),
-    /// Energy used until then [pJ].
+    /// Energy used until then \[pJ].
     last_used: f64,
 }
 

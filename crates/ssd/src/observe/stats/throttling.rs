@@ -5,7 +5,7 @@ use units::Span;
 /// Of a drive whose power is limited or whose temperature is followed, since its start or between two moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Throttling {
-    /// Energy used [pJ], that of operations that have begun included.
+    /// Energy used \[pJ], that of operations that have begun included.
     pub used: f64,
     /// Time in which nothing could begin, since too much had been used.
     pub held: Span,
@@ -13,7 +13,7 @@ pub struct Throttling {
     pub light: Span,
     /// Time under heavy throttling.
     pub heavy: Span,
-    /// The temperature at the end and the highest since the start [C], where it is followed.
+    /// The temperature at the end and the highest since the start \[C], where it is followed.
     pub celsius: Option<(f64, f64)>,
 }
 

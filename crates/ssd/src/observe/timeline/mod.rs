@@ -8,7 +8,7 @@ pub mod perfetto;
 mod tracks;
 mod writer;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 
 use nand::{DieId, Layout};
@@ -20,7 +20,7 @@ use crate::config::Plan;
 use crate::observe::explain::Explainer;
 use crate::observe::probe::{Event, Probe, Server};
 use crate::observe::stats::{channel, die};
-use tracks::{Counter, DECODED, Die, DieOperation, Lanes, Open, Plane, Track};
+use tracks::{Counter, Die, DieOperation, Lanes, Open, Plane, Track};
 use writer::{Slice, Writer};
 
 /// A probe that writes a timeline.
@@ -78,11 +78,7 @@ impl Timeline {
                     operation: DieOperation::default(),
                 });
                 for plane in 0..layout.flash_planes_per_die() {
-                    planes.push(Plane {
-                        track: out.track(Some(track), &format!("plane {plane}")),
-                        open: None,
-                        decoded: VecDeque::new(),
-                    });
+                    planes.push(Plane { track: out.track(Some(track), &format!("plane {plane}")), open: None });
                 }
             }
         }
@@ -111,7 +107,7 @@ impl Timeline {
         self.out.has_begun() && self.outstanding == 0 && self.since(self.arrived) >= self.out.end()
     }
 
-    /// Ends the file; returns its size [B].
+    /// Ends the file; returns its size \[B].
     pub fn finish(mut self, now: Time) -> io::Result<u64> {
         for track in self.buses.iter_mut().chain(self.dies.iter_mut().map(|die| &mut die.track)) {
             track.settle(now, &mut self.out);
@@ -181,13 +177,11 @@ impl Timeline {
     /// What happens to a page that is read.
     fn page(&mut self, now: Time, event: Event) {
         match event {
-            Event::Senses { part, attempt, begins, ends, ppn, what, .. } => {
-                let before = |of: &&(u64, u16, Time)| of.0 == part && of.1 + 1 == attempt;
-                let known = self.planes[self.place(ppn)].decoded.iter().find(before).is_some_and(|of| of.2 <= begins);
+            Event::Senses { part, attempt, begins, ends, ppn, what, speculative, .. } => {
                 let name = match attempt {
                     0 => "sense".to_owned(),
-                    _ if known => format!("retry {attempt}"),
-                    _ => format!("speculative retry {attempt}"),
+                    _ if speculative => format!("speculative retry {attempt}"),
+                    _ => format!("retry {attempt}"),
                 };
                 let slice = Slice { from: begins, to: ends, name: suffixed(name, what), ..self.of_part(part, attempt) };
                 self.senses(slice, part, attempt, ppn);
@@ -224,13 +218,7 @@ impl Timeline {
             Event::Leaves { part, attempt, channel, .. } => {
                 self.buses[usize::from(channel.0)].detail = Some(self.of_part(part, attempt));
             }
-            Event::Decodes { part, attempt, end, channel, ppn } => {
-                let place = self.place(ppn);
-                let decoded = &mut self.planes[place].decoded;
-                if decoded.len() == DECODED {
-                    decoded.pop_front();
-                }
-                decoded.push_back((part, attempt, end));
+            Event::Decodes { part, attempt, end, channel, .. } => {
                 let slice = Slice { from: now, to: end, name: "decode".into(), ..self.of_part(part, attempt) };
                 self.decoders[usize::from(channel.0)].slice(&slice, &mut self.out);
             }

@@ -1,7 +1,5 @@
 //! The tracks of a timeline: what each resource does now, and how it is written when it ends.
 
-use std::collections::VecDeque;
-
 use units::{Span, Time};
 
 use super::writer::{Slice, Writer};
@@ -79,12 +77,7 @@ pub(super) struct Open {
 pub(super) struct Plane {
     pub track: u64,
     pub open: Option<Open>,
-    /// The latest pages of the plane to be decoded: part, senses before, and when they are; the latest last.
-    pub decoded: VecDeque<(u64, u16, Time)>,
 }
-
-/// How many of these are kept: more than reads of a plane that go on at once.
-pub(super) const DECODED: usize = 16;
 
 impl Plane {
     /// Begins a slice; the one before has ended.

@@ -1,7 +1,8 @@
 //! Rust source as far as the checks need it: tokens, modules, paths and functions. A parser of its own, since `syn` would be
 //! compiled for these checks alone.
 //!
-//! It reads `use` declarations and written paths. Methods that are called on a value are not seen, nor is what macros write.
+//! It reads `use` declarations and written paths, and methods that are called through `self`. Those called on other values are not seen, nor
+//! is what macros write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -489,6 +490,130 @@ fn parameters(tokens: &[Token]) -> Vec<(String, String)> {
             }
             _ => at += 1,
         }
+    }
+    found
+}
+
+/// A block of methods: of which type, whether of a trait, and its tokens.
+struct Impl<'a> {
+    of: &'a str,
+    of_trait: bool,
+    body: &'a [Token],
+}
+
+fn impls(tokens: &[Token]) -> Vec<Impl<'_>> {
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        let begins = at.checked_sub(1).is_none_or(|before| ["}", ";", "]"].contains(&tokens[before].text.as_str()));
+        if tokens[at].text != "impl" || !begins {
+            continue;
+        }
+        let Some(open) = (at..tokens.len()).find(|at| tokens[*at].text == "{") else { continue };
+        let head = &tokens[behind_generics(tokens, at + 1)..open];
+        let of_trait = head.iter().position(|token| token.text == "for");
+        let (path, end) = path_at(head, of_trait.map_or(0, |at| at + 1));
+        if let Some(of) = path.len().checked_sub(1).map(|_| &head[end - 1].text) {
+            let body = &tokens[open..behind_bracket(tokens, open)];
+            found.push(Impl { of, of_trait: of_trait.is_some(), body });
+        }
+    }
+    found
+}
+
+/// The place behind `<…>` at `at`, if that is there.
+fn behind_generics(tokens: &[Token], mut at: usize) -> usize {
+    let mut depth = 0;
+    while at < tokens.len() {
+        match tokens[at].text.as_str() {
+            "<" => depth += 1,
+            ">" if tokens[at - 1].text != "-" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return if tokens[at].text == ">" { at + 1 } else { at };
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The methods that a text defines of these types, those of traits left out.
+pub fn methods(text: &str, types: &[&str]) -> Vec<String> {
+    let tokens = tokens(text);
+    let mut found = Vec::new();
+    for of in impls(&tokens).iter().filter(|of| !of.of_trait && types.contains(&of.of)) {
+        let mut at = 1;
+        while at < of.body.len() {
+            match of.body[at].text.as_str() {
+                "{" | "(" | "[" => at = behind_bracket(of.body, at),
+                "fn" => {
+                    found.push(of.body[at + 1].text.clone());
+                    at += 1;
+                }
+                _ => at += 1,
+            }
+        }
+    }
+    found
+}
+
+/// The names of methods that methods of these types call on `self`, or on what another method of theirs gives: `self.flash().pick()`.
+fn calls_on_self(text: &str, types: &[&str], known: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let tokens = tokens(text);
+    let mut found = BTreeSet::new();
+    for body in impls(&tokens).iter().filter(|of| types.contains(&of.of)).map(|of| of.body) {
+        let word = |at: usize| body.get(at).map_or("", |token| token.text.as_str());
+        for at in 1..body.len() {
+            let own = word(at) == "self" && word(at - 1) != ".";
+            let given = is_at(body, at - 1, &["(", ")"]) && at > 2 && known.contains_key(word(at - 2));
+            if (own || given) && word(at + 1) == "." && ["(", "::"].contains(&word(at + 3)) {
+                found.insert(word(at + 2).to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// The files (names and texts) that call, through `self`, methods of these types that another file defines: of each, which files.
+pub fn arrows_by_calls(files: &[(String, String)], types: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, text) in files {
+        methods(text, types).into_iter().for_each(|method| {
+            known.entry(method).or_default().insert(name.clone());
+        });
+    }
+    let arrows = files.iter().map(|(name, text)| {
+        let called = calls_on_self(text, types, &known);
+        let to = called.iter().filter_map(|method| known.get(method)).flatten().filter(|other| *other != name);
+        (name.clone(), to.cloned().collect())
+    });
+    arrows.collect()
+}
+
+/// The files from which arrows lead back to themselves.
+pub fn in_circles(arrows: &BTreeMap<String, BTreeSet<String>>) -> Vec<&str> {
+    let leads_back = |from: &String| {
+        let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
+        while let Some(next) = left.pop() {
+            left.extend(arrows[next].iter().filter(|to| seen.insert(*to)));
+        }
+        seen.contains(from)
+    };
+    arrows.keys().filter(|from| leads_back(from)).map(String::as_str).collect()
+}
+
+/// The members that a text names of a value, two words deep: `ftl.blocks.room`, not the sections of a configuration.
+pub fn members_of(text: &str, value: &str) -> BTreeSet<String> {
+    let tokens = tokens(text);
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    let mut found = BTreeSet::new();
+    for at in 0..tokens.len() {
+        if word(at) != value || word(at + 1) != "." || (at > 1 && is_at(&tokens, at - 2, &["config", "."])) {
+            continue;
+        }
+        let deeper = word(at + 3) == "." && word(at + 4).starts_with(|c: char| c.is_ascii_lowercase());
+        let rest = if deeper { format!(".{}", word(at + 4)) } else { String::new() };
+        found.insert(format!("{value}.{}{rest}", word(at + 2)));
     }
     found
 }

@@ -1,7 +1,8 @@
 //! What the flash has done.
 
 use super::super::counters::{
-    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, MISCORRECTIONS, PREDICTIONS, PULSED_ERASES, RETRY_COMMANDS, SUSPENSIONS,
+    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, FLASH_READS, MISCORRECTIONS, PREDICTIONS, PULSED_ERASES, RETRY_COMMANDS,
+    SUSPENSIONS,
 };
 use super::super::{Counters, Measured};
 use super::statistic::Report;
@@ -9,6 +10,10 @@ use super::statistic::Report;
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
     let mean = |sum: u64| (counters.pages_read > 0).then(|| sum as f64 / counters.pages_read as f64);
+    report.counts(FLASH_READS, counters);
+    // A program fills whole flash pages, with padding where it must.
+    let programs = counters.pages_programmed / u64::from(measured.drive.plan.layout.shared());
+    report.add("flash.programs", "flash pages", "flash pages programmed, padding included", programs);
     report.counts(FLASH, counters);
     let days = mean(counters.read_retention_s).map(|seconds| seconds / 86_400.0);
     report.add("flash.read_retention_days", "d", "mean retention age of the pages read, as if kept at 30 C", days);

@@ -95,7 +95,7 @@ fn relocation(report: &mut Report, measured: &Measured) {
     let (runs, relocated) =
         (counters.blocks_relocated[relocation_causes::COLLECTION], counters.pages_relocated.iter().sum::<u64>());
     report.add("ftl.gc_runs", "blocks", "blocks that garbage collection reclaimed", runs);
-    report.add("ftl.pages_relocated", "pages", "pages relocated, for whatever reason", relocated);
+    report.add("ftl.pages_relocated", "logical pages", "logical pages relocated, for whatever reason", relocated);
     for (cause, (name, what)) in causes(&measured.drive.plan) {
         let (blocks, pages) = (counters.blocks_relocated[cause], counters.pages_relocated[cause]);
         report.add(
@@ -104,7 +104,12 @@ fn relocation(report: &mut Report, measured: &Measured) {
             format!("blocks whose data was relocated: {what}"),
             blocks,
         );
-        report.add(format!("ftl.relocated_by.{name}.pages"), "pages", format!("pages relocated: {what}"), pages);
+        report.add(
+            format!("ftl.relocated_by.{name}.pages"),
+            "logical pages",
+            format!("logical pages relocated: {what}"),
+            pages,
+        );
     }
     report.counts(RELOCATION, counters);
     let [copied, thousandths] = counters.copied_errors;

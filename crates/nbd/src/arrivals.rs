@@ -1,0 +1,95 @@
+//! Clients between their call and their first request: simulated time waits while the server has something to do for them.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::stream::{Listener, Stream, has_input};
+
+/// Who arrives, and what is read of anybody.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    listener: OnceLock<OwnedFd>,
+    /// Clients that are just being let in.
+    accepted: AtomicUsize,
+    /// Those that have not chosen what they want, by connection.
+    clients: Mutex<BTreeMap<u64, Reading>>,
+    /// How often something was read, of any client.
+    reads: AtomicU64,
+}
+
+/// How far the server has read what a client sends.
+#[derive(Clone)]
+pub(crate) struct Reading {
+    stream: Arc<Stream>,
+    /// Its thread has something to do.
+    busy: Arc<AtomicBool>,
+}
+
+impl Reading {
+    /// Whether everything that was sent has been read and dealt with. In this order: what is being read is either still there, or
+    /// its reader is busy with it.
+    pub fn is_done(&self) -> bool {
+        self.stream.has_arrived() && !self.stream.has_input() && !self.busy.load(Ordering::SeqCst)
+    }
+
+    /// Waits for input, and is busy from then on.
+    pub fn wait(&self, arrivals: &Arrivals) {
+        self.busy.store(false, Ordering::SeqCst);
+        self.stream.await_input();
+        self.busy.store(true, Ordering::SeqCst);
+        arrivals.reads.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Arrivals {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Reading>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Clients come to a listener.
+    pub fn come_to(&self, listener: &Listener) {
+        if self.listener.get().is_none()
+            && let Ok(listener) = listener.as_fd().try_clone_to_owned()
+        {
+            // Another thread cannot have been faster: there is one that lets clients in.
+            let _ = self.listener.set(listener);
+        }
+    }
+
+    /// A client may be let in from now on until this is dropped.
+    pub fn letting_in(&self) -> impl Drop + '_ {
+        self.accepted.fetch_add(1, Ordering::SeqCst);
+        LettingIn(&self.accepted)
+    }
+
+    /// A client has come in.
+    pub fn begins(&self, connection: u64, stream: &Arc<Stream>) -> Reading {
+        let reading = Reading { stream: stream.clone(), busy: Arc::new(AtomicBool::new(true)) };
+        self.lock().insert(connection, reading.clone());
+        reading
+    }
+
+    /// A client has chosen, or left.
+    pub fn ends(&self, connection: u64) {
+        self.lock().remove(&connection);
+    }
+
+    /// How often something was read, if nobody arrives for whom the server has something to do.
+    pub fn none(&self) -> Option<u64> {
+        let reads = self.reads.load(Ordering::SeqCst);
+        // In the order that clients take.
+        let calls = self.listener.get().is_some_and(has_input);
+        let comes = calls || self.accepted.load(Ordering::SeqCst) > 0;
+        (!comes && self.lock().values().all(Reading::is_done)).then_some(reads)
+    }
+}
+
+struct LettingIn<'a>(&'a AtomicUsize);
+
+impl Drop for LettingIn<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,348 @@
+//! Programs seen from outside: whether every thread of a client sleeps, so that nothing comes of it until it is answered.
+//!
+//! A look at a thread is its state and how often it has been put on a processor (`stat` and `schedstat` of `/proc/PID/task/TID`). Who
+//! was asleep in two looks and was not put on a processor between them slept all the time between. If this holds for all threads,
+//! then at the moment between the two rounds nobody could wake anybody: the program waits for others, or for its own timers.
+//!
+//! A program is a process, its forks (ancestors with the same command line), and all of their descendants: its jobs.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process;
+
+/// A thread that has run for so long since it slept, and its program has asked for nothing, polls [ns of processor time]. `assumed`:
+/// longer than programs work between two requests, and short for who waits.
+const POLLS: u64 = 5_000_000_000;
+
+/// What a look has shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// All of it sleeps, and has slept since the look before if that found the same.
+    Asleep,
+    /// A thread of it works, or has worked since the look before.
+    Awake(String),
+    /// It works all the time, and asks for nothing.
+    Polls(String),
+    /// It cannot be seen any more.
+    Gone,
+}
+
+/// A program that is watched.
+pub(crate) struct Program {
+    root: u32,
+    /// By thread.
+    threads: BTreeMap<u32, Thread>,
+    /// The tree of processes is to be walked anew.
+    changed: bool,
+    /// A thread is there that cannot be seen.
+    hidden: bool,
+}
+
+struct Thread {
+    stat: File,
+    schedstat: File,
+    children: File,
+    /// Its children when the tree was walked.
+    begot: Vec<u8>,
+    /// Threads of its process then.
+    siblings: u64,
+    /// How often it had been put on a processor at the last look, if it slept then.
+    slept: Option<u64>,
+    /// Its processor time when it was first seen awake [ns].
+    awake_from: Option<u64>,
+}
+
+impl Program {
+    /// The process at the root of a program that a process belongs to.
+    pub fn root_of(pid: u32) -> u32 {
+        let command = |pid: u32| fs::read(format!("/proc/{pid}/cmdline")).ok().filter(|command| !command.is_empty());
+        let (mut root, own) = (pid, command(pid));
+        while let Some(parent) = parent_of(root)
+            && parent > 1
+            && parent != process::id()
+            && own.is_some()
+            && command(parent) == own
+        {
+            root = parent;
+        }
+        root
+    }
+
+    /// Watches the program of a root; fails with what keeps it from being seen, which is nothing if it has ended.
+    pub fn watch(root: u32) -> Result<Program, Option<String>> {
+        if root == process::id() {
+            return Err(Some("is part of the server".into()));
+        }
+        let mut program = Program { root, threads: BTreeMap::new(), changed: true, hidden: false };
+        let mut seen = program.walk() && !program.hidden;
+        // A kernel that does not count has zeros; the first thread of a client has run.
+        seen &= program.threads.get(&root).and_then(Thread::ran).is_some_and(|(_, runs)| runs > 0);
+        if !seen {
+            let is_there = Path::new(&format!("/proc/{root}/task")).exists();
+            let why = "has a process whose threads cannot be seen (/proc/PID/task/TID/schedstat)";
+            return Err(is_there.then(|| format!("{} {why}", program.name())));
+        }
+        Ok(program)
+    }
+
+    /// Why its sleep says nothing, if it passes on what others ask for.
+    pub fn passes_on(&self) -> Option<String> {
+        let serves = |target: &str| target == "/dev/fuse" || target.starts_with("/dev/nbd");
+        self.threads.keys().find_map(|thread| {
+            let Ok(files) = fs::read_dir(format!("/proc/{thread}/fd")) else {
+                return Some("has files that cannot be seen (/proc/PID/fd)".into());
+            };
+            let mut targets = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+            let found = targets.find(|target| target.to_str().is_some_and(serves))?;
+            Some(format!("passes on what others ask for ({})", found.display()))
+        })
+    }
+
+    /// It has been heard of: whoever is awake now may work for as long as another one.
+    pub fn heard(&mut self) {
+        self.threads.values_mut().for_each(|thread| thread.awake_from = None);
+    }
+
+    /// Looks at every thread.
+    pub fn look(&mut self) -> Look {
+        if self.changed && !self.walk() {
+            return Look::Gone;
+        }
+        if self.changed {
+            return Look::Awake("threads of it begin and end".into());
+        }
+        let mut found = Look::Asleep;
+        for (id, thread) in &mut self.threads {
+            match thread.look() {
+                None => {
+                    self.changed = true;
+                    return Look::Awake(format!("thread {id} has just begun or ended"));
+                }
+                Some((state, slept)) => {
+                    if !slept && found == Look::Asleep {
+                        found = Look::Awake(format!("thread {id} {}", in_words(state)));
+                    }
+                    if thread.polls() {
+                        found = Look::Polls(format!("thread {id} works all the time and asks for nothing"));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        let name = fs::read_to_string(format!("/proc/{}/comm", self.root)).unwrap_or_default();
+        format!("{} (process {})", name.trim_end(), self.root)
+    }
+
+    /// Finds all threads of the tree of processes, but those of the server; returns whether the root is there and can be seen.
+    fn walk(&mut self) -> bool {
+        let mut before = std::mem::take(&mut self.threads);
+        let mut processes = vec![self.root];
+        self.changed = false;
+        while let Some(pid) = processes.pop() {
+            let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+            let tasks = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
+            for id in tasks.collect::<Vec<u32>>() {
+                let thread = before.remove(&id).or_else(|| Thread::open(pid, id));
+                let Some(children) = thread.and_then(|mut thread| {
+                    let children = thread.recount()?;
+                    self.threads.insert(id, thread);
+                    Some(children)
+                }) else {
+                    // It has ended meanwhile, or nobody may see it.
+                    self.changed = true;
+                    self.hidden |= Path::new(&format!("/proc/{pid}/task/{id}")).exists();
+                    continue;
+                };
+                processes.extend(children.into_iter().filter(|child| *child != process::id()));
+            }
+        }
+        self.threads.contains_key(&self.root)
+    }
+}
+
+impl Thread {
+    fn open(pid: u32, id: u32) -> Option<Thread> {
+        let open = |name| File::open(format!("/proc/{pid}/task/{id}/{name}")).ok();
+        let (stat, schedstat, children) = (open("stat")?, open("schedstat")?, open("children")?);
+        let mut thread =
+            Thread { stat, schedstat, children, begot: Vec::new(), siblings: 0, slept: None, awake_from: None };
+        thread.recount()?;
+        Some(thread)
+    }
+
+    /// Takes down how many there are of its process and what it has begotten; returns the latter.
+    fn recount(&mut self) -> Option<Vec<u32>> {
+        self.siblings = self.state()?.1;
+        self.begot = whole(&self.children)?;
+        let children = std::str::from_utf8(&self.begot).ok()?.split_whitespace();
+        Some(children.filter_map(|child| child.parse().ok()).collect())
+    }
+
+    /// Its state, and whether it sleeps and has not run since the last look; none where it or its process is not as it was.
+    fn look(&mut self) -> Option<(u8, bool)> {
+        let (state, siblings) = self.state()?;
+        let (cpu, runs) = self.ran()?;
+        if siblings != self.siblings || whole(&self.children)? != self.begot {
+            return None;
+        }
+        // Who waits for a disk of the machine goes on by itself.
+        let sleeps = matches!(state, b'S' | b'Z' | b'X' | b'I');
+        let before = std::mem::replace(&mut self.slept, sleeps.then_some(runs));
+        let slept = before.is_some() && self.slept == before;
+        if sleeps {
+            self.awake_from = None;
+        } else {
+            self.awake_from.get_or_insert(cpu);
+        }
+        Some((state, slept))
+    }
+
+    fn polls(&self) -> bool {
+        let ran = || self.ran().map_or(0, |(cpu, _)| cpu);
+        self.awake_from.is_some_and(|from| ran().saturating_sub(from) > POLLS)
+    }
+
+    /// Its state as `/proc` has it, and threads of its process.
+    fn state(&self) -> Option<(u8, u64)> {
+        let stat = whole(&self.stat)?;
+        // The name before may hold anything.
+        let fields = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
+        let mut fields = std::str::from_utf8(fields).ok()?.split_whitespace();
+        Some((fields.next()?.bytes().next()?, fields.nth(16)?.parse().ok()?))
+    }
+
+    /// Its processor time [ns], and how often it was put on a processor.
+    fn ran(&self) -> Option<(u64, u64)> {
+        let text = whole(&self.schedstat)?;
+        let mut fields = std::str::from_utf8(&text).ok()?.split_whitespace().map(str::parse);
+        Some((fields.next()?.ok()?, fields.nth(1)?.ok()?))
+    }
+}
+
+/// What a file of `/proc` says now; none if its thread has ended.
+fn whole(file: &File) -> Option<Vec<u8>> {
+    let mut text = vec![0; 1024];
+    let mut length = 0;
+    loop {
+        match file.read_at(&mut text[length..], length as u64).ok()? {
+            0 => break,
+            more => length += more,
+        }
+        // These files are short, and come whole where there is room.
+        if length < text.len() {
+            break;
+        }
+        text.resize(2 * length, 0);
+    }
+    text.truncate(length);
+    Some(text)
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat[stat.rfind(')')? + 1..].split_whitespace().nth(1)?.parse().ok()
+}
+
+fn in_words(state: u8) -> &'static str {
+    match state {
+        b'D' => "waits for the machine's disk",
+        b'T' | b't' => "is stopped",
+        _ => "works",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    /// A shell that plays a script, which prints a line when it has begun.
+    fn shell(script: &str) -> Child {
+        let mut shell =
+            Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = [0; 1];
+        std::io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut line).unwrap();
+        shell
+    }
+
+    /// Looks until it finds what is looked for.
+    fn until(program: &mut Program, wanted: impl Fn(&Look) -> bool) -> Look {
+        loop {
+            let look = program.look();
+            if wanted(&look) {
+                return look;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn end(mut child: Child) {
+        let pid = child.id();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!Path::new(&format!("/proc/{pid}/task")).exists());
+    }
+
+    #[test]
+    fn who_sleeps_is_asleep_at_the_second_look_and_stays_so() {
+        let child = shell("echo; read line");
+        let mut program = Program::watch(child.id()).ok().unwrap();
+        assert!(matches!(program.look(), Look::Awake(_)), "one look is none");
+        until(&mut program, |look| *look == Look::Asleep);
+        assert!((0..100).all(|_| program.look() == Look::Asleep));
+        // Stopped, it is not waiting for anybody.
+        let signal = |name: &str| Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        assert!(signal("-STOP").success());
+        until(&mut program, |look| matches!(look, Look::Awake(what) if what.contains("is stopped")));
+        end(child);
+        until(&mut program, |look| *look == Look::Gone);
+        assert_eq!(Program::watch(program.root).err(), Some(None), "who is gone is no finding");
+    }
+
+    #[test]
+    fn who_works_is_awake_and_so_is_who_has_a_child_that_works() {
+        for script in ["echo; while :; do :; done", "(while :; do :; done) & echo; wait"] {
+            let child = shell(script);
+            let mut program = Program::watch(child.id()).ok().unwrap();
+            assert!((0..200).all(|_| matches!(program.look(), Look::Awake(_))), "{script}");
+            // Its jobs end with it.
+            let group = program.threads.keys().map(u32::to_string).collect::<Vec<_>>();
+            assert_eq!(group.len(), if script.contains('&') { 2 } else { 1 });
+            assert!(Command::new("kill").arg("-KILL").args(group).status().unwrap().success());
+            end(child);
+        }
+    }
+
+    #[test]
+    fn a_program_is_all_of_its_forks() {
+        let child = shell("exec 3<&0; (read line <&3; :) & echo; wait");
+        let root = Program::root_of(child.id());
+        assert_eq!(root, child.id(), "the test itself is another program");
+        let mut program = Program::watch(root).ok().unwrap();
+        let fork = *program.threads.keys().find(|id| **id != root).unwrap();
+        assert_eq!(Program::root_of(fork), root);
+        until(&mut program, |look| *look == Look::Asleep);
+        assert_eq!(Program::watch(process::id()).err(), Some(Some("is part of the server".into())));
+        end(child);
+    }
+
+    #[test]
+    fn who_passes_on_what_others_ask_for_says_nothing_by_its_sleep() {
+        let child = shell("exec 7</dev/null; echo; read line");
+        assert_eq!(Program::watch(child.id()).ok().unwrap().passes_on(), None);
+        end(child);
+        if Path::new("/dev/fuse").exists() && File::open("/dev/fuse").is_ok() {
+            let child = shell("exec 7</dev/fuse; echo; read line");
+            let why = Program::watch(child.id()).ok().unwrap().passes_on().unwrap();
+            assert!(why.contains("/dev/fuse"), "{why}");
+            end(child);
+        }
+    }
+}

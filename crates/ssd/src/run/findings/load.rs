@@ -1,0 +1,120 @@
+//! Whether the drive keeps up with its load, and whether enough of it was measured.
+
+use super::super::course::Point;
+use super::evidence::{Evidence, finding, grouped};
+use crate::observe::stats::Finding;
+
+/// The share of a run's requests that wait at its last arrival, from which on it is overloaded. What a drive carries is then as much
+/// less than what it is offered.
+pub const BACKLOG: f64 = 0.05;
+/// A queue that grows with the run from nothing has three times as many requests in the second half of it as in the first, on the
+/// mean; one that does not grow has as many.
+pub const GROWTH: f64 = 2.0;
+/// The queue of a drive that keeps up holds some requests for each die.
+pub const QUEUED_PER_DIE: f64 = 4.0;
+/// Requests beyond a percentile without which it says little.
+pub const BEYOND: u64 = 10;
+/// The percentile that has to be known at least.
+pub const PERCENTILE: f64 = 0.99;
+/// Of a kind with a smaller share of the requests no percentile is asked for.
+pub const KIND: f64 = 0.01;
+
+/// Arrivals exceed service: the queue grows for as long as requests arrive.
+pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
+    let (first, arrived) = evidence.arrivals.ends()?;
+    let points: Vec<Point> = evidence.course.iter().filter(|point| point.time <= arrived).copied().collect();
+    let (begin, end) = (points.first()?, points.last()?);
+    let span = end.time.since(begin.time).as_s();
+    if span <= 0.0 || arrived <= first {
+        return None;
+    }
+    let middle = begin.time.0 + (end.time.0 - begin.time.0) / 2;
+    let (early, late) = points.split_at(points.partition_point(|point| point.time.0 < middle));
+    let arrivals = evidence.arrivals;
+    // Those of the warm-up that were under way are served first.
+    let backlog = |point: &Point| {
+        let arrived = begin.outstanding + arrivals.until(point.time);
+        arrived.saturating_sub(point.completed - begin.completed)
+    };
+    let mean = |half: &[Point]| half.iter().map(|point| backlog(point) as f64).sum::<f64>() / half.len().max(1) as f64;
+    let (early, late) = (mean(early), mean(late));
+    let submitted = arrivals.count();
+    let offered = submitted as f64 / arrived.since(first).as_s();
+    let carried = (end.completed - begin.completed) as f64 / span;
+    let dies = f64::from(evidence.measured.drive.plan.layout.dies);
+    // What has not been served when the last one arrives.
+    let unserved = (begin.outstanding + submitted).saturating_sub(end.completed - begin.completed);
+    let waiting = unserved as f64;
+    let grows = late >= GROWTH * early && waiting >= late;
+    (grows && waiting >= BACKLOG * submitted as f64 && waiting >= QUEUED_PER_DIE * dies).then(|| {
+        let text = format!(
+            "{offered:.0} requests/s arrive and the drive serves {carried:.0}: {} of {} requests wait at the last arrival, and latencies \
+             grow with the length of the run",
+            grouped(unserved),
+            grouped(submitted),
+        );
+        let numbers = [("offered_iops", offered), ("carried_iops", carried), ("waiting_requests", waiting)];
+        let remedy = "lower the rate (workload.rate_iops, --replay timed:x0.5), or measure what the drive can do at a queue depth \
+                      (--replay closed:32)";
+        finding("overload", text, &numbers, remedy)
+    })
+}
+
+/// Nothing was measured at all.
+pub(super) fn nothing_measured(evidence: &Evidence) -> Option<Finding> {
+    let requests: u64 = evidence.measured.latencies.total().iter().map(|kind| kind.count()).sum();
+    (requests == 0).then(|| {
+        let text = "no request was measured: all belong to the warm-up, or none completed".to_owned();
+        finding("nothing-measured", text, &[], "run more requests (--requests), or warm up with fewer (--warmup)")
+    })
+}
+
+/// Fewer requests of a kind than its percentiles need.
+pub(super) fn few_requests(evidence: &Evidence) -> Option<Finding> {
+    let [reads, writes, ..] = evidence.measured.latencies.total().map(|kind| kind.count());
+    let needed = (BEYOND as f64 / (1.0 - PERCENTILE)).round() as u64;
+    let counts = |kind: u64| kind > 0 && kind as f64 >= KIND * (reads + writes) as f64;
+    let (kind, few) = [("reads", reads), ("writes", writes)]
+        .into_iter()
+        .filter(|(_, kind)| counts(*kind))
+        .min_by_key(|(_, kind)| *kind)?;
+    (few < needed).then(|| {
+        let text = format!(
+            "{} {kind} were measured: p99 needs {} to have {BEYOND} beyond it, p99.9 ten times as many",
+            grouped(few),
+            grouped(needed),
+        );
+        let numbers = [("requests", few as f64), ("needed_requests", needed as f64)];
+        finding("few-requests", text, &numbers, "run more requests (--requests), or read the mean and p50 alone")
+    })
+}
+
+/// The workload ended before the requests asked for.
+pub(super) fn workload_ended(evidence: &Evidence) -> Option<Finding> {
+    let missing = evidence.measured.missing.filter(|missing| *missing > 0)?;
+    let text = format!("the workload ended {} requests before those asked for", grouped(missing));
+    let remedy = "ask for fewer (--requests), or give a longer trace";
+    Some(finding("workload-ended", text, &[("missing_requests", missing as f64)], remedy))
+}
+
+/// A trace ends within a line.
+pub(super) fn trace_cut(evidence: &Evidence) -> Option<Finding> {
+    let cut = evidence.measured.read.cut_lines;
+    (cut > 0).then(|| {
+        let text = "the trace ends within a line, which was left out".to_owned();
+        finding("trace-cut", text, &[("lines", cut as f64)], "compare the file with its source: was it written whole?")
+    })
+}
+
+/// Addresses lay beyond the drive.
+pub(super) fn addresses_wrapped(evidence: &Evidence) -> Option<Finding> {
+    let wrapped = evidence.measured.wrapped;
+    (wrapped > 0).then(|| {
+        let text = format!(
+            "{} requests lay beyond the device and were wrapped around: they share addresses with others",
+            grouped(wrapped)
+        );
+        let remedy = "take a drive that is large enough (geometry.blocks), or refuse such requests (--beyond refuse)";
+        finding("addresses-wrapped", text, &[("requests", wrapped as f64)], remedy)
+    })
+}

@@ -1,0 +1,261 @@
+//! Each finding from both sides of its threshold: what a run has measured is set to just below it and to just at it.
+
+use units::{Retention, Span, Time};
+use workload::Op;
+
+use super::super::course::{Arrivals, Point};
+use super::super::replay::Run;
+use super::super::{Replay, RunOptions};
+use super::*;
+use crate::config::Config;
+use crate::observe::stats::{Measured, SteadyState, Trend, die};
+
+/// A run that nothing puts in doubt: reads of a drive that keeps up.
+struct Case {
+    measured: Measured,
+    course: Vec<Point>,
+    arrivals: Arrivals,
+}
+
+impl Case {
+    fn clean() -> Case {
+        let mut config = Config::default();
+        let words = ["channels=1", "chips=1", "dies=1", "planes=2", "blocks=64", "pages=66"];
+        words.iter().for_each(|word| config.set(&format!("geometry.{word}")).unwrap());
+        config.set("ftl.over_provisioning=0.5").unwrap();
+        let capacity = config.plan().unwrap().capacity();
+        let words = ["workload.rw=randread", "workload.requests=2000", "workload.bs=16KiB"];
+        let source = workload::presets::get("default", &words).unwrap().source(capacity, 1).unwrap();
+        let options = RunOptions { replay: Replay::Closed(4), ..RunOptions::default() };
+        let mut run = Run::new(&config, source, options, None).unwrap();
+        while !run.step(1000).unwrap() {}
+        let measured = run.finish().unwrap().measured;
+        assert_eq!(measured.findings, [], "reads of what is there, by a depth");
+        let mut arrivals = Arrivals::default();
+        (0..2000).for_each(|n| arrivals.add(Time(n * 1_000_000)));
+        let course = (0..=20).map(|n| Point { time: Time(n * 100_000_000), completed: n * 100, ..Point::default() });
+        Case { measured, course: course.collect(), arrivals }
+    }
+
+    fn ids(&self) -> Vec<&'static str> {
+        let Case { measured, course, arrivals } = self;
+        find(&Evidence { measured, course, arrivals }).iter().map(|finding| finding.id).collect()
+    }
+
+    /// The findings of a clean run with something changed.
+    fn with(change: impl FnOnce(&mut Case)) -> Vec<&'static str> {
+        let mut case = Case::clean();
+        change(&mut case);
+        case.ids()
+    }
+
+    /// Programs take a share of the dies' time.
+    fn writes(&mut self, share: f64) {
+        let dies = &mut self.measured.totals.usage.dies;
+        *dies = vec![Default::default()];
+        dies[0][die::READ] = Span(((1.0 - share) * 1e9).round() as u64);
+        dies[0][die::PROGRAM] = Span((share * 1e9).round() as u64);
+    }
+
+    /// A course in which pages are programmed and free blocks are left, from each point to the next as `step` says.
+    fn programs(&mut self, step: impl Fn(u64) -> (u64, u64), free: impl Fn(u64) -> u64) {
+        let page = self.measured.drive.plan.layout.page_size.0;
+        let mut now = Point::default();
+        for (n, point) in self.course.iter_mut().enumerate() {
+            (point.programmed, point.settled) = (now.programmed, now.settled * page);
+            point.free_blocks = free(n as u64);
+            let (programmed, settled) = step(n as u64);
+            (now.programmed, now.settled) = (now.programmed + programmed, now.settled + settled);
+        }
+    }
+
+    /// The course of a drive that has been programmed over long before, and is in a steady state.
+    fn steady(&mut self) {
+        self.writes(0.5);
+        self.programs(|_| (300, 100), |_| 20);
+        let before = 100_000;
+        self.course.iter_mut().for_each(|point| point.programmed += before);
+    }
+}
+
+#[test]
+fn a_clean_run_says_nothing() {
+    assert_eq!(Case::clean().ids(), [""; 0]);
+    assert_eq!(Case::with(Case::steady), [""; 0]);
+}
+
+#[test]
+fn reads_are_judged_by_what_they_read() {
+    let failed = |n| Case::with(|case| case.measured.totals.counters.requests_uncorrectable = n);
+    assert_eq!((failed(0), failed(1)), (vec![], vec!["uncorrectable-reads"]));
+    // 2,000 reads of a page each.
+    let nothing = |n| Case::with(|case| case.measured.totals.counters.unmapped_reads = n);
+    assert_eq!((nothing(19), nothing(20)), (vec![], vec!["unwritten-reads"]), "1 %");
+    let cached = |n| Case::with(|case| case.measured.totals.counters.read_cache_hits = n);
+    assert_eq!((cached(1799), cached(1800)), (vec![], vec!["cache-only"]), "90 %");
+    let young = |retention, cold| {
+        Case::with(|case| {
+            case.measured.drive.plan.retention = Retention::Fixed(retention);
+            (case.measured.totals.counters.pages_read, case.measured.totals.counters.cold_reads) = (2000, cold);
+        })
+    };
+    assert_eq!((young(Span(1), 1001), young(Span(1), 1000)), (vec![], vec!["young-data"]), "half");
+    assert_eq!(young(Span::ZERO, 0), [""; 0], "no age was asked for");
+}
+
+#[test]
+fn a_drive_is_overloaded_where_its_queue_grows_to_the_end() {
+    // Each point: a hundred more arrive, and so many are served.
+    let serves = |served: fn(u64) -> u64| {
+        Case::with(|case| case.course.iter_mut().enumerate().for_each(|(n, point)| point.completed = served(n as u64)))
+    };
+    assert_eq!(serves(|n| 96 * n), [""; 0], "80 of 2,000 wait: 4 %");
+    assert_eq!(serves(|n| 94 * n), ["overload"], "120 wait: 6 %");
+    assert_eq!(serves(|n| (100 * n).saturating_sub(200)), [""; 0], "as many wait all along");
+    assert_eq!(
+        serves(|n| if n < 10 { 50 * n } else { 500 + 150 * (n - 10) }),
+        [""; 0],
+        "a burst that is served before the end"
+    );
+    // What is handed over late waits all the same: the drive's queues hold few.
+    assert_eq!(serves(|n| 25 * n), ["overload"]);
+    // Few requests are a queue, not a load.
+    let few = Case::with(|case| {
+        let mut arrivals = Arrivals::default();
+        (0..20).for_each(|n| arrivals.add(Time(n * 100_000_000)));
+        case.arrivals = arrivals;
+        case.course.iter_mut().enumerate().for_each(|(n, point)| point.completed = n as u64 * 8 / 10);
+    });
+    assert_eq!(few, [""; 0], "four requests wait for one die");
+}
+
+#[test]
+fn writes_matter_from_a_tenth_of_the_dies_time_on() {
+    let short = |share| {
+        Case::with(|case| {
+            case.steady();
+            case.writes(share);
+            case.course.iter_mut().for_each(|point| point.programmed -= 100_000);
+            case.programs(|_| (1, 1), |_| 20);
+        })
+    };
+    assert_eq!((short(0.09), short(0.1)), (vec![], vec!["not-steady"]));
+}
+
+#[test]
+fn three_blocks_of_each_plane_tell_the_long_run() {
+    // Two planes of blocks of 66 pages, programmed over 20 steps.
+    let programmed = |pages: u64| {
+        Case::with(|case| {
+            case.writes(0.5);
+            case.programs(|n| (if n == 0 { pages } else { 0 }, if n == 0 { pages } else { 0 }), |_| 20);
+        })
+    };
+    assert_eq!((programmed(3 * 2 * 66 - 1), programmed(3 * 2 * 66)), (vec!["not-steady"], vec![]));
+}
+
+#[test]
+fn free_blocks_that_nobody_collects_are_not_a_steady_state() {
+    // 6,000 pages are 94 blocks: a tenth of them is 9.4.
+    let used = |blocks: u64| {
+        Case::with(|case| {
+            case.steady();
+            let last = case.course.len() - 1;
+            case.course[last].free_blocks = 20 - blocks;
+        })
+    };
+    assert_eq!((used(9), used(10)), (vec![], vec!["not-steady"]));
+}
+
+#[test]
+fn an_amplification_that_moves_is_not_steady() {
+    // 47 blocks in each half: 10 % and 1/sqrt(47) are 25 %.
+    let change = |second: u64| {
+        Case::with(|case| {
+            case.steady();
+            case.programs(|n| (300, if n < 10 { 100 } else { second }), |_| 20);
+            case.course.iter_mut().for_each(|point| point.programmed += 100_000);
+        })
+    };
+    assert_eq!((change(100), change(80)), (vec![], vec![]), "from 3 to 3.75: 22 %");
+    assert_eq!((change(75), change(140)), (vec!["not-steady"], vec!["not-steady"]), "29 % more, 33 % less");
+}
+
+#[test]
+fn a_steady_state_that_was_looked_for_is_judged_by_its_rule() {
+    let found = |reached| {
+        Case::with(|case| {
+            let trend = Some(Trend { iops: 1.0, waf: 3.0, spread: 0.3, slope: 0.2 });
+            case.measured.steady = Some(SteadyState { reached, rounds: 30, round: Span(1), trend });
+        })
+    };
+    assert_eq!((found(true), found(false)), (vec![], vec!["not-steady"]));
+}
+
+#[test]
+fn what_stays_in_a_cache_is_not_flash() {
+    let left = |pages: u64| {
+        Case::with(|case| {
+            let counters = &mut case.measured.totals.counters;
+            counters.write_requests = 1000;
+            counters.write_bytes = 1000 * case.measured.drive.plan.layout.page_size.0;
+            counters.user_pages_programmed = pages;
+        })
+    };
+    assert_eq!((left(499), left(500)), (vec!["buffer-only"], vec![]));
+    let slc = |native, folded| {
+        Case::with(|case| {
+            case.steady();
+            let counters = &mut case.measured.totals.counters;
+            (counters.slc_pages, counters.native_pages) = (100, native);
+            counters.blocks_relocated[crate::observe::stats::relocation_causes::FOLD] = folded;
+        })
+    };
+    assert_eq!((slc(0, 0), slc(1, 0), slc(0, 1)), (vec!["slc-cache-only"], vec![], vec![]));
+}
+
+#[test]
+fn percentiles_need_a_thousand_requests_of_each_kind() {
+    let writes = |count: u64| {
+        Case::with(|case| (0..count).for_each(|_| case.measured.latencies.record(0, Op::Write, Span(1), 1)))
+    };
+    assert_eq!((writes(999), writes(1000)), (vec!["few-requests"], vec![]));
+    assert_eq!((writes(20), writes(21)), (vec![], vec!["few-requests"]), "1 % of the requests are a kind");
+    assert_eq!(Case::with(|case| case.measured.latencies = Default::default()), ["nothing-measured"]);
+}
+
+#[test]
+fn what_a_run_counts_apart_is_said() {
+    let ended = |missing| Case::with(|case| case.measured.missing = missing);
+    assert_eq!((ended(None), ended(Some(0)), ended(Some(1))), (vec![], vec![], vec!["workload-ended"]));
+    let cut = |lines| Case::with(|case| case.measured.read.cut_lines = lines);
+    assert_eq!((cut(0), cut(1)), (vec![], vec!["trace-cut"]));
+    let wrapped = |n| Case::with(|case| case.measured.wrapped = n);
+    assert_eq!((wrapped(0), wrapped(1)), (vec![], vec!["addresses-wrapped"]));
+    let refused = |n| Case::with(|case| case.measured.totals.counters.requests_refused = n);
+    assert_eq!((refused(0), refused(1)), (vec![], vec!["read-only"]));
+    let end = |read_only| {
+        Case::with(|case| {
+            case.measured.drive.end_of_life = Some(Time(1));
+            case.measured.drive.smart.read_only = read_only;
+        })
+    };
+    assert_eq!((end(false), end(true)), (vec!["worn-out"], vec!["read-only"]));
+}
+
+/// Findings from elsewhere stand where the table of kinds has them.
+#[test]
+fn findings_are_ordered_by_the_table() {
+    let mut case = Case::clean();
+    case.measured.wrapped = 1;
+    case.measured.totals.counters.requests_uncorrectable = 1;
+    let Case { measured, course, arrivals } = &case;
+    let mut found = find(&Evidence { measured, course, arrivals });
+    add(&mut found, [finding("machine-dependent-clock", String::new(), &[], ""), interrupted(5)]);
+    let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
+    assert_eq!(ids, ["interrupted", "uncorrectable-reads", "machine-dependent-clock", "addresses-wrapped"]);
+    let mut known: Vec<_> = KINDS.iter().map(|kind| kind.id).collect();
+    known.sort_unstable();
+    known.dedup();
+    assert_eq!(known.len(), KINDS.len(), "an id names one kind");
+}

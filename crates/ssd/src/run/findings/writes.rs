@@ -1,0 +1,198 @@
+//! Whether writes were measured as they go in the long run.
+
+use units::Time;
+
+use super::super::course::Point;
+use super::super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
+use super::evidence::{Evidence, finding, grouped, percent};
+use super::load::KIND;
+use crate::config::Precondition;
+use crate::observe::stats::{Finding, SteadyState, relocation_causes};
+
+/// The share of the dies' busy time that programs and erases take, from which on the state of collection moves what is measured.
+pub const WRITES_MATTER: f64 = 0.1;
+/// The share of the blocks programmed that came out of the stock of free blocks, without that others were collected for them.
+pub const STOCK: f64 = 0.1;
+/// The share of the bytes written that has left the buffer, below which the buffer was measured.
+pub const LEFT_BUFFER: f64 = 0.5;
+
+/// The drive's life has ended.
+pub(super) fn worn_out(evidence: &Evidence) -> Option<Finding> {
+    let drive = &evidence.measured.drive;
+    let end = drive.end_of_life.filter(|_| !drive.smart.read_only)?;
+    let text = format!("the drive wore out after {:.3} s of simulated time, and the run ended with it", seconds(end));
+    let remedy = "begin with fewer P/E cycles (age.pec), or give the drive more spare blocks (ftl.over_provisioning)";
+    Some(finding("worn-out", text, &[("after_s", seconds(end))], remedy))
+}
+
+/// The drive takes no more writes.
+pub(super) fn read_only(evidence: &Evidence) -> Option<Finding> {
+    let refused = evidence.measured.totals.counters.requests_refused;
+    (evidence.measured.drive.smart.read_only || refused > 0).then(|| {
+        let text = format!("the drive wore out and became read-only: it refused {} requests", grouped(refused));
+        let remedy =
+            "begin with fewer P/E cycles (age.pec), or give the drive more spare blocks (ftl.over_provisioning)";
+        finding("read-only", text, &[("requests_refused", refused as f64)], remedy)
+    })
+}
+
+/// Whether what was measured of writes goes on so.
+pub(super) fn not_steady(evidence: &Evidence) -> Option<Finding> {
+    match evidence.measured.steady {
+        Some(steady) if steady.reached => None,
+        Some(steady) => Some(no_steady_state(&steady)),
+        None if evidence.write_share() < WRITES_MATTER => None,
+        None => too_short(evidence).or_else(|| stock_used(evidence)).or_else(|| amplification_moves(evidence)),
+    }
+}
+
+fn no_steady_state(steady: &SteadyState) -> Finding {
+    let (rounds, round) = (steady.rounds, steady.round.as_s());
+    let mut numbers = vec![("rounds", rounds as f64), ("round_s", round)];
+    let mut text = format!("no steady state in {rounds} rounds of {round:.3} s; all of them are shown");
+    if let Some(trend) = steady.trend {
+        numbers.extend([("waf", trend.waf), ("iops", trend.iops), ("spread", trend.spread), ("slope", trend.slope)]);
+        text += &format!(
+            ": the last differ by {} and rise by {} (at most {} and {})",
+            percent(trend.spread),
+            percent(trend.slope),
+            percent(MOST_SPREAD),
+            percent(MOST_RISE)
+        );
+    }
+    finding(
+        "not-steady",
+        text,
+        &numbers,
+        "run longer (--requests, --duration), or save the drive (--save) and go on from there (--from)",
+    )
+}
+
+/// Requests that it takes to program so many more blocks, at the pace of the run.
+fn requests_for(evidence: &Evidence, blocks: f64) -> u64 {
+    let programmed = evidence.blocks(evidence.last().programmed - evidence.first().programmed);
+    (blocks / programmed.max(1e-9) * evidence.arrivals.count() as f64).ceil() as u64
+}
+
+/// Collection has not come round on every plane since the start of the drive: nothing tells the long run.
+fn too_short(evidence: &Evidence) -> Option<Finding> {
+    let (programmed, wanted) = (evidence.blocks(evidence.last().programmed), TURNOVERS as f64 * evidence.planes());
+    (programmed < wanted).then(|| {
+        let turns = programmed / evidence.planes();
+        let mut text = format!(
+            "too few writes to tell the long run: {turns:.1} blocks of each plane have been programmed since the start, and collection comes \
+             round in {TURNOVERS} or more"
+        );
+        let mut numbers = vec![("blocks_per_plane", turns), ("needed_blocks_per_plane", TURNOVERS as f64)];
+        if evidence.last().programmed > evidence.first().programmed {
+            let more = requests_for(evidence, wanted - programmed);
+            text += &format!("; that takes {} more requests", grouped(more));
+            numbers.push(("more_requests", more as f64));
+        }
+        finding("not-steady", text, &numbers, "run until nothing changes (--until-steady auto), or longer, with a --warmup")
+    })
+}
+
+/// Blocks were written that nobody collected: the stock of free blocks falls, and the drive slows down when it is used up.
+fn stock_used(evidence: &Evidence) -> Option<Finding> {
+    let (first, last) = (evidence.first(), evidence.last());
+    let programmed = evidence.blocks(last.programmed - first.programmed);
+    let used = first.free_blocks as f64 - last.free_blocks as f64;
+    (used > evidence.planes() && used >= STOCK * programmed).then(|| {
+        let config = &evidence.measured.drive.plan.config;
+        let kept = f64::from(config.gc.start) * evidence.planes();
+        let left = (last.free_blocks as f64 - kept).max(0.0);
+        let more = requests_for(evidence, programmed * left / used);
+        let mut text = format!(
+            "free blocks fell from {} to {}: {} of what was programmed went into space that nobody had to collect",
+            grouped(first.free_blocks),
+            grouped(last.free_blocks),
+            percent((used / programmed).min(1.0)),
+        );
+        if more > 0 {
+            text += &format!("; {} more requests use up the rest", grouped(more));
+        }
+        let numbers = [
+            ("free_blocks_before", first.free_blocks as f64),
+            ("free_blocks_after", last.free_blocks as f64),
+            ("share", used / programmed),
+            ("more_requests", more as f64),
+        ];
+        let remedy = match config.age.precondition {
+            Precondition::None => {
+                "begin with a drive that has been written (--precondition closed-form), or run until nothing changes (--until-steady auto)"
+            }
+            _ => "run until nothing changes (--until-steady auto), or longer, with a --warmup",
+        };
+        finding("not-steady", text, &numbers, remedy)
+    })
+}
+
+/// The write amplification of the second half of what was programmed differs from that of the first by more than collection's chance.
+fn amplification_moves(evidence: &Evidence) -> Option<Finding> {
+    let (first, last) = (evidence.first(), evidence.last());
+    let middle = u64::midpoint(first.programmed, last.programmed);
+    let at = evidence.course.iter().find(|point| point.programmed >= middle)?;
+    let page = evidence.measured.drive.plan.layout.page_size.0 as f64;
+    let waf = |from: &Point, to: &Point| {
+        let settled = to.settled - from.settled;
+        (settled > 0).then(|| (to.programmed - from.programmed) as f64 * page / settled as f64)
+    };
+    let (early, late) = (waf(&first, at)?, waf(at, &last)?);
+    // Collection goes block by block: of n blocks in each half the sums differ by chance by some 1 / sqrt(n).
+    let blocks = evidence.blocks((last.programmed - first.programmed) / 2).max(1.0);
+    let chance = 1.0 / blocks.sqrt();
+    let change = (late - early) / f64::midpoint(early, late);
+    (change.abs() > MOST_RISE + chance).then(|| {
+        let text = format!(
+            "the write amplification went from {early:.2} in the first half of the run to {late:.2} in the second: as many requests again would \
+             tell where it ends"
+        );
+        let numbers = [("waf_first", early), ("waf_second", late), ("more_requests", evidence.arrivals.count() as f64)];
+        finding("not-steady", text, &numbers, "run until nothing changes (--until-steady auto), or longer, with a --warmup")
+    })
+}
+
+/// What was written stayed in the write buffer.
+pub(super) fn buffer_only(evidence: &Evidence) -> Option<Finding> {
+    let counters = &evidence.measured.totals.counters;
+    let requests = counters.read_requests + counters.write_requests;
+    if counters.write_bytes == 0 || (counters.write_requests as f64) < KIND * requests as f64 {
+        return None;
+    }
+    let page = evidence.measured.drive.plan.layout.page_size.0;
+    let share = (counters.user_pages_programmed * page) as f64 / counters.write_bytes as f64;
+    (share < LEFT_BUFFER).then(|| {
+        let text = format!(
+            "{} of what was written was programmed: writes were measured into the write buffer of {}, not onto flash",
+            percent(share),
+            evidence.measured.drive.plan.config.buffer.size,
+        );
+        let numbers = [("written_bytes", counters.write_bytes as f64), ("share", share)];
+        finding(
+            "buffer-only",
+            text,
+            &numbers,
+            "write more than the buffer holds, to more addresses, or make it smaller (buffer.size)",
+        )
+    })
+}
+
+/// What was written stayed in the SLC cache.
+pub(super) fn slc_cache_only(evidence: &Evidence) -> Option<Finding> {
+    let counters = &evidence.measured.totals.counters;
+    let folded = counters.blocks_relocated[relocation_causes::FOLD];
+    let only = counters.slc_pages > 0 && counters.native_pages == 0 && folded == 0;
+    (only && evidence.write_share() >= WRITES_MATTER).then(|| {
+        let text = format!(
+            "all {} pages written fit the SLC cache and none was folded: a longer run is slower",
+            grouped(counters.slc_pages)
+        );
+        let remedy = "write more than the cache holds (slc.blocks), or run until nothing changes (--until-steady auto)";
+        finding("slc-cache-only", text, &[("pages", counters.slc_pages as f64)], remedy)
+    })
+}
+
+fn seconds(time: Time) -> f64 {
+    time.0 as f64 / 1e9
+}

@@ -1,0 +1,57 @@
+"""Runs that have, together, every statistic, each also where there was nothing to measure: for the page of statistics
+(docs/conf.py) and for the types of results (tests/typed.py)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ssdlab
+from ssdlab.runs.result import Result
+
+TRIM_AND_FLUSH = """fio version 3 iolog
+0 /dev/ssd add
+0 /dev/ssd open
+0 /dev/ssd trim 0 16384
+1 /dev/ssd sync 0 0
+2 /dev/ssd close
+"""
+
+
+SMALL = {"requests": 100, "workload.rw": "randrw"}
+"""Of a run whose statistics are told, not its numbers."""
+RUNS: tuple[dict[str, Any], ...] = (
+    {"until_steady": "5ms"},
+    SMALL
+    | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01}
+    | {"energy.power_states": [8.0, 4.0], "thermal.resistance": 5.0},
+    SMALL
+    | {"ftl.slc_cache": "dynamic", "slc.convert": "hot:100", "gc.pacing": "none", "ftl.allocation": "plane"}
+    | {"chip.model": "auto", "mapping.unit": "page", "gc.copyback": True},
+    SMALL
+    | {"ftl.raid": "parity:4", "ftl.over_provisioning": 0.6, "age.fill": 0, "mapping.unit": "page"}
+    | {"faults.at": ["1us block 0:1"]},
+    SMALL | {"energy.idle_mw": 100.0},
+    SMALL | {"mapping.checkpoint": "16MiB", "mapping.journal": True, "power.cut_at": ["100us"], "power.plp": True},
+)
+"""Runs that have, together, every statistic that depends on the configuration."""
+
+
+def results() -> Iterator[Result]:
+    """The results of the runs, then those of the same drives where nothing is read or written."""
+    with tempfile.TemporaryDirectory() as folder:
+        (trace := Path(folder, "trims.log")).write_text(TRIM_AND_FLUSH)
+        # More is asked for than the trace has.
+        idle = [
+            {name: value for name, value in run.items() if "." in name and name != "workload.rw"}
+            | {"workload": trace, "requests": 5}
+            for run in RUNS
+        ]
+        for options in (*RUNS, *idle):
+            own = {name: value for name, value in options.items() if "." not in name}
+            settings = {name: value for name, value in options.items() if "." in name}
+            result = ssdlab.run(**own, settings=settings)
+            assert isinstance(result, Result)
+            yield result
