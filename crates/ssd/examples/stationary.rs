@@ -54,7 +54,7 @@ fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64
     ["age.precondition=closed-form"].iter().chain(&device).for_each(|word| config.set(word).expect("a valid setting"));
     let began = std::time::Instant::now();
     let mut drive = Device::new(&config, seed).expect("a possible device");
-    eprintln!("started in {:.1} ms", began.elapsed().as_secs_f64() * 1e3);
+    eprintln!("started in {:.1} ms, {:?}", began.elapsed().as_secs_f64() * 1e3, drive.start_of_life());
     let endless = [&["workload.rw=randwrite", "workload.requests=1000000000"], generator.as_slice()].concat();
     let generator = workload::presets::get("default", &endless).expect("a generator");
     let mut source = generator.source(drive.capacity(), seed).expect("a source");

@@ -76,6 +76,11 @@ pub trait Source: Send {
         None
     }
 
+    /// Whether it is a load that goes on: requests of its beginning may be played before those that count, and it has as many more.
+    fn leads(&self) -> bool {
+        false
+    }
+
     /// What reading it has left out or put in order so far.
     fn counts(&self) -> ReadCounts {
         ReadCounts::default()

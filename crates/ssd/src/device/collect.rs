@@ -41,6 +41,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn resume_collection(&mut self) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
             if self.ftl.relocator[plane].victim.is_some() {
+                self.ftl.relocator[plane].from_start = true;
                 let die = self.core.plan.layout.die_of(plane).0;
                 if !self.core.plan.config.gc.preemptible {
                     self.flash.dies[die].exclusive += 1;
@@ -166,6 +167,7 @@ impl<P: Probe> Device<P> {
         if relocation.reading + relocation.writing == 0 {
             relocation.orphans.clear();
             relocation.victim = None;
+            relocation.from_start = false;
             if !self.core.plan.config.gc.preemptible {
                 let die = self.core.plan.layout.die_of(plane).0;
                 self.flash.dies[die].exclusive -= 1;
@@ -309,6 +311,7 @@ impl<P: Probe> Device<P> {
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.ftl.relocator[plane].victim = None;
+        self.ftl.relocator[plane].from_start = false;
         if !self.core.plan.config.gc.preemptible {
             self.flash.dies[die].exclusive -= 1;
         }

@@ -137,6 +137,17 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// Whether collections go on that were under way at the start.
+    pub(crate) fn still_collects_from_start(&self) -> bool {
+        self.ftl.relocator.planes.iter().any(|relocation| relocation.from_start)
+    }
+
+    /// Whether hardly a page of the write buffer is free.
+    pub(crate) fn buffer_is_full(&self) -> bool {
+        let slots = self.core.plan.config.buffer.size.0 / self.core.plan.layout.page_size.0;
+        u64::from(self.writes.buffer.in_use()) * 16 >= slots * 15
+    }
+
     /// The present simulated time.
     pub fn now(&self) -> Time {
         self.core.now

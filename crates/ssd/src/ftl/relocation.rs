@@ -35,6 +35,8 @@ pub(crate) struct PlaneRelocation {
     pub broken: bool,
     /// Whose pages move.
     pub victim: Option<Relocation>,
+    /// It was under way when the run began.
+    pub from_start: bool,
     /// Its pages that are to be looked at, and whether all have been.
     pub pages: Range<u32>,
     pub scanned: bool,
@@ -199,6 +201,6 @@ stored! {
     Relocation { block, cause, wordline }
     PlaneRelocation {
         broken, orphans, victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
-        failed, least_erases, host_pages, levelled_at, paced, credit, valid,
+        failed, from_start, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

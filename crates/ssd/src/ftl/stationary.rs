@@ -4,10 +4,9 @@
 //! A plane of the drive is played by counts alone: how many pages of each block are valid, not which. A page of the host makes a
 //! valid page of the plane stale, each with the same probability (uniform overwriting, Desnoyers, SYSTOR'12 section 3); blocks are
 //! opened, chosen by the drive's own victim policy, relocated, paced and freed by the rules of `relocate.rs` and `allocation.rs`.
-//! A step is a program, of host data or of relocated data. States are taken from it at programs of host data, each with the same
-//! probability: the requests of a run come then, and so what the first of them meet is, in the mean, what all of them meet (Palm's view of a renewal
-//! process). At random times a drive is more often seen where host data waits for collections, and a run that began so would meet more of them
-//! than its share.
+//! Its clock is that of a die that never rests: a step is a program, of host data or of relocated data. So the states that are
+//! taken from it at random steps are weighted by time, as a renewal process is seen at a random time. A load that leaves dies idle
+//! sees fewer collections: a run plays the load itself until those that were under way at the start have ended (`run/settling.rs`).
 //!
 //! Pages are counted in bundles of some pages, so that a plane of any size is played in milliseconds; before the first state is
 //! taken every block has been written several times over. Assumed: the host writes as fast as the drive lets it. Then free blocks
@@ -257,7 +256,7 @@ impl<'a> Life<'a> {
         Some(())
     }
 
-    /// Plays some cycles on, and to a place in a cycle: from the moment when the host's block is opened, by the programs of host data.
+    /// Plays some cycles on, and to a place in a cycle: from the moment when the host's block is opened, by the steps that it takes.
     fn until_place(&mut self, place: f64) -> Option<()> {
         self.go_on()?;
         let opened = self.opened;
@@ -267,14 +266,7 @@ impl<'a> Life<'a> {
             }
             self.step()?;
         }
-        let programs = (place * f64::from(self.layout.pages / self.unit)) as u64;
-        (0..programs).try_for_each(|_| self.host_step())
-    }
-
-    /// Plays until data of the host has been programmed.
-    fn host_step(&mut self) -> Option<()> {
-        while !self.step()? {}
-        Some(())
+        (0..(place * self.cycle as f64) as u64).try_for_each(|_| self.step().map(drop))
     }
 
     /// Plays some cycles on, until the host's block is filled so far.

@@ -11,20 +11,25 @@ use super::course::{Course, Point};
 use super::options::RunOptions;
 use super::precondition::Overwriting;
 use super::request_log::RequestLog;
+use super::settling::{self, Settling};
 use super::steady::{Steady, totals};
 use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
-use crate::observe::stats::Totals;
 use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::series::{Sample, Series};
+use crate::observe::stats::{Start, Totals};
 
 /// A device whose requests are measured. Its times are the device's own; what it reports of completions is counted from the
 /// beginning of the workload.
 pub(super) struct MeasuredDevice<P: Probe> {
     pub device: Device<P>,
     warmup: u64,
+    /// The load is played until it has settled, before anything counts; and the requests that were played so.
+    settling: Option<Settling>,
+    pub settled: u64,
+    settled_at: Time,
     pub submitted: u64,
     pub latencies: ByQueue,
     pub series: Series,
@@ -85,6 +90,9 @@ impl<P: Probe> MeasuredDevice<P> {
             steady: options.until_steady.map(|round| Steady::new(round, usize::from(queues), &device)),
             device,
             warmup: options.warmup,
+            settling: None,
+            settled: 0,
+            settled_at: Time::ZERO,
             submitted: 0,
             latencies: ByQueue::new(usize::from(queues)),
             series: Series::new(),
@@ -107,12 +115,33 @@ impl<P: Probe> MeasuredDevice<P> {
     /// The workload begins now.
     fn begin(&mut self) {
         self.origin = self.device.now();
+        self.settled_at = self.origin;
         self.first_id = self.device.submitted();
         self.device.workload_begins();
         self.series.start(self.origin, self.device.idle_time(), self.device.throttling());
         if let Some(steady) = &mut self.steady {
             steady.start(&self.device);
         }
+    }
+
+    /// The load is played until it has settled, and counts from then on: where the drive starts in the middle of its life, and nothing else
+    /// is asked for that comes before what counts.
+    /// It waits for collections no longer than for as many requests as count.
+    pub fn settle_first(&mut self, counted: u64) {
+        let apart = self.warmup > 0 || self.steady.is_some() || self.preconditions() || self.device.now() > Time::ZERO;
+        if !apart && self.device.start_of_life() == Start::MidLife {
+            (self.settling, self.warmup) = (Some(Settling::new(counted)), u64::MAX);
+        }
+    }
+
+    /// When what is asked for begins: never, before the load has settled.
+    pub fn counts_from(&self) -> Time {
+        if self.settling.is_some() { Time::NEVER } else { self.settled_at }
+    }
+
+    /// Of so many requests that are asked for, those that are submitted.
+    pub fn all_requests(&self, counted: u64) -> u64 {
+        if self.settling.is_some() { u64::MAX } else { counted.saturating_add(self.settled) }
     }
 
     /// Whether the drive is still to be overwritten before the workload.
@@ -134,6 +163,14 @@ impl<P: Probe> MeasuredDevice<P> {
     /// Submits a request at `time`. The first one after the warm-up plays the device up to then.
     pub fn submit(&mut self, mut request: Request, time: Time, each: impl FnMut(&Completion)) -> Result<u64, RunError> {
         request.time = time;
+        if let Some(settling) = &mut self.settling
+            && (settling.settles(self.device.buffered_pages(), || {
+                self.device.buffer_is_full() || !self.device.still_collects_from_start()
+            }) || self.submitted == settling::MOST)
+        {
+            (self.settling, self.settled, self.warmup) = (None, self.submitted, self.submitted);
+            self.settled_at = time;
+        }
         if self.submitted == self.warmup && self.baseline.is_none() {
             if self.warmup > 0 {
                 self.advance(time, each)?;

@@ -16,6 +16,7 @@ mod prepare;
 mod replay;
 mod request_log;
 mod result;
+mod settling;
 mod steady;
 mod workload_given;
 

@@ -62,6 +62,7 @@ impl<P: Probe> MeasuredDevice<P> {
             latencies: self.latencies.clone(),
             totals: totals(&self.device).since(&before),
             wrapped: wrapped + read.wrapped,
+            settled: self.settled,
             missing,
             read,
             steady: None,

@@ -107,6 +107,10 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
         options.replay = Replay::Closed(depth);
     }
     let manifest = manifest_of(&inputs.drive, &spec, &plan, workload, &options)?;
+    if source.leads() {
+        // The source makes more.
+        options.requests = options.requests.or(requests);
+    }
     findings::add(&mut found, of_settings(&inputs.drive, &spec)?);
     Ok(Prepared { config: spec.config, source, options, manifest, note, findings: found })
 }

@@ -69,8 +69,12 @@ impl<P: Probe> Run<P> {
             let remedy = "leave it out, or set workload.iodepth to \"none\"";
             return Err(refused("--replay", problem, remedy).into());
         }
+        let mut measured = MeasuredDevice::new(config, &options, log, probe)?;
+        if source.leads() {
+            measured.settle_first(options.requests.unwrap_or(u64::MAX));
+        }
         Ok(Run {
-            measured: MeasuredDevice::new(config, &options, log, probe)?,
+            measured,
             source,
             options,
             batch: Vec::new(),
@@ -122,9 +126,9 @@ impl<P: Probe> Run<P> {
             return None;
         }
         let served = self.counts().1 as f64 + self.measured.device.partly_served();
-        let by_count = self.options.requests.map(|limit| served / limit.max(1) as f64);
-        let now = self.measured.device.now().since(self.measured.origin);
-        let by_time = self.options.duration.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
+        let by_count = self.options.requests.map(|limit| served / self.measured.all_requests(limit).max(1) as f64);
+        let now = self.measured.device.now().0.saturating_sub(self.measured.counts_from().0);
+        let by_time = self.options.duration.map(|limit| now as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
     }
 
@@ -164,11 +168,12 @@ impl<P: Probe> Run<P> {
                 let first = *self.first_time.get_or_insert(request.time);
                 let since = request.time.since(first);
                 let since = if speed == 1.0 { since } else { Span((since.0 as f64 / speed) as u64) };
-                if self.options.duration.is_some_and(|limit| since > limit) {
+                let time = self.measured.origin + since;
+                if self.is_too_late(time) {
                     self.ended = true;
                     break;
                 }
-                self.submit(request, self.measured.origin + since)?;
+                self.submit(request, time)?;
             }
             if self.has_ended() {
                 return self.finish_all();
@@ -186,7 +191,7 @@ impl<P: Probe> Run<P> {
     fn step_by_completions(&mut self, target: u64) -> Result<bool, RunError> {
         while self.measured.submitted < target {
             let now = self.measured.device.now();
-            if self.options.duration.is_some_and(|limit| now.since(self.measured.origin) > limit) {
+            if self.is_too_late(now) {
                 return self.finish_all();
             }
             let next = self.source.closed_loop().and_then(|source| source.next_time());
@@ -210,7 +215,7 @@ impl<P: Probe> Run<P> {
         while self.measured.submitted < target {
             while self.measured.device.outstanding().0 < depth {
                 let now = self.measured.device.now();
-                if self.options.duration.is_some_and(|limit| now.since(self.measured.origin) > limit) {
+                if self.is_too_late(now) {
                     self.ended = true;
                 }
                 let Some(request) = self.next_request()? else {
@@ -225,6 +230,12 @@ impl<P: Probe> Run<P> {
         Ok(false)
     }
 
+    /// Whether nothing is submitted at a time any more: what counts has lasted as long as was asked for.
+    fn is_too_late(&self, time: Time) -> bool {
+        let lasted = time.0.saturating_sub(self.measured.counts_from().0);
+        self.options.duration.is_some_and(|limit| lasted > limit.0)
+    }
+
     /// Whether nothing more is submitted.
     fn has_ended(&self) -> bool {
         self.ended || self.measured.steady_ended
@@ -232,7 +243,8 @@ impl<P: Probe> Run<P> {
 
     /// The next request of the workload, brought within the device's capacity.
     fn next_request(&mut self) -> Result<Option<Request>, RunError> {
-        if self.has_ended() || self.options.requests.is_some_and(|limit| self.measured.submitted >= limit) {
+        let is_last = |limit| self.measured.submitted >= self.measured.all_requests(limit);
+        if self.has_ended() || self.options.requests.is_some_and(is_last) {
             self.ended = true;
             self.batch.clear();
             return Ok(None);
@@ -243,7 +255,8 @@ impl<P: Probe> Run<P> {
         }
         let Some(mut request) = self.batch.pop() else {
             self.ended = true;
-            self.missing = self.options.requests.map(|limit| limit - self.measured.submitted);
+            let submitted = self.measured.submitted - self.measured.settled;
+            self.missing = self.options.requests.map(|limit| limit.saturating_sub(submitted));
             return Ok(None);
         };
         let capacity = self.measured.device.capacity().0;

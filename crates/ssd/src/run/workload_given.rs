@@ -12,6 +12,7 @@ use super::findings;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::manifest::{sections, to_json, values};
 use super::options::refused;
+use super::settling;
 use crate::error::RunError;
 use crate::observe::stats::Finding;
 
@@ -91,9 +92,20 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
             None => trace(given, word),
         };
     }
-    let workload = generator(given, preset, &settings)?;
+    let mut workload = generator(given, preset, &settings)?;
     let (requests, manifest) = (Some(workload.requests()), described(&workload));
-    let source = workload.source(given.capacity, given.seed)?;
+    // Of several jobs each would have to know how many of its requests are played before those that count.
+    let leads = match (given.wanted, workload.jobs.as_slice()) {
+        (Wanted::Endless, _) => false,
+        (Wanted::AtLeast(wanted), jobs) => jobs.len() == 1 || wanted >= workload.requests(),
+        (Wanted::Own, jobs) => jobs.len() == 1,
+    };
+    if !leads {
+        let source = workload.source(given.capacity, given.seed)?;
+        return Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests });
+    }
+    workload.extend(workload.requests().saturating_add(settling::MOST));
+    let source = Box::new(Leading(workload.source(given.capacity, given.seed)?));
     Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests })
 }
 
@@ -184,6 +196,27 @@ fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<W
         }
     }
     Ok(workload)
+}
+
+/// A generator that makes more requests than count.
+struct Leading(Box<dyn Source>);
+
+impl Source for Leading {
+    fn fill(&mut self, batch: &mut Vec<workload::Request>, max: usize) -> Result<(), workload::TraceError> {
+        self.0.fill(batch, max)
+    }
+    fn progress(&self) -> Option<f64> {
+        None
+    }
+    fn closed_loop(&mut self) -> Option<&mut dyn workload::ClosedLoop> {
+        self.0.closed_loop()
+    }
+    fn leads(&self) -> bool {
+        true
+    }
+    fn counts(&self) -> workload::ReadCounts {
+        self.0.counts()
+    }
 }
 
 /// A generator, as a run's manifest has it.

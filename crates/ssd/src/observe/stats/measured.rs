@@ -112,6 +112,8 @@ pub struct Measured {
     pub totals: Totals,
     /// Requests whose addresses lay beyond the device and were wrapped around.
     pub wrapped: u64,
+    /// Requests that were run before those that count, until the load had settled.
+    pub settled: u64,
     /// Requests asked for that the workload no longer had, where it ended before.
     pub missing: Option<u64>,
     /// What reading the workload left out or put in order.

@@ -98,11 +98,15 @@ pub const KINDS: &[Kind] = &[
         id: "start-not-stationary",
         meaning: "the drive could not be brought into the state that long overwriting leaves",
         when: || {
-            "age.precondition asks for that state, and the drive or workload has none that can be worked out".into()
+            format!(
+                "age.precondition is closed-form, the drive has an SLC cache, parity, power cuts or a checkpointed map, and programs and erases \
+                 take {} of the dies' busy time or more",
+                percent(writes::WRITES_MATTER)
+            )
         },
         why: "the numbers change until the run itself has brought the drive there",
         excludes: true,
-        test: None,
+        test: Some(writes::start_not_stationary),
     },
     Kind {
         id: "not-steady",
@@ -110,7 +114,7 @@ pub const KINDS: &[Kind] = &[
         when: || {
             format!(
                 "programs and erases take {} of the dies' busy time or more, and: fewer than {TURNOVERS} blocks of each plane have been \
-                 programmed since the start of the drive; or {} of the blocks programmed or more came out of the stock of free ones, more \
+                 programmed since the start of a drive that did not start in the middle of its life; or {} of the blocks programmed or more came out of the stock of free ones, more \
                  than one of each plane; or the write amplification of the two halves differs by more than {} + 1/sqrt(n), n being the \
                  blocks programmed in each. With --until-steady: its rule is not met (PTS 2.0.1: five rounds within {}, without a slope \
                  above {})",

@@ -8,7 +8,7 @@ use super::super::replay::Run;
 use super::super::{Replay, RunOptions};
 use super::*;
 use crate::config::Config;
-use crate::observe::stats::{Measured, SteadyState, Trend, die};
+use crate::observe::stats::{Measured, Start, SteadyState, Trend, die};
 
 /// A run that nothing puts in doubt: reads of a drive that keeps up.
 struct Case {
@@ -127,6 +127,21 @@ fn a_drive_is_overloaded_where_its_queue_grows_to_the_end() {
         case.course.iter_mut().enumerate().for_each(|(n, point)| point.completed = n as u64 * 8 / 10);
     });
     assert_eq!(few, [""; 0], "four requests wait for one die");
+}
+
+#[test]
+fn a_drive_that_starts_in_the_middle_of_its_life_needs_no_turnover() {
+    let starts = |start, share| {
+        Case::with(|case| {
+            case.writes(share);
+            case.programs(|_| (3, 1), |_| 20);
+            case.measured.drive.start = start;
+        })
+    };
+    assert_eq!(starts(Start::AsWritten, 0.5), ["not-steady"], "less than a block of each plane");
+    assert_eq!(starts(Start::MidLife, 0.5), [""; 0]);
+    assert_eq!(starts(Start::BetweenCollections, 0.5), ["start-not-stationary", "not-steady"]);
+    assert_eq!(starts(Start::BetweenCollections, 0.09), [""; 0], "writes do not matter");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
 use super::evidence::{Evidence, finding, grouped, percent};
 use super::load::KIND;
 use crate::config::Precondition;
-use crate::observe::stats::{Finding, SteadyState, relocation_causes};
+use crate::observe::stats::{Finding, Start, SteadyState, relocation_causes};
 
 /// The share of the dies' busy time that programs and erases take, from which on the state of collection moves what is measured.
 pub const WRITES_MATTER: f64 = 0.1;
@@ -42,6 +42,10 @@ pub(super) fn not_steady(evidence: &Evidence) -> Option<Finding> {
         Some(steady) if steady.reached => None,
         Some(steady) => Some(no_steady_state(&steady)),
         None if evidence.write_share() < WRITES_MATTER => None,
+        // In the middle of a life nothing has to come round first.
+        None if evidence.measured.drive.start == Start::MidLife => {
+            stock_used(evidence).or_else(|| amplification_moves(evidence))
+        }
         None => too_short(evidence).or_else(|| stock_used(evidence)).or_else(|| amplification_moves(evidence)),
     }
 }
@@ -66,6 +70,19 @@ fn no_steady_state(steady: &SteadyState) -> Finding {
         &numbers,
         "run longer (--requests, --duration), or save the drive (--save) and go on from there (--from)",
     )
+}
+
+/// A drive that was to start as after long overwriting starts with nothing under collection.
+pub(super) fn start_not_stationary(evidence: &Evidence) -> Option<Finding> {
+    let drive = &evidence.measured.drive;
+    let matters = evidence.write_share() >= WRITES_MATTER;
+    (drive.start == Start::BetweenCollections && matters).then(|| {
+        let text = "age.precondition = \"closed-form\" has no stationary state for this drive (an SLC cache, parity, power cuts or a checkpointed \
+                    map): it starts with nothing under collection"
+            .to_owned();
+        let remedy = "run until nothing changes (--until-steady auto), or longer, with a --warmup";
+        finding("start-not-stationary", text, &[], remedy)
+    })
 }
 
 /// Requests that it takes to program so many more blocks, at the pace of the run.

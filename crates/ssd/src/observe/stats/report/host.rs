@@ -57,6 +57,12 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
         "requests whose address lay beyond the device and was wrapped around",
         measured.wrapped,
     );
+    report.add(
+        "host.settled_requests",
+        "requests",
+        "requests of the load that were run before those that count, until the write buffer held what it holds under it",
+        measured.settled,
+    );
     let read = measured.read;
     report.add("host.trace.bad_lines", "lines", "malformed lines of the trace that were left out", read.bad_lines);
     if let Some(missing) = measured.missing {
