@@ -403,7 +403,15 @@ def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
     )
     assert "18 cases: 18 played, 0 kept" in swept.stdout
     compared = subprocess.run(
-        [str(SSDLAB), "compare", "t.csv", "--baseline=fifo", "--metric=host.read.latency_ns.p99_99", "--plot=x.png"],
+        [
+            str(SSDLAB),
+            "compare",
+            "t.csv",
+            "--baseline=fifo",
+            "--metric=host.read.latency_ns.p99_99",
+            "--plot=x.png",
+            "--accept-warnings",
+        ],
         cwd=tmp_path,
         check=True,
         capture_output=True,

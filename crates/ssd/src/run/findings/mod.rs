@@ -225,7 +225,7 @@ pub const KINDS: &[Kind] = &[
             format!(
                 "fewer than {} requests lie beyond p99 of the reads or of the writes, where these are {} of the requests or more",
                 load::BEYOND,
-                percent(load::KIND)
+                percent(load::ASKED)
             )
         },
         why: "a percentile beyond which ten samples lie is known to a third (binomial); deeper ones are marked with ~ in the table",
