@@ -18,10 +18,10 @@ import pytest
 
 import ssdlab
 from conftest import SSDLAB, Cli, cpu_s, until
-from ssdlab.runs.runner import Rounds
 from ssdlab.common import output, signals
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.common.tables import Table, escaped, show
+from ssdlab.runs.runner import Rounds
 from ssdlab.show import lines
 from ssdlab.sweeps.campaign import SweepProgress
 
@@ -377,7 +377,7 @@ def test_commands_without_a_terminal_tell_it(
     ):
         commands.main(words.split(), standalone_mode=False)
         assert line in capsys.readouterr().err
-    commands.main(["run", "-q", "--requests", "3000"], standalone_mode=False)
+    commands.main(["run", "-q", "--workload", "random-read-8k", "--requests", "3000"], standalone_mode=False)
     assert capsys.readouterr().err == ""
 
 

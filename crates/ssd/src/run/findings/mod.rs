@@ -109,7 +109,7 @@ pub const KINDS: &[Kind] = &[
         meaning: "writes were measured on the way to a state, not in it",
         when: || {
             format!(
-                "programs and erases take {} of the dies' busy time or more, and: fewer than {TURNOVERS} blocks of each plane have been \
+                "programs and erases take {} of the dies' time or more, and: fewer than {TURNOVERS} blocks of each plane have been \
                  programmed since the start of the drive; or {} of the blocks programmed or more came out of the stock of free ones, more \
                  than one of each plane; or the write amplification of the two halves differs by more than {} + 1/sqrt(n), n being the \
                  blocks programmed in each. With --until-steady: its rule is not met (PTS 2.0.1: five rounds within {}, without a slope \
@@ -121,7 +121,7 @@ pub const KINDS: &[Kind] = &[
                 percent(MOST_RISE),
             )
         },
-        why: "10 % is the slope that SNIA's rule accepts; before collection has come round on every plane a drive only looks steady",
+        why: "below 1 % fewer than one read in 25 meets a write, collection included; 10 % is the slope that SNIA's rule accepts; before collection has come round on every plane a drive only looks steady",
         excludes: true,
         test: Some(writes::not_steady),
     },

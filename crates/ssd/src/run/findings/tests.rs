@@ -130,7 +130,7 @@ fn a_drive_is_overloaded_where_its_queue_grows_to_the_end() {
 }
 
 #[test]
-fn writes_matter_from_a_tenth_of_the_dies_time_on() {
+fn writes_matter_from_a_hundredth_of_the_dies_time_on() {
     let short = |share| {
         Case::with(|case| {
             case.steady();
@@ -139,7 +139,7 @@ fn writes_matter_from_a_tenth_of_the_dies_time_on() {
             case.programs(|_| (1, 1), |_| 20);
         })
     };
-    assert_eq!((short(0.09), short(0.1)), (vec![], vec!["not-steady"]));
+    assert_eq!((short(0.009), short(0.01)), (vec![], vec!["not-steady"]));
 }
 
 #[test]
