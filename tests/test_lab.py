@@ -466,7 +466,15 @@ def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
     )
     assert "18 cases: 18 played, 0 kept" in swept.stdout
     compared = subprocess.run(
-        [str(SSDLAB), "compare", "t.csv", "--baseline=fifo", "--metric=host.read.latency_ns.p99_99", "--plot=x.png"],
+        [
+            str(SSDLAB),
+            "compare",
+            "t.csv",
+            "--baseline=fifo",
+            "--metric=host.read.latency_ns.p99_99",
+            "--plot=x.png",
+            "--accept-warnings",
+        ],
         cwd=tmp_path,
         check=True,
         capture_output=True,
@@ -493,7 +501,7 @@ def test_figures_say_what_they_show_and_are_the_same_bytes(tmp_path: Path) -> No
     def draw() -> dict[str, Any]:
         return {
             "cdf": plot.cdf(results),
-            "bars": plot.bars(ssdlab.compare(outcome.table, baseline="fifo")),
+            "bars": plot.bars(ssdlab.compare(outcome.table, baseline="fifo", accept_warnings=True)),
             "usage": plot.usage(results),
             "heatmap": plot.heatmap(outcome.table, "age", "device", "host.read.latency_ns.mean", unit="ns"),
             "series": plot.series(run),

@@ -18,10 +18,10 @@ import pytest
 
 import ssdlab
 from conftest import SSDLAB, Cli, cpu_s, until
-from ssdlab.runs.runner import Rounds
 from ssdlab.common import output, signals
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.common.tables import Table, escaped, show
+from ssdlab.runs.runner import Rounds
 from ssdlab.show import lines
 from ssdlab.sweeps.campaign import SweepProgress
 
@@ -54,8 +54,8 @@ OUTPUTS = {
     "run --requests 2000 -q --timeline OUT": "out.pftrace",
     "run --requests 200 -q --repeat 2 --json OUT": "out.json",
     "sweep sweep.toml --cache full --out OUT": "out.csv",
-    "compare table.csv --by seed --out OUT": "out.csv",
-    "compare table.csv --by seed --plot OUT": "out.png",
+    "compare table.csv --by seed --accept-warnings --out OUT": "out.csv",
+    "compare table.csv --by seed --accept-warnings --plot OUT": "out.png",
     "trace convert trace.csv OUT --to parquet": "out.parquet",
     "trace convert trace.csv OUT --to mqsim": "out.txt",
     "trace fit trace.csv --out OUT": "out.toml",
@@ -261,13 +261,17 @@ def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.S
             time.sleep(0.002)
             running.send_signal(number)
         stdout, stderr = running.communicate(timeout=120)
-        assert (running.returncode, stdout) == (128 + number, "")
+        assert running.returncode == 128 + number
+        assert stdout == "" or stdout.startswith("warning: interrupted: ")
         rows = polars.read_parquet(tmp_path / name).height
         assert stderr.startswith(f"{signals.NAMES[number]}: ")
-        assert f"kept: {name} with {rows:,} rows; no results were written\n" in stderr
+        assert f"kept: {name} with {rows:,} rows; kept: {'x.partial.json'}\n" in stderr
+        kept = json.loads((tmp_path / "x.partial.json").read_text())
+        assert kept["warnings"][0]["id"] == "interrupted"
+        assert kept["warnings"][0]["numbers"]["requests"] == rows
         assert stderr.count("\n") == 1
     assert earlier.read_text() == "earlier"
-    assert len(list(tmp_path.iterdir())) == 3, "an earlier log keeps its name"
+    assert len(list(tmp_path.iterdir())) == 4, "an earlier log and an earlier result keep their names"
 
 
 @pytest.mark.slow
@@ -373,7 +377,7 @@ def test_commands_without_a_terminal_tell_it(
     ):
         commands.main(words.split(), standalone_mode=False)
         assert line in capsys.readouterr().err
-    commands.main(["run", "-q", "--requests", "3000"], standalone_mode=False)
+    commands.main(["run", "-q", "--workload", "random-read-8k", "--requests", "3000"], standalone_mode=False)
     assert capsys.readouterr().err == ""
 
 

@@ -119,12 +119,16 @@ def test_comparisons_show_percentiles_beside_means(cli: Cli, tmp_path: Path) -> 
     sweep = '[run]\nrequests = 300\n[axes]\nscheme = ["user-first", "fifo"]\nseed = [1, 2]\n'
     (tmp_path / "sweep.toml").write_text(sweep)
     assert cli("sweep", "sweep.toml", "--out", "table.csv", "--quiet").returncode == 0
-    done = cli("compare", "table.csv", "--plot", "bars.png")
+    # 300 requests do not fill a buffer.
+    refused = cli("compare", "table.csv")
+    assert refused.returncode == 2
+    assert "every case carries a warning: not-steady" in refused.stderr
+    done = cli("compare", "table.csv", "--plot", "bars.png", "--accept-warnings")
     latency = "host.read.latency_ns."
     told = [line.split(" over ")[0] for line in done.stdout.splitlines() if " over user-first's" in line]
     assert told == [f"{latency}{name}" for name in ("mean", "p99", "p99_9")]
     table = ssdlab.sweep(tmp_path / "sweep.toml", cache=tmp_path / "results" / "cache").table
-    figure = plot.bars(*(ssdlab.compare(table, f"{latency}{name}") for name in ("mean", "p99")))
+    figure = plot.bars(*(ssdlab.compare(table, f"{latency}{name}", accept_warnings=True) for name in ("mean", "p99")))
     assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == [f"{latency}mean", f"{latency}p99"]
 
 

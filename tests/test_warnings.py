@@ -1,4 +1,4 @@
-"""What puts results in doubt is said everywhere: on the screen, in JSON, in Python, in tables, comparisons, searches."""
+"""What puts results in doubt is said everywhere: on the screen, in JSON, in Python, in tables, where compared."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ssdlab.runs.catalogue import presets, schema
     from ssdlab.runs.device import Completion, Conditions, Device
     from ssdlab.runs.findings import Finding
+    from ssdlab.runs.kept import Interrupted, Kept
     from ssdlab.runs.result import Result, Runs
-    from ssdlab.runs.runner import Interrupted, Kept
     from ssdlab.runs.saved import load
     from ssdlab.searches.campaign import SearchResult, search
     from ssdlab.sweeps.campaign import sweep
@@ -59,8 +59,8 @@ _HOMES = {
     "Device": "runs.device",
     "Finding": "runs.findings",
     "InputError": "_core",
-    "Interrupted": "runs.runner",
-    "Kept": "runs.runner",
+    "Interrupted": "runs.kept",
+    "Kept": "runs.kept",
     "Result": "runs.result",
     "Runs": "runs.result",
     "SearchResult": "searches.campaign",

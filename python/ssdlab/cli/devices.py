@@ -70,7 +70,7 @@ def fit_device(
     from ssdlab.common.output import check_ending, check_outputs, write
     from ssdlab.foreign.files import INPUTS
     from ssdlab.runs.findings import ACCEPT
-    from ssdlab.runs.runner import Interrupted
+    from ssdlab.runs.kept import Interrupted
 
     jobs = devices.read(measurements, steady=steady)
     check_ending("--out", out, (".toml",))

@@ -241,13 +241,10 @@ def _show(result: Result | Runs) -> None:
 
 
 def _warn(result: Result | Runs) -> None:
-    """Tells what leaves the result out of comparisons, where its tables are not shown."""
-    from ssdlab.runs.findings import excluding, lines, shared
-    from ssdlab.runs.result import Result
+    """Tells on standard error what puts a result in doubt whose tables are not shown."""
+    from ssdlab.show.runs import warnings_of
 
-    runs = [result] if isinstance(result, Result) else list(result)
-    grave = [tuple(finding for finding in run.warnings if finding.id in excluding()) for run in runs]
-    for line in shared(grave) if len(runs) > 1 else [line for found in grave for line in lines(found)]:
+    for line in warnings_of(result):
         echo_error(line)
 
 

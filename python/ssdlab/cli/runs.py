@@ -166,7 +166,7 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
         _explain_tail(tail, as_json, given)
         return
     from ssdlab.runs.explain import explain as explained
-    from ssdlab.runs.runner import Interrupted
+    from ssdlab.runs.kept import Interrupted
 
     if slowest is None:
         slowest = 0 if numbers else 3
@@ -200,7 +200,7 @@ def _show_explained(found: Sequence[Explanation], warnings: Iterable[Finding], a
 
 
 def _explain_tail(percentile: float, as_json: bool, given: dict[str, Any]) -> None:
-    from ssdlab.runs.runner import Interrupted
+    from ssdlab.runs.kept import Interrupted
     from ssdlab.runs.tail import tail
 
     try:

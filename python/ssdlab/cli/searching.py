@@ -36,7 +36,7 @@ def search(file: str, out: str | None, plot: str | None, strict: bool, as_json: 
     ssdlab search search.toml --out results/search && ssdlab report results/search
     """
     from ssdlab.common.output import FIGURES, check_ending, check_outputs
-    from ssdlab.runs.runner import Interrupted
+    from ssdlab.runs.kept import Interrupted
     from ssdlab.searches.campaign import search as searched
 
     check_ending("--plot", plot, FIGURES)

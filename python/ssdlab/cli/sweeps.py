@@ -80,7 +80,7 @@ def sweep(
         outcome = sweep_cases(file, quick=quick, out=out, files=files, progress=progress, **played)
     cells = of_sweep(outcome.table, shown)
     for line in outcome.warning_lines():
-        echo(line)
+        echo(line, err=quiet)
     if not quiet:
         show([cells])
     total = outcome.table.height

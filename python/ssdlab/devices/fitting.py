@@ -12,8 +12,8 @@ from ssdlab.devices.measured import Figure, MeasuredJob
 from ssdlab.devices.start import busy_firmware, start
 from ssdlab.devices.unknowns import MOST, Shape, Space, space
 from ssdlab.runs.findings import Finding, interrupted
+from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.options import PathLike
-from ssdlab.runs.runner import Interrupted, Kept
 
 if TYPE_CHECKING:
     import numpy

@@ -113,7 +113,7 @@ def explain_played(simulation: Simulation, slowest: int, requests: Sequence[int]
     ]
     explained = Explained(explanations, of_data({"warnings": json.loads(warnings)}))
     if interrupted:
-        from ssdlab.runs.runner import Interrupted, Kept
+        from ssdlab.runs.kept import Interrupted, Kept
 
         error = Interrupted(Kept(int(explained.warnings[0].numbers["requests"])))
         error.found = explained

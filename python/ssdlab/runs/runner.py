@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from ssdlab._core import InputError, Simulation, SimulationError
 from ssdlab.common.machine import cpus, peak_rss_bytes
 from ssdlab.common.output import Output, write
+from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.simulation import open_simulation
@@ -48,40 +49,6 @@ STEP_S = 0.05
 
 MOST_REQUESTS = 1 << 20
 """Requests of a step at most: no step is as long as :data:`STEP_S` with more (assumed)."""
-
-
-class Kept(NamedTuple):
-    """What an unfinished run leaves behind."""
-
-    completed: int
-    """Requests that had completed."""
-    logs: tuple[tuple[str, int], ...] = ()
-    """The request logs that are complete and readable: path and rows."""
-    broken: tuple[str, ...] = ()
-    """Request logs that could not be completed: nothing of them is left, and earlier ones are as they were."""
-    result: Result | None = None
-    """What was measured until then, marked by the finding ``interrupted``, where a request had completed."""
-
-    def __str__(self) -> str:
-        parts = [f"{self.completed:,} requests had completed"]
-        if self.logs:
-            parts.append("kept: " + ", ".join(f"{path} with {rows:,} rows" for path, rows in self.logs))
-        if self.broken:
-            parts.append("could not be kept: " + ", ".join(self.broken))
-        if self.result is None and not self.logs and not self.broken:
-            parts.append("nothing was kept (a request log, --requests-out, would be)")
-        return "; ".join([*parts, "no results were written"] if self.result is None else parts)
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; :attr:`kept` lists what is left of it."""
-
-    def __init__(self, kept: Kept) -> None:
-        super().__init__(str(kept))
-        self.kept = kept
-        self.finished: Any = None
-        self.found: Any = None
-        """What a search (:class:`ssdlab.SearchResult`) or a fit had found, marked by the finding ``interrupted``."""
 
 
 class _Stopped(Exception):  # noqa: N818 -- nothing is in error where another run has ended

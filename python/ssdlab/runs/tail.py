@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.runs.explain import Explained, Explanation, explain
 from ssdlab.runs.findings import Finding
-from ssdlab.runs.runner import Interrupted
+from ssdlab.runs.kept import Interrupted
 from ssdlab.runs.simulation import open_simulation
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.frames import write_table
 from ssdlab.common.output import check_folder, write
 from ssdlab.runs.findings import Finding, interrupted
-from ssdlab.runs.runner import Interrupted
+from ssdlab.runs.kept import Interrupted
 from ssdlab.searches.effects import Effect, effects_of
 from ssdlab.searches.player import Measured, Places, Player
 from ssdlab.searches.proposals import proposer_of

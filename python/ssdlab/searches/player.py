@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, SimulationError
 from ssdlab.runs.findings import excluded_by
+from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.options import Options
-from ssdlab.runs.runner import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.searches.race import mean
 from ssdlab.searches.space import Point

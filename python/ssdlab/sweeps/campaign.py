@@ -39,9 +39,9 @@ from ssdlab.common.frames import write_table
 from ssdlab.common.machine import cpus
 from ssdlab.common.output import TABLES, check_ending, check_folder, check_outputs, write
 from ssdlab.runs.findings import Finding, ids, shared
+from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.manifest import inputs_of, key_of
 from ssdlab.runs.result import Result
-from ssdlab.runs.runner import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache, CaseLock
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, CaseExecutor, ExternalExecutor, LocalExecutor

@@ -17,6 +17,8 @@ pub const BEYOND: u64 = 10;
 /// The percentile that has to be known at least.
 pub const PERCENTILE: f64 = 0.99;
 /// Of a kind with a smaller share of the requests no percentile is asked for.
+pub const ASKED: f64 = 0.1;
+/// A kind with a smaller share of the requests is not what is measured.
 pub const KIND: f64 = 0.01;
 
 /// Arrivals exceed service: the queue grows for as long as requests arrive.
@@ -42,8 +44,7 @@ pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     let offered = submitted as f64 / arrived.since(first).as_s();
     let carried = (end.completed - begin.completed) as f64 / span;
     let dies = f64::from(evidence.measured.drive.plan.layout.dies);
-    // What has not been served when the last one arrives.
-    let unserved = (begin.outstanding + submitted).saturating_sub(end.completed - begin.completed);
+    let unserved = backlog(end);
     let waiting = unserved as f64;
     let grows = late >= GROWTH * early && waiting >= late;
     (grows && waiting >= BACKLOG * submitted as f64 && waiting >= QUEUED_PER_DIE * dies).then(|| {
@@ -73,7 +74,7 @@ pub(super) fn nothing_measured(evidence: &Evidence) -> Option<Finding> {
 pub(super) fn few_requests(evidence: &Evidence) -> Option<Finding> {
     let [reads, writes, ..] = evidence.measured.latencies.total().map(|kind| kind.count());
     let needed = (BEYOND as f64 / (1.0 - PERCENTILE)).round() as u64;
-    let counts = |kind: u64| kind > 0 && kind as f64 >= KIND * (reads + writes) as f64;
+    let counts = |kind: u64| kind > 0 && kind as f64 >= ASKED * (reads + writes) as f64;
     let (kind, few) = [("reads", reads), ("writes", writes)]
         .into_iter()
         .filter(|(_, kind)| counts(*kind))

@@ -100,7 +100,7 @@ pub const KINDS: &[Kind] = &[
         when: || {
             format!(
                 "age.precondition is closed-form, the drive has an SLC cache, parity, power cuts or a checkpointed map, and programs and erases \
-                 take {} of the dies' busy time or more",
+                 take {} of the dies' time or more",
                 percent(writes::WRITES_MATTER)
             )
         },
@@ -113,7 +113,7 @@ pub const KINDS: &[Kind] = &[
         meaning: "writes were measured on the way to a state, not in it",
         when: || {
             format!(
-                "programs and erases take {} of the dies' busy time or more, and: fewer than {TURNOVERS} blocks of each plane have been \
+                "programs and erases take {} of the dies' time or more, and: fewer than {TURNOVERS} blocks of each plane have been \
                  programmed since the start of a drive that did not start in the middle of its life; or {} of the blocks programmed or more came out of the stock of free ones, more \
                  than one of each plane; or the write amplification of the two halves differs by more than {} + 1/sqrt(n), n being the \
                  blocks programmed in each. With --until-steady: its rule is not met (PTS 2.0.1: five rounds within {}, without a slope \
@@ -125,7 +125,7 @@ pub const KINDS: &[Kind] = &[
                 percent(MOST_RISE),
             )
         },
-        why: "10 % is the slope that SNIA's rule accepts; before collection has come round on every plane a drive only looks steady",
+        why: "below 1 % fewer than one read in 25 meets a write, collection included; 10 % is the slope that SNIA's rule accepts; before collection has come round on every plane a drive only looks steady",
         excludes: true,
         test: Some(writes::not_steady),
     },
@@ -229,7 +229,7 @@ pub const KINDS: &[Kind] = &[
             format!(
                 "fewer than {} requests lie beyond p99 of the reads or of the writes, where these are {} of the requests or more",
                 load::BEYOND,
-                percent(load::KIND)
+                percent(load::ASKED)
             )
         },
         why: "a percentile beyond which ten samples lie is known to a third (binomial); deeper ones are marked with ~ in the table",
