@@ -36,9 +36,16 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Collections that were under way before the run go on, with the first request.
+    /// Collections that were under way before the run go on, as soon as time does.
+    #[inline]
+    pub(super) fn begin_life(&mut self) {
+        if !std::mem::replace(&mut self.resumed, true) {
+            self.resume_collection();
+        }
+    }
+
     #[cold]
-    pub(super) fn resume_collection(&mut self) {
+    fn resume_collection(&mut self) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
             if self.ftl.relocator[plane].victim.is_some() {
                 self.ftl.relocator[plane].from_start = true;

@@ -66,18 +66,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Carries out what an event has found of the end of the drive's life: relocated data that finds no room ends it, and a drive that
-    /// goes on as a read-only one refuses what waits.
-    #[cold]
-    pub(super) fn life_ends(&mut self) {
-        if std::mem::take(&mut self.core.life.stranded) {
-            self.core.wear_out();
-        }
-        if std::mem::take(&mut self.core.life.becomes_read_only) {
-            self.refuse_writes();
-        }
-    }
-
     /// Ends the drive's life where a plane (static placement) or the drive (dynamic) has too few blocks left for its data.
     pub(super) fn check_spares(&mut self, plane: PlaneId) {
         let spares = match self.core.plan.config.ftl.placement {

@@ -66,6 +66,8 @@ pub struct Device<P: Probe = Unwatched> {
     core: Core<P>,
     /// Number of the next request.
     next_id: u64,
+    /// What was under way before the run goes on.
+    resumed: bool,
     seed: u64,
     host: HostSide,
     writes: Writes,
@@ -101,6 +103,7 @@ impl<P: Probe> Device<P> {
         let ftl = Ftl::new(&plan, seed)?;
         let mut device = Device {
             next_id: 0,
+            resumed: false,
             seed,
             host: HostSide::new(&config.host),
             writes: Writes::new(&plan),
@@ -155,7 +158,7 @@ impl<P: Probe> Device<P> {
 
     /// The same device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
-        let Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash, power } = self;
+        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power } = self;
         let mut core = core.watched_by(probe);
         if Q::EXPLAINS {
             let now = core.now;
@@ -168,7 +171,7 @@ impl<P: Probe> Device<P> {
                 core.probe.explain(now, Event::Bus { channel, cause, until });
             }
         }
-        let mut device = Device { core, next_id, seed, host, writes, read_cache, ftl, map, flash, power };
+        let mut device = Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power };
         device.begin_ledger();
         device
     }
@@ -259,9 +262,7 @@ impl<P: Probe> Device<P> {
             });
         }
         let id = self.next_id;
-        if id == 0 {
-            self.resume_collection();
-        }
+        self.begin_life();
         self.next_id += 1;
         self.host.last_arrival = request.time;
         self.ftl.prefetch(self.lpn_of(request.offset.0));
@@ -303,6 +304,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
+        self.begin_life();
         if self.core.life.stranded {
             self.life_ends();
         }
@@ -378,6 +380,18 @@ impl<P: Probe> Device<P> {
         self.core.wear_out();
         self.life_ends();
         self.upcoming(limit)
+    }
+
+    /// Carries out what an event has found of the end of the drive's life: relocated data that finds no room ends it, and a drive that
+    /// goes on as a read-only one refuses what waits.
+    #[cold]
+    fn life_ends(&mut self) {
+        if std::mem::take(&mut self.core.life.stranded) {
+            self.core.wear_out();
+        }
+        if std::mem::take(&mut self.core.life.becomes_read_only) {
+            self.refuse_writes();
+        }
     }
 
     /// Whether commands have made progress since this was asked last, or there are none; otherwise the device has failed.
@@ -696,7 +710,7 @@ impl<P: Probe> Device<P> {
 }
 
 state! {
-    [P: Probe] Device<P> { stored { next_id } parts { core, host, writes, read_cache, ftl, map, flash, power } rebuilt { seed } }
+    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power } rebuilt { seed } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

@@ -65,7 +65,7 @@ fn what_broke_once_holds() {
         case(30, 1, "geometry.channels=3 geometry.chips=2 geometry.dies=2 geometry.planes=3 geometry.blocks=43
             geometry.pages=72 geometry.page_size=4KiB chip.program_unit=wordline chip.plane_programs=single ecc.t_decode=20ms ecc.decoders=1
             buffer.size=32KiB ftl.placement=static gc.preemptible=false refresh.period=60s age.retention=1mo
-            age.precondition=closed-form ftl.over_provisioning=0.52"),
+            host.timeout=300s age.precondition=closed-form ftl.over_provisioning=0.52"),
         // Collection and rewrites of the map kept each other going when the host had nothing more to write.
         Case { seed: 44683, workload: words("workload.rw=rw workload.bs=4KiB workload.align=4KiB workload.read_ratio=64%"), ..case(
             100, 1, "chip.program_unit=wordline geometry.channels=3 geometry.chips=1 geometry.dies=1
