@@ -252,7 +252,8 @@ def test_ctrl_c_ends_a_run_at_once_and_says_what_was_kept(tmp_path: Path, repeat
 
 
 def test_a_closed_pipe_ends_the_output_quietly(tmp_path: Path) -> None:
-    command = f"{SSDLAB} presets mqsim | head -1; {SSDLAB} run --workload random-read-8k --requests 2000 --json - -q | head -c 1"
+    run = f"{SSDLAB} run --workload random-read-8k --requests 2000 --json - -q | head -c 1"
+    command = f"{SSDLAB} presets mqsim | head -1; {run}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.stderr == ""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,20 @@ from ssdlab.cli.base import (
     takes_strict,
 )
 from ssdlab.cli.sweeps import RETRY_FAILED, TRACES, one_place, takes_where_cases_play
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.study.folder import Study
+
+
+def outdated_lines(study: Study, results: Path | None = None) -> Iterator[str]:
+    """A warning where kept tables are of another results version than this program's."""
+    if outdated := study.outdated(results):
+        names = ", ".join(outdated)
+        versions = ", ".join(sorted({"unknown" if of is None else str(of) for of in outdated.values()}))
+        yield f"warning: {study.id}: tables of results version {versions}, of which this program is not: {names}"
+        yield f"  help: `ssdlab study run {study.id}` runs them again; what changed: docs/results-versions.md"
 
 
 @commands.group()
@@ -102,6 +116,8 @@ def run_study(
         for line in differences[:20]:
             echo_error(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
         echo(f"{compared} cases compared, {len(differences)} statistics differ")
+        for said in outdated_lines(found):
+            echo_error(said)
         if differences:
             echo_error("error: results are not those that are kept\n  help: if the model was meant to change, raise")
             echo_error("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
@@ -195,6 +211,9 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
         print(json.dumps([verdict.to_dict() for part in verdicts.values() for verdict in part], indent=1))
         return
     show([of_claims(each.id, each.about, part) for each, part in verdicts.items()])
+    for each in found:
+        for line in outdated_lines(each, None if results is None else Path(results)):
+            echo_error(line)
     every = [verdict for part in verdicts.values() for verdict in part]
     echo(f"{len(every)} claims: {count(every)}")
     for proves in KINDS:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ssdlab._core import InputError
+from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab.common.tables import one_line
 from ssdlab.study.claims import Claim, Measured, Measuring, Proof, Reason, Tables, Verdict, half
 from ssdlab.study.open import Open
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ssdlab.sweeps.campaign import SweepProgress
 
 
+VERSIONS = "versions.toml"
+"""The file beside kept tables that says of which results version each is."""
 NOT_SWEEPS = ("claims", "open", "why")
 """TOML files of a study that are no sweeps."""
 
@@ -105,6 +107,7 @@ class Study:
         for name, compute in self.computed.items():
             if name not in absent:
                 write_table(compute(None), str(folder / f"{name}.csv"))
+                _note_version(folder, name)
         for name, path in self.sweeps.items():
             if name in absent:
                 continue
@@ -119,10 +122,18 @@ class Study:
                 progress=progress(name),
             )
             write_table(outcome.table, str(folder / f"{name}.csv"))
+            _note_version(folder, name)
             if any(outcome.warnings):
                 warned(name, outcome.warning_lines())
             failures += [f"{name} {label_of(failed.labels)}: {failed.error}" for failed in outcome.failed]
         return failures
+
+    def outdated(self, results: Path | None = None) -> dict[str, int | None]:
+        """The kept tables of another results version than this program's, with their versions; None where it is not
+        known. The claims that are measured from them are those of that version."""
+        versions = _versions(results or self.folder / "results")
+        tables = {*self.sweeps, *self.computed}
+        return {name: versions.get(name) for name in sorted(tables) if versions.get(name) != RESULTS_VERSION}
 
     def check(
         self,
@@ -133,16 +144,17 @@ class Study:
         worker_timeout: float = WORKER_TIMEOUT_S,
         progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
     ) -> tuple[int, list[Difference]]:
-        """Runs the quick cases again and compares them with the kept tables, exactly. Returns how many cases were
-        compared, and what differs."""
+        """Runs the quick cases again and compares them with the kept tables, exactly, but for tables of another results
+        version (:meth:`outdated`). Returns how many cases were compared, and what differs."""
         from ssdlab.common.frames import read_csv
         from ssdlab.sweeps.campaign import sweep
         from ssdlab.sweeps.table import axes_of, statistics_of
 
         compared, differences = 0, []
+        left_out = {*self.needs, *self.outdated()}
         quick = getattr(self._module(), "QUICK", {})
         for name, compute in self.computed.items():
-            if name in self.needs:
+            if name in left_out:
                 continue
             kept = read_csv(self.folder / "results" / f"{name}.csv")
             now = quick.get(name, compute)(None)
@@ -153,7 +165,7 @@ class Study:
             compared += found
             differences += differing
         for name, path in self.sweeps.items():
-            if name in self.needs:
+            if name in left_out:
                 continue
             kept = Tables(self.folder / "results", [name])[name]
             outcome = sweep(
@@ -308,6 +320,28 @@ def _differences(name: str, kept: polars.DataFrame, now: polars.DataFrame) -> tu
         for column, before, after in zip(now.columns, old, new, strict=True)
         if before != after
     ]
+
+
+def _versions(folder: Path) -> dict[str, int]:
+    import tomllib
+
+    path = folder / VERSIONS
+    if not path.exists():
+        return {}
+    try:
+        return {name: int(version) for name, version in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: {error}\n  help: a line is table = results version") from None
+
+
+def _note_version(folder: Path, name: str) -> None:
+    """Writes down of which results version a table is."""
+    from ssdlab.common import output
+
+    versions = {**_versions(folder), name: RESULTS_VERSION}
+    lines = "".join(f"{table} = {versions[table]}\n" for table in sorted(versions))
+    about = "# The results version of each table (docs/results-versions.md); `ssdlab study run` writes it.\n"
+    output.write(folder / VERSIONS, f"{about}{lines}".encode())
 
 
 def number(value: Any) -> float:
