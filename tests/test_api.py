@@ -227,7 +227,9 @@ def test_the_interpreter_is_free_while_a_run_plays() -> None:
 
     counter = threading.Thread(target=count)
     counter.start()
-    _core.Simulation("tlc", "random-read-8k", requests=300_000).step(300_000)
+    simulation = _core.Simulation("tlc", "random-read-8k", requests=300_000)
+    while not simulation.step(300_000):
+        pass
     done.set()
     counter.join()
     assert turns > 20

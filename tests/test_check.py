@@ -97,7 +97,7 @@ def test_a_violation_comes_with_the_command_that_replays_it(
         def progress(self) -> tuple[None, int, int]:
             return None, 0, 0
 
-        def finish(self) -> None:
+        def finish(self, **_: object) -> None:
             raise SimulationError(found)
 
     monkeypatch.setattr(runner, "open_simulation", lambda _: Violated())
