@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -381,6 +382,14 @@ def test_the_pages_code_exists() -> None:
         source = (ROOT / "crates" / "ssd" / "src" / path).read_text()
         if function:
             assert re.search(rf"\bfn {function}\b", source), f"{path} has no function {function}"
+
+
+def test_the_steps_of_an_attempt_are_those_of_the_code(in_page: InPage) -> None:
+    source = (ROOT / "crates" / "ssd" / "src" / "flash" / "read.rs").read_text()
+    function = source.partition("fn step_ends(")[2]
+    found = re.search(r"^ {8}match attempt\.step \{\n.*?^ {8}\}\n", function, re.MULTILINE | re.DOTALL)
+    assert found
+    in_page(PAGE, "read-steps", f"```rust\n{dedent(found[0])}```\n")
 
 
 def test_every_step_of_the_tables_has_its_place_in_the_code() -> None:

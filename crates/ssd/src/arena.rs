@@ -11,6 +11,8 @@ use crate::persist::{Reader, Stored, Writer};
 units::ids! {
     /// A page operation.
     OpId,
+    /// An attempt of a read.
+    AttemptId,
     /// A command: a request that the device has taken from the host.
     CommandId,
     /// A slot of the write buffer.
@@ -210,4 +212,4 @@ macro_rules! ids {
         }
     )+};
 }
-ids!(OpId, CommandId, SlotId, WaiterId, FetchId, AwaitedId, StripeId, RebuildId);
+ids!(OpId, AttemptId, CommandId, SlotId, WaiterId, FetchId, AwaitedId, StripeId, RebuildId);

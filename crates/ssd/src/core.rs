@@ -18,6 +18,7 @@ pub(crate) struct Core<P: Probe> {
     pub slots: Slots,
     pub life: DriveLife,
     pub cuts: Cuts,
+    pub marks: Marks,
     pub counters: Counters,
     pub probe: P,
 }
@@ -31,6 +32,7 @@ impl<P: Probe> Core<P> {
             slots,
             life: DriveLife::new(&plan),
             cuts: Cuts::default(),
+            marks: Marks::default(),
             counters: Counters::default(),
             probe,
             plan,
@@ -39,8 +41,8 @@ impl<P: Probe> Core<P> {
 
     /// The same, watched by a probe from now on.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Core<Q> {
-        let Core { plan, now, agenda, slots, life, cuts, counters, probe: _ } = self;
-        Core { plan, now, agenda, slots, life, cuts, counters, probe }
+        let Core { plan, now, agenda, slots, life, cuts, marks, counters, probe: _ } = self;
+        Core { plan, now, agenda, slots, life, cuts, marks, counters, probe }
     }
 
     /// Something may begin again then, where power is limited.
@@ -160,6 +162,34 @@ impl Slots {
     }
 }
 
+/// What may go on once an event has changed its own object, beside the dies that are marked (`Flash::dirty`): `settle` asks it, in
+/// the order of docs/decisions/0025-one-settle.md. Between events nothing is marked.
+#[derive(Default)]
+pub(crate) struct Marks {
+    /// What waits for something to end: [`Marks::PARITY`], [`Marks::POOLS`], [`Marks::WRITES`].
+    pub waiting: u8,
+    /// A bus that is free again, or whose decoders have room for a page again.
+    pub bus: Option<ChannelId>,
+    /// The buses of all dies that have waited for energy.
+    pub energy: bool,
+}
+
+impl Marks {
+    /// Parity that waits in the controller for a plane.
+    pub const PARITY: u8 = 1;
+    /// Pages of the write buffer that go to whichever die can take them.
+    pub const POOLS: u8 = 2;
+    /// Written data that waits at the host for room.
+    pub const WRITES: u8 = 4;
+    pub const ALL_WAITING: u8 = Marks::PARITY | Marks::POOLS | Marks::WRITES;
+
+    /// Whether anything is marked.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.waiting != 0 || self.bus.is_some() || self.energy
+    }
+}
+
 /// Whether the drive gets on, and how its life ends.
 pub(crate) struct DriveLife {
     /// When the host's progress is looked at next, and how far it had come when it was looked at last.
@@ -250,7 +280,7 @@ impl Cuts {
 
 state! {
     Cuts { stored { next, operations, origin, begun, done, ready } }
-    [P: Probe] Core<P> { stored { now, counters } parts { agenda, life, cuts } rebuilt { plan, slots, probe } }
+    [P: Probe] Core<P> { stored { now, counters } parts { agenda, life, cuts } rebuilt { plan, slots, marks, probe } }
     // A device that has failed is not saved.
     DriveLife { stored { progress_due, progress_seen, read_only, becomes_read_only } rebuilt { failure, stranded } }
 }

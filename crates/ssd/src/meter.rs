@@ -26,7 +26,7 @@ impl<const N: usize> Meter<N> {
     /// Enters `state`, for as long as nothing else is said; or until a time, and another state from then on.
     #[inline]
     pub fn enter(&mut self, now: Time, state: usize, until: Option<(Time, usize)>) {
-        if until.is_none() && self.state() == state && self.until == Time::NEVER {
+        if until.is_none() && self.state as usize == state && self.until == Time::NEVER {
             return;
         }
         self.settle(now);
@@ -53,10 +53,10 @@ impl<const N: usize> Meter<N> {
     #[inline]
     pub fn settle(&mut self, now: Time) {
         if now >= self.until {
-            self.totals[self.state()] += self.until.since(self.since).0;
+            self.totals[self.state as usize] += self.until.since(self.since).0;
             (self.since, self.state, self.until) = (self.until, self.next, Time::NEVER);
         }
-        self.totals[self.state()] += now.since(self.since).0;
+        self.totals[self.state as usize] += now.since(self.since).0;
         self.since = now;
     }
 

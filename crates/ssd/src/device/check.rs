@@ -11,7 +11,7 @@ use super::Device;
 use crate::arena::SlotId;
 use crate::core::Resource;
 use crate::error::RunError;
-use crate::flash::op::{Fate, Owner};
+use crate::flash::op::Owner;
 use crate::ftl::Location;
 use crate::observe::ledger::{Newest, Page};
 use crate::observe::probe::Probe;
@@ -178,11 +178,8 @@ impl<P: Probe> Device<P> {
         let pages: Vec<_> =
             self.ftl.changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.flash_version(lpn))).collect();
         let slots = self.versions();
-        // What is left of a read that was cancelled may outlive its request.
         let of_host = |op| match self.flash.ops[op].owner {
-            Owner::Host(command) if self.flash.ops[op].sense.fate != Fate::Cancelled => {
-                Some((self.flash.ops[op].seq, self.host.commands[command].id))
-            }
+            Owner::Host(command) => Some((self.flash.ops[op].seq, self.host.commands[command].id)),
             _ => None,
         };
         let parts: Vec<_> = self.flash.ops.ids().filter_map(of_host).collect();

@@ -521,7 +521,6 @@ impl<P: Probe> Device<P> {
         if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, now, &self.core.plan) > period {
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
         }
-        self.run_scheduler();
     }
 
     /// The program of a page failed: its data goes elsewhere, and the block out of service.

@@ -9,6 +9,7 @@ use units::Lpn;
 use super::Device;
 use crate::arena::{CommandId, SlotId};
 use crate::buffer::SlotState;
+use crate::core::Marks;
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 
@@ -28,8 +29,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.host.acknowledge_now(&mut self.core, command);
-        self.dispatch_pools();
-        self.fetch_writes();
+        self.core.marks.waiting |= Marks::POOLS | Marks::WRITES;
     }
 
     /// Unmaps a page; whether it was mapped.

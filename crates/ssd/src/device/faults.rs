@@ -12,6 +12,7 @@ use super::Device;
 use crate::arena::{CommandId, OpId};
 use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
+use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
@@ -65,8 +66,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.map_is_damaged();
-        self.writes_go_on();
-        self.run_scheduler();
+        self.core.marks.waiting = Marks::ALL_WAITING;
     }
 
     /// Planes of the flash break.

@@ -1,7 +1,7 @@
 //! The life of a read, a write and a relocation: what follows when something below the FTL has happened.
 //!
-//! Each event changes its own resource first; what depends on it follows in a fixed order: the owner of what has ended, waiting
-//! writes, the dies that may do more, their buses.
+//! Each event changes its own object and the owner of what has ended with it, and marks what may go on. `settle` asks what was
+//! marked in a fixed order: waiting writes, the dies that may do more, their buses.
 
 use nand::{ChannelId, DieId, PlaneId};
 use schemes::Class;
@@ -10,8 +10,9 @@ use units::{Lpn, Ppn};
 use super::Device;
 use super::power::ProgramEnd;
 use crate::arena::OpId;
+use crate::core::Marks;
 use crate::error::RunError;
-use crate::flash::op::{Fate, Owner, PageData, PageOp};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Begun, Ended, FlashAt, FlashView, QueueId, planes};
 use crate::ftl::stripes::Rebuilt;
 use crate::observe::probe::{Event, Probe};
@@ -106,65 +107,20 @@ impl<P: Probe> Device<P> {
             }
             ended = self.flash().after_array_event(die);
         }
-        self.writes_go_on();
-        self.run_scheduler();
-    }
-
-    /// The bus of a channel is free again, or a page has left a die.
-    pub(super) fn on_bus(&mut self, channel: ChannelId) {
-        let mut begun = self.flash().bus_event(channel);
-        while let Some(next) = begun {
-            self.layers_above(next);
-            begun = self.flash().arbitrate(channel);
-        }
-        // A program that has just started makes its die take further pages from the pool.
-        self.run_scheduler();
-    }
-
-    /// What was used is paid for: dies begin in the order of their operations until too much has been used again.
-    pub(super) fn on_energy(&mut self) {
-        self.flash().energy_is_paid();
-        while let Some(channel) = self.flash().next_channel() {
-            while let Some(begun) = self.flash().arbitrate(channel) {
-                self.layers_above(begun);
-            }
-            self.run_scheduler();
-        }
+        self.core.marks.waiting = Marks::ALL_WAITING;
     }
 
     /// A page is decoded.
     pub(super) fn on_decoded(&mut self, channel: ChannelId) {
-        if let Some((op, corrected)) = self.flash().decoded(channel) {
-            self.read_ended(op, corrected);
+        if let Some((op, data)) = self.flash().decoded(channel) {
+            self.read_ended(op, data);
         }
         // It may have been the last thing under way that waiting writes could hope for.
-        self.fetch_writes();
-        // A completed page may have given its die a program: dies say what they want before the bus is granted.
-        self.run_scheduler();
-        if self.flash.waits_for_bus(channel) {
-            while let Some(begun) = self.flash().arbitrate(channel) {
-                self.layers_above(begun);
-            }
-            self.run_scheduler();
-        }
-    }
-
-    /// Brings every die up to date that may do more, and grants their buses.
-    #[inline]
-    pub(super) fn run_scheduler(&mut self) {
-        if self.flash.has_dirty_dies() {
-            self.schedule_dirty_dies();
-        }
-    }
-
-    fn schedule_dirty_dies(&mut self) {
-        while let Some(begun) = self.flash().schedule() {
-            self.layers_above(begun);
-        }
+        self.core.marks.waiting |= Marks::WRITES;
     }
 
     /// What the layers above have to do with what a die has begun.
-    fn layers_above(&mut self, begun: Begun) {
+    pub(super) fn layers_above(&mut self, begun: Begun) {
         match begun {
             Begun::HostRead(die) => self.host_was_next(die),
             Begun::Erase { die, lead, writes } => {
@@ -194,7 +150,7 @@ impl<P: Probe> Device<P> {
         for place in planes(set) {
             self.divert(self.core.plan.layout.plane(die, place as u8));
         }
-        self.dispatch_pools();
+        self.core.marks.waiting |= Marks::POOLS;
     }
 
     /// Opens blocks where the stream's present ones are full.
@@ -225,7 +181,7 @@ impl<P: Probe> Device<P> {
             if let Owner::Slot(slot) = owner {
                 let plane = self.core.plan.layout.plane_of(ppn.get());
                 self.ftl.relocator[plane].host_pages += 1;
-                self.settle(slot);
+                self.count_settled(slot);
             }
         }
     }
@@ -286,21 +242,16 @@ impl<P: Probe> Device<P> {
     }
 
     /// A page's data is in the controller, or is known to be lost.
-    fn read_ended(&mut self, id: OpId, corrected: bool) {
-        let PageOp { owner, ppn, sense, .. } = self.flash.ops[id];
+    fn read_ended(&mut self, id: OpId, data: PageData) {
+        let PageOp { owner, ppn, read, .. } = self.flash.ops[id];
         let ppn = ppn.get();
-        let data = match corrected {
-            false => PageData::Lost,
-            true if sense.fate == Fate::Miscorrected => PageData::Wrong,
-            true => PageData::Right,
-        };
         self.core.counters.pages_read += 1;
         let now = self.flash.age_clock(self.core.now);
         let (conditions, programmed, _) = self.ftl.conditions(ppn, now, &self.core.plan);
         self.core.counters.cold_reads += u64::from(programmed.is_none());
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.core.counters.read_pec += u64::from(conditions.pec.0);
-        self.count_read(ppn, sense.attempt.into(), owner);
+        self.count_read(ppn, read.retries.into(), owner);
         if data == PageData::Lost && self.is_rebuilt(id) {
             return;
         }

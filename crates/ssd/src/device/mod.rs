@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `flow.rs` | what follows each event: the life of a read, a write and a relocation |
+//! | `flow.rs` | what an event tells the owner of what has ended or begun |
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
@@ -19,9 +19,9 @@
 //! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
-//! An event changes its own resource first; what depends on it follows in a fixed order (the owner of what has ended, waiting
-//! writes, dies, buses). There is no recursion between handlers: where one thing makes way for the next of its kind, as an empty block
-//! does for the next block to collect, a loop takes them one after another.
+//! An event changes its own object and the owner of what has ended with it, and marks what may go on; `Device::settle` asks what was
+//! marked in a fixed order (docs/decisions/0025-one-settle.md). There is no recursion between handlers: where one thing makes way for the
+//! next of its kind, as an empty block does for the next block to collect, a loop takes them one after another.
 
 mod check;
 mod collect;
@@ -43,7 +43,7 @@ use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::{Op, Request};
 
 use crate::config::{Config, Plan, Precondition};
-use crate::core::{Core, Resource};
+use crate::core::{Core, Marks, Resource};
 use crate::error::RunError;
 use crate::flash::Flash;
 use crate::flash::op::PageOp;
@@ -306,7 +306,7 @@ impl<P: Probe> Device<P> {
     fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
         self.begin_life();
         if self.core.life.stranded {
-            self.life_ends();
+            self.settle();
         }
         if self.stops(stop) {
             return self.core.life.failure.clone().map_or(Ok(()), Err);
@@ -327,9 +327,9 @@ impl<P: Probe> Device<P> {
             }
             match resource {
                 Resource::Decoder(channel) => self.on_decoded(channel),
-                Resource::Bus(channel) => self.on_bus(channel),
+                Resource::Bus(channel) => self.flash().bus_event(channel),
                 Resource::Die(die) => self.on_die(die),
-                Resource::Energy => self.on_energy(),
+                Resource::Energy => self.flash().energy_is_paid(),
                 Resource::Firmware => self.on_firmware(),
                 Resource::WriteData => self.on_write_data(),
                 Resource::ReadCompletion => self.on_read_completion(),
@@ -340,9 +340,7 @@ impl<P: Probe> Device<P> {
                 Resource::Cut => self.on_cut(),
                 Resource::Fault => self.on_fault(),
             }
-            if self.core.life.stranded || self.core.life.becomes_read_only {
-                self.life_ends();
-            }
+            self.settle();
             if self.core.plan.asks
                 && let Some(mistake) = self.core.plan.config.policies.mistake()
             {
@@ -351,13 +349,52 @@ impl<P: Probe> Device<P> {
             if P::EXPLAINS {
                 let (requests, buffered) = (self.host.commands.len() as u32, self.writes.buffer.in_use());
                 self.core.probe.explain(time, Event::State { requests, buffered });
+                self.check_event(resource);
             }
-            self.check_event(resource);
             if self.stops(stop) {
                 break;
             }
         }
         self.core.life.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Asks what was marked whether it goes on, until nothing is: once an event, in the order of
+    /// docs/decisions/0025-one-settle.md.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        let life = &self.core.life;
+        if self.core.marks.any() || self.flash.has_marked_dies() || life.stranded || life.becomes_read_only {
+            self.settle_marked();
+        }
+    }
+
+    fn settle_marked(&mut self) {
+        loop {
+            if self.core.marks.waiting != 0 {
+                self.waiting_go_on();
+            }
+            if let Some(begun) = self.flash().settle() {
+                self.layers_above(begun);
+            } else if self.core.life.stranded || self.core.life.becomes_read_only {
+                self.life_ends();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Parity, pages and written data that wait, as far as they are marked.
+    fn waiting_go_on(&mut self) {
+        let marked = std::mem::take(&mut self.core.marks.waiting);
+        if marked & Marks::PARITY != 0 && self.ftl.stripes.is_some() {
+            self.dispatch_parity();
+        }
+        if marked & Marks::POOLS != 0 {
+            self.dispatch_pools();
+        }
+        if marked & Marks::WRITES != 0 && !self.writes.queue.is_empty() {
+            self.fetch_writes();
+        }
     }
 
     /// Nothing is going to happen. Whether commands, or buffered pages that shall go, wait because of blocks that have failed:
@@ -378,7 +415,7 @@ impl<P: Probe> Device<P> {
             return None;
         }
         self.core.wear_out();
-        self.life_ends();
+        self.settle();
         self.upcoming(limit)
     }
 
@@ -503,6 +540,7 @@ impl<P: Probe> Device<P> {
         let before = std::mem::replace(&mut self.writes.draining, true);
         self.flash.flush_units = true;
         self.destage_all();
+        self.settle();
         let played = self.advance_all();
         self.writes.draining = before;
         self.flash.flush_units = self.writes.draining();
@@ -630,6 +668,9 @@ impl<P: Probe> Device<P> {
         let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
         if self.quiet() && self.flash.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.flash.ops.len()));
+        }
+        if self.quiet() && self.flash.attempts.len() > 0 {
+            return Err(format!("{} attempts of reads are left over", self.flash.attempts.len()));
         }
         if self.outstanding().0 == 0 && self.writes.buffer.waiters.len() > 0 {
             return Err("commands that have completed still wait for slots".into());

@@ -199,7 +199,6 @@ impl<P: Probe> Device<P> {
         let Some(power) = &mut self.power else { return };
         power.recovering = Some(Recovering::new(self.core.now, recovered.reads));
         self.recovery_goes_on();
-        self.run_scheduler();
     }
 
     /// What is under way in a die's array ends, or is destroyed.

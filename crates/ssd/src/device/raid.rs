@@ -7,6 +7,7 @@ use units::{Id as _, Lpn, Ppn};
 
 use super::Device;
 use crate::arena::{OpId, RebuildId, StripeId};
+use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
@@ -216,7 +217,7 @@ impl<P: Probe> Device<P> {
                 self.rebuild_planes();
             }
         }
-        self.writes_go_on();
+        self.core.marks.waiting = Marks::ALL_WAITING;
     }
 
     /// The data of a plane that has broken is rebuilt from now on.
@@ -315,6 +316,6 @@ impl<P: Probe> Device<P> {
             }
             _ => self.continue_relocation(plane),
         }
-        self.dispatch_parity();
+        self.core.marks.waiting |= Marks::PARITY;
     }
 }

@@ -39,7 +39,6 @@ impl<P: Probe> Device<P> {
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
         }
-        self.run_scheduler();
     }
 
     fn start_read(&mut self, command: CommandId) {
@@ -149,7 +148,7 @@ impl<P: Probe> Device<P> {
 
     /// Sends a part of a read to the host, which its operation has read.
     pub(super) fn send_part(&mut self, id: OpId, command: CommandId, data: PageData) {
-        let PageOp { host_bytes, seq, sense, lpn, ppn, .. } = self.flash.ops[id];
+        let PageOp { host_bytes, seq, read, lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
         let data = if data == PageData::Right { self.condition_of(lpn.get(), u64::MAX) } else { data };
         self.host_reads(command, data);
@@ -157,7 +156,7 @@ impl<P: Probe> Device<P> {
         let through_dram = self.core.plan.config.buffer.read_through;
         let sent = self.host.send(&mut self.core, host_bytes, through_dram);
         if P::EXPLAINS {
-            let part = Some((seq, sense.attempt));
+            let part = Some((seq, read.retries));
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
         }
         self.count_mode(command, ppn.get(), sent);

@@ -23,7 +23,7 @@ impl<P: Probe> Device<P> {
             self.grows_old(until, faster);
             let before = self.core.now;
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
-            self.run_scheduler();
+            self.settle();
             self.flush()?;
             // What was moved took its time, too.
             let moved = self.core.now.since(before);

@@ -27,7 +27,6 @@ impl<P: Probe> Device<P> {
         for plane in 0..self.core.plan.layout.planes {
             self.collect(PlaneId(plane));
         }
-        self.run_scheduler();
     }
 
     /// A request has come: only what has begun to be folded is folded to its end.

@@ -18,6 +18,7 @@ use super::Device;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
+use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
@@ -118,8 +119,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.destage();
-        self.fetch_writes();
-        self.run_scheduler();
+        self.core.marks.waiting |= Marks::WRITES;
     }
 
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
@@ -162,14 +162,6 @@ impl<P: Probe> Device<P> {
         self.writes.buffer[slot].waiters = Some(self.writes.buffer.waiters.insert(Waiter { command, next }));
     }
 
-    /// Waiting writes and pages go on, where something has ended that they may have waited for.
-    #[inline]
-    pub(super) fn writes_go_on(&mut self) {
-        self.dispatch_parity();
-        self.dispatch_pools();
-        self.fetch_writes();
-    }
-
     /// The program of a slot's page.
     fn program_op(&self, slot: SlotId, writes: WriteClass) -> PageOp {
         let lpn = self.writes.buffer[slot].lpn;
@@ -202,7 +194,6 @@ impl<P: Probe> Device<P> {
         for die in self.flash.dies.ids() {
             self.force_die_but_moves(die);
         }
-        self.run_scheduler();
     }
 
     fn destage_oldest(&mut self) {
@@ -508,14 +499,14 @@ impl<P: Probe> Device<P> {
 
     /// Acknowledges what waits for a slot, and frees it.
     pub(super) fn release_slot(&mut self, slot: SlotId) {
-        self.settle(slot);
+        self.count_settled(slot);
         self.end_waiting(slot, false);
         self.writes.buffer.release(slot);
     }
 
     /// Counts what the host wrote into a slot as having left the buffer, once.
     #[inline]
-    pub(super) fn settle(&mut self, slot: SlotId) {
+    pub(super) fn count_settled(&mut self, slot: SlotId) {
         self.core.counters.bytes_settled += std::mem::take(&mut self.writes.buffer[slot].host_bytes);
     }
 
@@ -572,7 +563,6 @@ impl<P: Probe> Device<P> {
         flushes.into_iter().flatten().for_each(|(command, _)| self.refuse(command));
         self.resume_stalled();
         self.flash.dies.ids().for_each(|die| self.flash().mark_dirty(die));
-        self.run_scheduler();
     }
 
     /// A flash page's data is out of date.

@@ -8,11 +8,11 @@
 use nand::{ChannelId, DieId};
 use units::{Id as _, Time};
 
+use super::attempt::Attempt;
 use super::layer::FlashAt;
 use super::op::PageOp;
 use super::queues::QueueId;
 use super::state::Pick;
-use crate::arena::OpId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::observe::stats::energy::Energy;
@@ -45,45 +45,66 @@ enum Turn {
 }
 
 impl<P: Probe> FlashAt<'_, P> {
-    /// A page has left a die, or the bus is free again: it is granted.
-    pub fn bus_event(&mut self, channel: ChannelId) -> Option<Begun> {
-        if let Some(op) = self.flash.channels[channel].transfer_out.take() {
-            let (die, plane) = self.enter_ecc(channel, op);
-            self.register_freed(die, plane);
+    /// A page has left a die, or the bus is free again.
+    pub fn bus_event(&mut self, channel: ChannelId) {
+        if let Some(id) = self.flash.channels[channel].transfer_out.take() {
+            let Attempt { die, queue, .. } = self.flash.attempts[id];
+            let ended = self.step_ends(id);
+            debug_assert!(ended.is_none(), "Invariant: a read ends when its page has been decoded");
+            self.register_freed(die, queue.plane());
             self.reschedule(die);
         }
-        self.arbitrate(channel)
+        self.core.marks.bus = Some(channel);
     }
 
-    /// Brings every die up to date that may do more, and grants their buses, until one begins something that layers above have
-    /// a part in; then it goes on from there.
-    pub fn schedule(&mut self) -> Option<Begun> {
+    /// Asks the dies that are marked what they start, in the order of their marks; then grants their buses, in that order; then the
+    /// bus that is marked, and where energy is, those of the dies that have waited for it. Until a die begins something that layers
+    /// above have a part in: then it goes on from there.
+    #[inline]
+    pub fn settle(&mut self) -> Option<Begun> {
+        let mut granting = self.flash.granting;
         loop {
-            while self.flash.granted < self.flash.rescheduled {
-                let channel = self.flash.dies[self.flash.dirty[self.flash.granted]].channel;
+            if let Some(channel) = granting {
                 let begun = self.arbitrate(channel);
                 if begun.is_some() {
+                    self.flash.granting = granting;
                     return begun;
                 }
-                self.flash.granted += 1;
             }
-            if self.flash.rescheduled == self.flash.dirty.len() {
-                self.flash.dirty.clear();
-                (self.flash.granted, self.flash.rescheduled) = (0, 0);
+            granting = self.next_bus();
+            if granting.is_none() {
+                self.flash.granting = None;
                 return None;
             }
-            self.reschedule_dirty();
         }
+    }
+
+    /// The bus that is granted next.
+    #[inline]
+    fn next_bus(&mut self) -> Option<ChannelId> {
+        if self.flash.granted < self.flash.dirty.len() {
+            if self.flash.granted == self.flash.rescheduled {
+                self.reschedule_dirty();
+            }
+            self.flash.granted += 1;
+            return Some(self.flash.dies[self.flash.dirty[self.flash.granted - 1]].channel);
+        }
+        self.flash.dirty.clear();
+        (self.flash.granted, self.flash.rescheduled) = (0, 0);
+        let marked = self.core.marks.bus.take();
+        if self.core.marks.energy && marked.is_none() { self.next_paid() } else { marked }
     }
 
     /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it, or until a die begins something
     /// that layers above have a part in.
-    pub fn arbitrate(&mut self, channel: ChannelId) -> Option<Begun> {
+    #[inline(never)]
+    fn arbitrate(&mut self, channel: ChannelId) -> Option<Begun> {
         loop {
             let bus = &self.flash.channels[channel];
-            let waiting = bus.out.len > 0;
+            let waiting = !bus.out.is_empty();
             let out_ready = waiting && bus.ecc.reserved < self.core.plan.config.ecc.buffer;
-            let (held, dies_want) = (self.flash.is_held(), bus.wants_command | bus.wants_data != 0);
+            let dies_want = bus.wants_command | bus.wants_data != 0;
+            let held = dies_want && self.flash.is_held();
             let wanted = dies_want && !held || out_ready;
             // A page that arrives at this very moment has the bus until its event is played.
             if bus.free_at > self.core.now || bus.transfer_out.is_some() {
@@ -130,8 +151,8 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let bus = &self.flash.channels[channel];
         if bus.wants_data & self.flash.dies[die].bit != 0 && out_ready {
-            let rank = |op: OpId| self.flash.ranks.of[self.flash.ops[op].queue.class() as usize];
-            let head = bus.out.head.map(|op| (rank(op), bus.out.head_seq));
+            let head = bus.out.front().and_then(|id| self.flash.attempts[*id].read).map(|read| &self.flash.ops[read]);
+            let head = head.map(|op| (self.flash.ranks.of[op.queue.class() as usize], op.seq));
             if self.view().program_precedence(die) >= head {
                 return Turn::Page;
             }
@@ -181,24 +202,26 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The oldest page that waits to leave a die has the bus.
     pub(super) fn grant_page(&mut self, channel: ChannelId) {
         let bus = &mut self.flash.channels[channel];
-        let op = bus.out.pop(&mut self.flash.ops).expect("Invariant: a page waits to leave");
-        let PageOp { bus_bytes: bytes, sense, seq: part, .. } = self.flash.ops[op];
+        let id = bus.out.pop_front().expect("Invariant: a page waits to leave");
+        let Attempt { read, v_ref, fate, number: attempt, .. } = self.flash.attempts[id];
+        let read = read.expect("Invariant: void attempts leave their registers");
+        let PageOp { bus_bytes: bytes, seq: part, .. } = self.flash.ops[read];
         // What is sensed finely crosses as a page for each bit of a cell.
-        let pages = sense.v_ref.pages();
+        let pages = v_ref.pages();
         let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);
-        let decodes = sense.v_ref.decodes();
+        let decodes = v_ref.decodes();
         self.use_energy(|plan| Energy::leaves(plan, u64::from(bytes) * u64::from(pages), decodes));
         let bus = &mut self.flash.channels[channel];
-        bus.transfer_out = Some(op);
+        bus.transfer_out = Some(id);
         bus.free_at = end;
-        let corrected = sense.fate.is_decoded();
+        let corrected = fate.is_decoded();
         let cause = if corrected { channel::READ_DATA } else { channel::FAILED_READS };
         bus.ecc.reserved += 1;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
+        self.step_ends(id);
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);
         self.core.counters.bytes_read += u64::from(bytes) * u64::from(pages);
         if P::EXPLAINS {
-            let attempt = sense.attempt;
             self.core.probe.explain(self.core.now, Event::Leaves { part, attempt, end, channel });
         }
     }

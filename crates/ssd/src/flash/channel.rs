@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
-use super::op::{Fate, Ops, Queue};
-use crate::arena::OpId;
+use crate::arena::AttemptId;
 use crate::meter::Meter;
 use crate::observe::stats::channel;
 use crate::persist::stored;
@@ -13,7 +12,7 @@ use crate::persist::stored;
 pub struct Channel {
     pub free_at: Time,
     /// The page that is leaving a die.
-    pub transfer_out: Option<OpId>,
+    pub transfer_out: Option<AttemptId>,
     /// Dies of the channel that want to start a command, and that want data for a program.
     pub wants_command: u64,
     pub wants_data: u64,
@@ -21,7 +20,7 @@ pub struct Channel {
     pub first_die: u32,
     pub last_die: u32,
     /// Sensed pages that wait to leave, oldest first.
-    pub out: Queue,
+    pub out: VecDeque<AttemptId>,
     pub ecc: EccState,
     /// The bus's event in the agenda.
     pub event: Time,
@@ -37,7 +36,7 @@ impl Channel {
             wants_data: 0,
             first_die,
             last_die: 0,
-            out: Queue::EMPTY,
+            out: VecDeque::new(),
             ecc: EccState::default(),
             event: Time::NEVER,
             meter: Meter::new(),
@@ -57,33 +56,16 @@ pub struct EccState {
     /// Pages in the engine or on their way into it.
     pub reserved: u32,
     /// Pages being decoded, the first to finish first.
-    pub decoding: VecDeque<(Time, OpId)>,
-    pub waiting: VecDeque<OpId>,
+    pub decoding: VecDeque<(Time, AttemptId)>,
+    pub waiting: VecDeque<AttemptId>,
     /// Time that decoders were busy, summed over them, until the ends of the pages being decoded.
     pub busy: Span,
 }
 
 impl EccState {
     /// The pages in the engine.
-    pub fn pages(&self) -> impl Iterator<Item = OpId> {
-        self.decoding.iter().map(|(_, op)| *op).chain(self.waiting.iter().copied())
-    }
-
-    /// Lets a page that has been decoded take the place of the last other page of its read to be decoded, where there is one:
-    /// returns that one, which belongs to the caller. If that one will be corrected, nothing takes its place.
-    pub fn succeed(&mut self, ops: &Ops, id: OpId) -> Option<OpId> {
-        let (seq, die) = (ops[id].seq, ops[id].die);
-        let of_read = |(_, op): &&mut (Time, OpId)| {
-            (ops[*op].seq, ops[*op].die) == (seq, die) && ops[*op].sense.fate != Fate::Cancelled
-        };
-        let mut last = None;
-        for entry in self.decoding.iter_mut().filter(of_read) {
-            if ops[entry.1].sense.fate.is_decoded() {
-                return Some(entry.1);
-            }
-            last = Some(entry);
-        }
-        last.map(|entry| std::mem::replace(&mut entry.1, id))
+    pub fn pages(&self) -> impl Iterator<Item = AttemptId> {
+        self.decoding.iter().map(|(_, id)| *id).chain(self.waiting.iter().copied())
     }
 
     /// Time that decoders were busy until `now`, summed over them.

@@ -1,13 +1,12 @@
 //! Dies and buses held to their invariants, for drives that are checked.
 
-use std::collections::HashSet;
-
 use nand::{ChannelId, DieId};
-use units::{Id as _, Time};
+use units::{Id as _, PerId, Time};
 
+use super::attempt::{Attempt, Step};
 use super::layer::{Flash, FlashView};
 use super::queues::planes;
-use crate::arena::OpId;
+use super::state::DieState;
 use crate::observe::probe::{Event, Probe};
 use crate::violation::{Invariant, Violation};
 
@@ -33,7 +32,7 @@ impl FlashView<'_> {
         if planes(state.sensing).any(|plane| state.sensed_at[plane] < now) {
             return wrong("a sense should have ended", "an end that is not past");
         }
-        if planes(state.page_full).any(|plane| state.page_op[plane].is_none()) {
+        if planes(state.page_full).any(|plane| state.page_register[plane].is_none()) {
             return wrong("a page register holds the data of no operation", "an operation");
         }
         if state.loaded.is_some() && state.array_idle() {
@@ -74,21 +73,50 @@ impl FlashView<'_> {
         Ok(())
     }
 
-    /// No operation is in two registers.
+    /// The registers and the arrays of dies are those of the attempts that are there, and of nothing else.
     pub fn check_registers(&self) -> Result<(), Violation> {
-        let mut found: HashSet<OpId> = HashSet::new();
-        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
-            for plane in planes(state.sensing | state.page_full) {
-                let Some(op) = state.page_op[plane] else { continue };
-                let of = &self.flash.ops[op];
-                if !found.insert(op) || of.die != die || of.queue.plane() != plane {
-                    let place = format!("the page register of plane {plane} of die {}", die.0);
-                    let held = format!("operation {} of die {}, plane {}", op.index(), of.die.0, of.queue.plane());
-                    return Err(Violation::new(Invariant::Die, place, held, "an operation of its own"));
-                }
+        let masks = |state: &DieState| [state.sensing, state.page_full, state.cache_full];
+        let mut left: PerId<DieId, [u8; 3]> = self.flash.dies.iter().map(masks).collect();
+        let mut wrong = Vec::new();
+        for id in self.flash.attempts.ids() {
+            let Attempt { step, die, queue, .. } = self.flash.attempts[id];
+            let (bit, [sensing, page, cache]) = (1u8 << queue.plane(), &mut left[die]);
+            let holds = match step {
+                Step::Sensing => Some(sensing),
+                Step::PageRegister => Some(page),
+                Step::CacheRegister => Some(cache),
+                // It keeps the register that it had.
+                Step::Bus if *cache & bit != 0 => Some(cache),
+                Step::Bus => Some(page),
+                Step::Queued | Step::WaitingForEcc | Step::Decoding | Step::Exhausted => None,
+            };
+            if let Some(mask) = holds {
+                wrong.extend((*mask & bit == 0).then_some((
+                    die,
+                    queue.plane(),
+                    format!("{step:?} of attempt {}", id.index()),
+                )));
+                *mask &= !bit;
             }
         }
-        Ok(())
+        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
+            let [sensing, page, cache] = left[die];
+            // A plane that is reset senses for nobody.
+            let reset = planes(sensing)
+                .filter(|plane| state.page_register[*plane].is_none())
+                .fold(0, |set, plane| set | 1 << plane);
+            let nobody = planes(sensing & !reset | page | cache);
+            wrong.extend(nobody.map(|plane| (die, plane, "a sense or a page of no attempt".into())));
+        }
+        wrong.into_iter().next().map_or(Ok(()), |(die, plane, found)| {
+            let place = format!("plane {plane} of die {}", die.0);
+            Err(Violation::new(
+                Invariant::Die,
+                place,
+                found,
+                "a register, or the array, for each attempt that is there",
+            ))
+        })
     }
 }
 

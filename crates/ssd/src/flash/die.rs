@@ -9,7 +9,7 @@
 
 use nand::DieId;
 use schemes::Class;
-use units::{Lpn, Ppn, Time};
+use units::Time;
 
 use super::layer::{FlashAt, FlashView};
 use super::op::{Owner, PageOp};
@@ -27,24 +27,6 @@ impl FlashView<'_> {
 }
 
 impl<P: Probe> FlashAt<'_, P> {
-    /// Queues a page to be sensed.
-    #[inline]
-    pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
-        self.ftl.blocks.prefetch(ppn);
-        let (die, plane) = self.core.plan.layout.place_of(ppn);
-        let seq = self.flash.number();
-        let (bus_bytes, host_bytes) = bytes;
-        let queue = QueueId::of_reads(class, plane.into());
-        let op = PageOp { host_bytes, seq, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
-        let op = self.flash.ops.insert(op);
-        self.waits(op);
-        let state = &mut self.flash.dies[die];
-        state.queues[queue].push(&mut self.flash.ops, op);
-        state.ready.set(queue, true);
-        self.mark_dirty(die);
-        op
-    }
-
     /// A page of host data more waits for its program.
     pub fn one_more_waits(&mut self) {
         self.count_waiting(self.flash.programs_waiting + 1);
@@ -67,10 +49,10 @@ impl<P: Probe> FlashAt<'_, P> {
         if !P::EXPLAINS {
             return;
         }
-        let PageOp { owner, seq, sense, die, .. } = self.flash.ops[op];
+        let PageOp { owner, seq, read, die, .. } = self.flash.ops[op];
         if matches!(owner, Owner::Host(_)) {
             let spent = self.flash.dies[die].spent(self.core.now);
-            self.core.probe.explain(self.core.now, Event::Waits { part: seq, attempt: sense.attempt, spent });
+            self.core.probe.explain(self.core.now, Event::Waits { part: seq, attempt: read.retries, spent });
         }
     }
 

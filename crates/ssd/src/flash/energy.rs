@@ -75,9 +75,12 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// The channel whose bus is to be granted next, where something may begin again.
-    pub fn next_channel(&self) -> Option<ChannelId> {
+    /// The channel whose bus is to be granted next, where dies may begin again: they do in the order of their operations, until too much
+    /// has been used again.
+    #[cold]
+    pub(super) fn next_paid(&mut self) -> Option<ChannelId> {
         if self.flash.is_held() {
+            self.core.marks.energy = false;
             return None;
         }
         let free = |channel: &ChannelId| {
@@ -85,7 +88,9 @@ impl<P: Probe> FlashAt<'_, P> {
             bus.free_at <= self.core.now && bus.transfer_out.is_none()
         };
         let (view, channels) = (self.view(), self.flash.channels.ids().filter(free));
-        channels.filter_map(|channel| view.first_die(channel).map(|first| (first, channel))).min().map(|(_, of)| of)
+        let next = channels.filter_map(|channel| view.first_die(channel).map(|first| (first, channel))).min();
+        self.core.marks.energy = next.is_some();
+        next.map(|(_, of)| of)
     }
 
     /// Something may begin again.
@@ -94,6 +99,7 @@ impl<P: Probe> FlashAt<'_, P> {
             budget.release(self.core.now);
         }
         self.core.set_energy_event(Time::NEVER);
+        self.core.marks.energy = true;
         self.note_energy_waits();
     }
 

@@ -4,6 +4,7 @@ use nand::model::outcomes::Outcomes;
 use nand::{Address, ChannelId, DieId};
 use units::{Id as _, PerId, Ppn, Stream, Time};
 
+use super::attempt::Attempts;
 use super::budget::Budget;
 use super::channel::Channel;
 use super::faults::Faults;
@@ -23,6 +24,8 @@ use crate::persist::state;
 /// Everything below the FTL: dies, buses, decoders, and the operations in them.
 pub(crate) struct Flash {
     pub ops: Ops,
+    /// The attempts of reads that are under way.
+    pub attempts: Attempts,
     pub dies: PerId<DieId, DieState>,
     /// The busy die of each chip, where dies of a chip do not overlap.
     pub(super) chip_owner: Vec<Option<DieId>>,
@@ -33,6 +36,8 @@ pub(crate) struct Flash {
     pub(super) dirty: Vec<DieId>,
     pub(super) rescheduled: usize,
     pub(super) granted: usize,
+    /// The bus that is being granted: to one after the other, for as long as it is free and wanted.
+    pub(super) granting: Option<ChannelId>,
     /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
     pub programs_waiting: u32,
     pub(super) write_queue_full: bool,
@@ -85,6 +90,7 @@ impl Flash {
         };
         Flash {
             ops: Arena::new(),
+            attempts: Arena::new(),
             dies: (0..layout.dies).map(die).collect(),
             chip_owner: vec![None; (layout.channels * layout.chips) as usize],
             dies_per_chip: layout.dies_per_chip as usize,
@@ -92,6 +98,7 @@ impl Flash {
             dirty: Vec::new(),
             rescheduled: 0,
             granted: 0,
+            granting: None,
             programs_waiting: 0,
             stirred: 1,
             write_queue_full,
@@ -114,7 +121,7 @@ impl Flash {
 
     /// Operations and what was remembered of reads are gone.
     pub(super) fn forget(&mut self, plan: &Plan) {
-        self.ops = Arena::new();
+        (self.ops, self.attempts) = (Arena::new(), Arena::new());
         self.chip_owner.iter_mut().for_each(|owner| *owner = None);
         self.dirty.clear();
         (self.rescheduled, self.granted, self.programs_waiting, self.host_units) = (0, 0, 0, 0);
@@ -179,15 +186,10 @@ impl Flash {
         (1..per_chip).map(move |step| DieId::new(first + (die - first + step) % per_chip))
     }
 
-    /// Whether any die may have something new to do.
+    /// Whether any die is marked.
     #[inline]
-    pub fn has_dirty_dies(&self) -> bool {
+    pub fn has_marked_dies(&self) -> bool {
         !self.dirty.is_empty()
-    }
-
-    /// Whether a page waits in a die of a channel to leave it.
-    pub fn waits_for_bus(&self, channel: ChannelId) -> bool {
-        self.channels[channel].out.len > 0
     }
 
     /// The age of a new operation.
@@ -306,12 +308,12 @@ impl Failures {
 state! {
     Flash {
         stored {
-            ops, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
+            ops, attempts, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
             flush_units, host_units, stirred, fault_due,
         }
         parts { references, failures, faults, budget }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, ranks, outcomes, slc_outcomes, draws, miscorrections }
+        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

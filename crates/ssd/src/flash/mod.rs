@@ -6,11 +6,13 @@
 //! | `queues.rs`, `state.rs` | the queues of a die and their ranks; its registers, its array |
 //! | `die.rs` | what goes into the queues, and keeping a die up to date |
 //! | `schedule.rs` | what a die may start, and what goes first |
+//! | `attempt.rs` | an attempt of a read, and the step that it is at |
+//! | `read.rs` | what follows when a step of an attempt ends |
 //! | `sense.rs`, `program.rs` | pages out of the array and into it |
 //! | `suspend.rs` | programs and erases that are suspended for reads |
 //! | `erase.rs` | erases, pulse by pulse |
 //! | `faults.rs` | parts that have broken, and those that will |
-//! | `retry.rs` | what becomes of a sensed page: predictions, retries, speculation |
+//! | `retry.rs` | what becomes of a sensed page: predictions, and which reference is next |
 //! | `references.rs` | what is remembered of references that read pages |
 //! | `channel.rs` | a channel: its bus, its ECC engine |
 //! | `layer.rs` | all of it as one |
@@ -24,6 +26,7 @@
 //! Invariant: an operation that holds a register never waits for its own die. A sensed page leaves over the bus whatever
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
+mod attempt;
 mod budget;
 mod bus;
 mod channel;
@@ -39,6 +42,7 @@ pub(crate) mod op;
 mod outage;
 mod program;
 mod queues;
+mod read;
 mod references;
 mod retry;
 mod schedule;

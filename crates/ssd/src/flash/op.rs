@@ -1,12 +1,12 @@
 //! Page operations, and the queues of them that dies and channels keep.
 
 use nand::DieId;
-use nand::model::outcomes::PageRead;
-use schemes::{Class, ReadReference};
+use schemes::Class;
 use units::{Lpn, Ppn};
 
+use super::attempt::Read;
 use super::queues::QueueId;
-use crate::arena::{Arena, CommandId, FetchId, Linked, OpId, RebuildId, SlotId, StripeId};
+use crate::arena::{Arena, AttemptId, CommandId, FetchId, Linked, OpId, RebuildId, SlotId, StripeId};
 use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
@@ -103,7 +103,8 @@ pub(crate) struct PageOp {
     pub queue: QueueId,
     /// Age: operations are numbered as they enter their die's queues.
     pub seq: u64,
-    pub sense: Sense,
+    /// Of reads: their page, and their attempts.
+    pub read: Read,
 }
 
 impl Linked<OpId> for PageOp {
@@ -116,7 +117,13 @@ impl PageOp {
     /// An operation for a queue of a die.
     pub fn new(owner: Owner, lpn: Lpn, ppn: Ppn, (die, queue): (DieId, QueueId), bus_bytes: u32) -> PageOp {
         let (lpn, ppn) = (lpn.into(), ppn.into());
-        PageOp { next: None, owner, lpn, ppn, bus_bytes, host_bytes: 0, die, queue, seq: 0, sense: Sense::FIRST }
+        PageOp { next: None, owner, lpn, ppn, bus_bytes, host_bytes: 0, die, queue, seq: 0, read: Read::NONE }
+    }
+
+    /// The attempt of a read that was queued last. Invariant: the read has not ended.
+    #[inline]
+    pub fn newest(&self) -> AttemptId {
+        self.read.newest.expect("Invariant: a read that is under way has an attempt")
     }
 
     /// The logical page and the physical one.
@@ -128,7 +135,6 @@ impl PageOp {
     /// What it is for, where that is not a host's request.
     pub fn purpose(&self) -> &'static str {
         match self.owner {
-            _ if !self.sense.v_ref.decodes() => "sentinel cells",
             Owner::Host(_) => "",
             Owner::Slot(_) if self.queue.class() == Class::UserProgram => "",
             Owner::Slot(_) => "partial write",
@@ -141,27 +147,6 @@ impl PageOp {
     }
 }
 
-/// What becomes of a sensed page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Its data will be corrected.
-    Corrected,
-    /// It will not.
-    Uncorrectable,
-    /// The decoder takes it for other data than it is, and nothing notices.
-    Miscorrected,
-    /// It matters no more: the data has been read.
-    Cancelled,
-}
-
-impl Fate {
-    /// Whether the decoder ends with data, right or wrong.
-    #[inline]
-    pub fn is_decoded(self) -> bool {
-        matches!(self, Fate::Corrected | Fate::Miscorrected)
-    }
-}
-
 /// What a read that has ended has of its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageData {
@@ -171,62 +156,6 @@ pub(crate) enum PageData {
     Lost,
     /// Other data, which nothing has noticed.
     Wrong,
-}
-
-/// Which sense of a page a read is at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sense {
-    /// At which steps of the table the page can be read; known when the first sense has been decoded.
-    pub read: PageRead,
-    /// With which references.
-    pub v_ref: ReadReference,
-    /// The step of the retry table at which the read began.
-    pub start: u8,
-    /// Senses before this one.
-    pub attempt: u16,
-    /// The die has predicted a failure, and sensed it again by itself.
-    pub on_die_retry: bool,
-    /// The next step follows already (`read.pipeline`).
-    pub speculated: bool,
-    /// Every step has failed with the RPT's tPRE: again with the default one.
-    pub t_pre_fallback: bool,
-    /// Known when it is sensed.
-    pub fate: Fate,
-    /// How long the die senses, and how long its decoding takes \[ns].
-    pub took: u32,
-    pub decoding: u32,
-}
-
-impl Sense {
-    pub const FIRST: Sense = Sense {
-        read: PageRead { first: 0, last: 0, weak: false },
-        v_ref: ReadReference::Step(0),
-        start: 0,
-        attempt: 0,
-        on_die_retry: false,
-        speculated: false,
-        t_pre_fallback: false,
-        fate: Fate::Corrected,
-        took: 0,
-        decoding: 0,
-    };
-
-    /// Whether it belongs to a read whose first sense has left the die and failed.
-    pub fn is_retry(&self) -> bool {
-        self.attempt > 0
-    }
-
-    /// Whether planes can sense both in one command: first senses; or retries with the same references and timing.
-    pub fn goes_with(&self, other: &Sense) -> bool {
-        let retries = (self.is_retry(), other.is_retry());
-        retries == (false, false)
-            || retries == (true, true) && (self.v_ref, self.t_pre_fallback) == (other.v_ref, other.t_pre_fallback)
-    }
-
-    /// Whether the page has been sensed before, for the controller or by the die itself.
-    pub fn is_repeat(&self) -> bool {
-        self.attempt > 0 || self.on_die_retry
-    }
 }
 
 /// A first-in-first-out queue of page operations.
@@ -315,15 +244,6 @@ impl Queue {
         Some(found)
     }
 
-    /// Takes the entries out that `chosen` holds of, and gives them to `found`.
-    pub fn take(&mut self, ops: &mut Ops, chosen: impl Fn(&PageOp) -> bool, mut found: impl FnMut(&mut Ops, OpId)) {
-        let mut kept = Queue::EMPTY;
-        while let Some(id) = self.pop(ops) {
-            if chosen(&ops[id]) { found(ops, id) } else { kept.push(ops, id) }
-        }
-        *self = kept;
-    }
-
     /// The head of a queue that is not empty.
     #[inline]
     pub fn first(&self) -> OpId {
@@ -336,8 +256,7 @@ impl Queue {
 }
 
 stored! {
-    PageOp { next, owner, lpn, ppn, bus_bytes, host_bytes, die, queue, seq, sense }
-    Sense { read, v_ref, start, attempt, on_die_retry, speculated, t_pre_fallback, fate, took, decoding }
+    PageOp { next, owner, lpn, ppn, bus_bytes, host_bytes, die, queue, seq, read }
     Queue { head, tail, len, head_seq }
 }
 
@@ -346,7 +265,6 @@ stored_enum! {
         0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
         6 = Parity(stripe), 7 = Rebuild(number), 8 = Orphan(plane), 9 = Journal(place), 10 = Recovery,
     }
-    Fate { 0 = Corrected, 1 = Uncorrectable, 2 = Cancelled, 3 = Miscorrected, }
 }
 
 /// What is packed, as it was before; what does not fit is damaged.

@@ -93,6 +93,12 @@ impl QueueId {
     pub fn index(self) -> usize {
         self.0.into()
     }
+
+    /// Where it is kept: those of a plane stand together.
+    #[inline]
+    pub fn place(self) -> usize {
+        usize::from(self.0) % PLANES * ROWS.len() + usize::from(self.0) / PLANES
+    }
 }
 
 /// Some queues of a die.

@@ -1,14 +1,4 @@
-//! Reads whose data is not corrected at once: what follows a failed sense, and what success takes back.
-//!
-//! A retry step is an operation of its own in the queue of its die, as old as its read, so that the scheduling order finds
-//! its place. From the first retry's sense to the end of the read its die is reserved: what ranks no better waits, other reads'
-//! retries too, since the die's reference and timing are set for the retry. Pages of one multi-plane command are one read in that.
-//! With planes that read by themselves, and the default timing, the other planes' reads go on.
-//!
-//! With `read.pipeline = "cache-read"` the next step is queued as soon as one is sensed, and so begins when a page register
-//! is free and nothing better waits; a page that cannot leave its plane holds it up. When a step is corrected, all that
-//! follows it is void: in the queue, in the registers, on the bus, in the ECC engine; a sense in the array is reset (tRST)
-//! unless another plane senses with it.
+//! What becomes of a sensed page, and with which references the next attempt of its read senses it.
 //!
 //! What becomes of a sensed page is drawn when it is sensed: whether it will be corrected, how long that takes, and whether
 //! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
@@ -18,15 +8,16 @@ use nand::geometry::MAX_BITS;
 use nand::model::cells::{KIB_BITS, MONTH_NS};
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId, PlaneReads};
-use schemes::{Failed, Fine, Known, Next, ReadReference, Sensing, Start, Weighed};
+use schemes::{Failed, Fine, Next, ReadReference, Sensing, Start, Weighed};
 use units::{Lpn, Ppn, Span};
 
+use super::attempt::{Attempt, Fate};
 use super::layer::{FlashAt, FlashView};
-use super::op::{Fate, Ops, PageOp, Queue, Sense};
+use super::op::PageOp;
 use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
 use super::references::Similar;
 use super::state::Begun;
-use crate::arena::OpId;
+use crate::arena::{AttemptId, OpId};
 use crate::config::{Config, Plan, Tracking};
 use crate::observe::probe::{Event, Probe};
 
@@ -74,18 +65,6 @@ impl FlashView<'_> {
         ready.and(allowed).or(going_on)
     }
 
-    /// Whether the sense of a page before this one is still on its way, or decoded.
-    pub(super) fn is_speculative(&self, id: OpId) -> bool {
-        let PageOp { seq, die, sense, .. } = self.flash.ops[id];
-        let before = |op: OpId| {
-            let of = &self.flash.ops[op];
-            (of.seq, of.die) == (seq, die) && of.sense.attempt < sense.attempt && of.sense.fate != Fate::Cancelled
-        };
-        let channel = &self.flash.channels[self.flash.dies[die].channel];
-        let waits = std::iter::successors(channel.out.head, |op| self.flash.ops[*op].next);
-        waits.chain(channel.transfer_out).chain(channel.ecc.pages()).any(before)
-    }
-
     /// Whether a host's read is being retried on a die.
     pub fn retries_user_read(&self, die: DieId) -> bool {
         self.flash.dies[die].reserved.goes_on(USER_READS).is_some()
@@ -108,41 +87,45 @@ impl FlashView<'_> {
 impl<P: Probe> FlashAt<'_, P> {
     /// Gets a page ready to be sensed by a command that a read of the age `lead` leads: how long the die senses, a prediction
     /// included, and by how much tPRE is shorter than by default.
-    pub(super) fn prepare_sense(&mut self, id: OpId, lead: u64) -> (Span, u32) {
-        let mut op = self.flash.ops[id];
+    pub(super) fn prepare_sense(&mut self, read: OpId, id: AttemptId, lead: u64) -> (Span, u32) {
+        let op = self.flash.ops[read];
+        let mut attempt = self.flash.attempts[id];
         let state = &mut self.flash.dies[op.die];
-        if op.sense.is_retry() {
+        if attempt.number > 0 {
             let read = state.begun(op.seq);
             let goes_along = read.command != state.begun(lead).command;
             state.reserved.reserve(read, goes_along);
         } else {
             state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead });
-            if self.core.plan.config.read.start.tracks() && !self.ftl.blocks.page_in_slc(op.ppn.get()) {
-                op.sense = self.first_sense(&op);
+            if self.core.plan.config.read.start.tracks()
+                && !self.ftl.blocks.page_in_slc(op.ppn.get())
+                && let Some(start) = self.first_step(&op)
+            {
+                self.flash.ops[read].read.start = start;
+                attempt.v_ref = ReadReference::Step(start);
             }
         }
-        let (took, shorter) = self.sense_time(&op);
-        op.sense.took = took.0 as u32;
-        self.flash.ops[id].sense = op.sense;
+        let (took, shorter) = self.sense_time(&op, &attempt);
+        attempt.took = took.0 as u32;
+        self.flash.attempts[id] = attempt;
         (took, shorter)
     }
 
     /// Counts the time of predictions of a command that senses a page.
-    pub(super) fn count_prediction(&mut self, id: OpId) {
+    pub(super) fn count_prediction(&mut self, id: AttemptId) {
         let read = &self.core.plan.config.read;
-        if read.predictor.looks_on_die(self.flash.ops[id].sense.is_repeat()) {
+        if read.predictor.looks_on_die(self.flash.attempts[id].repeats) {
             self.core.counters.predicting_ns += read.t_pred.0;
             self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
         }
     }
 
-    /// What a die senses for first: the reference where the read begins.
-    fn first_sense(&mut self, op: &PageOp) -> Sense {
-        let Some(place) = self.similar(op) else { return Sense::FIRST };
+    /// The step of the table where a read begins, where that is tracked.
+    fn first_step(&mut self, op: &PageOp) -> Option<u8> {
+        let place = self.similar(op)?;
         let last = self.flash.references.last(place);
         let read = &self.core.plan.config.read;
-        let step = read.start.step(last, read.next.walks());
-        Sense { v_ref: ReadReference::Step(step), start: step, ..Sense::FIRST }
+        Some(read.start.step(last, read.next.walks()))
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
@@ -173,28 +156,27 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
-    fn sense_time(&mut self, op: &PageOp) -> (Span, u32) {
-        let (once, less) = self.sense_once(op);
+    fn sense_time(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
+        let (once, less) = self.sense_once(op, attempt);
         let read = &self.core.plan.config.read;
-        let sense = &op.sense;
-        let hard = || read.next.senses(sense.v_ref, sense.on_die_retry);
-        let all = once * u64::from(sense.v_ref.fine().map_or_else(hard, Fine::senses));
-        (if read.predictor.looks_on_die(op.sense.is_repeat()) { all + read.t_pred } else { all }, less)
+        let hard = || read.next.senses(attempt.v_ref, attempt.on_die_retry);
+        let all = once * u64::from(attempt.v_ref.fine().map_or_else(hard, Fine::senses));
+        (if read.predictor.looks_on_die(attempt.repeats) { all + read.t_pred } else { all }, less)
     }
 
-    fn sense_once(&mut self, op: &PageOp) -> (Span, u32) {
-        let (ppn, sense) = (op.ppn.get(), op.sense);
+    fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
+        let ppn = op.ppn.get();
         let full = self.view().t_read(ppn);
         if self.ftl.blocks.page_in_slc(ppn) {
             return (full, 0);
         }
         let kind = self.core.plan.layout.page_type(ppn);
-        if sense.v_ref.senses_one_boundary() {
+        if attempt.v_ref.senses_one_boundary() {
             let senses =
                 self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
         }
-        if !self.reduces(&sense) {
+        if !self.reduces(attempt) {
             return (full, 0);
         }
         let conditions = self.conditions_of(op);
@@ -205,9 +187,9 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense adds.
-    fn reduces(&self, sense: &Sense) -> bool {
+    fn reduces(&self, attempt: &Attempt) -> bool {
         let sensing = self.core.plan.config.read.sensing;
-        sense.v_ref.fine().is_none() && sensing.reduces(sense.is_repeat(), sense.t_pre_fallback)
+        attempt.v_ref.fine().is_none() && sensing.reduces(attempt.repeats, attempt.t_pre_fallback)
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
@@ -222,91 +204,42 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
-    fn next_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
+    pub(super) fn next_step(&self, op: &PageOp, attempt: &Attempt) -> Option<(ReadReference, bool)> {
         // What sentinel cells say is for the sense that follows.
-        if op.sense.v_ref.decodes() && self.flash.is_broken(op.ppn.get()) {
+        if attempt.v_ref.decodes() && self.flash.is_broken(op.ppn.get()) {
             return None;
         }
-        let (v_ref, ecc) = (op.sense.v_ref, &self.core.plan.config.ecc);
+        let (v_ref, ecc) = (attempt.v_ref, &self.core.plan.config.ecc);
         let soft = || {
             let fine = ecc.soft.after(v_ref.known_bits(), v_ref.fine().is_some());
-            fine.map(|fine| (ReadReference::Soft(fine), op.sense.t_pre_fallback))
+            fine.map(|fine| (ReadReference::Soft(fine), attempt.t_pre_fallback))
         };
         if v_ref.fine().is_some() {
             return soft();
         }
-        if ecc.soft_after.is_some_and(|after| u32::from(op.sense.attempt) >= after) {
-            return soft().or_else(|| self.next_hard_step(op));
+        if ecc.soft_after.is_some_and(|after| u32::from(attempt.number) >= after) {
+            return soft().or_else(|| self.next_hard_step(op, attempt));
         }
-        self.next_hard_step(op).or_else(soft)
+        self.next_hard_step(op, attempt).or_else(soft)
     }
 
     /// The next reference for hard decoding.
-    fn next_hard_step(&self, op: &PageOp) -> Option<(ReadReference, bool)> {
-        let PageOp { ppn, sense, .. } = *op;
-        let outcomes = self.outcomes_of(ppn.get())?;
-        let (last, sentinel) =
-            (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn.get())));
+    fn next_hard_step(&self, op: &PageOp, attempt: &Attempt) -> Option<(ReadReference, bool)> {
+        let (ppn, start) = (op.ppn.get(), op.read.start);
+        let outcomes = self.outcomes_of(ppn)?;
+        let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn)));
         let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
         let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
         let weighed = self.flash.references.weighed(op.seq);
-        let mut failed = Failed { start: sense.start, v_ref: sense.v_ref, last, sentinel, weighed, table };
-        let mut t_pre_fallback = sense.t_pre_fallback;
+        let mut failed = Failed { start, v_ref: attempt.v_ref, last, sentinel, weighed, table };
+        let mut t_pre_fallback = attempt.t_pre_fallback;
         loop {
-            let next = policies.after(read.next, read.predictor, failed, sense.attempt);
+            let next = policies.after(read.next, read.predictor, failed, attempt.number);
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
-            if next.is_some() || !read.sensing.reduces(sense.is_repeat(), t_pre_fallback) {
+            if next.is_some() || !read.sensing.reduces(attempt.repeats, t_pre_fallback) {
                 return next.map(|v_ref| (v_ref, t_pre_fallback));
             }
-            (failed.v_ref, t_pre_fallback) = (ReadReference::Step(sense.start), true);
-        }
-    }
-
-    /// Queues the next step of a read, as old as it is.
-    fn queue_step(&mut self, id: OpId, v_ref: ReadReference, t_pre_fallback: bool) {
-        let op = &mut self.flash.ops[id];
-        let sense = op.sense;
-        op.sense = Sense {
-            v_ref,
-            t_pre_fallback,
-            attempt: sense.attempt + 1,
-            on_die_retry: false,
-            speculated: false,
-            took: 0,
-            ..sense
-        };
-        let PageOp { die, queue, seq, .. } = *op;
-        self.waits(id);
-        let state = &mut self.flash.dies[die];
-        // The read that the die is reserved for goes first, be another one older that has failed since.
-        let waiting = &mut state.queues[queue];
-        if state.reserved.holds(seq) {
-            waiting.push_front(&mut self.flash.ops, id);
-        } else {
-            let keeps_head = state.reserved.holds(waiting.head_seq);
-            waiting.insert(&mut self.flash.ops, id, keeps_head);
-        }
-        state.read_head_changed(queue, &self.flash.ops);
-        self.mark_dirty(die);
-    }
-
-    /// A page is sensed, or in the controller: with CACHE READ the next step follows at once, if its references are known by
-    /// now.
-    pub(super) fn speculate(&mut self, id: OpId, now: Known) {
-        if self.flash.outcomes.is_none() {
-            return;
-        }
-        let op = &self.flash.ops[id];
-        let read = &self.core.plan.config.read;
-        if read.pipeline.speculates(op.sense.attempt > 0)
-            && read.next.known(op.sense.v_ref) == now
-            && let Some((v_ref, t_pre_fallback)) = self.next_step(op)
-            && v_ref.fine().is_none()
-        {
-            let op = *op;
-            self.flash.ops[id].sense.speculated = true;
-            let ahead = self.flash.ops.insert(op);
-            self.queue_step(ahead, v_ref, t_pre_fallback);
+            (failed.v_ref, t_pre_fallback) = (ReadReference::Step(start), true);
         }
     }
 
@@ -351,26 +284,30 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
     /// and senses the page again by itself.
-    pub(super) fn decide_outcome(&mut self, id: OpId) -> Option<Span> {
-        let mut op = self.flash.ops[id];
-        if !op.sense.v_ref.decodes() {
-            self.flash.ops[id].sense.fate = Fate::Uncorrectable;
+    pub(super) fn decide_outcome(&mut self, id: AttemptId) -> Option<Span> {
+        let mut attempt = self.flash.attempts[id];
+        let read = attempt.read.expect("Invariant: nothing becomes of a void attempt");
+        let mut op = self.flash.ops[read];
+        let ppn = op.ppn.get();
+        if !attempt.v_ref.decodes() {
+            self.flash.attempts[id].fate = Fate::Uncorrectable;
             return None;
         }
-        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(op.ppn.get()) {
-            self.reads_one_bit(id);
+        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(ppn) {
+            self.reads_one_bit(id, &op);
             return None;
         }
-        let again = op.sense.is_repeat();
+        let again = attempt.repeats;
         if !again {
             let conditions = self.conditions_of(&op);
-            let (block, page) = self.place_of(op.ppn.get());
-            if let Some(outcomes) = self.outcomes_of_mut(op.ppn.get()) {
-                op.sense.read = outcomes.read(block, page, conditions);
+            let (block, page) = self.place_of(ppn);
+            if let Some(outcomes) = self.outcomes_of_mut(ppn) {
+                op.read.page = outcomes.read(block, page, conditions);
+                self.flash.ops[read].read.page = op.read.page;
             }
         }
-        let (mut corrected, predicted, decoding) = self.decoding_of(&op);
-        if self.flash.is_broken(op.ppn.get()) {
+        let (mut corrected, predicted, decoding) = self.decoding_of(&op, &attempt);
+        if self.flash.is_broken(ppn) {
             corrected = false;
         }
         let read = &self.core.plan.config.read;
@@ -382,42 +319,39 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
-            && !self.flash.is_broken(op.ppn.get())
-            && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op)
+            && !self.flash.is_broken(ppn)
+            && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
         {
-            op.sense = Sense { v_ref, t_pre_fallback, on_die_retry: true, ..op.sense };
-            let (took, _) = self.sense_time(&op);
-            op.sense.took += took.0 as u32;
-            self.flash.ops[id].sense = op.sense;
-            let PageOp { ppn, die, seq, sense, .. } = op;
+            attempt = Attempt { v_ref, t_pre_fallback, on_die_retry: true, repeats: true, ..attempt };
+            let (took, _) = self.sense_time(&op, &attempt);
+            attempt.took += took.0 as u32;
+            self.flash.attempts[id] = attempt;
+            let PageOp { die, seq, .. } = op;
             let end = self.core.now + took;
             self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
-            self.core.probe.sense(self.core.now, end, die, ppn.get());
+            self.core.probe.sense(self.core.now, end, die, ppn);
             if P::EXPLAINS {
-                self.core.probe.explain(
-                    self.core.now,
-                    Event::OnDieRetry { part: seq, attempt: sense.attempt, ends: end, ppn: ppn.get() },
-                );
+                self.core
+                    .probe
+                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn });
             }
             return Some(took);
         }
         let ends = predictor.ends_decoding(predicted, again) && decoding > t_pred;
-        let sense = &mut op.sense;
         // A decoding that the controller ends has corrected nothing, whatever it would have come to.
-        sense.fate = if corrected && !ends { Fate::Corrected } else { Fate::Uncorrectable };
-        sense.decoding = if ends { t_pred } else { decoding }.0 as u32;
-        if !corrected && !ends && self.miscorrects(&op) {
-            op.sense.fate = Fate::Miscorrected;
+        attempt.fate = if corrected && !ends { Fate::Corrected } else { Fate::Uncorrectable };
+        attempt.decoding = if ends { t_pred } else { decoding }.0 as u32;
+        if !corrected && !ends && self.miscorrects(&op, &attempt) {
+            attempt.fate = Fate::Miscorrected;
         }
-        self.flash.ops[id].sense = op.sense;
+        self.flash.attempts[id] = attempt;
         None
     }
 
     /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the chip's two outermost
     /// states, and from where the reference between them stands by now. Measured steps say nothing of the cache: no read fails (`assumed`).
-    fn reads_one_bit(&mut self, id: OpId) {
-        let op = self.flash.ops[id];
-        let errors = self.errors_of_one_bit(self.conditions_of(&op), op.sense.v_ref);
+    fn reads_one_bit(&mut self, id: AttemptId, op: &PageOp) {
+        let errors = self.errors_of_one_bit(self.conditions_of(op), self.flash.attempts[id].v_ref);
         let corrected = match (errors, self.core.plan.reading()) {
             (Some(errors), Some(OutcomeSource::Virtual(chip))) => {
                 errors <= f64::from(chip.cells.capability) * self.core.plan.config.ecc.strength
@@ -426,9 +360,9 @@ impl<P: Probe> FlashAt<'_, P> {
         };
         let corrected = corrected && !self.flash.is_broken(op.ppn.get());
         let t_decode = self.core.plan.config.ecc.t_decode;
-        let sense = &mut self.flash.ops[id].sense;
-        sense.fate = if corrected { Fate::Corrected } else { Fate::Uncorrectable };
-        sense.decoding = t_decode.0 as u32;
+        let attempt = &mut self.flash.attempts[id];
+        attempt.fate = if corrected { Fate::Corrected } else { Fate::Uncorrectable };
+        attempt.decoding = t_decode.0 as u32;
     }
 
     /// Mean errors per KiB of pages of one bit a cell, sensed with some references; none where nothing but steps has been measured.
@@ -449,24 +383,22 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
     /// (`assumed`).
-    fn miscorrects(&mut self, op: &PageOp) -> bool {
+    fn miscorrects(&mut self, op: &PageOp, attempt: &Attempt) -> bool {
         let (share, crc) = (self.core.plan.config.ecc.miscorrection.0, self.core.plan.config.ecc.crc);
         if share == 0.0 || self.flash.is_broken(op.ppn.get()) {
             return false;
         }
-        let attempt = u64::from(op.sense.attempt) << 1 | u64::from(op.sense.on_die_retry);
-        let taken = self.flash.miscorrections.entity(op.seq).uniform(attempt) < share;
+        let taken = self.flash.miscorrections.entity(op.seq).uniform(attempt.draw()) < share;
         self.core.counters.miscorrections_caught += u64::from(taken && crc);
         taken && !crc
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
-    fn decoding_of(&mut self, op: &PageOp) -> (bool, bool, Span) {
-        let PageOp { seq, sense, bus_bytes, .. } = *op;
-        let again = sense.is_repeat();
-        let reduced = self.reduces(&sense) && !self.ftl.blocks.page_in_slc(op.ppn.get());
-        let fine = sense.v_ref.fine();
-        let attempt = u64::from(sense.attempt) << 1 | u64::from(sense.on_die_retry);
+    fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> (bool, bool, Span) {
+        let PageOp { seq, bus_bytes, .. } = *op;
+        let again = attempt.repeats;
+        let reduced = self.reduces(attempt) && !self.ftl.blocks.page_in_slc(op.ppn.get());
+        let (v_ref, fine, draw) = (attempt.v_ref, attempt.v_ref.fine(), attempt.draw());
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
         // Those times are of hard decoding.
@@ -474,36 +406,35 @@ impl<P: Probe> FlashAt<'_, P> {
             if fine.is_some() { (None, None) } else { (ecc.t_failed, ecc.t_retried.filter(|_| again)) };
         let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
-                let read = sense.read;
-                let corrected = match sense.v_ref {
-                    ReadReference::Step(step) => read.by(step, reduced),
-                    _ => read.first != UNCORRECTABLE && !(reduced && read.weak),
+                let page = op.read.page;
+                let corrected = match v_ref {
+                    ReadReference::Step(step) => page.by(step, reduced),
+                    _ => page.first != UNCORRECTABLE && !(reduced && page.weak),
                 };
                 (corrected, !corrected, t_decode)
             }
             Some(code) => {
                 let codewords = u64::from(bus_bytes).div_ceil(codeword) as u32;
-                let sensed = match sense.v_ref {
+                let sensed = match v_ref {
                     ReadReference::Step(step) if again => Sensed::Retry(step),
                     ReadReference::Step(step) => Sensed::First(step),
                     _ => Sensed::NearOptimal,
                 };
                 let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
-                if let (Next::Syndrome, ReadReference::Step(step)) = (self.core.plan.config.read.next, sense.v_ref) {
-                    let weight = syndrome_weight(rber / strength, codewords, self.flash.draws.entity(!seq), attempt);
+                if let (Next::Syndrome, ReadReference::Step(step)) = (self.core.plan.config.read.next, v_ref) {
+                    let weight = syndrome_weight(rber / strength, codewords, self.flash.draws.entity(!seq), draw);
                     self.flash.references.weigh(seq, Weighed { step, weight });
                 }
                 let (block, page) = self.place_of(op.ppn.get());
                 let (outcomes, kib) = (self.outcomes_of(op.ppn.get()), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
-                let page =
-                    code.of(fine.map_or(1, Fine::bits)).page(rbers, self.flash.draws.entity(seq).entity(attempt));
+                let page = code.of(fine.map_or(1, Fine::bits)).page(rbers, self.flash.draws.entity(seq).entity(draw));
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
         if let Some(accuracy) = self.core.plan.config.read.prediction_accuracy {
-            let wrong = self.flash.draws.entity(seq).uniform(attempt) >= accuracy.0;
+            let wrong = self.flash.draws.entity(seq).uniform(draw) >= accuracy.0;
             predicted = !corrected ^ wrong;
         }
         let decoding = if corrected { t_retried.unwrap_or(usual) } else { t_failed.unwrap_or(usual) };
@@ -535,179 +466,17 @@ impl<P: Probe> FlashAt<'_, P> {
         (Archetypes::name(layout.flash_plane_of(ppn).0, block), layout.flash_page(page))
     }
 
-    /// A page has been decoded: whether its data is there, none where the read goes on.
-    pub(super) fn corrected(&mut self, id: OpId) -> Option<bool> {
-        let op = self.flash.ops[id];
-        if self.flash.outcomes.is_none() {
-            let broken = self.flash.is_broken(op.ppn.get());
-            self.core.counters.pages_unreadable += u64::from(broken);
-            return Some(!broken);
-        }
-        let sense = op.sense;
-        self.core.counters.soft_decodings += u64::from(sense.v_ref.fine().is_some());
-        if sense.fate.is_decoded() {
-            self.core.counters.soft_corrected += u64::from(sense.v_ref.fine().is_some());
-            self.core.counters.reads_repeated += u64::from(sense.t_pre_fallback);
-            if self.core.plan.config.read.start.tracks() && !self.ftl.blocks.page_in_slc(op.ppn.get()) {
-                self.track(&op);
-            }
-            self.read_ended(id, &op);
-            return Some(true);
-        }
-        if sense.fate == Fate::Cancelled || sense.speculated {
-            self.flash.ops.release(id);
-            return None;
-        }
-        if let Some((v_ref, t_pre_fallback)) = self.next_step(&op) {
-            self.queue_step(id, v_ref, t_pre_fallback);
-            return None;
-        }
-        // Decodings differ in length: an earlier step may still be decoded. The read ends with the last of them.
-        let channel = self.flash.dies[op.die].channel;
-        if sense.is_retry()
-            && let Some(earlier) = self.flash.channels[channel].ecc.succeed(&self.flash.ops, id)
-        {
-            let ended = if self.flash.ops[earlier].sense.fate.is_decoded() { id } else { earlier };
-            self.flash.ops.release(ended);
-            return None;
-        }
-        self.core.counters.pages_unreadable += 1;
-        self.read_ended(id, &op);
-        Some(false)
-    }
-
     /// Keeps the step that has read a page, or the one next to the reference that have.
-    fn track(&mut self, op: &PageOp) {
-        let Some(place) = self.similar(op) else { return };
-        let step = match op.sense.v_ref {
+    pub(super) fn track(&mut self, read: OpId, attempt: &Attempt) {
+        let op = self.flash.ops[read];
+        if !self.core.plan.config.read.start.tracks() || self.ftl.blocks.page_in_slc(op.ppn.get()) {
+            return;
+        }
+        let Some(place) = self.similar(&op) else { return };
+        let step = match attempt.v_ref {
             ReadReference::Step(step) => step,
-            _ => self.rber(op, Sensed::NearOptimal, false).map_or(op.sense.read.first, |(_, best)| best),
+            _ => self.rber(&op, Sensed::NearOptimal, false).map_or(op.read.page.first, |(_, best)| best),
         };
         self.core.counters.records_evicted += u64::from(self.flash.references.keep(place, step));
-    }
-
-    /// A read needs its plane no more: what follows it is void.
-    fn read_ended(&mut self, id: OpId, op: &PageOp) {
-        let PageOp { die, queue, seq, sense, .. } = *op;
-        self.core.counters.retry_steps += u64::from(sense.attempt);
-        self.core.counters.pages_retried += u64::from(sense.is_retry());
-        self.flash.steps.record(sense.attempt.into());
-        self.flash.references.forget(seq);
-        let plane = queue.plane();
-        let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
-        if let Some(place) = reads_in_progress.iter().position(|read| read.seq == seq) {
-            reads_in_progress.swap_remove(place);
-        }
-        self.mark_dirty(die);
-        if !sense.is_retry() {
-            return;
-        }
-        // An earlier step may be decoded longer.
-        let channel = self.flash.dies[die].channel;
-        for op in self.flash.channels[channel].ecc.pages() {
-            let earlier = &mut self.flash.ops[op];
-            if (earlier.seq, earlier.die) == (seq, die) && earlier.sense.attempt < sense.attempt {
-                earlier.sense.fate = Fate::Cancelled;
-            }
-        }
-        let reset = if sense.speculated { self.cancel_speculation(id) } else { Span::ZERO };
-        let reserved = &mut self.flash.dies[die].reserved;
-        if !reserved.holds(seq) {
-            return;
-        }
-        reserved.ends(seq);
-        // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
-        // ranks better has the array, or another die the chip.
-        let state = &self.flash.dies[die];
-        let rolls_back = state.reserved.has_one() && state.reserved.shorter != 0;
-        let taken = state.active.is_some() || self.view().chip_taken(die);
-        let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
-        let set = if rolls_back && !busy { self.set_timing(die, 0) } else { Span::ZERO };
-        if reset + set == Span::ZERO || busy {
-            return self.flash.dies[die].reserved.release(plane);
-        }
-        let state = &mut self.flash.dies[die];
-        state.sensing |= 1 << plane;
-        state.page_op[plane] = None;
-        state.sensed_at[plane] = self.core.now + reset + set;
-        let now = self.core.now;
-        self.die_enters(die, crate::observe::stats::die::READ, None);
-        self.take_chip(die);
-        let end = now + reset + set;
-        self.array_draws(die, |plan| plan.config.energy.sense_mw, now, end);
-        self.core.probe.reset(now, end, die);
-        if P::EXPLAINS {
-            let plane = plane as u8;
-            self.core.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
-        }
-    }
-
-    /// Takes back the steps that follow a corrected one; returns what resetting the die takes.
-    fn cancel_speculation(&mut self, id: OpId) -> Span {
-        let PageOp { die, queue, seq, .. } = self.flash.ops[id];
-        let place = queue.plane();
-        let bit = 1u8 << place;
-        let of_read = |op: &PageOp| op.seq == seq && op.die == die;
-        let mut wasted = Span::ZERO;
-        let state = &mut self.flash.dies[die];
-        let channel = state.channel;
-        if let Some(waiting) = state.queues[queue].remove(&mut self.flash.ops, seq) {
-            self.flash.ops.release(waiting);
-            state.read_head_changed(queue, &self.flash.ops);
-        }
-        let mut reset = Span::ZERO;
-        // The page register's operation: one that is being sensed, or that waits for the cache register.
-        let in_register = (state.sensing | state.page_full & state.cache_full) & bit != 0;
-        let following = state.page_op[place].filter(|op| in_register && of_read(&self.flash.ops[*op]));
-        if state.sensing & bit != 0
-            && let Some(op) = following
-        {
-            self.core.counters.speculative_senses += 1;
-            let took = Span(self.flash.ops[op].sense.took.into());
-            let ends = state.sensed_at[place];
-            let t_rst = self.core.plan.config.chip.t_rst;
-            if state.sensing == bit && self.core.now + t_rst < ends {
-                reset = t_rst;
-                // It has run since its beginning, or is about to begin.
-                wasted += Span((self.core.now.0 + took.0).saturating_sub(ends.0)) + t_rst;
-                self.flash.ops.release(op);
-                state.page_op[place] = None;
-            } else {
-                wasted += took;
-                self.flash.ops[op].sense.fate = Fate::Cancelled;
-            }
-        } else if let Some(op) = following {
-            self.core.counters.speculative_senses += 1;
-            wasted += Span(self.flash.ops[op].sense.took.into());
-            self.flash.ops.release(op);
-            state.page_full &= !bit;
-        }
-        let mut out = std::mem::replace(&mut self.flash.channels[channel].out, Queue::EMPTY);
-        let mut gone = 0;
-        out.take(&mut self.flash.ops, of_read, |ops, op| {
-            gone += 1;
-            wasted += Span(ops[op].sense.took.into());
-            ops.release(op);
-        });
-        self.flash.channels[channel].out = out;
-        self.core.counters.speculative_senses += u64::from(gone > 0);
-        if gone > 0 {
-            self.register_freed(die, place);
-        }
-        let mut void = |ops: &mut Ops, op: OpId| {
-            if op != id && of_read(&ops[op]) && ops[op].sense.fate != Fate::Cancelled {
-                ops[op].sense.fate = Fate::Cancelled;
-                self.core.counters.speculative_senses += 1;
-                wasted += Span(ops[op].sense.took.into());
-            }
-        };
-        if let Some(leaving) = self.flash.channels[channel].transfer_out {
-            void(&mut self.flash.ops, leaving);
-        }
-        for op in self.flash.channels[channel].ecc.pages() {
-            void(&mut self.flash.ops, op);
-        }
-        self.core.counters.speculative_ns += wasted.0;
-        reset
     }
 }

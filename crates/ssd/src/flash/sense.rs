@@ -1,13 +1,15 @@
 //! Senses: pages from the array into the registers, and from there to the bus.
 
 use nand::{DieId, PlaneReads};
-use schemes::Known;
 use units::{Ppn, Span};
 
+use super::attempt::{Attempt, Step};
 use super::layer::{FlashAt, FlashView};
-use super::op::{Fate, PageOp};
+use super::op::PageOp;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::DieState;
+use crate::arena::AttemptId;
+use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -35,20 +37,24 @@ impl FlashView<'_> {
             return joined;
         }
         let (layout, state) = (&self.plan.layout, &self.flash.dies[die]);
-        let head = |queue: QueueId| &self.flash.ops[state.queues[queue].first()];
-        let first = head(lead);
+        let head = |queue: QueueId| {
+            let op = &self.flash.ops[state.queues[queue].first()];
+            (op, &self.flash.attempts[op.newest()])
+        };
+        let (first, attempt) = head(lead);
         // A suspended die senses for users alone.
         let queues = if state.suspended.is_some() { USER_READS } else { READS };
         // First senses go along if they could go alone, of a die that is reserved as well.
-        let ready = if first.sense.is_retry() { state.ready } else { self.eligible(die, state.ready, queues) };
+        let ready = if attempt.number > 0 { state.ready } else { self.eligible(die, state.ready, queues) };
         let free =
             !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
         for plane in planes(free) {
             let here = ready.and(queues).and(QueueSet::on(1 << plane));
             if let Some((_, queue)) = state.first(here, &self.flash.ranks)
-                && layout.flash_page_of(head(queue).ppn.get()) == layout.flash_page_of(first.ppn.get())
-                && head(queue).sense.goes_with(&first.sense)
-                && (!first.sense.is_retry() || self.may_go_along(state, head(queue), first))
+                && let (op, other) = head(queue)
+                && layout.flash_page_of(op.ppn.get()) == layout.flash_page_of(first.ppn.get())
+                && other.goes_with(attempt)
+                && (attempt.number == 0 || self.may_go_along(state, op, first))
             {
                 joined.queues[joined.count] = queue;
                 joined.count += 1;
@@ -71,37 +77,42 @@ impl<P: Probe> FlashAt<'_, P> {
         let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
-        let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
-        let leader = self.flash.ops[self.flash.dies[die].queues[lead].first()].seq;
+        let (mut t_read, mut shorter, mut ids) = (Span::ZERO, u32::MAX, [None; PLANES]);
+        let leader = self.flash.dies[die].queues[lead].head_seq;
         for queue in &queues[..count] {
             let state = &mut self.flash.dies[die];
-            let id = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
+            let read = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
             state.read_head_changed(*queue, &self.flash.ops);
-            state.page_op[queue.plane()] = Some(id);
+            let op = &self.flash.ops[read];
+            let id = op.newest();
+            ids[queue.plane()] = Some(id);
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.view().t_read(self.flash.ops[id].ppn.get()));
+                t_read = t_read.max(self.view().t_read(op.ppn.get()));
             } else {
-                let (took, less) = self.prepare_sense(id, leader);
+                let (took, less) = self.prepare_sense(read, id, leader);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }
         }
         if self.flash.outcomes.is_some() {
-            self.count_prediction(self.flash.dies[die].page_op(lead.plane()));
+            if let Some(id) = ids[lead.plane()] {
+                self.count_prediction(id);
+            }
             start = start + self.set_timing(die, shorter);
         }
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
         for queue in &queues[..count] {
             let plane = queue.plane();
-            let state = &mut self.flash.dies[die];
-            let id = state.page_op(plane);
-            state.sensing |= 1 << plane;
-            state.sensed_at[plane] = end;
-            let PageOp { ppn, seq: part, sense, .. } = self.flash.ops[id];
+            let Some(id) = ids[plane] else { continue };
+            self.step_ends(id);
+            self.flash.dies[die].begin_sense(plane, Some(id), end);
+            let attempt = &self.flash.attempts[id];
+            let Some(read) = attempt.read else { continue };
+            let PageOp { ppn, seq: part, .. } = self.flash.ops[read];
             if P::EXPLAINS {
-                let (attempt, spent, what) = (sense.attempt, state.spent(self.core.now), self.flash.ops[id].purpose());
-                let speculative = self.view().is_speculative(id);
-                let ppn = ppn.get();
+                let what = if attempt.v_ref.decodes() { self.flash.ops[read].purpose() } else { "sentinel cells" };
+                let (attempt, speculative) = (attempt.number, attempt.earlier.is_some());
+                let (ppn, spent) = (ppn.get(), self.flash.dies[die].spent(self.core.now));
                 let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what, speculative };
                 self.core.probe.explain(self.core.now, event);
             }
@@ -110,59 +121,51 @@ impl<P: Probe> FlashAt<'_, P> {
         queues[..count].iter().any(|queue| USER_READS.has(*queue))
     }
 
-    /// A plane's page register holds a sensed page.
+    /// A plane has sensed: what follows.
     pub(super) fn sensed(&mut self, die: DieId, plane: usize) {
         let state = &mut self.flash.dies[die];
-        let bit = 1 << plane;
-        state.sensing &= !bit;
-        let Some(op) = state.page_op[plane] else {
+        let Some(id) = state.end_sense(plane) else {
             // The die was reset, or its timing set back.
             return state.reserved.release(plane);
         };
         self.core.counters.senses += 1;
-        let sense = self.flash.ops[op].sense;
-        if sense.fate == Fate::Cancelled {
-            return self.flash.ops.release(op);
-        }
-        if self.flash.outcomes.is_some()
-            && let Some(longer) = self.decide_outcome(op)
-        {
-            let state = &mut self.flash.dies[die];
-            state.sensing |= bit;
-            state.sensed_at[plane] = self.core.now + longer;
-            return;
-        }
-        let state = &mut self.flash.dies[die];
+        self.step_ends(id);
+    }
+
+    /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
+    #[inline]
+    pub(super) fn senses_again(&mut self, id: AttemptId) -> bool {
+        self.flash.outcomes.is_some() && self.is_sensed_again(id)
+    }
+
+    fn is_sensed_again(&mut self, id: AttemptId) -> bool {
+        let Some(longer) = self.decide_outcome(id) else { return false };
+        let Attempt { die, queue, .. } = self.flash.attempts[id];
+        self.flash.dies[die].begin_sense(queue.plane(), Some(id), self.core.now + longer);
+        true
+    }
+
+    /// What was sensed goes into a register of its plane.
+    #[inline(never)]
+    pub(super) fn enter_register(&mut self, id: AttemptId) {
+        let attempt = &mut self.flash.attempts[id];
+        let state = &mut self.flash.dies[attempt.die];
+        let Config { chip, read, .. } = &self.core.plan.config;
         // A suspended die whose next program's data is in the cache registers reads without them.
-        let pipeline = self.core.plan.config.read.pipeline;
-        let caches = self.core.plan.config.chip.cache_read || pipeline.speculates(sense.attempt > 0);
-        let caches = caches && state.loaded.is_none();
-        if caches && state.cache_full & bit == 0 {
-            state.cache_full |= bit;
-        } else {
-            state.page_full |= bit;
+        let caches = (chip.cache_read || read.pipeline.speculates(attempt.number > 0)) && state.loaded.is_none();
+        let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
+        attempt.step = step;
+        if leaves {
+            self.flash.channels[state.channel].out.push_back(id);
         }
-        // What comes behind a page in the cache register waits for it.
-        if state.page_full & state.cache_full & bit == 0 {
-            let channel = state.channel;
-            self.flash.channels[channel].out.push(&mut self.flash.ops, op);
-        }
-        self.speculate(op, Known::Sensed);
     }
 
     /// A page has left a plane of a die.
     pub(super) fn register_freed(&mut self, die: DieId, plane: usize) {
         let state = &mut self.flash.dies[die];
-        let bit = 1 << plane;
-        if state.cache_full & bit == 0 {
-            state.page_full &= !bit;
-        } else if state.page_full & bit != 0 {
-            state.page_full &= !bit;
-            let op = state.page_op(plane);
-            let channel = state.channel;
-            self.flash.channels[channel].out.push(&mut self.flash.ops, op);
-        } else {
-            state.cache_full &= !bit;
+        if let Some(next) = state.free_register(plane) {
+            self.flash.attempts[next].step = Step::CacheRegister;
+            self.flash.channels[state.channel].out.push_back(next);
         }
     }
 }

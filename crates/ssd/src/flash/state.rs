@@ -5,9 +5,10 @@ use std::ops::{Index, IndexMut};
 use nand::ChannelId;
 use units::{Span, Time};
 
+use super::attempt::Step;
 use super::op::{Ops, Queue};
 use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
-use crate::arena::OpId;
+use crate::arena::{AttemptId, OpId};
 use crate::config::Plan;
 use crate::meter::Meter;
 use crate::observe::stats::die;
@@ -154,24 +155,18 @@ pub(crate) enum Ended {
 /// The queues of a die, those of a plane together.
 pub(super) struct Queues([Queue; QUEUES]);
 
-/// Where a queue is kept.
-#[inline]
-fn place_of(queue: QueueId) -> usize {
-    queue.plane() * (QUEUES / PLANES) + queue.index() / PLANES
-}
-
 impl Index<QueueId> for Queues {
     type Output = Queue;
     #[inline]
     fn index(&self, queue: QueueId) -> &Queue {
-        &self.0[place_of(queue)]
+        &self.0[queue.place()]
     }
 }
 
 impl IndexMut<QueueId> for Queues {
     #[inline]
     fn index_mut(&mut self, queue: QueueId) -> &mut Queue {
-        &mut self.0[place_of(queue)]
+        &mut self.0[queue.place()]
     }
 }
 
@@ -210,8 +205,8 @@ pub struct DieState {
     pub(super) suspended: Option<Active>,
     /// When background collection starts, if the die stays idle.
     pub(super) idle_until: Option<Time>,
-    /// The read in each plane's page register, or on its way into it, and when its sense ends.
-    pub(super) page_op: [Option<OpId>; PLANES],
+    /// The attempt in each plane's page register, or on its way into it, and when its sense ends.
+    pub(super) page_register: [Option<AttemptId>; PLANES],
     pub(super) sensed_at: [Time; PLANES],
     /// Queues of programs with anything in them.
     pub(super) waiting: QueueSet,
@@ -266,7 +261,7 @@ impl DieState {
             sensing: 0,
             page_full: 0,
             cache_full: 0,
-            page_op: [None; PLANES],
+            page_register: [None; PLANES],
             sensed_at: [Time::NEVER; PLANES],
             active: None,
             suspend_pending: None,
@@ -373,10 +368,51 @@ impl DieState {
         next
     }
 
-    /// The page in a plane's page register, or on its way into it.
+    /// A plane senses until then: a page for an attempt, or it is reset.
     #[inline]
-    pub(super) fn page_op(&self, plane: usize) -> OpId {
-        self.page_op[plane].expect("Invariant: a register that is in use is of a page")
+    pub(super) fn begin_sense(&mut self, plane: usize, attempt: Option<AttemptId>, end: Time) {
+        self.sensing |= 1 << plane;
+        (self.page_register[plane], self.sensed_at[plane]) = (attempt, end);
+    }
+
+    /// A plane has sensed: the attempt for which it has.
+    #[inline]
+    pub(super) fn end_sense(&mut self, plane: usize) -> Option<AttemptId> {
+        self.sensing &= !(1 << plane);
+        self.page_register[plane].take()
+    }
+
+    /// What a plane has sensed stays in its page register, or moves on where it `caches` and the cache register is empty. Which, and
+    /// whether it waits there for the bus: a page behind one in the cache register waits for that register.
+    #[inline]
+    pub(super) fn hold(&mut self, plane: usize, attempt: AttemptId, caches: bool) -> (Step, bool) {
+        let bit = 1 << plane;
+        if caches && self.cache_full & bit == 0 {
+            self.cache_full |= bit;
+            return (Step::CacheRegister, true);
+        }
+        self.page_full |= bit;
+        self.page_register[plane] = Some(attempt);
+        (Step::PageRegister, self.cache_full & bit == 0)
+    }
+
+    /// The page that waits for the bus, or crosses it, has left its plane. The one that moves into the cache register now.
+    #[inline]
+    pub(super) fn free_register(&mut self, plane: usize) -> Option<AttemptId> {
+        let bit = 1 << plane;
+        if self.page_full & bit == 0 {
+            self.cache_full &= !bit;
+            return None;
+        }
+        let next = self.drop_page(plane);
+        next.filter(|_| self.cache_full & bit != 0)
+    }
+
+    /// Empties the page register of a plane.
+    #[inline]
+    pub(super) fn drop_page(&mut self, plane: usize) -> Option<AttemptId> {
+        self.page_full &= !(1 << plane);
+        self.page_register[plane].take()
     }
 
     /// A read that has been sensed and has not ended.
@@ -404,14 +440,14 @@ impl DieState {
     pub(super) fn read_head_changed(&mut self, queue: QueueId, ops: &Ops) {
         let head = self.queues[queue].head;
         self.ready.set(queue, head.is_some());
-        self.retries.set(queue, head.is_some_and(|op| ops[op].sense.is_retry()));
+        self.retries.set(queue, head.is_some_and(|op| ops[op].read.retries > 0));
     }
 }
 
 stored! {
     DieState {
         meter, ready, event, retries, bit, sensing, page_full, cache_full, dirty, picked, channel, exclusive, reserved, active,
-        next_pass, coarse, suspended, idle_until, page_op, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
+        next_pass, coarse, suspended, idle_until, page_register, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
         phases, reads_in_progress, loaded, chip, queues, waits,
     }
     Begun { seq, queue, command }

@@ -198,6 +198,8 @@ fn two_operations_of_an_array_are_caught() {
     drive.flush().unwrap();
     drive.flash.sense_into_full_register(DieId(0));
     assert_eq!(drive.view().check_die(DieId(0), drive.core.now).unwrap_err().invariant, Invariant::Die);
+    // No attempt of a read is in that register.
+    assert_eq!(drive.view().check_registers().unwrap_err().invariant, Invariant::Die);
 }
 
 #[test]

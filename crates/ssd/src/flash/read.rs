@@ -1,0 +1,343 @@
+//! A read of a page: its attempts, and what follows when a step of one ends. The lifecycle of docs/lifecycle.md is [`FlashAt::step_ends`].
+//!
+//! An attempt is one sense of the page, with some references and a tPRE, and what is done with what was sensed. The first waits in the
+//! queue of its die; a retry waits there again, as old as its read, so that the scheduling order finds its place. From the first retry's
+//! sense to the end of the read its die is reserved: what ranks no better waits, other reads' retries too, since the die's reference and
+//! timing are set for the retry. Pages of one multi-plane command are one read in that. With planes that read by themselves, and the
+//! default timing, the other planes' reads go on.
+//!
+//! With `read.pipeline = "cache-read"` the next attempt is queued as soon as one is sensed, and so begins when a page register is free
+//! and nothing better waits; a page that cannot leave its plane holds it up. Then several attempts of a read are under way. When one is
+//! corrected the read has ended, and its other attempts are void, wherever they are: a sense in the array is reset (tRST) unless another
+//! plane senses with it.
+
+use nand::DieId;
+use schemes::{Class, Known, ReadReference};
+use units::{Lpn, Ppn, Span};
+
+use super::attempt::{Attempt, Fate, Step};
+use super::layer::FlashAt;
+use super::op::{Owner, PageData, PageOp};
+use super::queues::QueueId;
+use crate::arena::{AttemptId, OpId};
+use crate::observe::probe::{Event, Probe};
+
+/// A read that has ended, and what it has of its page.
+pub(crate) type ReadEnd = (OpId, PageData);
+
+impl<P: Probe> FlashAt<'_, P> {
+    /// Queues a page to be read: its first attempt waits for its die.
+    #[inline]
+    pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
+        self.ftl.blocks.prefetch(ppn);
+        let (die, plane) = self.core.plan.layout.place_of(ppn);
+        let seq = self.flash.number();
+        let (bus_bytes, host_bytes) = bytes;
+        let queue = QueueId::of_reads(class, plane.into());
+        let op = PageOp { host_bytes, seq, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
+        let op = self.flash.ops.insert(op);
+        let attempt = self.flash.attempts.insert(Attempt::first(op, die, queue));
+        self.flash.ops[op].read.newest = Some(attempt);
+        self.waits(op);
+        let state = &mut self.flash.dies[die];
+        state.queues[queue].push(&mut self.flash.ops, op);
+        state.ready.set(queue, true);
+        self.mark_dirty(die);
+        op
+    }
+
+    /// The step of an attempt has ended: what follows. The read that ends with it, if one does.
+    #[inline(always)] // Of most callers' steps the arm is one store.
+    pub(super) fn step_ends(&mut self, id: AttemptId) -> Option<ReadEnd> {
+        let attempt = &mut self.flash.attempts[id];
+        let void = attempt.read.is_none();
+        match attempt.step {
+            // Its die has taken the commands.
+            Step::Queued => attempt.step = Step::Sensing,
+            Step::Sensing if void => self.flash.attempts.release(id),
+            // A die that predicts a failure senses again by itself.
+            Step::Sensing => {
+                if !self.senses_again(id) {
+                    self.enter_register(id);
+                    self.speculate(id, Known::Sensed);
+                }
+            }
+            // It has the bus; it keeps its register until it has left the die.
+            Step::PageRegister | Step::CacheRegister => attempt.step = Step::Bus,
+            Step::Bus if void => self.leave_ecc(id),
+            // The controller looks at sentinel cells alone, and knows the next reference.
+            Step::Bus if !attempt.v_ref.decodes() => {
+                self.note_sentinel(id);
+                return self.failed(id);
+            }
+            Step::Bus => {
+                self.enter_ecc(id);
+                self.speculate(id, Known::Transferred);
+            }
+            Step::WaitingForEcc if void => self.leave_ecc(id),
+            Step::WaitingForEcc => self.start_decoding(id),
+            Step::Decoding => return self.decoded_page(id),
+            Step::Exhausted => unreachable!("Invariant: nothing of an exhausted attempt is under way"),
+        }
+        None
+    }
+
+    /// A decoder has ended.
+    #[inline(never)]
+    fn decoded_page(&mut self, id: AttemptId) -> Option<ReadEnd> {
+        if self.flash.outcomes.is_none() {
+            return self.read_without_outcome(id);
+        }
+        let attempt = self.flash.attempts[id];
+        let soft = u64::from(attempt.v_ref.fine().is_some());
+        self.core.counters.soft_decodings += soft;
+        let Some(read) = attempt.read else {
+            self.flash.attempts.release(id);
+            return None;
+        };
+        let data = match attempt.fate {
+            Fate::Uncorrectable => return self.failed(id),
+            Fate::Corrected => PageData::Right,
+            Fate::Miscorrected => PageData::Wrong,
+        };
+        self.core.counters.soft_corrected += soft;
+        self.core.counters.reads_repeated += u64::from(attempt.t_pre_fallback);
+        self.track(read, &attempt);
+        self.read_ends(read, id);
+        Some((read, data))
+    }
+
+    /// Where no read fails by what its cells hold, a page has been decoded.
+    fn read_without_outcome(&mut self, id: AttemptId) -> Option<ReadEnd> {
+        let read = self.flash.attempts[id].read?;
+        self.flash.attempts.release(id);
+        self.flash.ops[read].read.newest = None;
+        let broken = self.flash.is_broken(self.flash.ops[read].ppn.get());
+        self.core.counters.pages_unreadable += u64::from(broken);
+        Some((read, if broken { PageData::Lost } else { PageData::Right }))
+    }
+
+    /// An attempt was not corrected: the next one waits for the die, unless it does already; or it was the last.
+    #[inline(never)]
+    fn failed(&mut self, id: AttemptId) -> Option<ReadEnd> {
+        let attempt = self.flash.attempts[id];
+        let read = attempt.read.expect("Invariant: void attempts are not looked at");
+        let op = self.flash.ops[read];
+        if op.read.newest != Some(id) {
+            self.drop_earlier(read, id);
+            let newest = op.read.newest.filter(|newest| {
+                let newest = &self.flash.attempts[*newest];
+                newest.step == Step::Exhausted && newest.earlier.is_none()
+            });
+            return newest.map(|last| self.read_is_lost(read, last));
+        }
+        if let Some((v_ref, t_pre_fallback)) = self.next_step(&op, &attempt) {
+            self.queue_attempt(id, v_ref, t_pre_fallback);
+            return None;
+        }
+        if attempt.earlier.is_some() {
+            // Decodings differ in length: the read ends with the last of them.
+            self.flash.attempts[id].step = Step::Exhausted;
+            return None;
+        }
+        Some(self.read_is_lost(read, id))
+    }
+
+    fn read_is_lost(&mut self, read: OpId, last: AttemptId) -> ReadEnd {
+        self.core.counters.pages_unreadable += 1;
+        self.read_ends(read, last);
+        (read, PageData::Lost)
+    }
+
+    /// An attempt has failed that a later one of its read follows already.
+    fn drop_earlier(&mut self, read: OpId, id: AttemptId) {
+        let earlier = self.flash.attempts[id].earlier;
+        let mut next = self.flash.ops[read].read.newest;
+        while let Some(later) = next {
+            let later = &mut self.flash.attempts[later];
+            next = later.earlier;
+            if next == Some(id) {
+                later.earlier = earlier;
+                break;
+            }
+        }
+        self.flash.attempts.release(id);
+    }
+
+    /// Queues the next attempt of a read, as old as it is, in the place of its newest one.
+    fn queue_attempt(&mut self, id: AttemptId, v_ref: ReadReference, t_pre_fallback: bool) {
+        let attempt = &mut self.flash.attempts[id];
+        let number = attempt.number + 1;
+        *attempt = Attempt {
+            step: Step::Queued,
+            number,
+            v_ref,
+            t_pre_fallback,
+            repeats: true,
+            on_die_retry: false,
+            took: 0,
+            ..*attempt
+        };
+        let Attempt { read, die, queue, .. } = *attempt;
+        let read = read.expect("Invariant: a void attempt is followed by none");
+        self.flash.ops[read].read.retries = number;
+        self.waits(read);
+        let state = &mut self.flash.dies[die];
+        // The read that the die is reserved for goes first, be another one older that has failed since.
+        let (waiting, seq) = (&mut state.queues[queue], self.flash.ops[read].seq);
+        if state.reserved.holds(seq) {
+            waiting.push_front(&mut self.flash.ops, read);
+        } else {
+            let keeps_head = state.reserved.holds(waiting.head_seq);
+            waiting.insert(&mut self.flash.ops, read, keeps_head);
+        }
+        state.read_head_changed(queue, &self.flash.ops);
+        self.mark_dirty(die);
+    }
+
+    /// A page is sensed, or in the controller: with CACHE READ the next attempt follows at once, if its references are known by now.
+    #[inline]
+    fn speculate(&mut self, id: AttemptId, now: Known) {
+        if self.core.plan.config.read.pipeline.speculates(true) {
+            self.speculate_from(id, now);
+        }
+    }
+
+    fn speculate_from(&mut self, id: AttemptId, now: Known) {
+        let attempt = self.flash.attempts[id];
+        let config = &self.core.plan.config.read;
+        if self.flash.outcomes.is_some()
+            && config.pipeline.speculates(attempt.number > 0)
+            && config.next.known(attempt.v_ref) == now
+            && let Some(read) = attempt.read
+            && let Some((v_ref, t_pre_fallback)) = self.next_step(&self.flash.ops[read], &attempt)
+            && v_ref.fine().is_none()
+        {
+            let ahead = self.flash.attempts.insert(Attempt { earlier: Some(id), ..attempt });
+            self.flash.ops[read].read.newest = Some(ahead);
+            self.queue_attempt(ahead, v_ref, t_pre_fallback);
+        }
+    }
+
+    /// A read ends with an attempt: it needs its plane no more, and its other attempts are void.
+    fn read_ends(&mut self, read: OpId, id: AttemptId) {
+        let attempt = self.flash.attempts[id];
+        let op = &mut self.flash.ops[read];
+        op.read.retries = attempt.number;
+        let (die, seq) = (op.die, op.seq);
+        self.core.counters.retry_steps += u64::from(attempt.number);
+        self.core.counters.pages_retried += u64::from(attempt.number > 0);
+        self.flash.steps.record(attempt.number.into());
+        self.flash.references.forget(seq);
+        let reads_in_progress = &mut self.flash.dies[die].reads_in_progress;
+        if let Some(place) = reads_in_progress.iter().position(|read| read.seq == seq) {
+            reads_in_progress.swap_remove(place);
+        }
+        self.mark_dirty(die);
+        let reset = self.void_attempts(read, id);
+        if attempt.number > 0 {
+            self.release_plane(die, attempt.queue.plane(), seq, reset);
+        }
+    }
+
+    /// Takes the attempts of a read that has ended with one of them from it: they are void. What resetting the die takes.
+    fn void_attempts(&mut self, read: OpId, ended: AttemptId) -> Span {
+        let last = self.flash.attempts[ended].number;
+        let (mut reset, mut wasted) = (Span::ZERO, 0);
+        let mut next = self.flash.ops[read].read.newest.take();
+        while let Some(id) = next {
+            let attempt = self.flash.attempts[id];
+            next = attempt.earlier;
+            self.flash.attempts[id].read = None;
+            let mut ran = u64::from(attempt.took);
+            match attempt.step {
+                Step::Queued => self.leave_queue(read, id),
+                Step::Sensing => {
+                    if let Some(so_far) = self.stop_sensing(id) {
+                        reset = self.core.plan.config.chip.t_rst;
+                        ran = so_far.0 + reset.0;
+                    }
+                }
+                Step::PageRegister | Step::CacheRegister => self.leave_register(id),
+                // Room before the decoders is its own until the bus or the decoder has done with it.
+                Step::Bus | Step::WaitingForEcc | Step::Decoding if id != ended => {}
+                Step::Bus | Step::WaitingForEcc | Step::Decoding | Step::Exhausted => self.flash.attempts.release(id),
+            }
+            if attempt.number > last && !matches!(attempt.step, Step::Queued | Step::Exhausted) {
+                self.core.counters.speculative_senses += 1;
+                wasted += ran;
+            }
+        }
+        self.core.counters.speculative_ns += wasted;
+        reset
+    }
+
+    /// A void attempt waits for its die no more.
+    fn leave_queue(&mut self, read: OpId, id: AttemptId) {
+        let PageOp { die, queue, seq, .. } = self.flash.ops[read];
+        let state = &mut self.flash.dies[die];
+        let removed = state.queues[queue].remove(&mut self.flash.ops, seq);
+        debug_assert_eq!(removed, Some(read), "Invariant: a read whose attempt is queued waits for its die");
+        state.read_head_changed(queue, &self.flash.ops);
+        self.flash.attempts.release(id);
+    }
+
+    /// A void attempt leaves its register, whether it waited there for the bus or behind another page of its plane.
+    fn leave_register(&mut self, id: AttemptId) {
+        let Attempt { die, queue, .. } = self.flash.attempts[id];
+        let state = &mut self.flash.dies[die];
+        let out = &mut self.flash.channels[state.channel].out;
+        match out.iter().position(|other| *other == id) {
+            Some(place) => {
+                out.remove(place);
+                self.register_freed(die, queue.plane());
+            }
+            None => _ = state.drop_page(queue.plane()),
+        }
+        self.flash.attempts.release(id);
+    }
+
+    /// Stops the sense of a void attempt by a RESET, unless other planes sense with it or it ends before. How long it has run then.
+    fn stop_sensing(&mut self, id: AttemptId) -> Option<Span> {
+        let Attempt { die, queue, took, .. } = self.flash.attempts[id];
+        let (plane, now) = (queue.plane(), self.core.now);
+        let state = &mut self.flash.dies[die];
+        let ends = state.sensed_at[plane];
+        if state.sensing != 1 << plane || now + self.core.plan.config.chip.t_rst >= ends {
+            return None;
+        }
+        state.page_register[plane] = None;
+        self.flash.attempts.release(id);
+        // It has run since its beginning, or is about to begin.
+        Some(Span((now.0 + u64::from(took)).saturating_sub(ends.0)))
+    }
+
+    /// The plane of a read that has ended is free for others: after RESET, and SET FEATURE where nothing else is retried on the die.
+    fn release_plane(&mut self, die: DieId, plane: usize, seq: u64, reset: Span) {
+        let reserved = &mut self.flash.dies[die].reserved;
+        if !reserved.holds(seq) {
+            return;
+        }
+        reserved.ends(seq);
+        // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
+        // ranks better has the array, or another die the chip.
+        let state = &self.flash.dies[die];
+        let rolls_back = state.reserved.has_one() && state.reserved.shorter != 0;
+        let taken = state.active.is_some() || self.view().chip_taken(die);
+        let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
+        let set = if rolls_back && !busy { self.set_timing(die, 0) } else { Span::ZERO };
+        if reset + set == Span::ZERO || busy {
+            return self.flash.dies[die].reserved.release(plane);
+        }
+        let (now, end) = (self.core.now, self.core.now + reset + set);
+        self.flash.dies[die].begin_sense(plane, None, end);
+        self.die_enters(die, crate::observe::stats::die::READ, None);
+        self.take_chip(die);
+        self.array_draws(die, |plan| plan.config.energy.sense_mw, now, end);
+        self.core.probe.reset(now, end, die);
+        if P::EXPLAINS {
+            let plane = plane as u8;
+            self.core.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
+        }
+    }
+}
