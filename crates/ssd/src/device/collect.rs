@@ -59,7 +59,7 @@ impl<P: Probe> Device<P> {
                 self.collect(plane);
             }
         }
-        self.run_scheduler();
+        self.settle();
     }
 
     /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of those,
