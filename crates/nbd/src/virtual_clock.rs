@@ -26,7 +26,7 @@ use units::{Span, Time};
 
 use crate::arrivals::Arrivals;
 use crate::connection::Message;
-use crate::drive::{Done, Drive, before};
+use crate::drive::{Done, Drive, Queue, before};
 use crate::outlet::Answers;
 use crate::request::{Command, Job};
 use crate::watch::{Look, Program};
@@ -114,7 +114,7 @@ struct VirtualClock {
     /// Requests read so far.
     read: u64,
     /// The submission queues of clients, in order of their first requests.
-    queues: BTreeMap<Client, u16>,
+    queues: BTreeMap<Client, Queue>,
     watched: Watched,
     notes: Notes,
     arrivals: Arc<Arrivals>,
@@ -483,7 +483,7 @@ impl VirtualClock {
         if self.ready.is_empty() {
             if let Some((turn, (connection, job))) = self.coming.pop_first() {
                 let client = self.peers[&connection].client;
-                let next = self.queues.len() as u16;
+                let next = Queue(self.queues.len() as u16);
                 let queue = *self.queues.entry(client).or_insert(next);
                 self.drive.submit(turn.time, connection, queue, job);
             }
