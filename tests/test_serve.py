@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,12 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 class Server:
     """``ssdlab serve`` in a folder of its own; clients run there, and come to the socket ``s``."""
 
-    def __init__(self, folder: Path, words: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, words: tuple[str, ...], socket: str | None = "s") -> None:
         self.folder = folder
         self.log = folder / "served"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [SSDLAB, "serve", "--socket", "s", "--json", "out.json", *words],
+                [SSDLAB, "serve", *(() if socket is None else ("--socket", socket)), "--json", "out.json", *words],
                 cwd=folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -93,8 +93,8 @@ class Server:
 def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def begin(*words: str) -> Server:
-        servers.append(Server(tmp_path, words))
+    def begin(*words: str, socket: str | None = "s") -> Server:
+        servers.append(Server(tmp_path, words, socket))
         return servers[-1]
 
     yield begin
@@ -102,6 +102,11 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
         if server.process.poll() is None:
             server.process.kill()
             server.process.wait()
+
+
+def warned(result: dict[str, Any]) -> list[str]:
+    """The findings of a session."""
+    return [finding["id"] for finding in result["warnings"]]
 
 
 def fio(server: Server, *words: str) -> dict[str, Any]:
@@ -124,8 +129,9 @@ def test_fio_reads_what_it_wrote(serve: Callable[..., Server], clock: str) -> No
     assert "Served" in printed
     assert "writes" in printed
     # No machine replies as soon as that.
-    assert ("later than --lag-bound 0.01 µs" in " ".join(printed.split())) == (clock == "real")
+    assert ("warning: late-replies: 1 % of the replies left " in printed) == (clock == "real")
     result = server.result()
+    assert ("late-replies" in warned(result)) == (clock == "real")
     assert result["manifest"]["workload"] == {"driver": "NBD clients"}
     assert result["host"]["write"]["requests"] == job["write"]["total_ios"]
     assert result["host"]["read"]["requests"] == job["read"]["total_ios"]
@@ -148,6 +154,18 @@ DEEP = {
 """Clients with several requests under way, several threads, several processes."""
 
 
+@contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """So many loops take the machine's cores."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 @pytest.mark.slow
 @needs("fio", "qemu-img", "nbdcopy")
 @pytest.mark.parametrize("program", DEEP)
@@ -156,19 +174,67 @@ def test_virtual_times_are_the_same_on_a_busy_machine(serve: Callable[..., Serve
     for number in range(2):
         server = serve(*SETS, *AGED, "--requests-out", f"{number}.parquet", "--grace", "none")
         (server.folder / "image").write_bytes(bytes(range(256)) * (1 << 16))
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * number)]
-        try:
+        with busy(3 * number):
             server.client(*DEEP[program].split())
-        finally:
-            for process in busy:
-                process.kill()
-                process.wait()
         server.end()
         logs.append(pl.read_parquet(server.folder / f"{number}.parquet"))
         found = server.result()["serve"]
         assert (found["watched"], found["not_watched"]) == (found["connections"], [])
         assert (found["grace_expired"], found["unprompted"]) == (0, 0)
+        assert "machine-dependent-clock" not in warned(server.result())
     assert logs[0].height >= 64
+    assert logs[0].equals(logs[1])
+
+
+TCP = """
+import socket, struct, sys, threading
+host, port = sys.argv[1].rsplit(":", 1)
+def take(at, length):
+    data = b""
+    while len(data) < length:
+        data += at.recv(length - len(data))
+    return data
+def ask(first):
+    at = socket.create_connection((host, int(port)))
+    take(at, 18)
+    at.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+    take(at, 10)
+    for number in range(10):
+        for part in range(4):
+            at.sendall(struct.pack(">IHHQQI", 0x25609513, 0, 0, part, (first + 4 * number + part) << 18, 4096))
+        take(at, 4 * (16 + 4096))
+threads = [threading.Thread(target=ask, args=(1000 * index,)) for index in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+"""A client of TCP: two threads, each with a connection and four requests under way."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["threads", pytest.param("fio", marks=needs("fio"))])
+def test_clients_of_tcp_are_watched_too(serve: Callable[..., Server], program: str) -> None:
+    logs = []
+    for number in range(2):
+        words = ("--listen", "127.0.0.1:0", "--requests-out", f"{number}.parquet", "--grace", "none")
+        server = serve(*SETS, *AGED, *words, socket=None)
+        place = server.log.read_text().partition("nbd://")[2].split("/")[0]
+        with busy(3 * number):
+            if program == "fio":
+                server.client(
+                    *f"{FIO} --rw=randread --size=64m --number_ios=200 --iodepth=8".replace(
+                        URI, f"nbd://{place}/"
+                    ).split()
+                )
+            else:
+                server.client(sys.executable, "-c", TCP, place)
+        server.end()
+        logs.append(pl.read_parquet(server.folder / f"{number}.parquet"))
+        found = server.result()["serve"]
+        assert (found["watched"], found["not_watched"]) == (found["connections"], [])
+        assert (found["grace_expired"], found["unprompted"]) == (0, 0)
+    assert logs[0].height >= 80
     assert logs[0].equals(logs[1])
 
 
@@ -216,7 +282,9 @@ def test_a_client_that_polls_is_not_waited_for_for_ever_and_a_finding(serve: Cal
     found = server.result()["serve"]
     assert len(found["not_watched"]) == 1
     assert found["grace_expired"] > 0
-    assert f"warning: [machine-dependent-clock] --grace 1ms ran out {found['grace_expired']} times" in printed
+    assert printed.count("machine-dependent-clock") == 1
+    assert f"warning: machine-dependent-clock: --grace 1ms ran out {found['grace_expired']} times" in printed
+    assert "machine-dependent-clock" in warned(server.result())
 
 
 @pytest.mark.slow
@@ -427,6 +495,45 @@ def test_a_drive_goes_on_in_a_run_and_in_another_session(serve: Callable[..., Se
     assert [result["manifest"]["device"]["config"]["age"]["pec"] for result in found] == [2000, 2000]
     assert found[1]["manifest"]["checkpoint"] != found[0]["manifest"].get("checkpoint")
     assert cli("run", "--from", "1.ckpt", "--requests", "100", "--quiet").returncode == 0
+
+
+@pytest.mark.slow
+def test_late_replies_are_a_finding_beyond_the_bound(serve: Callable[..., Server]) -> None:
+    for bound, late in [("1ns", True), ("1h", False)]:
+        server = serve(*SETS, "--clock", "real", "--lag-bound", bound, "--once")
+        client = Client(server.folder / "s")
+        client.ask(0, 0, 4096)
+        client.socket.close()
+        printed = server.ended()
+        result = server.result()
+        assert ("late-replies" in warned(result), "warning: late-replies: " in printed) == (late, late)
+        if late:
+            [finding] = [finding for finding in result["warnings"] if finding["id"] == "late-replies"]
+            assert finding["numbers"] == {"lag_p99_ns": result["serve"]["lag_ns"]["p99"], "lag_bound_ns": 1.0}
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_what_the_first_clients_load_is_old_for_those_that_come_later(serve: Callable[..., Server], clock: str) -> None:
+    means = []
+    for words in ((), ("--age-after-load", "6mo")):
+        server = serve(*SETS, "--age", "pec=2000", "--clock", clock, "--requests-out", "r.parquet", "--once", *words)
+        client = Client(server.folder / "s")
+        for page in range(32):
+            client.ask(1, page << 16, 1 << 16, bytes([page]) * (1 << 16))
+        if words:
+            # The next one comes at once. Who asks for nothing has loaded nothing.
+            client.socket.close()
+            Client(server.folder / "s").socket.close()
+            client = Client(server.folder / "s")
+        for page in range(32):
+            assert client.ask(0, page << 16, 4096) == bytes([page]) * 4096
+        client.socket.close()
+        server.ended()
+        host = server.result()["host"]
+        # The load is a warm-up.
+        assert (host["write"]["requests"], host["read"]["requests"]) == (0 if words else 32, 32)
+        means.append(host["read"]["latency_ns"]["mean"])
+    assert means[1] > 3 * means[0]
 
 
 @pytest.mark.slow

@@ -25,11 +25,14 @@ pub(crate) struct Drive {
     after_load: Option<Span>,
 }
 
+/// A submission queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Queue(pub u16);
+
 /// A request that the drive works on.
 struct Flight {
     connection: u64,
-    /// Its submission queue.
-    queue: u16,
+    queue: Queue,
     job: Job,
     /// What it wrote is being put on flash.
     flushes: bool,
@@ -71,7 +74,7 @@ impl Drive {
     }
 
     /// Begins with a request at `time`, or as soon after as the drive's time allows.
-    pub fn submit(&mut self, time: Time, connection: u64, queue: u16, job: Job) {
+    pub fn submit(&mut self, time: Time, connection: u64, queue: Queue, job: Job) {
         self.begin(time, Flight { connection, queue, job, flushes: false });
     }
 
@@ -194,7 +197,7 @@ impl Flight {
             Command::Status { .. } => unreachable!("Invariant: a connection answers this itself"),
         };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (self.job.offset, self.job.length.into()) };
-        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.queue)
+        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.queue.0)
     }
 }
 

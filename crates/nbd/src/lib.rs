@@ -31,6 +31,7 @@ mod request;
 mod server;
 mod store;
 mod stream;
+mod tcp;
 mod virtual_clock;
 mod watch;
 mod wire;

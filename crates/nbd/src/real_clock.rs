@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use units::Time;
 
 use crate::connection::Message;
-use crate::drive::Drive;
+use crate::drive::{Drive, Queue};
 use crate::outlet::Answers;
 
 /// What happens within this time is waited for awake: sleepers are late.
@@ -80,7 +80,7 @@ impl RealClock {
                 let time = Time(read.saturating_duration_since(origin).as_nanos() as u64);
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
                 peer.outstanding += 1;
-                self.drive.submit(time, connection, connection as u16, job);
+                self.drive.submit(time, connection, Queue(connection as u16), job);
             }
             Message::Closed { connection } => {
                 self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;

@@ -130,6 +130,7 @@ impl Server {
     pub fn attend(&mut self, listener: &Listener, within: Duration) -> io::Result<()> {
         self.arrivals.come_to(listener);
         if listener.is_called(within)? {
+            self.see_off();
             let arrivals = self.arrivals.clone();
             let _while_it_comes = arrivals.letting_in();
             if let Some(stream) = listener.accept()? {
@@ -145,6 +146,32 @@ impl Server {
         for (_, client) in self.clients.extract_if(.., |(_, client)| client.is_finished()) {
             tally(&mut self.tallies, client);
         }
+    }
+
+    /// Where who comes first loads the drives: sees to it that who has left does not count as there when the next one comes, however
+    /// soon. Who has left with requests under way may keep the drive busy for as long as clients are given to take their replies.
+    fn see_off(&mut self) {
+        let end = Instant::now() + FAREWELL;
+        let leaves = |(stream, client): &(Arc<Stream>, JoinHandle<_>)| stream.is_left() && !client.is_finished();
+        while self.loads && self.clients.iter().any(leaves) && Instant::now() < end {
+            thread::sleep(Duration::from_micros(100));
+        }
+        self.dismiss();
+        self.is_loaded();
+    }
+
+    /// Whether some client has asked for something, and all have left.
+    fn is_left(&self) -> bool {
+        self.clients.is_empty() && self.tallies.iter().any(|tally| tally.requested > 0)
+    }
+
+    /// Whether this has just happened for the first time where it means that the drives are loaded.
+    fn is_loaded(&mut self) -> bool {
+        let loaded = self.is_left() && std::mem::take(&mut self.loads);
+        if loaded {
+            self.tallies.iter_mut().for_each(|tally| tally.requested = 0);
+        }
+        loaded
     }
 
     /// Serves a client.
@@ -174,12 +201,7 @@ impl Server {
     /// Whether some client has asked for something, and all have left; where drives are loaded first, whether this has happened
     /// again since.
     pub fn abandoned(&mut self) -> bool {
-        let left = self.clients.is_empty() && self.tallies.iter().any(|tally| tally.requested > 0);
-        if left && std::mem::take(&mut self.loads) {
-            self.tallies.iter_mut().for_each(|tally| tally.requested = 0);
-            return false;
-        }
-        left
+        !self.is_loaded() && self.is_left()
     }
 
     /// Ends: what clients have asked for is done and answered.

@@ -1,7 +1,7 @@
 //! Sockets: of the file system, and of TCP.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -12,6 +12,8 @@ use std::{fs, process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SendFlags, send, sockopt};
 use units::ConfigError;
+
+use crate::tcp::End;
 
 /// A connection.
 pub enum Stream {
@@ -39,7 +41,7 @@ impl Stream {
             }
             Stream::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
                 (Ok(own), Ok(peer)) if peer.ip().to_canonical().is_loopback() => {
-                    Entry::of(peer, own).and_then(Entry::process)
+                    End::of(peer, own).and_then(End::process)
                 }
                 _ => return Err("is on another machine".into()),
             },
@@ -56,13 +58,18 @@ impl Stream {
     pub(crate) fn has_arrived(&self) -> bool {
         let Stream::Tcp(stream) = self else { return true };
         let (Ok(own), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return true };
-        // An end that has been closed has no entry.
-        [Entry::of(own, peer), Entry::of(peer, own)].into_iter().flatten().all(|entry| entry.unacknowledged == 0)
+        // An end that has been closed is not there.
+        [End::of(own, peer), End::of(peer, own)].into_iter().flatten().all(|end| end.unacknowledged == 0)
     }
 
     /// Whether something may be read, or the end has come.
     pub(crate) fn has_input(&self) -> bool {
         has_input(self)
+    }
+
+    /// Whether the other end sends nothing any more.
+    pub(crate) fn is_left(&self) -> bool {
+        self.is_ready(PollFlags::RDHUP, Some(&Timespec::default()))
     }
 
     /// Whether more would be taken at once.
@@ -95,51 +102,6 @@ impl Stream {
 /// Whether something may be read, or a client be let in.
 pub(crate) fn has_input(of: &impl AsFd) -> bool {
     poll(&mut [PollFd::new(of, PollFlags::IN)], Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
-}
-
-/// A connection as the kernel lists it (`/proc/net/tcp`).
-struct Entry {
-    /// Bytes that were sent and not acknowledged.
-    unacknowledged: u64,
-    inode: String,
-}
-
-impl Entry {
-    /// That of the end `own` of a connection.
-    fn of(own: SocketAddr, other: SocketAddr) -> Option<Entry> {
-        let in_hex = |address: SocketAddr| {
-            let words: Vec<u8> = match address.ip() {
-                IpAddr::V4(ip) => ip.octets().to_vec(),
-                IpAddr::V6(ip) => ip.octets().to_vec(),
-            };
-            // Words of four bytes in the machine's order.
-            let word =
-                |bytes: &[u8]| format!("{:08X}", u32::from_ne_bytes(bytes.try_into().expect("Invariant: four bytes")));
-            format!("{}:{:04X}", words.chunks(4).map(word).collect::<String>(), address.port())
-        };
-        let list = fs::read_to_string(if own.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" }).ok()?;
-        let (own, other) = (in_hex(own), in_hex(other));
-        list.lines().find_map(|line| {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let is_it = *fields.get(1)? == own && *fields.get(2)? == other;
-            let unacknowledged = u64::from_str_radix(fields.get(4)?.split(':').next()?, 16).ok()?;
-            is_it.then_some(Entry { unacknowledged, inode: (*fields.get(9)?).into() })
-        })
-    }
-
-    /// A process that has it.
-    fn process(self) -> Option<u32> {
-        let target = format!("socket:[{}]", self.inode);
-        let has_it = |pid: &u32| {
-            let files = fs::read_dir(format!("/proc/{pid}/fd")).ok();
-            let mut targets = files.into_iter().flatten().filter_map(|file| fs::read_link(file.ok()?.path()).ok());
-            targets.any(|found| found.to_str() == Some(&target))
-        };
-        let mut processes: Vec<u32> =
-            fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-        processes.sort_unstable();
-        processes.into_iter().find(has_it)
-    }
 }
 
 impl AsFd for Stream {

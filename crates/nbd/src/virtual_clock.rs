@@ -18,6 +18,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use units::value::{Scalar, Value};
@@ -25,14 +26,16 @@ use units::{Span, Time};
 
 use crate::arrivals::Arrivals;
 use crate::connection::Message;
-use crate::drive::{Done, Drive, before};
+use crate::drive::{Done, Drive, Queue, before};
 use crate::outlet::Answers;
 use crate::request::{Command, Job};
 use crate::watch::{Look, Program};
 
 /// When somebody is told what is waited for, who may think that nothing goes on. No result depends on it.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest time between two looks at clients that work. It costs speed alone.
+/// A client that works is looked at without a pause for so long. It costs speed alone, as the next one does.
+const LOOKS_ON: Duration = Duration::from_micros(200);
+/// The longest time between two looks at clients that work.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// The simulated time between a reply and the request that it causes.
@@ -111,7 +114,7 @@ struct VirtualClock {
     /// Requests read so far.
     read: u64,
     /// The submission queues of clients, in order of their first requests.
-    queues: BTreeMap<Client, u16>,
+    queues: BTreeMap<Client, Queue>,
     watched: Watched,
     notes: Notes,
     arrivals: Arc<Arrivals>,
@@ -234,8 +237,10 @@ enum Next {
 enum Hindrance {
     /// A connection that cannot be watched owes requests, up to then or for ever.
     Owes(Option<Instant>),
-    /// A client that is watched works.
-    Works(String),
+    /// A message of or to a client that is watched is on its way.
+    Message,
+    /// A client that is watched works, of this root.
+    Works(u32, Look),
 }
 
 impl VirtualClock {
@@ -245,7 +250,7 @@ impl VirtualClock {
 
     /// What is next. Messages that are there come first.
     fn wait(&mut self, inbox: &Receiver<Message>) -> Next {
-        let (begun, mut told, mut looks) = (Instant::now(), false, 0);
+        let (begun, mut told) = (Instant::now(), false);
         loop {
             match inbox.try_recv() {
                 Ok(message) => return Next::Message(message),
@@ -258,17 +263,19 @@ impl VirtualClock {
                 return inbox.try_recv().map_or(Next::Step, Next::Message);
             };
             if begun.elapsed() > PATIENCE && !std::mem::replace(&mut told, true) {
-                self.note(format!("simulated time stands still: it waits for {}", hindrance.in_words()));
+                self.note(format!("simulated time stands still: it waits for {}", self.in_words(&hindrance)));
             }
             let pause = match hindrance {
                 Hindrance::Owes(None) => PATIENCE + Duration::from_millis(1),
                 Hindrance::Owes(Some(until)) => until.saturating_duration_since(Instant::now()),
-                Hindrance::Works(_) => {
-                    looks += 1;
-                    if looks < 10 {
+                Hindrance::Message | Hindrance::Works(..) => {
+                    // A sleep takes some 60 us at least.
+                    let worked = begun.elapsed();
+                    if worked < LOOKS_ON {
+                        thread::yield_now();
                         continue;
                     }
-                    (Duration::from_micros(5) * (looks - 9)).min(BETWEEN_LOOKS)
+                    (worked / 8).min(BETWEEN_LOOKS)
                 }
             };
             match inbox.recv_timeout(pause) {
@@ -287,6 +294,20 @@ impl VirtualClock {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
+    fn in_words(&self, hindrance: &Hindrance) -> String {
+        match hindrance {
+            Hindrance::Owes(None) => {
+                "requests of a client that cannot be watched: give --grace a time if it has no more of them".into()
+            }
+            Hindrance::Owes(Some(_)) => "requests of a client that cannot be watched, up to --grace".into(),
+            Hindrance::Message => "a message on its way".into(),
+            Hindrance::Works(root, look) => {
+                let name = self.programs.get(root).map(Program::name).unwrap_or_default();
+                format!("{name}: {}", Program::says(look))
+            }
+        }
+    }
+
     /// What keeps time from going on, if anything does.
     fn hindrance(&mut self) -> Option<Hindrance> {
         let owing = self.peers.values().filter(|peer| !peer.slots.is_empty());
@@ -296,7 +317,7 @@ impl VirtualClock {
         }
         if !self.still && !self.programs.is_empty() {
             if let Some(works) = self.works_still() {
-                return Some(Hindrance::Works(works));
+                return Some(works);
             }
             self.still = true;
         }
@@ -309,19 +330,20 @@ impl VirtualClock {
     }
 
     /// What a client that is watched still has to do before it waits, if there is something.
-    fn works_still(&mut self) -> Option<String> {
-        let Some(before) = self.all_dealt_with() else { return Some("a message on its way".into()) };
-        let looks: Vec<(u32, Look)> = self.programs.iter_mut().map(|(root, program)| (*root, program.look())).collect();
-        for (root, look) in looks {
+    fn works_still(&mut self) -> Option<Hindrance> {
+        let Some(before) = self.all_dealt_with() else { return Some(Hindrance::Message) };
+        let mut looks = self.programs.iter_mut().map(|(root, program)| (*root, program.look()));
+        if let Some((root, look)) = looks.find(|(_, look)| *look != Look::Asleep) {
             match look {
-                Look::Asleep => {}
-                Look::Awake(what) => return Some(format!("{}: {what}", self.programs[&root].name())),
                 Look::Polls(what) => self.unwatch(root, Some(what)),
                 Look::Gone => self.unwatch(root, None),
+                look => return Some(Hindrance::Works(root, look)),
             }
+            // Then it is to be seen whether it owes requests.
+            return Some(Hindrance::Message);
         }
         // What they had sent before they slept is seen by now, and nothing was read meanwhile that they were told of.
-        (self.all_dealt_with() != Some(before)).then(|| "a message on its way".into())
+        (self.all_dealt_with() != Some(before)).then_some(Hindrance::Message)
     }
 
     /// How often something was read so far, if everything that watched clients have sent has come to the drive, and everything
@@ -461,7 +483,7 @@ impl VirtualClock {
         if self.ready.is_empty() {
             if let Some((turn, (connection, job))) = self.coming.pop_first() {
                 let client = self.peers[&connection].client;
-                let next = self.queues.len() as u16;
+                let next = Queue(self.queues.len() as u16);
                 let queue = *self.queues.entry(client).or_insert(next);
                 self.drive.submit(turn.time, connection, queue, job);
             }
@@ -504,18 +526,6 @@ impl VirtualClock {
             if self.peers.is_empty() {
                 self.drive.is_left();
             }
-        }
-    }
-}
-
-impl Hindrance {
-    fn in_words(&self) -> String {
-        match self {
-            Hindrance::Owes(None) => {
-                "requests of a client that cannot be watched: give --grace a time if it has no more of them".into()
-            }
-            Hindrance::Owes(Some(_)) => "requests of a client that cannot be watched, up to --grace".into(),
-            Hindrance::Works(what) => what.clone(),
         }
     }
 }

@@ -2,7 +2,11 @@
 //!
 //! A look at a thread is its state and how often it has been put on a processor (`stat` and `schedstat` of `/proc/PID/task/TID`). Who
 //! was asleep in two looks and was not put on a processor between them slept all the time between. If this holds for all threads,
-//! then at the moment between the two rounds nobody could wake anybody: the program waits for others, or for its own timers.
+//! then when the last round began nobody could wake anybody: the program waits for others, or for its own timers.
+//!
+//! Looks are what serving costs, `stat` above all. So a round begins with who was awake last and ends with who is awake now; who sleeps
+//! on as it did needs only `wchan` (nothing there: it may run) and `schedstat`, as none changes how it sleeps, begins a thread or
+//! begets a child without running.
 //!
 //! A program is a process, its forks (ancestors with the same command line), and all of their descendants: its jobs.
 
@@ -21,8 +25,10 @@ const POLLS: u64 = 5_000_000_000;
 pub(crate) enum Look {
     /// All of it sleeps, and has slept since the look before if that found the same.
     Asleep,
-    /// A thread of it works, or has worked since the look before.
-    Awake(String),
+    /// A thread of it is in a state (as `/proc` has it), and has worked since the look before or works.
+    Awake(u32, u8),
+    /// Threads of it begin and end.
+    Changes,
     /// It works all the time, and asks for nothing.
     Polls(String),
     /// It cannot be seen any more.
@@ -38,12 +44,17 @@ pub(crate) struct Program {
     changed: bool,
     /// A thread is there that cannot be seen.
     hidden: bool,
+    /// Who was awake in the last look.
+    awake: Option<u32>,
 }
 
 struct Thread {
     stat: File,
     schedstat: File,
     children: File,
+    wchan: Option<File>,
+    /// It has been seen where it waits: not every kernel says so, and not to everybody.
+    tells_where: bool,
     /// Its children when the tree was walked.
     begot: Vec<u8>,
     /// Threads of its process then.
@@ -52,6 +63,16 @@ struct Thread {
     slept: Option<u64>,
     /// Its processor time when it was first seen awake [ns].
     awake_from: Option<u64>,
+}
+
+/// What a look at a thread has shown.
+enum Seen {
+    /// It sleeps, as it did at the look before.
+    Sleeps,
+    /// It is in a state, as `/proc` has it; it may have run since the look before.
+    In(u8),
+    /// It works all the time.
+    Works,
 }
 
 impl Program {
@@ -75,7 +96,7 @@ impl Program {
         if root == process::id() {
             return Err(Some("is part of the server".into()));
         }
-        let mut program = Program { root, threads: BTreeMap::new(), changed: true, hidden: false };
+        let mut program = Program { root, threads: BTreeMap::new(), changed: true, hidden: false, awake: None };
         let mut seen = program.walk() && !program.hidden;
         // A kernel that does not count has zeros; the first thread of a client has run.
         seen &= program.threads.get(&root).and_then(Thread::ran).is_some_and(|(_, runs)| runs > 0);
@@ -111,26 +132,32 @@ impl Program {
             return Look::Gone;
         }
         if self.changed {
-            return Look::Awake("threads of it begin and end".into());
+            return Look::Changes;
         }
-        let mut found = Look::Asleep;
-        for (id, thread) in &mut self.threads {
-            match thread.look() {
-                None => {
-                    self.changed = true;
-                    return Look::Awake(format!("thread {id} has just begun or ended"));
-                }
-                Some((state, slept)) => {
-                    if !slept && found == Look::Asleep {
-                        found = Look::Awake(format!("thread {id} {}", in_words(state)));
-                    }
-                    if thread.polls() {
-                        found = Look::Polls(format!("thread {id} works all the time and asks for nothing"));
-                    }
-                }
+        // Who was awake is so still, mostly.
+        let awake = self.awake.take().and_then(|id| Some((id, self.threads.get_mut(&id)?.look())));
+        let rest = self.threads.iter_mut().map(|(id, thread)| (*id, thread.look()));
+        let Some((id, seen)) = awake.into_iter().chain(rest).find(|(_, seen)| !matches!(seen, Some(Seen::Sleeps)))
+        else {
+            return Look::Asleep;
+        };
+        self.awake = Some(id);
+        match seen {
+            Some(Seen::Works) => Look::Polls(format!("thread {id} works all the time and asks for nothing")),
+            Some(Seen::In(state)) => Look::Awake(id, state),
+            _ => {
+                self.changed = true;
+                Look::Changes
             }
         }
-        found
+    }
+
+    /// What it does, in words.
+    pub fn says(look: &Look) -> String {
+        match look {
+            Look::Awake(id, state) => format!("thread {id} {}", in_words(*state)),
+            _ => "threads of it begin and end".into(),
+        }
     }
 
     /// What it is called.
@@ -170,8 +197,17 @@ impl Thread {
     fn open(pid: u32, id: u32) -> Option<Thread> {
         let open = |name| File::open(format!("/proc/{pid}/task/{id}/{name}")).ok();
         let (stat, schedstat, children) = (open("stat")?, open("schedstat")?, open("children")?);
-        let mut thread =
-            Thread { stat, schedstat, children, begot: Vec::new(), siblings: 0, slept: None, awake_from: None };
+        let mut thread = Thread {
+            stat,
+            schedstat,
+            children,
+            wchan: open("wchan"),
+            tells_where: false,
+            begot: Vec::new(),
+            siblings: 0,
+            slept: None,
+            awake_from: None,
+        };
         thread.recount()?;
         Some(thread)
     }
@@ -184,28 +220,43 @@ impl Thread {
         Some(children.filter_map(|child| child.parse().ok()).collect())
     }
 
-    /// Its state, and whether it sleeps and has not run since the last look; none where it or its process is not as it was.
-    fn look(&mut self) -> Option<(u8, bool)> {
-        let (state, siblings) = self.state()?;
+    /// Whether it sleeps and has not run since the last look; none where it or its process is not as it was.
+    fn look(&mut self) -> Option<Seen> {
+        let waits = self.tells_where && self.waits();
+        // After it: who has run since then was put on a processor.
         let (cpu, runs) = self.ran()?;
+        if waits && self.slept == Some(runs) {
+            return Some(Seen::Sleeps);
+        }
+        if self.tells_where && !waits {
+            self.slept = None;
+            return Some(self.works(b'R', cpu));
+        }
+        let (state, siblings) = self.state()?;
         if siblings != self.siblings || whole(&self.children)? != self.begot {
             return None;
         }
-        // Who waits for a disk of the machine goes on by itself.
+        // Who waits for a disk of the machine goes on by itself. Who was put on a processor meanwhile may have been seen before.
         let sleeps = matches!(state, b'S' | b'Z' | b'X' | b'I');
-        let before = std::mem::replace(&mut self.slept, sleeps.then_some(runs));
-        let slept = before.is_some() && self.slept == before;
-        if sleeps {
-            self.awake_from = None;
-        } else {
-            self.awake_from.get_or_insert(cpu);
+        let slept = (sleeps && self.ran()?.1 == runs).then_some(runs);
+        let before = std::mem::replace(&mut self.slept, slept);
+        if !sleeps {
+            return Some(self.works(state, cpu));
         }
-        Some((state, slept))
+        self.awake_from = None;
+        self.tells_where = self.tells_where || self.waits();
+        Some(if slept.is_some() && slept == before { Seen::Sleeps } else { Seen::In(state) })
     }
 
-    fn polls(&self) -> bool {
-        let ran = || self.ran().map_or(0, |(cpu, _)| cpu);
-        self.awake_from.is_some_and(|from| ran().saturating_sub(from) > POLLS)
+    /// Whether it is said to wait somewhere: then it neither runs nor is about to.
+    fn waits(&self) -> bool {
+        self.wchan.as_ref().and_then(whole).is_some_and(|place| !place.is_empty() && place != b"0")
+    }
+
+    /// It is awake, and has had so much processor time [ns].
+    fn works(&mut self, state: u8, cpu: u64) -> Seen {
+        let from = *self.awake_from.get_or_insert(cpu);
+        if cpu.saturating_sub(from) > POLLS { Seen::Works } else { Seen::In(state) }
     }
 
     /// Its state as `/proc` has it, and threads of its process.
@@ -294,13 +345,13 @@ mod tests {
     fn who_sleeps_is_asleep_at_the_second_look_and_stays_so() {
         let child = shell("echo; read line");
         let mut program = Program::watch(child.id()).ok().unwrap();
-        assert!(matches!(program.look(), Look::Awake(_)), "one look is none");
+        assert!(matches!(program.look(), Look::Awake(..)), "one look is none");
         until(&mut program, |look| *look == Look::Asleep);
         assert!((0..100).all(|_| program.look() == Look::Asleep));
         // Stopped, it is not waiting for anybody.
         let signal = |name: &str| Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
         assert!(signal("-STOP").success());
-        until(&mut program, |look| matches!(look, Look::Awake(what) if what.contains("is stopped")));
+        until(&mut program, |look| matches!(look, Look::Awake(_, b'T')));
         end(child);
         until(&mut program, |look| *look == Look::Gone);
         assert_eq!(Program::watch(program.root).err(), Some(None), "who is gone is no finding");
@@ -311,7 +362,7 @@ mod tests {
         for script in ["echo; while :; do :; done", "(while :; do :; done) & echo; wait"] {
             let child = shell(script);
             let mut program = Program::watch(child.id()).ok().unwrap();
-            assert!((0..200).all(|_| matches!(program.look(), Look::Awake(_))), "{script}");
+            assert!((0..200).all(|_| matches!(program.look(), Look::Awake(..))), "{script}");
             // Its jobs end with it.
             let group = program.threads.keys().map(u32::to_string).collect::<Vec<_>>();
             assert_eq!(group.len(), if script.contains('&') { 2 } else { 1 });

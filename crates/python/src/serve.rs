@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nbd::{Clock, Exported, Finished, Listener, Offer, Pace, Recorded, Store, Think};
+use nbd::{Clock, Exported, Finished, Listener, Offer, Pace, Recorded, Store, Think, Watched};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
@@ -70,26 +70,47 @@ impl Server {
 
     /// What the clock has left to the machine.
     fn of_clock(&self, finished: &Finished) -> Option<Finding> {
-        let Clock::Virtual(pace) = &self.clock else { return None };
-        let (silences, unprompted) = (finished.watched.silences, finished.watched.unprompted);
-        let mut said = Vec::new();
-        if silences > 0 {
-            said.push(format!(
-                "--grace {} ran out {silences} times while clients that cannot be watched were silent",
-                text(&pace.grace)
-            ));
+        match &self.clock {
+            Clock::Real => late_replies(finished.lag.quantile(0.99)?, self.lag_bound.0),
+            Clock::Virtual(pace) => machine_dependent(&finished.watched, &text(&pace.grace)),
         }
-        if unprompted > 0 {
-            said.push(format!("{unprompted} requests came while others were under way and no reply had caused them"));
-        }
-        (!said.is_empty()).then(|| {
-            let numbers = [("silences", silences as f64), ("unprompted_requests", unprompted as f64)];
-            let text = format!("{}: times depend on the machine's load", said.join("; "));
-            let remedy = "run the client on this machine, where it can be watched, or give a longer --grace, or one request at a time \
-                          (--depth 1)";
-            findings::finding("machine-dependent-clock", text, &numbers, remedy)
-        })
     }
+}
+
+/// Replies of the real clock that left late: 1 % by `p99` or more, where `bound` is allowed [ns].
+fn late_replies(p99: u64, bound: u64) -> Option<Finding> {
+    (p99 > bound).then(|| {
+        let us = |span: u64| span as f64 / 1e3;
+        let text = format!(
+            "1 % of the replies left {} us or more after the drive had done, later than --lag-bound {} us",
+            us(p99),
+            us(bound)
+        );
+        let numbers = [("lag_p99_ns", p99 as f64), ("lag_bound_ns", bound as f64)];
+        findings::finding("late-replies", text, &numbers, "give it two idle cores, or use --clock virtual")
+    })
+}
+
+/// A virtual clock that went on before its clients had asked for more: they were silent for longer than `grace`, or asked unprompted.
+fn machine_dependent(watched: &Watched, grace: &str) -> Option<Finding> {
+    let (silences, unprompted) = (watched.silences, watched.unprompted);
+    let of = |count: u64, text: String, remedy: &str| (count > 0).then(|| (text, remedy.to_owned()));
+    let silent = of(
+        silences,
+        format!("--grace {grace} ran out {silences} times while clients that cannot be watched were silent"),
+        "give a longer --grace, or --depth as the program's, or use a client that can be watched (docs/serve.md)",
+    );
+    let timers = of(
+        unprompted,
+        format!("{unprompted} requests came while others were under way and no reply had caused them"),
+        "--clock real plays programs with timers of their own",
+    );
+    let (said, remedies): (Vec<_>, Vec<_>) = silent.into_iter().chain(timers).unzip();
+    (!said.is_empty()).then(|| {
+        let text = format!("{}: times depend on the machine's load", said.join("; "));
+        let numbers = [("silences", silences as f64), ("unprompted_requests", unprompted as f64)];
+        findings::finding("machine-dependent-clock", text, &numbers, remedies.join("; "))
+    })
 }
 
 #[pymethods]

@@ -126,9 +126,9 @@ def _show_outputs(
         if title and not quiet and json_out != "-":
             echo(title)
         if not quiet and json_out != "-":
-            _show(result)
+            show_result(result)
         else:
-            _warn(result)
+            warn_of(result)
         if json_out == "-":
             _write_json(json_out, result)
         logs = [
@@ -204,7 +204,7 @@ def _hand_back(result: Result, json_out: str | None, quiet: bool) -> list[str]:
         _write_json(json_out, result)
     elif not quiet:
         with handling_closed_stdout(needed=True):
-            _show(result)
+            show_result(result)
     if json_out in (None, "-"):
         return []
     output = Output(json_out or "")
@@ -229,7 +229,8 @@ def _progress(
     return bar()
 
 
-def _show(result: Result | Runs) -> None:
+def show_result(result: Result | Runs) -> None:
+    """Shows what puts the numbers in doubt, then the tables."""
     from ssdlab.common.tables import show
     from ssdlab.runs.result import Result
     from ssdlab.show.runs import of_result, of_runs, warnings_of
@@ -240,7 +241,7 @@ def _show(result: Result | Runs) -> None:
     show(tables, footnotes)
 
 
-def _warn(result: Result | Runs) -> None:
+def warn_of(result: Result | Runs) -> None:
     """Tells on standard error what puts a result in doubt whose tables are not shown."""
     from ssdlab.show.runs import warnings_of
 

@@ -146,6 +146,7 @@ def serve(
         uris = serving.start()
         with suppress(KeyboardInterrupt):
             _attend(serving, [] if quiet else uris, once, err=json_out == "-")
+        _tell(serving)
         # A signal has ended it, perhaps: what is found out is written all the same.
         with signals.held():
             for of in serving.stop():
@@ -195,15 +196,20 @@ def _attend(serving: Serving, uris: list[str], once: bool, err: bool) -> None:
         for drive, uri in zip(serving.drives, uris, strict=False):
             echo(f"serving {drive.options.device} at {uri}", err=err)
     while not (serving.attend() and once):
-        for note in serving.said():
-            echo_error(f"note: {note}")
+        _tell(serving)
+
+
+def _tell(serving: Serving) -> None:
+    """Says what goes on, since this was said last."""
+    for note in serving.said():
+        echo_error(f"note: {note}")
 
 
 def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
     """Writes and shows what has come of a drive."""
+    from ssdlab.cli.playing import show_result, warn_of
     from ssdlab.common.output import replacing, write
     from ssdlab.common.tables import show
-    from ssdlab.show.runs import of_result, warnings_of
 
     to_stdout = outputs.json == "-"
     json_out = outputs.json if to_stdout else of.drive.renamed(outputs.json)
@@ -227,10 +233,10 @@ def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
     with handling_closed_stdout(needed=True):
         if to_stdout:
             click.echo(of.result.to_json(), nl=False)
-        elif not quiet:
-            for line in warnings_of(of.result):
-                echo(line)
-            show(*of_result(of.result))
+        if quiet or to_stdout:
+            warn_of(of.result)
+        else:
+            show_result(of.result)
         if explain is not None:
             from ssdlab.runs.explain import explain_played, of_explanation
 
@@ -238,33 +244,5 @@ def _report(of: Served, outputs: Any, explain: int | None, quiet: bool) -> None:
         for path, what in wrote:
             if path is not None and not quiet:
                 echo(f"wrote {path} ({what})", err=to_stdout)
-    for warning in _warnings(of):
-        echo_error(warning)
-
-
-def _warnings(of: Served) -> list[str]:
-    """What the user should know of how a session went."""
-    from ssdlab.common.numbers import time_text
-
-    found = [] if of.session.ended is None else [f"{of.drive.name or of.drive.options.device}: {of.session.ended}"]
-    serve = of.result.serve
-    assert serve is not None, "Invariant: it was served"
-    if serve.clock == "real" and serve.lag_ns is not None and serve.lag_ns.p99 > serve.lag_bound_ns:
-        found.append(
-            f"warning: 1 % of the replies left {time_text(serve.lag_ns.p99)} and more after the drive had done, later "
-            f"than --lag-bound {time_text(serve.lag_bound_ns)}\n  help: give it two idle cores, or use --clock virtual"
-        )
-    if serve.clock == "virtual" and serve.grace_expired:
-        found.append(
-            f"warning: [machine-dependent-clock] --grace {serve.grace} ran out {serve.grace_expired:,} times: "
-            "simulated times depend on how fast this machine is\n"
-            "  help: give a longer --grace, or --depth as the program's; or use a client that can be watched "
-            "(docs/serve.md)"
-        )
-    if serve.clock == "virtual" and serve.unprompted:
-        found.append(
-            f"warning: [machine-dependent-clock] {serve.unprompted:,} requests came while others were under way and "
-            "no reply had caused them: timers of the program did, or other programs\n"
-            "  help: --clock real plays such programs"
-        )
-    return found
+    if of.session.ended is not None:
+        echo_error(f"{of.drive.name or of.drive.options.device}: {of.session.ended}")

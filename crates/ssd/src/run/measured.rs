@@ -195,6 +195,8 @@ impl<P: Probe> MeasuredDevice<P> {
         self.device.rest(span, at)?;
         self.collect(each)?;
         self.warmup = self.submitted;
+        // What has completed was not known to be a warm-up.
+        self.latencies = ByQueue::new(usize::from(self.queues));
         self.warmup_ends();
         Ok(())
     }

@@ -138,6 +138,18 @@ pub const KINDS: &[Kind] = &[
         test: None,
     },
     Kind {
+        id: "late-replies",
+        meaning: "replies left later than the drive answered",
+        when: || {
+            "the real clock of a served drive, and 1 % of its replies left by more than `--lag-bound` (100us where it is not given) after \
+             the simulated completion"
+                .into()
+        },
+        why: "the program then met the machine, not the drive, and asked later; the bound is some tenth of a read (assumed)",
+        excludes: true,
+        test: None,
+    },
+    Kind {
         id: "trace-at-once",
         meaning: "all requests of a trace come at the same time",
         when: || format!("the first {} requests, 100 or more, have one time", input::HEAD),
