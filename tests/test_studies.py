@@ -177,7 +177,6 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
         "twins",
         "wordlines",
     ),
-    "eraseflow": ("cost", "flows", "lives", "programs"),
     "fast12": ("real",),
     "products": ("micron-7500", "micron-7600", "micron-9200", "nines", "xg6"),
 }

@@ -77,7 +77,7 @@ def parts_of(results: Iterable[Result]) -> dict[str, Part]:
     for result in results:
         described = {name: (unit, about) for name, unit, about in result._described} | DESCRIBED
         for section, data in result.to_dict().items():
-            if section not in ("manifest", "serve"):
+            if section not in ("manifest", "serve", "warnings"):
                 _read(section, data, described, found)
     ordered: dict[str, Part] = {}
 

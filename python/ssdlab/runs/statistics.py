@@ -121,6 +121,9 @@ class Host(Section):
     """Simulated time from the first counted request to the end."""
     wrapped: int
     """Requests whose address lay beyond the device and was wrapped around."""
+    settled_requests: int
+    """Requests of the load that were run before those that count, until the write buffer held what it holds under
+    it."""
     trace: HostTrace
     uncorrectable: int
     """Requests some of whose data could not be corrected."""
@@ -129,16 +132,16 @@ class Host(Section):
     refused: int
     """Writes, trims and flushes that a read-only drive refused (wear.end_of_life) [requests]."""
     buffer_hits: int
-    """Page reads answered by the write buffer [pages]."""
+    """Page reads answered by the write buffer [logical pages]."""
     merged_writes: int
-    """Page writes merged into a page that was still in the buffer [pages]."""
+    """Page writes merged into a page that was still in the buffer [logical pages]."""
     unmapped_reads: int
-    """Page reads of addresses that hold nothing [pages]."""
+    """Page reads of addresses that hold nothing [logical pages]."""
     trimmed: int
-    """Pages unmapped by trims."""
+    """Pages unmapped by trims [logical pages]."""
     data_errors: HostDataErrors
     read_cache_hits: int
-    """Page reads answered by the read cache (buffer.read_cache) [pages]."""
+    """Page reads answered by the read cache (buffer.read_cache) [logical pages]."""
     trim: Requests
     flush: Requests
 
@@ -168,27 +171,27 @@ class FlashRetry(Section):
     share: float | None
     """Share of the pages read that were retried."""
     unreadable: int
-    """Pages read that no sense could correct."""
+    """Pages read that no sense could correct [flash pages]."""
     t_pre_fallbacks: int
-    """Pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)."""
+    """Pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2) [flash pages]."""
     speculative: float | None
     """Senses begun and not needed, over all that ended (PR2)."""
     speculative_time: float
     """Share of the dies' time spent on such senses [%]."""
     uncorrectable_transfers: int
-    """Pages that left a die and could not be corrected, and sentinel cells."""
+    """Pages that left a die and could not be corrected, and sentinel cells [flash pages]."""
     set_features: int
     """SET FEATURE commands that changed the timing of senses (AR2)."""
     records_evicted: int
     """Recorded references that left for others (read.start = recorded)."""
     soft_decodings: int
-    """Soft decodings of pages sensed finely (ecc.soft)."""
+    """Soft decodings of pages sensed finely (ecc.soft) [flash pages]."""
     soft_corrected: int
-    """Of these, pages that were corrected."""
+    """Of these, pages that were corrected [flash pages]."""
     tracked: int
     """Memory for the references that last read similar pages (read.start) [B]."""
     crc_caught: int
-    """Senses whose page the decoder took for other data, as the CRC noticed [pages]."""
+    """Senses whose page the decoder took for other data, as the CRC noticed [flash pages]."""
 
 
 class FlashPrediction(Section):
@@ -196,9 +199,10 @@ class FlashPrediction(Section):
 
     __slots__ = ()
     made: int
-    """Pages predicted to be correctable or not."""
+    """Pages predicted to be correctable or not [flash pages]."""
     failures: int
-    """Of these, pages predicted not to be correctable: read again by the die, or not decoded to the end."""
+    """Of these, pages predicted not to be correctable: read again by the die, or not decoded to the end [flash
+    pages]."""
     accuracy: float | None
     """Share of the predictions that were right."""
 
@@ -261,23 +265,23 @@ class Flash(Section):
         "suspend": FlashSuspend,
     }
     reads: int
-    """Pages read from flash."""
+    """Pages read from flash [flash pages]."""
     programs: int
-    """Pages programmed, padding included; pages of the map where several share a flash page."""
+    """Flash pages programmed, padding included."""
     erases: int
     """Blocks erased."""
     rmw_reads: int
-    """Pages read to complete partly written ones."""
+    """Pages read to complete partly written ones [flash pages]."""
     padding: int
-    """Pages programmed empty to fill a flash page or a wordline."""
+    """Pages programmed empty to fill a flash page or a wordline [logical pages]."""
     cold_reads: int
-    """Pages read whose data is from before the run."""
+    """Pages read whose data is from before the run [flash pages]."""
     read_retention_days: float | None
     """Mean retention age of the pages read, as if kept at 30 C."""
     read_pec: float | None
     """Mean P/E cycles of the pages read."""
     failed_programs: int
-    """Pages whose program failed, programmed again elsewhere."""
+    """Pages whose program failed, programmed again elsewhere [logical pages]."""
     retry: FlashRetry
     prediction: FlashPrediction
     erase: FlashErase
@@ -336,7 +340,7 @@ class Relocated(Section):
     blocks: int
     """Blocks whose data was relocated: garbage collection."""
     pages: int
-    """Pages relocated: garbage collection."""
+    """Logical pages relocated: garbage collection."""
 
 
 class FtlRelocatedBy(Section):
@@ -414,9 +418,9 @@ class FtlMap(Section):
     hit_ratio: float | None
     """Share of the look-ups that found their entry in the cache."""
     reads: int
-    """Translation pages read."""
+    """Translation pages read [flash pages]."""
     programs: int
-    """Translation pages programmed."""
+    """Translation pages programmed [logical pages]."""
     checkpoints: int
     """Checkpoints of the map (mapping.checkpoint)."""
 
@@ -437,9 +441,9 @@ class FtlSlc(Section):
     __slots__ = ()
     _parts: ClassVar = {"read_us": FtlSlcReadUs}
     writes: int
-    """Pages of host data programmed into the SLC cache (ftl.slc_cache)."""
+    """Pages of host data programmed into the SLC cache (ftl.slc_cache) [logical pages]."""
     direct: int
-    """Pages of host data programmed past it, into the chip's own cells."""
+    """Pages of host data programmed past it, into the chip's own cells [logical pages]."""
     erases: int
     """Of the blocks erased, those that held data of the SLC cache or were to."""
     taken: float | None
@@ -458,9 +462,9 @@ class FtlRaid(Section):
 
     __slots__ = ()
     programs: int
-    """Pages of parity programmed (ftl.raid)."""
+    """Pages of parity programmed (ftl.raid) [logical pages]."""
     reads: int
-    """Pages read to work out others, or to join another stripe before theirs is erased."""
+    """Pages read to work out others, or to join another stripe before theirs is erased [flash pages]."""
     rebuilt: int
     """Pages that could not be read and were worked out of the rest of their stripes."""
 
@@ -474,9 +478,9 @@ class FtlFaults(Section):
     blocks: int
     """Blocks that broke by themselves, with their data."""
     rescued: int
-    """Pages programmed elsewhere because their plane had broken or they could not be read."""
+    """Pages programmed elsewhere because their plane had broken or they could not be read [logical pages]."""
     lost: int
-    """Pages relocated or merged whose data could not be read: lost until they are written anew."""
+    """Pages relocated or merged whose data could not be read: lost until they are written anew [logical pages]."""
 
 
 class Ftl(Section):
@@ -499,12 +503,12 @@ class Ftl(Section):
     gc_runs: int
     """Blocks that garbage collection reclaimed."""
     pages_relocated: int
-    """Pages relocated, for whatever reason."""
+    """Logical pages relocated, for whatever reason."""
     relocated_by: FtlRelocatedBy
     gc_background_runs: int
     """Of the blocks collected, those that an idle die began."""
     copied_back: int
-    """Pages relocated without crossing a bus."""
+    """Pages relocated without crossing a bus [logical pages]."""
     victim_valid: float | None
     """Mean share of valid pages in the blocks collected."""
     victim_valid_histogram: tuple[int, ...]
@@ -536,8 +540,9 @@ class UsageChannel(Section):
     """Share of a channel's time: pages into dies, the program command included [%]."""
     ecc_wait: float
     """Share of a channel's time: pages wait to leave, and the ECC engine has no room for them [%]."""
-    uncorrectable: float
-    """Share of a channel's time: pages out of dies that are not, and sentinel cells [%]."""
+    failed_reads: float
+    """Share of a channel's time: pages out of dies that cannot be corrected, and sentinel cells: they are read
+    again, or lost [%]."""
 
 
 class UsageDie(Section):
