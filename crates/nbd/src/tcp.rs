@@ -13,7 +13,7 @@ const REQUEST: u16 = 1;
 const TCP: u8 = 6;
 const INET: u8 = 2;
 const INET6: u8 = 10;
-/// Of a `struct nlmsghdr` [B].
+/// Of a `struct nlmsghdr` \[B].
 const HEADER: usize = 16;
 /// `idiag_wqueue` and `idiag_inode` of a `struct inet_diag_msg` (linux/inet_diag.h) [B from the message's begin].
 const WRITE_QUEUE: usize = HEADER + 60;

@@ -61,7 +61,7 @@ struct Thread {
     siblings: u64,
     /// How often it had been put on a processor at the last look, if it slept then.
     slept: Option<u64>,
-    /// Its processor time when it was first seen awake [ns].
+    /// Its processor time when it was first seen awake \[ns].
     awake_from: Option<u64>,
 }
 
@@ -253,7 +253,7 @@ impl Thread {
         self.wchan.as_ref().and_then(whole).is_some_and(|place| !place.is_empty() && place != b"0")
     }
 
-    /// It is awake, and has had so much processor time [ns].
+    /// It is awake, and has had so much processor time \[ns].
     fn works(&mut self, state: u8, cpu: u64) -> Seen {
         let from = *self.awake_from.get_or_insert(cpu);
         if cpu.saturating_sub(from) > POLLS { Seen::Works } else { Seen::In(state) }
@@ -268,7 +268,7 @@ impl Thread {
         Some((fields.next()?.bytes().next()?, fields.nth(16)?.parse().ok()?))
     }
 
-    /// Its processor time [ns], and how often it was put on a processor.
+    /// Its processor time \[ns], and how often it was put on a processor.
     fn ran(&self) -> Option<(u64, u64)> {
         let text = whole(&self.schedstat)?;
         let mut fields = std::str::from_utf8(&text).ok()?.split_whitespace().map(str::parse);

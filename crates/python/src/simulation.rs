@@ -194,6 +194,9 @@ pub(crate) fn finished_run<'py>(py: Python<'py>, outcome: &mut Outcome, result: 
     ))
 }
 
+/// Mean requests/s and write amplification of rounds, their spread and slope.
+type Trend = (f64, f64, f64, f64);
+
 #[pymethods]
 impl Simulation {
     /// The options that are given to the core by their names.
@@ -381,7 +384,7 @@ impl Simulation {
 
     /// How far the search for a steady state has come, where there is one: rounds; and once two have been run their mean requests/s
     /// and write amplification, spread and slope.
-    fn rounds(&self) -> Option<(u64, Option<(f64, f64, f64, f64)>)> {
+    fn rounds(&self) -> Option<(u64, Option<Trend>)> {
         let RunState::Running(run) = &*self.run.lock().unwrap_or_else(PoisonError::into_inner) else { return None };
         let SteadyState { rounds, trend, .. } = run.steady()?;
         Some((rounds, trend.map(|of| (of.iops, of.waf, of.spread, of.slope))))
