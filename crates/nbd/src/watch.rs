@@ -112,8 +112,11 @@ impl Program {
     pub fn passes_on(&self) -> Option<String> {
         let serves = |target: &str| target == "/dev/fuse" || target.starts_with("/dev/nbd");
         self.threads.keys().find_map(|thread| {
-            let Ok(files) = fs::read_dir(format!("/proc/{thread}/fd")) else {
-                return Some("has files that cannot be seen (/proc/PID/fd)".into());
+            let files = match fs::read_dir(format!("/proc/{thread}/fd")) {
+                Ok(files) => files,
+                // A thread that has ended has none.
+                Err(_) if !Path::new(&format!("/proc/{thread}")).exists() => return None,
+                Err(_) => return Some("has files that cannot be seen (/proc/PID/fd)".into()),
             };
             let mut targets = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
             let found = targets.find(|target| target.to_str().is_some_and(serves))?;
@@ -382,6 +385,20 @@ mod tests {
         until(&mut program, |look| *look == Look::Asleep);
         assert_eq!(Program::watch(process::id()).err(), Some(Some("is part of the server".into())));
         end(child);
+    }
+
+    #[test]
+    fn who_has_ended_since_the_last_look_passes_nothing_on() {
+        let child = shell("exec 3<&0; (read line <&3; :) & echo; wait");
+        let program = Program::watch(child.id()).ok().unwrap();
+        end(child);
+        assert!(program.threads.len() > 1);
+        // The fork ends as its input does.
+        let fork = program.threads.keys().find(|id| **id != program.root).unwrap();
+        while Path::new(&format!("/proc/{fork}/fd")).exists() {
+            std::thread::yield_now();
+        }
+        assert_eq!(program.passes_on(), None);
     }
 
     #[test]
