@@ -74,7 +74,7 @@ mutants: | $(BIN)/python ## plant mistakes in a copy of the drive, of which test
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims
 
-check-all: wheel $(TOOLS) $(DOCS) ## what seldom breaks: licences, every random case, planted mistakes, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
+check-all: wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: licences, every random case, planted mistakes, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
 	$(BIN)/python .ci/supply.py
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
