@@ -14,6 +14,7 @@ import typed
 
 ROOT = Path(__file__).parent.parent
 MODULE = ROOT / "python/ssdlab/runs/statistics.py"
+OPTIONS_MODULE = ROOT / "python/ssdlab/runs/option_types.py"
 
 
 @pytest.mark.slow
@@ -22,6 +23,13 @@ def test_the_types_of_results_are_those_of_the_statistics(pytestconfig: pytest.C
     if pytestconfig.getoption("--update-golden"):
         MODULE.write_text(text)
     assert MODULE.read_text() == text, f"{MODULE}: write it anew with pytest --update-golden"
+
+
+def test_the_types_of_options_are_those_that_the_core_declares(pytestconfig: pytest.Config) -> None:
+    text = typed.text_of_options()
+    if pytestconfig.getoption("--update-golden"):
+        OPTIONS_MODULE.write_text(text)
+    assert OPTIONS_MODULE.read_text() == text, f"{OPTIONS_MODULE}: write it anew with pytest --update-golden"
 
 
 GOOD = """

@@ -15,8 +15,8 @@ use serde_json::Value;
 use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::findings;
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Outcome, Playing, Prepared, Run, RunOptions, TraceOptions, open, parse,
-    prepare, refused, result,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, OutputOptions, Playing, Prepared, Run, RunOptions, TraceOptions,
+    open, parse, prepare, refused, result,
 };
 use ssd::stats::{Finding, SteadyState, die};
 use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
@@ -53,23 +53,40 @@ pub(crate) fn content_hash(path: &Path) -> io::Result<String> {
     Ok(hash)
 }
 
-/// Options of a run as they are given by name; what is None is left at its default.
-pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
-    let mut all = Vec::new();
-    for (name, value) in options.iter().filter(|(_, value)| !value.is_none()) {
-        let name: String = name.extract()?;
-        if !RunOptions::NAMES.contains(&name.as_str()) {
-            return Err(PyTypeError::new_err(format!(
-                "Simulation.__new__() got an unexpected keyword argument '{name}'"
-            )));
+/// Options of a run.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// Those of the run itself, by name.
+    pub run: Vec<(String, Given)>,
+    pub traces: TraceOptions,
+    pub output: OutputOptions,
+}
+
+impl Options {
+    /// Those that are given by name; what is None is left at its default.
+    pub fn of(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+        let mut options = Options::default();
+        for (name, value) in given.into_iter().flatten().filter(|(_, value)| !value.is_none()) {
+            let name: String = name.extract()?;
+            let value = match value.extract() {
+                Ok(text) => Given::Text(text),
+                Err(_) => Given::Number(value.extract()?),
+            };
+            let known = |names: &[&str]| names.contains(&name.as_str());
+            if known(RunOptions::NAMES) {
+                options.run.push((name, value));
+            } else if known(TraceOptions::NAMES) {
+                options.traces.set(&name, &value).map_err(refuse)?;
+            } else if known(OutputOptions::NAMES) {
+                options.output.set(&name, &value).map_err(refuse)?;
+            } else {
+                return Err(PyTypeError::new_err(format!(
+                    "Simulation.__new__() got an unexpected keyword argument '{name}'"
+                )));
+            }
         }
-        let value = match value.extract() {
-            Ok(text) => Given::Text(text),
-            Err(_) => Given::Number(value.extract()?),
-        };
-        all.push((name, value));
+        Ok(options)
     }
-    Ok(all)
 }
 
 /// A replay of a workload on a device, played in steps.
@@ -157,11 +174,11 @@ impl Simulation {
 }
 
 /// Where requests are logged: in a file, in memory or nowhere.
-pub(crate) fn request_log(path: Option<&str>, keep: bool, config: &Config) -> PyResult<Option<Box<dyn RequestLog>>> {
+pub(crate) fn request_log(output: &OutputOptions, config: &Config) -> PyResult<Option<Box<dyn RequestLog>>> {
     let queues = config.host.queues;
-    let log = match path {
-        Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
-        None if keep => Some(Table::of_requests(None, queues).map_err(raise)?),
+    let log = match &output.requests_out {
+        Some(path) => Some(Table::of_requests(Some(path), queues).map_err(raise)?),
+        None if output.keep_requests => Some(Table::of_requests(None, queues).map_err(raise)?),
         None => None,
     };
     Ok(log.map(|table| Box::new(table) as Box<dyn RequestLog>))
@@ -199,12 +216,8 @@ type Trend = (f64, f64, f64, f64);
 
 #[pymethods]
 impl Simulation {
-    /// The options that are given to the core by their names.
-    #[classattr]
-    const OPTIONS: &[&str] = RunOptions::NAMES;
-
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, check = false, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), merge = Vec::new(), **options))]
     fn new(
         device: &str,
         workload: &str,
@@ -212,28 +225,10 @@ impl Simulation {
         age: Option<&str>,
         settings: Vec<String>,
         policies: Vec<GivenPolicy>,
-        format: Option<String>,
-        skip_bad_lines: u64,
-        sort_window: Option<usize>,
         merge: Vec<String>,
-        volumes: Option<&str>,
-        traces: Option<String>,
-        requests_out: Option<&str>,
-        keep_requests: bool,
-        save: Option<PathBuf>,
-        save_at: Option<&str>,
-        check: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
-        let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
-        let traces = TraceOptions {
-            format,
-            reading: workload::ReadOptions { skip_bad_lines, sort_window },
-            merge,
-            volumes: parse("--volumes", volumes.unwrap_or("overlay")).map_err(refuse)?,
-            folder: traces,
-        };
-        let options = options.map(given).transpose()?.unwrap_or_default();
+        let Options { run, traces, output } = Options::of(options)?;
         let (policies, raised) = policies_of(policies)?;
         let drive = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
@@ -242,13 +237,14 @@ impl Simulation {
             age,
             settings: &settings,
             policies: &policies,
-            options: &options,
+            options: &run,
             fingerprint: content_hash,
         };
-        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(|error| raised.raise(error))?;
-        let log = request_log(requests_out, keep_requests, &prepared.config)?;
-        let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
-        let (save, save_after) = match at {
+        let prepared =
+            prepare(&Inputs { drive, workload, merge: &merge, traces }).map_err(|error| raised.raise(error))?;
+        let log = request_log(&output, &prepared.config)?;
+        let OutputOptions { check, save, save_at, .. } = output;
+        let (save, save_after) = match save_at {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
             at => (save.map(|path| (path, at)), None),
         };

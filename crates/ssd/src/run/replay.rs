@@ -6,7 +6,8 @@ use units::{Bytes, Span, Time};
 use workload::{Beyond, Op, Request, Source};
 
 use super::measured::{MeasuredDevice, Played, Saving};
-use super::options::{Replay, RunOptions, refused};
+use super::options::{Replay, RunOptions};
+use super::refusal::refused;
 use super::request_log::RequestLog;
 use super::steady::Steady;
 use crate::config::Config;
