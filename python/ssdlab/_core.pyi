@@ -39,11 +39,11 @@ class Simulation:
         """Plays some ``requests`` more without the GIL; returns whether the workload has been played to its end."""
 
     def explain(
-        self, slowest: int, wanted: list[int]
+        self, slowest: int, wanted: list[int], progress: Callable[[float | None, int, int], None] | None = ...
     ) -> tuple[list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]], str, bool]:
         """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], stages (what, step, from, to
         [ns], and what the die did [ns]), and those of each part of a read. Also the run's findings as JSON, and whether
-        a signal ended it before its workload."""
+        a signal ended it before its workload. ``progress`` is called with what :meth:`progress` gives."""
 
     def timeline(self, path: str, windows: list[str]) -> int:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a

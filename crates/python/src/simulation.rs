@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use logs::{Table, series_parquet};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
@@ -142,8 +142,8 @@ impl RunState {
     }
 }
 
-/// Requests that are played before a signal is looked for: a tenth of a second.
-const EXPLAINED_AT_ONCE: u64 = 100_000;
+/// Requests that are played before progress is told and a signal is looked for: some hundredths of a second.
+const EXPLAINED_AT_ONCE: u64 = 10_000;
 
 /// What a stretch went into, step, from, to, and what the die did.
 type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
@@ -254,8 +254,15 @@ impl Simulation {
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
     /// `wanted`. Of each: number, op, bytes, arrival and finish [ns], and its stages: what, step, from, to [ns], and for waits
     /// for a die what that did (cause and ns). Also gives the run's findings, as JSON, and whether a signal ended it before its
-    /// workload: what is given is then of the requests until there.
-    fn explain(&self, py: Python<'_>, slowest: usize, wanted: Vec<u64>) -> PyResult<(Vec<Explained>, String, bool)> {
+    /// workload: what is given is then of the requests until there. `progress` is called with what [`Simulation::progress`] gives.
+    #[pyo3(signature = (slowest, wanted, progress=None))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        slowest: usize,
+        wanted: Vec<u64>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<(Vec<Explained>, String, bool)> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
@@ -266,7 +273,13 @@ impl Simulation {
             Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
         let mut interrupted = false;
         while !interrupted && !py.detach(|| run.step(EXPLAINED_AT_ONCE)).map_err(|error| self.raised.raise(error))? {
-            interrupted = py.check_signals().is_err();
+            let (submitted, completed) = run.counts();
+            let told =
+                progress.as_ref().map_or(Ok(()), |tell| tell.call1((run.progress(), submitted, completed)).map(drop));
+            interrupted = match told.and_then(|()| py.check_signals()) {
+                Err(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
+                told => told.is_err(),
+            };
         }
         let stage = |stage: &Stage| {
             let spent = stage.die.map_or(Vec::new(), |spent| {

@@ -671,7 +671,7 @@
           "bandwidth [MB/s]": { reads: rate("read_bytes", 1e-6), writes: rate("write_bytes", 1e-6) },
           "requests a second": { reads: rate("reads", 1), writes: rate("writes", 1) },
           "outstanding requests": { outstanding: each("outstanding") },
-          "pages in the write buffer": { buffered: each("buffered_pages") },
+          "logical pages in the write buffer": { buffered: each("buffered_pages") },
           "busy [%]": { dies: each("die_busy", 100), channels: each("channel_busy", 100) },
           "free blocks": { all: each("free_blocks"), "of the plane with the fewest": each("free_blocks_min") },
         };
