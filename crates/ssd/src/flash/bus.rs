@@ -13,6 +13,7 @@ use super::layer::FlashAt;
 use super::op::PageOp;
 use super::queues::QueueId;
 use super::state::Pick;
+use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::observe::stats::energy::Energy;
@@ -54,7 +55,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.register_freed(die, queue.plane());
             self.reschedule(die);
         }
-        self.core.marks.bus = Some(channel);
+        self.core.marks.bus(channel);
     }
 
     /// Asks the dies that are marked what they start, in the order of their marks; then grants their buses, in that order; then the
@@ -62,37 +63,44 @@ impl<P: Probe> FlashAt<'_, P> {
     /// above have a part in: then it goes on from there.
     #[inline]
     pub fn settle(&mut self) -> Option<Begun> {
-        let mut granting = self.flash.granting;
         loop {
-            if let Some(channel) = granting {
-                let begun = self.arbitrate(channel);
+            if self.core.marks.any(Marks::DIES) && !self.flash.granting {
+                let begun = self.settle_dies();
                 if begun.is_some() {
-                    self.flash.granting = granting;
                     return begun;
                 }
             }
-            granting = self.next_bus();
-            if granting.is_none() {
-                self.flash.granting = None;
+            if !self.core.marks.any(Marks::BUS | Marks::ENERGY) {
                 return None;
             }
+            if !self.core.marks.any(Marks::BUS) && !self.mark_next_paid() {
+                continue;
+            }
+            let begun = self.arbitrate(self.core.marks.bus);
+            self.flash.granting = begun.is_some();
+            if begun.is_some() {
+                return begun;
+            }
+            self.core.marks.set &= !Marks::BUS;
         }
     }
 
-    /// The bus that is granted next.
-    #[inline]
-    fn next_bus(&mut self) -> Option<ChannelId> {
-        if self.flash.granted < self.flash.dirty.len() {
+    /// Asks the dies that are marked, and grants their buses.
+    fn settle_dies(&mut self) -> Option<Begun> {
+        while self.flash.granted < self.flash.dirty.len() {
             if self.flash.granted == self.flash.rescheduled {
                 self.reschedule_dirty();
             }
+            let begun = self.arbitrate(self.flash.dies[self.flash.dirty[self.flash.granted]].channel);
+            if begun.is_some() {
+                return begun;
+            }
             self.flash.granted += 1;
-            return Some(self.flash.dies[self.flash.dirty[self.flash.granted - 1]].channel);
         }
         self.flash.dirty.clear();
         (self.flash.granted, self.flash.rescheduled) = (0, 0);
-        let marked = self.core.marks.bus.take();
-        if self.core.marks.energy && marked.is_none() { self.next_paid() } else { marked }
+        self.core.marks.set &= !Marks::DIES;
+        None
     }
 
     /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it, or until a die begins something

@@ -85,7 +85,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let next = self.flash.channels[channel].ecc.decoding.front().map_or(Time::NEVER, |(end, _)| *end);
         self.core.agenda.set(self.core.slots.decoder(channel), next);
         if !self.flash.channels[channel].out.is_empty() {
-            self.core.marks.bus = Some(channel);
+            self.core.marks.bus(channel);
         }
         self.step_ends(id)
     }

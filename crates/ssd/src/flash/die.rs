@@ -16,6 +16,7 @@ use super::op::{Owner, PageOp};
 use super::queues::{QueueId, Ranks};
 use super::state::{Active, Ended, Pick, Program};
 use crate::arena::OpId;
+use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
 
@@ -96,6 +97,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if !state.dirty {
             state.dirty = true;
             self.flash.dirty.push(die);
+            self.core.marks.set |= Marks::DIES;
         }
     }
 
