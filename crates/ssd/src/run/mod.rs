@@ -5,6 +5,7 @@ mod course;
 mod device_given;
 pub mod findings;
 mod fingerprint;
+mod host;
 mod live;
 mod manifest;
 mod measured;
