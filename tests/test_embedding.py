@@ -36,7 +36,7 @@ Compiled = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def installed(tmp_path: Path) -> dict[str, str]:
     """The environment in which the library is installed."""
-    for program in ("gcc", "g++", "pkg-config"):
+    for program in ("gcc", "g++", "pkg-config", "strip", "readelf"):
         if shutil.which(program) is None:
             pytest.skip(f"needs {program}")
     if not (BUILT / "libssdlab.so").exists():
@@ -60,6 +60,28 @@ def compiled(installed: dict[str, str], tmp_path: Path) -> Compiled:
         return in_shell(shlex.join(["./program", *map(str, words)]), tmp_path, installed)
 
     return call
+
+
+def test_the_installed_library_has_the_name_of_its_interface_and_nothing_for_debuggers(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
+    folder = Path(installed["LD_LIBRARY_PATH"])
+    major, minor, _ = ssdlab.__version__.split(".")
+    interface = f"libssdlab.so.{f'0.{minor}' if major == '0' else major}"
+    assert f"`{interface}`" in (ROOT / "docs" / "embedding.md").read_text()
+    for name in ("libssdlab.so", interface):
+        assert (folder / name).resolve() == (folder / f"libssdlab.so.{ssdlab.__version__}").resolve()
+    (tmp_path / "empty.c").write_text("#include <ssdlab.h>\nint main(void) { ssdlab_defaults(); return 0; }\n")
+    built = in_shell("gcc empty.c $(pkg-config --cflags --libs ssdlab) -o empty", tmp_path, installed)
+    assert built.returncode == 0, built.stderr
+    # The program asks for the interface, whatever the release of it.
+    assert f"Shared library: [{interface}]" in in_shell("readelf -d empty", tmp_path, installed).stdout
+    (folder / "libssdlab.so").unlink()
+    assert in_shell("./empty", tmp_path, installed).returncode == 0
+    sections = in_shell(f"readelf -SW {folder}/{interface} {folder}/libssdlab.a", tmp_path, installed)
+    assert sections.returncode == 0, sections.stderr
+    assert ".text" in sections.stdout
+    assert ".debug_" not in sections.stdout
 
 
 def in_shell(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
