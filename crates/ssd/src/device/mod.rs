@@ -368,7 +368,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn settle_marked(&mut self) {
         loop {
             if self.core.marks.any(Marks::WAITING) {

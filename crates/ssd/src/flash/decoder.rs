@@ -12,7 +12,7 @@ use crate::observe::probe::{Event, Probe};
 
 impl<P: Probe> FlashAt<'_, P> {
     /// A page has arrived at its channel's engine, where it has room.
-    #[inline(never)]
+    #[inline]
     pub(super) fn enter_ecc(&mut self, id: AttemptId) {
         let channel = self.flash.dies[self.flash.attempts[id].die].channel;
         let ecc = &mut self.flash.channels[channel].ecc;
@@ -77,7 +77,7 @@ impl<P: Probe> FlashAt<'_, P> {
         ecc.reserved -= 1;
         while let Some(next) = self.flash.channels[channel].ecc.waiting.pop_front() {
             let void = self.flash.attempts[next].read.is_none();
-            self.step_ends(next);
+            self.step_ends(next, Step::WaitingForEcc);
             if !void {
                 break;
             }
@@ -87,6 +87,6 @@ impl<P: Probe> FlashAt<'_, P> {
         if !self.flash.channels[channel].out.is_empty() {
             self.core.marks.bus(channel);
         }
-        self.step_ends(id)
+        self.step_ends(id, Step::Decoding)
     }
 }
