@@ -38,6 +38,7 @@ mod reserved_dies;
 mod resources;
 mod retry_in_flash;
 mod rules;
+mod schemes_on_devices;
 mod slc_cache;
 mod soak;
 mod soft_decoding;
