@@ -41,8 +41,6 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("qlc", {"chip.pass_order": "interleaved", "power.cut_at": ["1ms"]}),
     ("tlc", {"energy.power_states": [8.0, 4.0], "thermal.resistance": 10, "thermal.ambient": "80C"}),
     ("mqsim", {"mapping.cache": "1KiB", "mapping.entry_group": "4KiB"}),
-    ("tlc", {"schedule.suspend_program": "inter-phase"}),
-    ("tlc", {"schedule.suspend_erase": "reset-and-resume"}),
     ("tlc", {"refresh.reads": 10_000, "age.reads": 10_000}),
     ("asplos21", {"chip.t_pre": "300ms"}),
     ("tlc", {"ecc.t_decode": "1s"}),

@@ -54,7 +54,7 @@ units::section! {
         t_read: Option<Vec<Span>> = Some(vec![Span::from_us(45)]),
         /// Senses that each page of a wordline takes, such as [2, 3, 2]; tR = senses x (t_pre + t_eval + t_disch).
         senses: Option<Vec<u32>> = None,
-        /// tPRE: precharge of one sense; beside `t_read`, the part of it that is precharge (0: not known).
+        /// tPRE: precharge of one sense; beside `t_read`, the part of it that is precharge (0: not known; where read.sensing needs it, 24/39 of the shortest tR, as in asplos21 Table 1: assumed).
         t_pre: Span = Span::ZERO,
         /// tEVAL: evaluation of one sense.
         t_eval: Span = Span::ZERO,
@@ -66,7 +66,7 @@ units::section! {
         program_passes: u32 = 1,
         /// Which pass follows the first of a wordline: its second (wordline), or the first of the next wordline, whose cells would disturb finer states (interleaved, "foggy-fine"), as long as there is data for one.
         pass_order: PassOrder = PassOrder::Wordline,
-        /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify).
+        /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify). Where `t_prog` is given and programs are suspended: 8, a fifth of each its verify (assumed).
         program_loops: Option<u32> = None,
         /// Program phase of one loop.
         t_program_pulse: Span = Span::ZERO,
@@ -74,7 +74,7 @@ units::section! {
         t_program_verify: Span = Span::ZERO,
         /// tBERS: time to erase a block; "none" when `erase_loops` gives it.
         t_bers: Option<Span> = Some(Span::from_us(3_500)),
-        /// Incremental-step erase loops; tBERS = loops x (t_erase_pulse + t_erase_verify).
+        /// Incremental-step erase loops; tBERS = loops x (t_erase_pulse + t_erase_verify). Where `t_bers` is given and erases are suspended: 1, a fiftieth of it its verify, as in the preset asplos21 (assumed).
         erase_loops: Option<u32> = None,
         /// tEP: erase pulse of one loop.
         t_erase_pulse: Span = Span::ZERO,
@@ -159,6 +159,17 @@ impl Timings {
         } else {
             self.program.into_iter().max().unwrap_or_default()
         }
+    }
+
+    /// The shortest tR of any page of so many bits a cell.
+    pub fn fastest_read(&self, bits: u32) -> Span {
+        self.read[..bits as usize].iter().copied().min().unwrap_or_default()
+    }
+
+    /// The mean tR of the pages of a wordline of so many bits a cell.
+    pub fn mean_read(&self, bits: u32) -> Span {
+        let sum: u64 = self.read[..bits as usize].iter().map(|read| read.0).sum();
+        Span(sum / u64::from(bits.max(1)))
     }
 
     /// The longest tR of any page.
@@ -270,14 +281,19 @@ impl Chip {
     /// The chip model for cells of `bits` bits: a name or a file; none without errors.
     pub fn model_for(&self, bits: u32) -> Option<&str> {
         match self.model.as_deref() {
-            Some(AUTO) => match bits {
-                1 => Some("slc"),
-                2 => Some("mlc"),
-                3 => Some("tlc48"),
-                4 => Some("qlc"),
-                _ => Some("plc"),
-            },
+            Some(AUTO) => Some(Chip::of_cells(bits)),
             other => other,
+        }
+    }
+
+    /// The virtual chip that stands for cells of `bits` bits.
+    pub fn of_cells(bits: u32) -> &'static str {
+        match bits {
+            1 => "slc",
+            2 => "mlc",
+            3 => "tlc48",
+            4 => "qlc",
+            _ => "plc",
         }
     }
 }

@@ -11,7 +11,7 @@ pub struct Scheme {
     pub about: &'static str,
     /// Its choices: axis and word.
     pub choices: &'static [(&'static str, &'static str)],
-    /// What belongs to it beside its choices, of ideals and of bounds, as `section.key=value`; `{section.key}` stands for that key's value.
+    /// What belongs to it beside its choices, of ideals and of bounds, as `section.key=value`; `{read}` stands for the drive's mean tR.
     pub overrides: &'static [&'static str],
 }
 
@@ -61,12 +61,7 @@ pub const ALL: &[Scheme] = &[
         name: "per",
         about: "ideal: read priority, and programs and erases take as long as a read (fast12 section 3.2)",
         choices: &[("order", "read-first")],
-        overrides: &[
-            "chip.t_prog={chip.t_read}",
-            "chip.program_loops=none",
-            "chip.t_bers={chip.t_read}",
-            "chip.erase_loops=none",
-        ],
+        overrides: &["chip.t_prog={read}", "chip.program_loops=none", "chip.t_bers={read}", "chip.erase_loops=none"],
     },
     Scheme {
         name: "pe0",

@@ -6,17 +6,25 @@ use std::sync::Arc;
 
 use ecc::Profile;
 use nand::Layout;
-use nand::chip::AUTO;
+use nand::chip::{AUTO, Chip};
 use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
+use nand::model::variation::Variation;
 use nand::rpt::Rpt;
-use nand::{TailoredTable, VirtualChip};
+use nand::{TailoredTable, Timings, VirtualChip};
 use schemes::{Next, Predictor, Sensing, Soft};
-use units::{ConfigError, Retention, Span};
+use units::{ConfigError, Fraction, Retention, Span};
 
 use super::Config;
 use super::refusal::{dotted, refuse};
 use crate::lifetime::{EraseScheme, Eraser};
+
+/// Share of right predictions where neither a key nor a code gives it: hpca24 section IV-B's, of its chips and its code, averaged over
+/// the RBERs that pages reach in a month (`assumed` of others).
+const ACCURACY: Fraction = Fraction(0.987);
+
+/// tPRE and tR where the chip does not say how much of tR is precharge: those of asplos21 Table 1 (`assumed` of other chips).
+const T_PRE: (u64, u64) = (24, 39);
 
 impl Config {
     /// Whether no read can fail, and nothing but reads of what the controller has corrected asks the chip: on every chip of `auto` data reads without a retry that is
@@ -58,27 +66,36 @@ impl Config {
         Ok(Some(Arc::new(OutcomeSource::Virtual(Box::new(chip)))))
     }
 
-    /// How blocks are erased, where it goes pulse by pulse.
-    pub(super) fn eraser(&self, model: Option<&OutcomeSource>) -> Result<Option<Eraser>, ConfigError> {
+    /// How blocks are erased, where it goes pulse by pulse: as chip.model says, or where that is no virtual chip as the one of
+    /// the geometry's cells (`assumed`); and how the wordlines of such a block differ.
+    pub(super) fn eraser(
+        &self,
+        layout: &Layout,
+        model: Option<&OutcomeSource>,
+    ) -> Result<Option<(Eraser, Variation)>, ConfigError> {
         let Some(pulses) = self.erase.pulse else { return Ok(None) };
-        let Some(OutcomeSource::Virtual(chip)) = model else {
-            let remedy = "set chip.model to a virtual chip such as \"tlc48-reo\", or this to \"none\"";
-            return refuse("erase.pulse", "is set, and the chip of chip.model has no erase model", remedy)
-                .map_err(dotted);
+        let chip = match model {
+            Some(OutcomeSource::Virtual(chip)) => chip.clone(),
+            Some(OutcomeSource::Measured(_)) | None => Box::new(VirtualChip::preset(Chip::of_cells(layout.bits))?),
         };
         let (margin, voltage, mispredictions) = (self.erase.margin, self.erase.voltage, self.erase.mispredictions.0);
         let scheme = EraseScheme { pulses, margin, voltage, mispredictions };
         let requirement = self.erase.requirement.unwrap_or(chip.erasing.requirement);
-        Ok(Some(Eraser::new(&chip.erasing, scheme, requirement)))
+        Ok(Some((Eraser::new(&chip.erasing, scheme, requirement), chip.variation)))
     }
 
     /// How retries are sensed faster, where they are and where any read can fail.
-    pub(super) fn reduced_t_pre(&self, model: Option<&OutcomeSource>) -> Result<Option<ReducedTpre>, ConfigError> {
+    pub(super) fn reduced_t_pre(
+        &self,
+        layout: &Layout,
+        timings: &Timings,
+        model: Option<&OutcomeSource>,
+    ) -> Result<Option<ReducedTpre>, ConfigError> {
         let (Some(model), Sensing::Adaptive) = (model, self.read.sensing) else { return Ok(None) };
-        if self.chip.t_pre == Span::ZERO {
-            let remedy = "give chip.t_pre (the part of tR that is precharge), or chip.senses and the phases of a sense, or set read.sensing to \"default\"";
-            return refuse("read.sensing", "is adaptive, and tPRE is not known", remedy).map_err(dotted);
-        }
+        let t_pre = match self.chip.t_pre {
+            Span::ZERO if self.chip.senses.is_none() => Span(timings.fastest_read(layout.bits).0 * T_PRE.0 / T_PRE.1),
+            known => known,
+        };
         let rpt = match (&self.read.rpt, model) {
             (Some(name), _) => {
                 let remedy = "give the path of a CSV file with the columns pec, months, cut";
@@ -91,7 +108,7 @@ impl Config {
             }
         };
         let (error, age_error) = (self.read.rpt_error, self.read.age_error);
-        Ok(Some(ReducedTpre { rpt, t_pre: self.chip.t_pre.0 as u32, error, age_error }))
+        Ok(Some(ReducedTpre { rpt, t_pre: t_pre.0 as u32, error, age_error }))
     }
 
     /// The retry table made for the chip, where reads take it.
@@ -105,6 +122,11 @@ impl Config {
         Ok(Some(TailoredTable::of(chip)))
     }
 
+    /// Share of the predictions that are right, where it does not follow from the code.
+    pub(super) fn prediction_accuracy(&self) -> Option<Fraction> {
+        self.read.prediction_accuracy.or_else(|| self.ecc.code.is_none().then_some(ACCURACY))
+    }
+
     /// What the ECC's decoder makes of pages, where any read can fail.
     pub(super) fn code(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Decoding>>, ConfigError> {
         let ecc = &self.ecc;
@@ -115,17 +137,18 @@ impl Config {
         }
         let Some(model) = model else { return Ok(None) };
         let read = &self.read;
-        if read.predictor.predicts(false) && self.ecc.code.is_none() && read.prediction_accuracy.is_none() {
-            let problem = format!("is {}, and no key gives the accuracy of predictions", read.predictor.word());
-            return refuse("read.predictor", problem, "give ecc.code, or read.prediction_accuracy").map_err(dotted);
-        }
         if read.predictor == Predictor::OnDie && read.next == Next::Sentinel {
             let problem = "is on-die, and the sentinel's cells are evaluated in the controller";
             return refuse("read.predictor", problem, "set read.next to swift, table or oracle").map_err(dotted);
         }
-        if read.next == Next::Syndrome && (self.ecc.code.is_none() || read.predictor == Predictor::OnDie) {
+        if read.next == Next::Syndrome && read.predictor == Predictor::OnDie {
             let problem = "is syndrome, and the controller's decoder weighs it";
-            return refuse("read.next", problem, "give ecc.code, and no read.predictor on the die").map_err(dotted);
+            return refuse("read.next", problem, "set read.predictor to \"none\" or \"controller\"").map_err(dotted);
+        }
+        if read.next == Next::Syndrome && matches!(model, OutcomeSource::Measured(_)) {
+            let problem = "is syndrome, and measured steps give no RBER from which its weight follows";
+            return refuse("read.next", problem, "set it to \"table\", or chip.model to a virtual chip")
+                .map_err(dotted);
         }
         let Some(name) = &self.ecc.code else { return Ok(None) };
         if matches!(model, OutcomeSource::Measured(_)) {

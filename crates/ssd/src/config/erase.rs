@@ -9,7 +9,7 @@ use super::refusal::{Check, Refusal, refuse};
 units::section! {
     /// How blocks are erased: pulse by pulse, by what the chip model says of each block and of the stress that its erases have left.
     pub struct EraseConfig in "erase" {
-        /// The pulses of an erase: ispe, i-ispe or felp; "none" erases every block in chip.t_bers, or in chip.erase_loops.
+        /// The pulses of an erase: ispe, i-ispe or felp; "none" erases every block in chip.t_bers, or in chip.erase_loops. How a block is erased is the virtual chip's of chip.model, or without one that of the geometry's cells (assumed).
         pulse: Option<Pulses> = None,
         /// What felp may leave to the ECC: none, or ecc where it has room.
         margin: Margin = Margin::None,

@@ -29,7 +29,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         keys: &["age.pec"],
-        idle: |config| !config.is_modelled() && config.wear.endurance.is_none(),
+        idle: |config| !config.is_modelled() && config.wear.endurance.is_none() && config.erase.pulse.is_none(),
         without: NO_MODEL,
     },
     Rule {

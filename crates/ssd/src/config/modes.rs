@@ -68,7 +68,7 @@ impl SlcPlan {
 
 /// Refuses what does not go together with a cache.
 fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
-    let (ftl, slc) = (&config.ftl, &config.slc);
+    let (ftl, slc, kind) = (&config.ftl, &config.slc, config.ftl.slc_cache);
     let off = "or set ftl.slc_cache to \"none\"";
     let reasons = [
         ("geometry.cell", layout.bits == 1, "is SLC: its blocks hold one bit a cell anyway", "choose denser cells"),
@@ -106,9 +106,9 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
         ),
         (
             "erase.pulse",
-            config.erase.pulse.is_some(),
-            "is set, and it knows only the wear of the chip's own cells",
-            "write \"none\"",
+            config.erase.pulse.is_some() && kind != SlcCache::Static,
+            "is set, and it does not know the stress of a block whose mode changes",
+            "write \"none\", make the cache static",
         ),
         (
             "geometry.pages",

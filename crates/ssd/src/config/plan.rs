@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
+use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::{Class, SuspendErase, SuspendProgram};
-use units::{Bytes, ConfigError, Rate, Retention, Span, Temperature};
+use units::{Bytes, ConfigError, Fraction, Rate, Retention, Span, Temperature};
 
 use super::Config;
 use super::Raid;
@@ -45,9 +46,11 @@ pub struct Plan {
     pub(crate) slc: Option<SlcPlan>,
     /// Logical pages that one program command writes on a plane, by write class.
     units: [u32; WriteClass::COUNT],
-    /// The phases of programs and of erases, where they are known, and whether any may be suspended.
+    /// The phases of programs and of erases, where they are known; whether they are assumed where they are not; and whether any may be
+    /// suspended.
     pub(crate) program_phases: Option<Phases>,
     pub(crate) erase_phases: Option<Phases>,
+    pub(crate) assumes_phases: AssumesPhases,
     pub(crate) suspends: bool,
     /// Whether any policy is from outside: it may make a mistake.
     pub(crate) asks: bool,
@@ -63,14 +66,23 @@ pub struct Plan {
     pub(crate) modelled: bool,
     /// What decides which errors reads meet; none also where none of them can.
     pub(crate) cells: Option<Arc<OutcomeSource>>,
-    /// How blocks are erased, where it goes pulse by pulse.
-    pub(crate) eraser: Option<Eraser>,
+    /// How blocks are erased, where it goes pulse by pulse, and how the wordlines of such a block differ.
+    pub(crate) eraser: Option<(Eraser, Variation)>,
     /// How retries are sensed faster, if they are.
     pub(crate) faster: Option<ReducedTpre>,
     /// The retry table made for the chip, where reads take it.
     pub(crate) tailored: Option<Arc<TailoredTable>>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.
     pub(crate) code: Option<Arc<Decoding>>,
+    /// Share of the predictions that are right, where it does not follow from the code.
+    pub(crate) prediction_accuracy: Option<Fraction>,
+}
+
+/// Which operations are suspended at phases that nothing says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AssumesPhases {
+    pub of_programs: bool,
+    pub of_erases: bool,
 }
 
 impl Plan {
@@ -180,7 +192,7 @@ impl Config {
             section.check(&layout).map_err(in_section(section.name()))?;
         }
         let phases = self.phases();
-        together::check(self, &layout, &timings, &phases).map_err(dotted)?;
+        together::check(self, &layout, &timings).map_err(dotted)?;
         let unit_of_map = self.mapping.unit_of(&layout);
         let logical_pages = self.ftl.logical_pages(&layout) / u64::from(unit_of_map) * u64::from(unit_of_map);
         let unit_pages = self.unit_pages(&layout);
@@ -194,8 +206,8 @@ impl Config {
         if model.is_some() {
             together::check_modelled(self, &timings).map_err(dotted)?;
         }
-        let eraser = self.eraser(model.as_deref())?;
-        let faster = self.reduced_t_pre(model.as_deref())?;
+        let eraser = self.eraser(&layout, model.as_deref())?;
+        let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;
         let tailored = self.tailored(model.as_deref())?;
         let code = self.code(model.as_deref())?;
         let modelled = model.is_some();
@@ -217,6 +229,10 @@ impl Config {
             space,
             slc,
             units,
+            assumes_phases: AssumesPhases {
+                of_programs: self.schedule.suspend_program != SuspendProgram::None && program_phases.is_none(),
+                of_erases: self.schedule.suspend_erase != SuspendErase::None && erase_phases.is_none(),
+            },
             program_phases,
             erase_phases,
             suspends: self.schedule.suspend_program != SuspendProgram::None
@@ -232,9 +248,16 @@ impl Config {
             eraser,
             faster,
             tailored,
+            prediction_accuracy: self.prediction_accuracy(),
             code,
             config: self.clone(),
         })
+    }
+
+    /// The mean tR of the chip's pages.
+    pub fn mean_read(&self) -> Result<Span, ConfigError> {
+        let layout = self.geometry.layout().map_err(in_section("geometry"))?;
+        Ok(self.chip.timings(layout.bits).map_err(in_section("chip"))?.mean_read(layout.bits))
     }
 
     /// Logical pages that one program command writes on a plane, or into a superblock.

@@ -37,7 +37,7 @@ units::section! {
         predictor: Predictor = Predictor::None,
         /// tPRED: time that a prediction takes (hpca24 Table I).
         t_pred: Span = Span(2_500),
-        /// Share of the predictions that are right, whatever the page; "none" takes ecc.code's, by RBER.
+        /// Share of the predictions that are right, whatever the page; "none" takes ecc.code's, by RBER, or without a code 0.987 (hpca24 section IV-B; assumed of other chips).
         prediction_accuracy: Option<Fraction> = None,
         /// A read-timing parameter table of one's own: a CSV file with the columns pec, months, cut; "none" profiles chip.model.
         rpt: Option<String> = None,

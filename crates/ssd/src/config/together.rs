@@ -8,15 +8,9 @@ use super::Config;
 use super::ftl::{Allocation, Placement};
 use super::mapping::{MapTable, Sharing};
 use super::refusal::{Refusal, refuse};
-use crate::phases::Phases;
 
 /// Checks sections that are each possible against one another.
-pub(super) fn check(
-    config: &Config,
-    layout: &Layout,
-    timings: &Timings,
-    phases: &[Option<Phases>; 2],
-) -> Result<(), Refusal> {
+pub(super) fn check(config: &Config, layout: &Layout, timings: &Timings) -> Result<(), Refusal> {
     programs_fill_blocks(config, layout)?;
     buffer_holds_a_program(config, layout)?;
     refresh_keeps_up(config, layout, timings)?;
@@ -27,7 +21,6 @@ pub(super) fn check(
     whole_pages_are_copied_back(config, layout)?;
     passes_have_their_data(config, timings)?;
     passes_can_be_interleaved(config, layout)?;
-    suspended_phases_are_known(config, phases)?;
     policies_have_something_to_stand_in_for(config)?;
     reclaim_comes_after_the_start(config)?;
     drive_at_rest_is_not_throttled(config)?;
@@ -229,31 +222,6 @@ fn map_cache_has_room(config: &Config) -> Result<(), Refusal> {
             mapping.cache, mapping.entry_group
         );
         return refuse("mapping.cache", problem, "make it larger, or mapping.entry_group smaller");
-    }
-    Ok(())
-}
-
-fn suspended_phases_are_known(config: &Config, [programs, erases]: &[Option<Phases>; 2]) -> Result<(), Refusal> {
-    let known = |phases: &Option<Phases>| phases.as_ref().is_some_and(|phases| phases.total() > Span::ZERO);
-    let schedule = &config.schedule;
-    for (key, suspends, known, parts) in [
-        (
-            "schedule.suspend_program",
-            schedule.suspend_program != SuspendProgram::None,
-            known(programs),
-            "chip.program_loops",
-        ),
-        (
-            "schedule.suspend_erase",
-            schedule.suspend_erase != SuspendErase::None,
-            known(erases) || config.erase.pulse.is_some(),
-            "chip.erase_loops",
-        ),
-    ] {
-        if suspends && !known {
-            let remedy = format!("give {parts} and its pulse and verify, or set it to \"none\"");
-            return refuse(key, "is set, and the chip's phases are not known", remedy);
-        }
     }
     Ok(())
 }

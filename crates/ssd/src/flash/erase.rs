@@ -42,6 +42,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let channel = self.flash.dies[die].channel;
         let start = self.occupy(channel, self.t_commands(set), channel::COMMAND);
         let phases = self.erase_phases(die, erase).or_else(|| self.phases_of_mode(die, erase));
+        let assumed = || Phases::of_erase(self.core.plan.timings.erase);
+        let phases = phases.or_else(|| self.core.plan.assumes_phases.of_erases.then(assumed));
         let end = start + phases.as_ref().map_or(self.core.plan.timings.erase, Phases::total);
         let state = &mut self.flash.dies[die];
         state.phases = phases;
@@ -54,12 +56,22 @@ impl<P: Probe> FlashAt<'_, P> {
         self.tell_phases(die);
     }
 
-    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own.
+    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks of a static SLC
+    /// cache, which hold one bit a cell for good, are erased in `slc.t_bers`, beside the others if there are any.
     pub(super) fn erase_phases(&mut self, die: DieId, erase: Active) -> Option<Phases> {
         let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
         for (plane, block) in self.blocks_of(die, erase) {
+            if let Some(slc) = self.core.plan.slc.as_ref().filter(|_| self.ftl.blocks.in_slc(plane, block)) {
+                let pulse = Span(slc.timings.erase.0.saturating_sub(t_verify.0));
+                let phases = Phases::each(std::iter::once(pulse), t_verify);
+                match &mut all {
+                    Some(joined) => joined.join(&phases),
+                    None => all = Some(phases),
+                }
+                continue;
+            }
             let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan) + 1;
             for flash_plane in self.core.plan.layout.flash_planes_of(plane) {
                 let erase = self.ftl.wear.as_mut()?.erase(flash_plane, block, pec);

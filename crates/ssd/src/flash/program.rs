@@ -115,9 +115,12 @@ impl<P: Probe> FlashAt<'_, P> {
         let mut next = Some(program.ops);
         while let Some(op) = next {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
+            next = self.flash.ops[op].next;
+            if self.ftl.blocks.in_slc(plane, block) {
+                continue;
+            }
             let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
             factor = factor.max(wear.eraser().scheme.voltage.program_factor(pec));
-            next = self.flash.ops[op].next;
         }
         factor
     }
@@ -134,8 +137,11 @@ impl<P: Probe> FlashAt<'_, P> {
         if program.pass + 1 < timings.passes {
             self.order_pass(die, Program { pass: program.pass + 1, ..program });
         }
-        let phases =
-            self.core.plan.program_phases.as_ref().filter(|_| factor != 1.0).map(|phases| phases.slower(factor));
+        let plan = &self.core.plan;
+        let phases = match &plan.program_phases {
+            Some(phases) => (factor != 1.0).then(|| phases.slower(factor)),
+            None => plan.assumes_phases.of_programs.then(|| Phases::of_program(t_prog)),
+        };
         let end = start + program.sensing + phases.as_ref().map_or(t_prog, Phases::total);
         let state = &mut self.flash.dies[die];
         state.phases = phases;

@@ -189,7 +189,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let conditions = self.conditions_of(op);
         let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions));
         let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
-        let less = (self.core.plan.config.chip.t_pre.0 as u32).saturating_sub(t_pre);
+        let less = self.core.plan.faster.as_ref().map_or(0, |faster| faster.t_pre).saturating_sub(t_pre);
         (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
     }
 
@@ -411,6 +411,11 @@ impl<P: Probe> FlashAt<'_, P> {
         // Those times are of hard decoding.
         let (t_failed, t_retried) =
             if fine.is_some() { (None, None) } else { (ecc.t_failed, ecc.t_retried.filter(|_| again)) };
+        let sensed = match v_ref {
+            ReadReference::Step(step) if again => Sensed::Retry(step),
+            ReadReference::Step(step) => Sensed::First(step),
+            _ => Sensed::NearOptimal,
+        };
         let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
                 let page = op.read.page;
@@ -418,20 +423,16 @@ impl<P: Probe> FlashAt<'_, P> {
                     ReadReference::Step(step) => page.by(step, reduced),
                     _ => page.first != UNCORRECTABLE && !(reduced && page.weak),
                 };
+                if self.core.plan.config.read.next == Next::Syndrome {
+                    let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
+                    self.weigh(op, attempt, rber);
+                }
                 (corrected, !corrected, t_decode)
             }
             Some(code) => {
                 let codewords = u64::from(bus_bytes).div_ceil(codeword) as u32;
-                let sensed = match v_ref {
-                    ReadReference::Step(step) if again => Sensed::Retry(step),
-                    ReadReference::Step(step) => Sensed::First(step),
-                    _ => Sensed::NearOptimal,
-                };
                 let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
-                if let (Next::Syndrome, ReadReference::Step(step)) = (self.core.plan.config.read.next, v_ref) {
-                    let weight = syndrome_weight(rber / strength, codewords, self.flash.draws.entity(!seq), draw);
-                    self.flash.references.weigh(seq, Weighed { step, weight });
-                }
+                self.weigh(op, attempt, rber);
                 let (block, page) = self.place_of(op.ppn.get());
                 let (outcomes, kib) = (self.outcomes_of(op.ppn.get()), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
@@ -440,12 +441,25 @@ impl<P: Probe> FlashAt<'_, P> {
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
-        if let Some(accuracy) = self.core.plan.config.read.prediction_accuracy {
+        if let Some(accuracy) = self.core.plan.prediction_accuracy {
             let wrong = self.flash.draws.entity(seq).uniform(draw) >= accuracy.0;
             predicted = !corrected ^ wrong;
         }
         let decoding = if corrected { t_retried.unwrap_or(usual) } else { t_failed.unwrap_or(usual) };
         (corrected, predicted, decoding)
+    }
+
+    /// Keeps how many syndromes of a sensed page are not 0, where the next reference follows from that. Without `ecc.code` they are those
+    /// of hpca24's code (`assumed`).
+    fn weigh(&mut self, op: &PageOp, attempt: &Attempt, rber: f64) {
+        let (Next::Syndrome, ReadReference::Step(step)) = (self.core.plan.config.read.next, attempt.v_ref) else {
+            return;
+        };
+        let ecc = &self.core.plan.config.ecc;
+        let codewords = u64::from(op.bus_bytes).div_ceil(ecc.codeword.0) as u32;
+        let (rber, draws) = (rber / ecc.strength, self.flash.draws.entity(!op.seq));
+        let weight = syndrome_weight(rber, codewords, draws, attempt.draw());
+        self.flash.references.weigh(op.seq, Weighed { step, weight });
     }
 
     /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.

@@ -174,7 +174,10 @@ impl Ftl {
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
         let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
-        let Some(wear) = &self.wear else { return (conditions, programmed, own) };
+        // The stress of blocks that are always in the SLC cache's mode is none of their cells'.
+        let Some(wear) = self.wear.as_ref().filter(|_| !self.blocks.page_in_slc(ppn)) else {
+            return (conditions, programmed, own);
+        };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
         let (cycles, added) = wear.of_page(plane, block, page, conditions.pec.0);

@@ -2,7 +2,7 @@
 //! count; how it is erased next, and which errors reads of its pages meet, follow from it.
 
 use nand::model::erasing::{BlockErase, Erasing};
-use nand::model::outcomes::{ARCHETYPES, Archetypes, OutcomeSource};
+use nand::model::outcomes::{ARCHETYPES, Archetypes};
 use nand::{FlashPlaneId, Layout};
 use units::Stream;
 
@@ -46,8 +46,7 @@ pub(crate) struct WearTable {
 impl WearTable {
     /// Where erases go pulse by pulse, blocks that have been through `age.pec` cycles.
     pub fn new(plan: &Plan, seed: u64) -> Option<WearTable> {
-        let (eraser, layout) = (plan.eraser.clone()?, plan.layout);
-        let Some(OutcomeSource::Virtual(chip)) = plan.reading() else { return None };
+        let ((eraser, variation), layout) = (plan.eraser.clone()?, plan.layout);
         let pec = plan.config.age.pec.0;
         let erasing = &eraser.erasing;
         let archetypes = Archetypes::new(seed);
@@ -77,8 +76,8 @@ impl WearTable {
         let blocks_wear = all.map(|(plane, block)| start[archetypes.of(plane, block)]).collect();
         let wordlines = layout.flash_pages().div_ceil(layout.bits);
         let share = |wordline: u32| {
-            let own = u64::from(wordline) * u64::from(chip.variation.block_wordlines()) / u64::from(wordlines);
-            let profile = chip.variation.profile(own as u32);
+            let own = u64::from(wordline) * u64::from(variation.block_wordlines()) / u64::from(wordlines);
+            let profile = variation.profile(own as u32);
             erasing.gate_stress(eraser.scheme.voltage.at_gate(erasing.gate_volts(profile)))
         };
         let shares = (0..wordlines).map(share).collect();

@@ -10,6 +10,9 @@ use super::workload_given::is_workload_key;
 use crate::config::Config;
 use crate::presets::{self, DeviceSpec};
 
+/// What a scheme's word says in place of a time: the mean tR.
+const READ: &str = "{read}";
+
 /// How a user says which device.
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceWord<'a> {
@@ -43,7 +46,8 @@ pub fn device_given(
         (DeviceWord::Text(text), None) => presets::read(text)?,
     };
     for word in scheme.map(words).transpose()?.into_iter().flatten() {
-        spec.config.set(&filled_in(&word, &spec.config))?;
+        let word = filled_in(&word, &spec.config)?;
+        spec.config.set(&word)?;
     }
     for pair in age.into_iter().flat_map(|age| age.split(',')).map(str::trim).filter(|pair| !pair.is_empty()) {
         spec.config
@@ -70,14 +74,10 @@ pub(super) fn undone(scheme: Option<&str>, settings: &[String]) -> Result<Vec<St
     Ok(changes.collect())
 }
 
-/// A word with `{section.key}` replaced by that key's value.
-fn filled_in(word: &str, config: &Config) -> String {
-    let value = || {
-        let key = word.split_once('{')?.1.split_once('}')?.0;
-        let (section, name) = key.split_once('.')?;
-        let value = config.sections().iter().find(|known| known.name() == section)?.get(name)?;
-        // As it stands in TOML, text without its quotes.
-        Some(word.replace(&format!("{{{key}}}"), value.to_string().trim_matches('"')))
-    };
-    value().unwrap_or_else(|| word.to_owned())
+/// A word with `{read}` replaced by the mean tR of the drive's pages.
+fn filled_in(word: &str, config: &Config) -> Result<String, ConfigError> {
+    if !word.contains(READ) {
+        return Ok(word.to_owned());
+    }
+    Ok(word.replace(READ, &format!("{}ns", config.mean_read()?.0)))
 }

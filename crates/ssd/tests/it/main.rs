@@ -39,6 +39,7 @@ mod resources;
 mod rest;
 mod retry_in_flash;
 mod rules;
+mod schemes_on_devices;
 mod slc_cache;
 mod soak;
 mod soft_decoding;

@@ -81,6 +81,8 @@ fn the_syndrome_weight_leads_to_the_references_in_a_few_steps() {
     let (vendor, search, near) = (sum("baseline"), sum("next=syndrome"), sum("syndrome"));
     // From the default references the weight says little: half of the checks see an odd number of errors wherever one is far off.
     assert!(search < vendor && near * 4 < search, "{near}, {search} for {vendor}");
-    let error = Device::new(&config("syndrome", &[]), 1).err().unwrap().to_string();
-    assert!(error.contains("read.next") && error.contains("give ecc.code"), "{error}");
+    // Without a code the weights are those of hpca24's, and the chip's capability says what is corrected.
+    let uncoded = |scheme: &str| steps(&config(scheme, &[]), &pages).iter().sum::<u64>();
+    assert!(uncoded("syndrome") * 4 < uncoded("next=syndrome"));
+    assert!(uncoded("next=syndrome") < uncoded("baseline"));
 }

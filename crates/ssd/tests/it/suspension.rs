@@ -271,14 +271,6 @@ fn only_user_reads_suspend_and_only_where_the_order_lets_them_go_first() {
 }
 
 #[test]
-fn suspension_without_phases_is_refused() {
-    let mut config = Config::default();
-    config.set("schedule.suspend_program=inter-phase").unwrap();
-    let error = config.plan().unwrap_err().to_string();
-    assert!(error.contains("schedule.suspend_program") && error.contains("chip.program_loops"), "{error}");
-}
-
-#[test]
 fn the_mean_wait_is_that_of_equation_1() {
     // fast12 Eq. 1: 8.29 us for SLC, 11.09 us for MLC.
     for (chip, total, published) in [(SLC, 140_000u64, 8.29), (MLC, 660_000, 11.09)] {
