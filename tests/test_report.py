@@ -370,10 +370,10 @@ def doubts(chrome: Chrome, section: str) -> list[str]:
 
 def test_what_puts_results_in_doubt_stands_above_them(chrome: Chrome, tmp_path: Path) -> None:
     small = {"geometry.blocks": 40, "geometry.pages": 48, "ftl.over_provisioning": 1.0}
-    lost = {"age": "pec=10000,retention=1y", "requests": 300, "settings": small}
-    for folder, options in (("one", {}), ("repeated", {"repeat": 2})):
+    lost: dict[str, Any] = {"age": "pec=10000,retention=1y", "requests": 300, "settings": small}
+    for folder, repeat in (("one", 1), ("repeated", 2)):
         (tmp_path / folder).mkdir()
-        ssdlab.run("tlc", **lost, **options, json_out=tmp_path / folder / "lost.json")
+        ssdlab.run("tlc", **lost, repeat=repeat, json_out=tmp_path / folder / "lost.json")
     (tmp_path / "swept").mkdir()
     about = {
         "run": {"device": "tlc", "requests": 300, **small},
