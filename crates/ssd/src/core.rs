@@ -56,6 +56,14 @@ impl<P: Probe> Core<P> {
     #[cold]
     pub fn wear_out(&mut self) {
         self.life.wear_out(self.now, &self.plan, &self.counters);
+        self.marks.set |= Marks::LIFE;
+    }
+
+    /// Relocated data has found no room.
+    #[cold]
+    pub fn strand(&mut self) {
+        self.life.stranded = true;
+        self.marks.set |= Marks::LIFE;
     }
 }
 
@@ -187,6 +195,8 @@ impl Marks {
     pub const BUS: u8 = 16;
     /// The buses of all dies that have waited for energy.
     pub const ENERGY: u8 = 32;
+    /// The end of the drive's life: `stranded` or `becomes_read_only` in [`DriveLife`].
+    pub const LIFE: u8 = 64;
 
     /// A bus is to be granted.
     #[inline]

@@ -180,6 +180,9 @@ impl<P: Probe> Device<P> {
     pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
         self.load(state)?;
         self.flash.rank(&self.core.plan);
+        if self.core.life.becomes_read_only {
+            self.core.marks.set |= Marks::LIFE;
+        }
         Ok(())
     }
 
@@ -362,24 +365,14 @@ impl<P: Probe> Device<P> {
     /// docs/decisions/0025-one-settle.md.
     #[inline(always)] // Many events mark nothing.
     pub(super) fn settle(&mut self) {
-        let life = &self.core.life;
-        if self.core.marks.set != 0 || life.stranded || life.becomes_read_only {
-            self.settle_marked();
-        }
-    }
-
-    #[inline(always)]
-    fn settle_marked(&mut self) {
-        loop {
+        while self.core.marks.set != 0 {
             if self.core.marks.any(Marks::WAITING) {
                 self.waiting_go_on();
             }
             if let Some(begun) = self.flash().settle() {
                 self.layers_above(begun);
-            } else if self.core.life.stranded || self.core.life.becomes_read_only {
+            } else if self.core.marks.any(Marks::LIFE) {
                 self.life_ends();
-            } else {
-                return;
             }
         }
     }
@@ -426,6 +419,7 @@ impl<P: Probe> Device<P> {
     /// goes on as a read-only one refuses what waits.
     #[cold]
     fn life_ends(&mut self) {
+        self.core.marks.set &= !Marks::LIFE;
         if std::mem::take(&mut self.core.life.stranded) {
             self.core.wear_out();
         }

@@ -76,7 +76,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.speculate(id, Known::Transferred);
             }
             Step::WaitingForEcc if void => self.leave_ecc(id),
-            Step::WaitingForEcc => self.start_decoding(id),
+            Step::WaitingForEcc => self.decoder_freed(id),
             Step::Decoding => return self.decoded_page(id),
             Step::Exhausted => unreachable!("Invariant: nothing of an exhausted attempt is under way"),
         }
@@ -181,11 +181,13 @@ impl<P: Probe> FlashAt<'_, P> {
         };
         let Attempt { read, die, queue, .. } = *attempt;
         let read = read.expect("Invariant: a void attempt is followed by none");
-        self.flash.ops[read].read.retries = number;
+        let op = &mut self.flash.ops[read];
+        op.read.retries = number;
+        let seq = op.seq;
         self.waits(read);
         let state = &mut self.flash.dies[die];
         // The read that the die is reserved for goes first, be another one older that has failed since.
-        let (waiting, seq) = (&mut state.queues[queue], self.flash.ops[read].seq);
+        let waiting = &mut state.queues[queue];
         if state.reserved.holds(seq) {
             waiting.push_front(&mut self.flash.ops, read);
         } else {

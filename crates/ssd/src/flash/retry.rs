@@ -351,7 +351,8 @@ impl<P: Probe> FlashAt<'_, P> {
         if !corrected && !ends && self.miscorrects(&op, &attempt) {
             attempt.fate = Fate::Miscorrected;
         }
-        self.flash.attempts[id] = attempt;
+        let entry = &mut self.flash.attempts[id];
+        (entry.fate, entry.decoding) = (attempt.fate, attempt.decoding);
         None
     }
 

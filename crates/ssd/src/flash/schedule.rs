@@ -255,7 +255,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.in_slc(writes)) {
-            self.core.life.stranded = true;
+            self.core.strand();
         }
         let state = &mut self.flash.dies[die];
         let was = state.whole.has(queue);
