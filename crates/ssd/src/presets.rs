@@ -49,6 +49,8 @@ pub struct DeviceSpec {
     pub source: String,
     /// The configuration.
     pub config: Config,
+    /// What of it nobody has set for this device: a preset, or the one that a file builds on.
+    pub inherited: Config,
 }
 
 /// The presets' names.
@@ -113,6 +115,7 @@ fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> R
         None => Some(load("tlc")?),
     };
     let mut config = base.map_or_else(Config::default, |base| base.config);
+    let built_on = config.clone();
     let inherited = files_of(&mut config).map(|name| name.map(|name| name.clone()));
     config.apply(&document, &TOP_LEVEL)?;
     for (name, before) in files_of(&mut config).into_iter().zip(inherited) {
@@ -121,7 +124,8 @@ fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> R
         }
     }
     let text_of = |key: &str| document.text(key).map(Option::unwrap_or_default);
-    Ok(DeviceSpec { name: name.into(), about: text_of("about")?, source: text_of("source")?, config })
+    let inherited = if is_preset { config.clone() } else { built_on };
+    Ok(DeviceSpec { name: name.into(), about: text_of("about")?, source: text_of("source")?, config, inherited })
 }
 
 /// The values of the keys that may name a file, where they are set.
@@ -172,6 +176,8 @@ mod tests {
             "allocation = \"plane\", allocation = \"superblock\"",
             "pacing = \"none\", pacing = \"token\"",
             "unit = \"page\", unit = \"4KiB\"",
+            "start = \"default\", start = \"patrolled\"",
+            "next = \"table\", next = \"tailored\"",
             "",
         ];
         assert_eq!(text, differs.join("\n"));

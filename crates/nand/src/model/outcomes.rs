@@ -278,6 +278,15 @@ impl Outcomes {
         ((u64::from(page / self.bits) * u64::from(layers) / u64::from(self.wordlines.max(1))) as u32, layers)
     }
 
+    /// The wordlines of the drive's blocks on the layer of a page: the first, and the one behind the last.
+    pub fn wordlines_beside(&self, page: u32) -> [u32; 2] {
+        let (layer, layers) = self.layer(page);
+        let first = |layer: u32| {
+            (u64::from(layer) * u64::from(self.wordlines.max(1))).div_ceil(u64::from(layers)) as u32
+        };
+        [first(layer), first(layer + 1)]
+    }
+
     /// A class of similar ages: quarters of a doubling.
     pub fn age_class(&self, retention: Span) -> u32 {
         bin(retention.0 as f64 / self.unit, AGES) / (AGES as u32 / 4)

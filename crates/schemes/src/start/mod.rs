@@ -15,6 +15,9 @@ units::choices! {
         /// Those that last read a similar page, set back by a guard where the table is walked from there (PSO of asplos21
         /// section 7.3, SWR+ of hpca24 section VI-A).
         Tracked = "tracked",
+        /// The same on a drive that has read its blocks in the background before the run: where no similar page has been read
+        /// yet, with those that another page of its kind needs (`assumed`: what makers say of patrol reads and calibration).
+        Patrolled = "patrolled",
         /// Those recorded of the same block and group of layers, in a table of bounded size (Nie et al., IEEE Trans.
         /// Reliability 2025).
         Recorded = "recorded",
@@ -26,7 +29,7 @@ impl Start {
     pub fn step(self, last: Option<u8>, walks: bool) -> u8 {
         match self {
             Start::Default => 0,
-            Start::Tracked => tracked::step(last, walks),
+            Start::Tracked | Start::Patrolled => tracked::step(last, walks),
             Start::Recorded => recorded::step(last, walks),
         }
     }
@@ -48,6 +51,7 @@ mod tests {
         let starts = [2, 4, 9, 11, 12, 15, 20, 40].map(|last| Start::Tracked.step(Some(last), true));
         assert_eq!(starts, [0, 1, 6, 7, 8, 10, 14, 28]);
         assert_eq!(Start::Tracked.step(Some(20), false), 20);
+        assert_eq!([true, false].map(|walks| Start::Patrolled.step(Some(20), walks)), [14, 20]);
         assert_eq!(Start::Default.step(Some(20), true), 0);
         assert_eq!([None, Some(0), Some(20)].map(|last| Start::Recorded.step(last, true)), [0, 0, 19]);
         assert_eq!(Start::Recorded.step(Some(20), false), 20);

@@ -110,13 +110,14 @@ const RULES: &[Rule] = &[
 ];
 
 impl Config {
-    /// Settings of the present configuration that have no effect, each with the reason.
-    pub fn idle_settings(&self) -> Vec<String> {
+    /// Settings of the present configuration that have no effect, each with the reason. What a device inherits is no setting.
+    pub fn idle_settings(&self, inherited: &Config) -> Vec<String> {
         let default = Config::default();
         let mut needs: Vec<(&str, Vec<String>)> = Vec::new();
         for rule in RULES.iter().filter(|rule| (rule.idle)(self)) {
             let keys = rule.keys.iter().flat_map(|key| self.keys(key));
-            for key in keys.filter(|key| self.value(key) != default.value(key)) {
+            let set = |key: &String| [&default, inherited].iter().all(|other| self.value(key) != other.value(key));
+            for key in keys.filter(set) {
                 match needs.iter_mut().find(|(without, _)| *without == rule.without) {
                     Some((_, keys)) => keys.push(key),
                     None => needs.push((rule.without, vec![key])),

@@ -19,7 +19,7 @@ units::choices! {
 units::section! {
     /// How a page is read whose data is not corrected at once (chip.model): the references, the order and the timing of senses.
     pub struct ReadConfig in "read" {
-        /// The references of the first sense: default, tracked (those that last read a similar page) or recorded (those that last read a page of the block and group of layers, in a bounded table).
+        /// The references of the first sense: default, tracked (those that last read a similar page), patrolled (tracked on a drive that has read its blocks in the background before the run) or recorded (those that last read a page of the block and group of layers, in a bounded table).
         start: Start = Start::Default,
         /// Which pages share tracked references: those of a die, layer, kind and age, or those of a block, layer and kind.
         tracking: Tracking = Tracking::Age,

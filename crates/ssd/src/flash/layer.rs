@@ -53,6 +53,8 @@ pub(crate) struct Flash {
     pub steps: Steps,
     /// Random draws of decodings.
     pub(super) draws: Stream,
+    /// Random draws of pages that patrols have read before the run.
+    pub(super) patrols: Stream,
     pub(super) miscorrections: Stream,
     pub failures: Failures,
     /// Parts that have broken, where any may; and when the next one does.
@@ -108,6 +110,7 @@ impl Flash {
             references: References::new(&config.read),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
+            patrols: Stream::new(seed, "patrols"),
             miscorrections: Stream::new(seed, "miscorrections"),
             failures: Failures::new(seed),
             fault_due: faults.as_ref().map_or(Time::NEVER, |faults| faults.due()),
@@ -307,7 +310,7 @@ state! {
         }
         parts { references, failures, faults, budget }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, miscorrections }
+        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

@@ -21,16 +21,26 @@ pub(crate) struct References {
     room: Option<usize>,
     /// What reads under way have sensed, by their age, where the next reference follows from that.
     weighed: HashMap<u64, Vec<Weighed>>,
+    /// Which pages are similar now, and were when the steps were kept: a drive may go on from a checkpoint by another rule.
+    rule: u64,
+    kept_by: u64,
 }
 
 impl References {
     pub fn new(read: &ReadConfig) -> References {
         let room = (read.start == Start::Recorded).then_some((read.records.0 / RECORD) as usize);
-        References { steps: LruCache::unbounded(), room, weighed: HashMap::new() }
+        let rule = (read.start as u64)
+            | (read.tracking as u64) << 2
+            | u64::from(read.record_groups) << 3
+            | read.records.0 << 14;
+        References { steps: LruCache::unbounded(), room, weighed: HashMap::new(), rule, kept_by: rule }
     }
 
     /// The step that last read a similar page.
     pub fn last(&mut self, similar: Similar) -> Option<u8> {
+        if self.kept_by != self.rule {
+            (self.steps, self.kept_by) = (LruCache::unbounded(), self.rule);
+        }
         self.steps.get(&similar).copied()
     }
 
@@ -64,5 +74,5 @@ impl References {
 }
 
 state! {
-    References { stored { steps, weighed } rebuilt { room } }
+    References { stored { steps, weighed, kept_by } rebuilt { room, rule } }
 }

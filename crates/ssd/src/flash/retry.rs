@@ -130,9 +130,33 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The step of the table where a read begins, where that is tracked.
     fn first_step(&mut self, op: &PageOp) -> Option<u8> {
         let place = self.similar(op)?;
-        let last = self.flash.references.last(place);
+        let mut last = self.flash.references.last(place);
+        if last.is_none() && self.core.plan.config.read.start == Start::Patrolled {
+            last = self.patrolled(op, place);
+        }
         let read = &self.core.plan.config.read;
         Some(read.start.step(last, read.next.walks()))
+    }
+
+    /// The step next to the best references of a page that a patrol has read before the run: another one drawn from those that are
+    /// similar to an operation's. None where no step reads it.
+    fn patrolled(&mut self, op: &PageOp, (group, of_layer): Similar) -> Option<u8> {
+        let (state, layout) = (self.conditions_of(op), self.core.plan.layout);
+        let (mut block, page) = self.place_of(op.ppn.get());
+        let draws = self.flash.patrols.entity(group).entity(of_layer);
+        let planes = u64::from(layout.flash_planes_per_die());
+        if self.core.plan.config.read.tracking == Tracking::Age {
+            let plane = u64::from(op.die.0) * planes + draws.below(0, planes);
+            block = Archetypes::name(plane as u32, draws.below(1, layout.blocks.into()) as u32);
+        }
+        let outcomes = self.flash.outcomes.as_mut()?;
+        let (wordline, kind, [first, end]) = (page / layout.bits, page % layout.bits, outcomes.wordlines_beside(page));
+        debug_assert!((first..end).contains(&wordline));
+        let page = (first + draws.below(2, u64::from(end - first)) as u32) * layout.bits + kind;
+        let state = PageState { extra: 0.0, reads: 0, ..state };
+        let needs = outcomes.read(block, page, state).first;
+        let best = outcomes.rber(block, page, state, Sensed::NearOptimal, false).map_or(needs, |(_, best)| best);
+        (needs != UNCORRECTABLE).then_some(best)
     }
 
     /// Where the step is kept that last read a page similar to an operation's.

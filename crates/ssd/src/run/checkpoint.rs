@@ -41,8 +41,13 @@ const LEVEL: i32 = 1;
 /// The release that writes and reads.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// Keys that may differ where nothing was under way: they decide what is done next and keep no state.
+/// Keys that may differ where nothing was under way: they decide what is done next and keep no state, or one that is forgotten then
+/// (references of reads).
 pub const POLICIES: &[&str] = &[
+    "read.start",
+    "read.tracking",
+    "read.records",
+    "read.record_groups",
     "read.next",
     "read.pipeline",
     "read.sensing",
@@ -128,7 +133,8 @@ impl Checkpoint {
         let origin = self.path.display().to_string();
         let name = self.path.file_stem().map_or_else(|| origin.clone(), |stem| stem.to_string_lossy().into_owned());
         let config = config_of(&self.header, &origin)?;
-        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config })
+        let inherited = config.clone();
+        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config, inherited })
     }
 
     /// Checks that a drive of this configuration can go on from it.

@@ -179,7 +179,7 @@ fn manifest_of(
 /// What is to be known of the settings.
 fn of_settings(inputs: &DriveInputs, spec: &DeviceSpec) -> Result<Vec<Finding>, ConfigError> {
     let undone = findings::scheme_undone(&undone(inputs.scheme, inputs.settings)?);
-    Ok(undone.into_iter().chain(findings::without_effect(&spec.config.idle_settings())).collect())
+    Ok(undone.into_iter().chain(findings::without_effect(&spec.config.idle_settings(&spec.inherited))).collect())
 }
 
 fn check_sort_window(requests: u64) -> Result<(), ConfigError> {

@@ -3,7 +3,7 @@
 
 use crate::common::lone_page_reads;
 use ssd::{Config, Device};
-use units::{Bytes, Time};
+use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
 const T_R: u64 = 40_000;
@@ -85,4 +85,40 @@ fn the_syndrome_weight_leads_to_the_references_in_a_few_steps() {
     let uncoded = |scheme: &str| steps(&config(scheme, &[]), &pages).iter().sum::<u64>();
     assert!(uncoded("syndrome") * 4 < uncoded("next=syndrome"));
     assert!(uncoded("next=syndrome") < uncoded("baseline"));
+}
+
+/// Reads of a page each, of pages drawn from a whole drive of the preset `tlc` whose data is a year old: steps of each.
+fn aged(settings: &[&str]) -> Vec<u64> {
+    let mut config = ssd::presets::load("tlc").unwrap().config;
+    for word in ["age.pec=1000", "age.retention=12mo"].iter().chain(settings) {
+        config.set(word).unwrap();
+    }
+    let mut device = Device::new(&config, 1).unwrap();
+    let (draws, pages) = (Stream::new(1, "pages"), device.capacity().0 / 16_384);
+    let mut steps = Vec::new();
+    for n in 0..1500 {
+        let before = device.counters().retry_steps;
+        let at = Bytes(draws.below(n, pages) * 16_384);
+        device.submit(Request::new(device.now(), Op::Read, at, Bytes(4096))).unwrap();
+        device.flush().unwrap();
+        device.take_completions();
+        steps.push(device.counters().retry_steps - before);
+    }
+    steps
+}
+
+#[test]
+fn a_patrolled_drive_reads_old_data_as_one_that_has_long_tracked_its_reads() {
+    let retried = |steps: &[u64]| steps.iter().filter(|steps| **steps > 0).count();
+    let (patrolled, tracked) = (aged(&[]), aged(&["read.start=tracked"]));
+    // Nearly each of so few reads is the first of its die, layer, kind and age.
+    assert!(retried(&tracked) > 1000, "{}", retried(&tracked));
+    // What another page needs serves nearly every page of the kind, and no table is walked where it does not.
+    assert!(retried(&patrolled) < 40 && patrolled.iter().sum::<u64>() < 60, "{}", retried(&patrolled));
+    // It is no oracle: a page that differs from its kind is retried.
+    let worn = aged(&["age.pec=3000"]);
+    assert!((10..150).contains(&retried(&worn)), "{}", retried(&worn));
+    // Where the table is walked a read begins before what the other page needs: the guard's steps are left.
+    let walked = aged(&["read.next=table"]);
+    assert!(walked.iter().all(|steps| (1..12).contains(steps)), "{walked:?}");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemes::presets::ALL;
 use ssd::run::{DeviceWord, Run, RunOptions, device_given};
-use ssd::{Config, Replay, Unwatched, presets};
+use ssd::{Config, DeviceSpec, Replay, Unwatched, presets};
 
 /// One die of a preset, with blocks of few pages: a whole wordline of two to five bits each.
 const SMALL: [&str; 9] = [
@@ -20,12 +20,15 @@ const SMALL: [&str; 9] = [
     "age.precondition=closed-form",
 ];
 
-fn device(name: &str, scheme: &str, settings: &[&str]) -> Config {
+fn spec(name: &str, scheme: &str, settings: &[&str]) -> DeviceSpec {
     let words: Vec<String> = SMALL.iter().chain(settings).map(|word| (*word).to_owned()).collect();
     let age = "pec=1500,retention=6mo";
     device_given(DeviceWord::Named(name), Some(scheme), Some(age), &words)
         .unwrap_or_else(|error| panic!("{scheme} on {name}: {error}"))
-        .config
+}
+
+fn device(name: &str, scheme: &str, settings: &[&str]) -> Config {
+    spec(name, scheme, settings).config
 }
 
 /// Statistics of random reads and writes of 64 KiB, eight at a time.
@@ -45,7 +48,7 @@ fn statistics(config: &Config, requests: u64) -> BTreeMap<String, String> {
 fn every_scheme_runs_on_every_device_or_says_that_it_changes_nothing() {
     for name in presets::names() {
         for scheme in ALL {
-            let config = device(name, scheme.name, &[]);
+            let DeviceSpec { config, inherited, .. } = spec(name, scheme.name, &[]);
             statistics(&config, 60);
             let reads = |(axis, choice): &&(&str, &str)| match *axis {
                 "start" => *choice != "default",
@@ -56,8 +59,9 @@ fn every_scheme_runs_on_every_device_or_says_that_it_changes_nothing() {
             };
             // A drive whose reads never fail has nothing to retry.
             let in_vain = scheme.choices.iter().any(|choice| reads(&choice)) && config.chip.model.is_none();
-            let said = config.idle_settings().iter().any(|said| said.contains("read."));
-            assert_eq!(in_vain, said, "{} on {name}: {:?}", scheme.name, config.idle_settings());
+            let idle = config.idle_settings(&inherited);
+            let said = idle.iter().any(|said| said.contains("read."));
+            assert_eq!(in_vain, said, "{} on {name}: {idle:?}", scheme.name);
         }
     }
 }
