@@ -59,8 +59,9 @@ impl<P: Probe> Run<P> {
             return Err(refused("--replay", problem, remedy).into());
         }
         let mut measured = MeasuredDevice::new(config, &options, log, probe)?;
-        if source.leads() {
-            measured.settle_first(options.requests.unwrap_or(u64::MAX));
+        let evenly = source.overwrites_evenly();
+        if source.leads() || evenly && options.until_steady.is_some() {
+            measured.settle_first(options.requests.unwrap_or(u64::MAX), evenly);
         }
         let supply = Supply::new(source, measured.device.capacity(), options.beyond);
         let host = replaying(supply, options.replay);

@@ -207,6 +207,9 @@ impl Source for Leading {
     fn leads(&self) -> bool {
         true
     }
+    fn overwrites_evenly(&self) -> bool {
+        self.0.overwrites_evenly()
+    }
     fn counts(&self) -> workload::ReadCounts {
         self.0.counts()
     }
