@@ -225,7 +225,7 @@ impl<P: Probe> Device<P> {
         let (die, place) = self.core.plan.layout.die_of(plane);
         // All but what the host has written.
         let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
-        let again = self.ftl.blocks.stream_of(source).is_some_and(|stream| moved.contains(&stream));
+        let again = self.ftl.stream_of(source).is_some_and(|stream| moved.contains(&stream));
         let apart = match self.core.plan.slc {
             None => again && self.ftl.stripes.is_none(),
             Some(_) => self.is_converted(plane),

@@ -305,7 +305,7 @@ impl<P: Probe> Device<P> {
             return WriteClass::Host;
         }
         let relocated = WriteClass::Relocated as usize;
-        let young = |ppn| self.ftl.blocks.stream_of(ppn).is_some_and(|stream| stream < relocated);
+        let young = |ppn| self.ftl.stream_of(ppn).is_some_and(|stream| stream < relocated);
         let young = self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
         if young { WriteClass::Host } else { WriteClass::HostCold }
     }

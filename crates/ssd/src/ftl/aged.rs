@@ -52,6 +52,8 @@ pub(crate) struct Aged {
     starts: Vec<PlaneStart>,
     /// Pages programmed on its plane since each block lost a valid one, where the victim policy asks for them.
     untouched: Option<Rows>,
+    /// The stream that filled each block, where data goes by where its last version was.
+    streams: Option<Rows>,
 }
 
 /// Rows of numbers, one for all planes or one for each.
@@ -133,6 +135,7 @@ impl Aged {
             deal_bits,
             starts: Vec::new(),
             untouched: None,
+            streams: None,
         };
         let of_planes: Vec<u32> = (0..layout.planes).map(|plane| aged.count_of(PlaneId(plane))).collect();
         match stationary::states(plan, usable, &of_planes, seed) {
@@ -158,7 +161,7 @@ impl Aged {
 
     /// Each plane begins at a place of its own.
     fn begin_apart(&mut self, plan: &Plan, states: &[PlaneState]) {
-        let (mut before, mut guess, mut untouched) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut before, mut guess, mut untouched, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for state in states {
             let mut row = vec![0];
             let mut live = 0;
@@ -166,7 +169,11 @@ impl Aged {
                 live += valid;
                 row.push(live);
             };
-            state.full.iter().for_each(|(valid, _)| add(*valid));
+            state.full.iter().for_each(|block| add(block.valid));
+            let mut filled_by: Vec<u32> = state.full.iter().map(|block| block.stream.into()).collect();
+            filled_by.extend(state.victim.map(|victim| u32::from(victim.stream)));
+            filled_by.extend((0u32..).zip(&state.open).filter_map(|(stream, open)| open.map(|_| stream)));
+            streams.push(filled_by);
             let full = state.full.len() as u32;
             let (mut next, mut parts) = (full, Vec::new());
             let victim = state.victim.map(|victim| {
@@ -187,11 +194,19 @@ impl Aged {
             });
             guess.push(guesses(&row, self.guess_bits));
             before.push(row);
-            untouched.push(state.full.iter().map(|(_, since)| *since).collect());
+            untouched.push(state.full.iter().map(|block| block.since).collect());
             self.starts.push(PlaneStart { full, parts, victim, open, running: state.running });
         }
         (self.before, self.guess) = (Rows::of_planes(&before), Rows::of_planes(&guess));
         self.untouched = (plan.config.gc.victim == Victim::CostBenefit).then(|| Rows::of_planes(&untouched));
+        self.streams = (plan.config.ftl.streams > 2).then(|| Rows::of_planes(&streams));
+    }
+
+    /// The stream that filled the block of a page of the initial state, where that is known and matters.
+    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+        let rows = self.streams.as_ref()?;
+        let Address { plane, block, .. } = self.layout.unpack(ppn);
+        rows.row(plane).get(block as usize).map(|stream| *stream as usize)
     }
 
     /// Where a plane is in its cycle at the start, if not all begin alike.

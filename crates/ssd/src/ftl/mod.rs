@@ -185,6 +185,11 @@ impl Ftl {
         (conditions, programmed, added + own)
     }
 
+    /// The stream that a page's data was written in, where that is known.
+    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+        self.blocks.stream_of(ppn).or_else(|| self.aged.stream_of(ppn))
+    }
+
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
     /// In the background a block that gains nothing is left alone, whatever the policy says.
     pub fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {

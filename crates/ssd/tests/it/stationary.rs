@@ -18,7 +18,7 @@ fn config(settings: &[&str]) -> Config {
         "ftl.allocation=superblock",
         "ftl.over_provisioning=0.28",
         "gc.pacing=token",
-        "buffer.size=256KiB",
+        "buffer.size=2MiB",
         "age.precondition=closed-form",
     ];
     small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
@@ -33,8 +33,8 @@ struct Window {
     mean: f64,
 }
 
-/// Requests until the write buffer and the queues hold what they do under this load: a run plays as many before it counts.
-const SETTLING: usize = 256;
+/// A run plays its load before it counts, until in a stretch of so many requests the write buffer fills no further.
+const STRETCH: usize = 256;
 
 /// The first windows of a run whose load has settled.
 fn windows(config: &Config, seed: u64, requests: usize, count: usize) -> Vec<Window> {
@@ -43,6 +43,7 @@ fn windows(config: &Config, seed: u64, requests: usize, count: usize) -> Vec<Win
     let mut source = workload::presets::get("default", &words).unwrap().source(drive.capacity(), seed).unwrap();
     let (mut batch, mut windows): (Vec<Request>, Vec<Window>) = (Vec::new(), Vec::new());
     let (mut before, mut from, mut latencies, mut settled) = (drive.counters(), Time::ZERO, Vec::new(), false);
+    let (mut most, mut earlier) = (0, None);
     while windows.len() < count {
         while drive.outstanding().0 < 32 {
             if batch.is_empty() {
@@ -54,8 +55,11 @@ fn windows(config: &Config, seed: u64, requests: usize, count: usize) -> Vec<Win
         }
         drive.advance_to_completion(Time::NEVER).unwrap();
         latencies.extend(drive.take_completions().map(|done| done.finish.since(done.request.time).as_s()));
-        if !settled && latencies.len() >= SETTLING {
-            (settled, before, from) = (true, drive.counters(), drive.now());
+        most = most.max(drive.buffered_pages());
+        if !settled && latencies.len() >= STRETCH {
+            settled = earlier.is_some_and(|earlier| most <= earlier);
+            (earlier, most) = (Some(earlier.unwrap_or(0).max(most)), 0);
+            (before, from) = (drive.counters(), drive.now());
             latencies.clear();
         }
         if latencies.len() >= requests {
@@ -88,23 +92,32 @@ fn the_first_requests_meet_the_drive_of_a_long_run() {
     let of_policies = [
         &["gc.victim=greedy"][..],
         &["gc.victim=fifo"],
+        &["gc.victim=d-choices:8"],
+        &["gc.victim=cost-benefit"],
         &["gc.pacing=proportional"],
         &["gc.pacing=none"],
         &["ftl.streams=1"],
         &["ftl.over_provisioning=0.2"],
+        // Data goes by where its last version was: the blocks of the start have streams.
+        &["ftl.streams=3"],
+        &["ftl.streams=4", "ftl.over_provisioning=0.4"],
+        // Collection comes and goes: moments are weighted by how long they last.
+        &["ftl.over_provisioning=0.5"],
+        // The host has the next program ready only most of the time.
+        &["buffer.size=1MiB"],
     ];
     for settings in of_policies {
         let config = config(settings);
         let first = |requests| -> Vec<Window> { (1..=5).map(|seed| windows(&config, seed, requests, 1)[0]).collect() };
         let later = mean(&windows(&config, 7, 6_000, 5)[1..]);
-        for (requests, bound) in [(400, 0.3), (6_000, 0.06)] {
+        for (requests, bound) in [(400, 0.1), (6_000, 0.03)] {
             let first = mean(&first(requests));
             println!("{settings:?}: {requests} requests {first:.4?}, later {later:.4?}");
             let off = [first.waf / later.waf, first.iops / later.iops, first.mean / later.mean];
             let off = if requests < 1_000 { &off[..1] } else { &off[..] };
             assert!(off.iter().all(|off| (off - 1.0).abs() < bound), "{settings:?}: {first:?}, and later {later:?}");
         }
-        assert!(later.waf > 2.0, "{settings:?}: there is something to be collected: {later:?}");
+        assert!(later.waf > 1.5, "{settings:?}: there is something to be collected: {later:?}");
     }
 }
 
