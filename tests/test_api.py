@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import pickle
 import threading
@@ -463,8 +462,12 @@ def test_whatever_is_submitted_completes_once_and_not_before_it_came(commands: l
 
 
 def test_the_core_takes_the_options_that_are_declared() -> None:
-    named = inspect.signature(_core.Simulation).parameters.keys() - {"options"}
-    assert Options("tlc", "default").for_core().keys() == named | set(_core.Simulation.OPTIONS)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'requets'"):
+        _core.Simulation("tlc", "default", requets=5)
+    given = Options("tlc", "default").for_core()
+    assert {*given, "precondition", "series_out"} == {*OPTIONS, "merge"}
+    given = {**given, "policies": []}
+    assert _core.Simulation(given.pop("device"), given.pop("workload"), **given).manifest
 
 
 def test_every_option_is_documented_and_others_are_refused() -> None:

@@ -1,6 +1,7 @@
 """Explanations from Python and the command line."""
 
 import json
+import math
 import subprocess
 import sys
 from itertools import pairwise
@@ -8,6 +9,9 @@ from itertools import pairwise
 import pytest
 
 import ssdlab
+from ssdlab.runs.explain import explain
+from ssdlab.runs.options import options_of
+from ssdlab.runs.tail import tail
 
 RUN = ["--device", "asplos21", "--workload", "asplos21/hm_0", "--scheme", "pnar2", "--age", "pec=1000,retention=3mo"]
 
@@ -57,6 +61,61 @@ def test_a_kept_result_cannot_be_explained(tmp_path: object) -> None:
     [kept] = found.results.values()
     with pytest.raises(ssdlab.InputError, match="run it again"):
         kept.explain()
+
+
+class Interrupting:
+    """Progress that is interrupted, as by a signal, where this share is done of what begins with ``doing``."""
+
+    def __init__(self, doing: str, share: float) -> None:
+        self.doing, self.share, self.told = doing, share, list[str]()
+
+    def __call__(self, doing: str, share: float | None) -> None:
+        self.told.append(doing)
+        assert share is not None
+        assert 0.0 <= share <= 1.0
+        if doing.startswith(self.doing) and share >= self.share:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_explanation_is_of_the_requests_until_then() -> None:
+    options = options_of({"device": "asplos21", "workload": "default", "requests": 20_000})
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        explain(options, 2, (3, 19_999), Interrupting("explaining", 0.5))
+    requests, warnings = caught.value.found
+    assert warnings[0].id == "interrupted"
+    completed = warnings[0].numbers["requests"]
+    assert 9_500 < completed < 11_000
+    assert len(requests) == 3
+    assert max(of.request for of in requests) < completed + 64
+    assert explain(options, 0, (3,)).requests == [of for of in requests if of.request == 3]
+
+
+def test_an_interrupted_tail_is_of_the_reads_until_then() -> None:
+    options = options_of({"device": "asplos21", "workload": "default", "requests": 20_000})
+    whole = tail(options, 99.0)
+    # While they are explained: those that have completed.
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        tail(options, 99.0, Interrupting("explaining", 0.5))
+    found = caught.value.found
+    assert found.warnings[0].id == "interrupted"
+    assert found[:4] == whole[:4]
+    assert math.fsum(stage.share for stage in found.stages) == pytest.approx(1.0)
+    assert found.mean_ns != whole.mean_ns
+    # While they are looked for: no stages, and the latencies of the reads until there.
+    interrupting = Interrupting("finding p99", 0.5)
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        tail(options, 99.0, interrupting)
+    found = caught.value.found
+    assert found.warnings[0].id == "interrupted"
+    assert found.stages == ()
+    assert 0 < found.reads < found.of_reads < 10_000
+    assert 1.0 < found.mean_ns / found.threshold_ns < 10.0
+    assert f"{found.reads:,} of {found.of_reads:,} reads took longer" in str(found)
+    assert interrupting.told[0].startswith("finding p99: ")
+    # Before any read: nothing.
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        tail(options.replace(warmup=15_000), 99.0, Interrupting("finding", 0.5))
+    assert caught.value.found is None
 
 
 @pytest.mark.slow

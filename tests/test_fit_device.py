@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -15,6 +16,8 @@ import ssdlab
 from conftest import Cli
 from ssdlab import InputError, devices, study
 from ssdlab._core import Simulation
+from ssdlab.cli.main import commands
+from ssdlab.devices import fitting, folds
 from ssdlab.devices.bench import Bench
 from ssdlab.devices.intervals import blurs, left_open, profiles, seen_by
 from ssdlab.devices.start import units
@@ -136,6 +139,8 @@ deep,randread,4k,64,p99,400us,
 stream,read,128k,32,bandwidth,3.2GB/s,
 steady,randwrite,4k,32,iops,"60,000",steady
 """
+QUICK = "".join(line for line in TABLE.splitlines(keepends=True) if not line.startswith("steady"))
+"""Without the steady state, which has a test of its own."""
 
 
 def test_a_table_of_published_figures_is_read(tmp_path: Path) -> None:
@@ -357,10 +362,65 @@ def test_a_profile_follows_a_sum_that_is_known_where_its_parts_are_not() -> None
         assert high == pytest.approx(1.0 + width, rel=0.1)
 
 
+def interrupted(*_: Any, **__: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+def test_an_interrupted_fit_is_its_best_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "published.csv").write_text(QUICK)
+    jobs = devices.read(tmp_path / "published.csv")
+    known = ("geometry.channels=8", "geometry.chips=4", "geometry.planes=4")
+    options: dict[str, Any] = {"budget": 10, "requests": 100, "settings": known, "capacity": "1000GB"}
+    simulated = Bench.simulated
+
+    def until_now(at: int) -> Any:
+        """What is left of a fit whose runs of this number, or whose intervals after them, are interrupted."""
+        played = itertools.count(1)
+        monkeypatch.setattr(
+            Bench, "simulated", lambda *given: interrupted() if next(played) == at else simulated(*given)
+        )
+        with pytest.raises(KeyboardInterrupt) as caught:
+            devices.fit(jobs, **options)
+        return getattr(caught.value, "found", None)
+
+    assert until_now(1) is None, "no candidate has been played before the noise is known"
+    early = until_now(5)
+    monkeypatch.setattr(fitting._Search, "_ends", interrupted)
+    late = until_now(0)
+    for found in (early, late):
+        assert found.warnings[0].id == "interrupted"
+        assert found.warnings[0].numbers["runs"] <= found.runs
+        assert all((each.low, each.high) == (None, None) for each in found.estimates)
+        assert [each.job.name for each in found.figures] == ["lone", "deep", "deep", "stream"]
+    assert early.runs < late.runs
+    assert early.chi2 > late.chi2
+
+
+@pytest.mark.slow
+def test_interrupted_folds_leave_the_fit_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "published.csv").write_text(QUICK)
+    fits = itertools.count()
+
+    def fitted(jobs: Any, device: str, **options: Any) -> Any:
+        return interrupted() if next(fits) else devices.fit(jobs, device, **options)
+
+    monkeypatch.setattr(folds, "fit", fitted)
+    shape = ("--set", "geometry.channels=8", "--set", "geometry.chips=4", "--set", "geometry.planes=4")
+    more = ("--budget", "1", "--requests", "100", "--seeds", "1", "--capacity", "1000GB", "--folds", "3")
+    out = tmp_path / "found.toml"
+    words = ["fit-device", str(tmp_path / "published.csv"), *shape, *more, "--accept-warnings", "--out", str(out)]
+    assert commands.main(words, standalone_mode=False) == 130
+    shown, told = capsys.readouterr()
+    assert told.splitlines()[-1] == f"interrupted: the fit is whole, and 1 of its 3 cross-checks; kept: {out}"
+    assert "Held out: each figure under the fit" in shown
+    assert tomllib.loads(out.read_text())["base"] == "tlc"
+
+
 def test_the_command_writes_a_drive_that_runs(cli: Cli, tmp_path: Path) -> None:
-    # The steady state has a test of its own.
-    table = "".join(line for line in TABLE.splitlines(keepends=True) if not line.startswith("steady"))
-    (tmp_path / "published.csv").write_text(table)
+    (tmp_path / "published.csv").write_text(QUICK)
     words = ("published.csv", "--out", "found.toml", "--budget", "40", "--requests", "300", "--seeds", "2")
     shape = ("geometry.channels=8", "geometry.chips=4", "geometry.planes=4")
     known = [word for setting in shape for word in ("--set", setting)]

@@ -176,6 +176,20 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     assert key(checkpoint=str(saved[0])) == key(checkpoint=str(saved[1]))
     assert key(scheme="fifo") == key(settings=("schedule.order=fifo",))
     assert key(age="pec=1") == key(settings=("age.pec=1",))
+    # Jobs, and what phases draw from, change places: other requests come.
+    jobs = ['[job.a]\nrw = "randread"\n', '[job.b]\nrw = "randwrite"\n']
+    kinds = ["[kind.r]\n", '[kind.w]\nrw = "write"\n']
+    phases = '[gap.g]\nquantiles = "5ms"\n[phase.p]\nmix = "r.g.new/1:w.g.new/1"\nnext = "p/1"\n'
+    for parts, rest in ((jobs, ""), (kinds, phases)):
+        found = []
+        for number, each in enumerate((parts, parts[::-1])):
+            path = tmp_path / f"parts{number}.toml"
+            path.write_text("".join(each) + rest)
+            result = ssdlab.run("tlc", path, requests=200, keep_requests=True)
+            assert isinstance(result, ssdlab.Result)
+            found.append((key(workload=str(path)), result.requests))
+        assert found[0][0] != found[1][0], parts
+        assert not found[0][1].equals(found[1][1]), parts
     device = tmp_path / "mine.toml"
     device.write_text('base = "tlc"\n')
     assert key(device=str(device)) == base

@@ -360,6 +360,44 @@ def test_a_run_is_shown_with_the_command_that_gives_it_again(
     assert again == result
 
 
+def doubts(chrome: Chrome, section: str) -> list[str]:
+    """The warnings at the top of a section."""
+    script = """const of = document.querySelector(arguments[0]).querySelector(".warnings");
+        return [...of?.children ?? []].map((one) => one.textContent)"""
+    found: list[str] = do(chrome, script, section)
+    return found
+
+
+def test_what_puts_results_in_doubt_stands_above_them(chrome: Chrome, tmp_path: Path) -> None:
+    small = {"geometry.blocks": 40, "geometry.pages": 48, "ftl.over_provisioning": 1.0}
+    lost: dict[str, Any] = {"age": "pec=10000,retention=1y", "requests": 300, "settings": small}
+    for folder, repeat in (("one", 1), ("repeated", 2)):
+        (tmp_path / folder).mkdir()
+        ssdlab.run("tlc", **lost, repeat=repeat, json_out=tmp_path / folder / "lost.json")
+    (tmp_path / "swept").mkdir()
+    about = {
+        "run": {"device": "tlc", "requests": 300, **small},
+        "axes": {"age": {"young": "pec=0", "lost": lost["age"]}, "seed": [1, 2]},
+    }
+    table = ssdlab.sweep(about, cache=tmp_path / "cache").table
+    write_table(table, str(tmp_path / "swept" / "table.csv"))
+    assert [("uncorrectable-reads" in (of or "")) for of in table["warnings"]] == [False, False, True, True]
+
+    result = json.loads((tmp_path / "one" / "lost.json").read_text())
+    first = result["warnings"][0]
+    assert first["id"] == "uncorrectable-reads"
+    show(chrome, report(tmp_path / "one")[0])
+    assert doubts(chrome, "#main") == [f"{of['id']}: {of['text']}{of['remedy']}" for of in result["warnings"]]
+    show(chrome, report(tmp_path / "repeated")[0])
+    assert "(in 2 of 2 runs)" in doubts(chrome, "#repeats-lost")[0]
+    assert "lost, seed 1; lost, seed 2" in doubts(chrome, "#tables")[0]
+    show(chrome, report(tmp_path / "swept")[0])
+    (told,) = (of for of in doubts(chrome, "#tables") if of.startswith("uncorrectable-reads: "))
+    assert told.endswith("(in 2 of 4 rows: age=lost seed=1; age=lost seed=2)")
+    left_out = do(chrome, "return document.querySelector('#doubts > div > .hint').textContent")
+    assert left_out.startswith("`ssdlab compare` leaves out rows that carry uncorrectable-reads, ")
+
+
 def colours_follow_the_system(chrome: Chrome) -> None:
     ground = "return getComputedStyle(document.body).backgroundColor"
     bar = "return document.querySelector('#explorer .trace .point path').style.fill"

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import ssdlab
 from conftest import SSDLAB, Cli, until
 from ssdlab.common.confidence import t_quantile
+from ssdlab.runs.kept import Kept
 from ssdlab.runs.manifest import key_of
 from ssdlab.searches import player
 from ssdlab.searches.effects import effects_of
@@ -243,6 +244,46 @@ def test_what_fails_or_measures_nothing_is_told_and_the_race_goes_on(fake: Calla
         "seed=1: it broke", "rate: there was nothing to measure",
     ]  # fmt: skip
     assert found.counts()["front"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("sweep", "states", "text"),
+    [
+        # A case alone, three rungs, the verification, effects of two seeds.
+        (2, {"unplayed": 64}, "the search was interrupted before rung 1"),
+        (3, {"unplayed": 8, "dropped": 56}, "the search was interrupted before rung 2"),
+        (5, {"front": 8, "dropped": 56}, ": the front has not been verified with new seeds"),
+        (6, {"front": 8, "dropped": 56}, ": nothing is said of effects"),
+    ],
+)
+def test_an_interrupted_search_hands_back_what_it_has_found(
+    fake: Callable[[Fake], list[int]], sweep: int, states: dict[str, int], text: str
+) -> None:
+    sizes = fake(bent)
+    about = grid(8, effects={"candidates": 4})
+    whole = ssdlab.search(about)
+    assert len(sizes) == 7
+    sizes.clear()
+
+    def drive(settings: Mapping[str, Any], labels: dict[str, Any]) -> dict[str, float]:
+        if len(sizes) == sweep - 1:
+            raise ssdlab.Interrupted(Kept(0))
+        return bent(settings, labels)
+
+    sizes = fake(drive)
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        ssdlab.search(about)
+    found = caught.value.found
+    assert found.counts() == states
+    (finding,) = found.warnings
+    assert finding.id == "interrupted"
+    assert finding.text.startswith(f"the search was interrupted after {found.spent:g} full cases")
+    assert text in finding.text or text in set(found.candidates["why"])
+    assert found.effects.height == 0
+    assert found.front["candidate"].to_list() == (whole.front["candidate"].to_list() if "front" in states else [])
+    # Verified ones are given with the seeds of the verification, the others with those of the race.
+    assert found.front.equals(whole.front) == (sweep == 6)
+    assert found.to_dict()["warnings"][0]["id"] == "interrupted"
 
 
 def test_a_budget_is_kept_and_brings_candidates_to_the_end(fake: Callable[[Fake], list[int]]) -> None:

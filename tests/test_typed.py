@@ -14,14 +14,26 @@ import typed
 
 ROOT = Path(__file__).parent.parent
 MODULE = ROOT / "python/ssdlab/runs/statistics.py"
+OPTIONS_MODULE = ROOT / "python/ssdlab/runs/option_types.py"
 
 
 @pytest.mark.slow
 def test_the_types_of_results_are_those_of_the_statistics(pytestconfig: pytest.Config) -> None:
-    text = typed.text_of(every_statistic.results())
+    results = list(every_statistic.results())
+    described = [*ssdlab._core.columns()[1], *(of for result in results for of in result._described)]
+    plain = {name for name, unit, _ in described if unit == "pages"}
+    assert not plain, "a count of pages says whether they are flash pages or logical pages"
+    text = typed.text_of(results)
     if pytestconfig.getoption("--update-golden"):
         MODULE.write_text(text)
     assert MODULE.read_text() == text, f"{MODULE}: write it anew with pytest --update-golden"
+
+
+def test_the_types_of_options_are_those_that_the_core_declares(pytestconfig: pytest.Config) -> None:
+    text = typed.text_of_options()
+    if pytestconfig.getoption("--update-golden"):
+        OPTIONS_MODULE.write_text(text)
+    assert OPTIONS_MODULE.read_text() == text, f"{OPTIONS_MODULE}: write it anew with pytest --update-golden"
 
 
 GOOD = """

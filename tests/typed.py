@@ -1,4 +1,5 @@
-"""The types of results, written from results that have every statistic: ``python/ssdlab/runs/statistics.py``."""
+"""Types that are written from what the core declares: those of results, from results that have every statistic
+(``python/ssdlab/runs/statistics.py``), and those of the options of a run (``python/ssdlab/runs/option_types.py``)."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ssdlab.runs.options import OPTIONS, Option
 from ssdlab.runs.result import Result
 
 HEAD = '''"""The parts of a result and what they hold: written by ``pytest --update-golden`` (tests/typed.py).
@@ -158,3 +160,51 @@ def text_of(results: Iterable[Result]) -> str:
     """The module."""
     classes = [_class(name, part) for name, part in parts_of(results).items()]
     return HEAD + "".join(f"\n\n{text}\n" for text in classes)
+
+
+OPTIONS_HEAD = '''"""The types of the options of a run: written by ``pytest --update-golden`` (tests/typed.py)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given
+
+PathLike = str | os.PathLike[str]
+Age = str | Mapping[str, object]
+Settings = Mapping[str, Any] | Iterable[str]
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of a run that are given by keyword."""
+
+'''
+POSITIONAL = ("device", "workload")
+"""What may be given by position, and so stands in the signature of :func:`ssdlab.run`."""
+TYPES = {
+    "text": "str",
+    "path": "PathLike",
+    "number": "int",
+    "flag": "bool",
+    "age": "Age",
+    "settings": "Settings",
+    "precondition": "str",
+    "policies": "Given",
+}
+
+
+def _type_of_option(option: Option) -> str:
+    may_be_none = option.default is None or option.kind == "settings"
+    return f"{TYPES[option.kind]} | None" if may_be_none else TYPES[option.kind]
+
+
+def text_of_options() -> str:
+    """The module."""
+    lines = []
+    for name, option in OPTIONS.items():
+        if name not in POSITIONAL:
+            lines += [f"    {name}: {_type_of_option(option)}", *_docstring(option.about)]
+    return OPTIONS_HEAD + "\n".join(lines) + "\n"

@@ -22,9 +22,6 @@ class SimulationError(RuntimeError):
 class Simulation:
     """A replay of a workload on a device, played in steps."""
 
-    OPTIONS: Sequence[str]
-    """The options that the core declares itself."""
-
     def __new__(cls, device: str, workload: str, **options: Any) -> Simulation:
         """The options are those of :mod:`ssdlab.runs.options`."""
 
@@ -42,11 +39,11 @@ class Simulation:
         """Plays some ``requests`` more without the GIL; returns whether the workload has been played to its end."""
 
     def explain(
-        self, slowest: int, wanted: list[int]
+        self, slowest: int, wanted: list[int], progress: Callable[[float | None, int, int], None] | None = ...
     ) -> tuple[list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]], str, bool]:
         """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], stages (what, step, from, to
         [ns], and what the die did [ns]), and those of each part of a read. Also the run's findings as JSON, and whether
-        a signal ended it before its workload."""
+        a signal ended it before its workload. ``progress`` is called with what :meth:`progress` gives."""
 
     def timeline(self, path: str, windows: list[str]) -> int:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
@@ -345,6 +342,11 @@ def formats() -> list[tuple[str, str, str]]:
 
 def schema() -> list[tuple[str, str, str, str, str, str]]:
     """Every configuration key: section, section's meaning, key, meaning, what it accepts, default."""
+
+def run_options() -> list[tuple[str, str, int, str | None, str, str, str | None, int | str | None, bool]]:
+    """Every option of a run: name, kind, least number, name on the command line where that is another, what stands for
+    its value there, meaning, the same for the command line (None: the same), default, whether it says what a run
+    writes."""
 
 def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """The columns of the request log, and those of the time series: name, unit, meaning."""

@@ -11,7 +11,7 @@ use nand::VirtualChip;
 use nand::model::measured::MeasuredSteps;
 use nand::rpt::Rpt;
 use nbd::{Command, Frame, Offer, Session, Store, handshake};
-use ssd::run::{Given, RunOptions};
+use ssd::run::{Given, OutputOptions, RunOptions, TraceOptions};
 use ssd::{Config, Device, presets};
 use units::{Bytes, Document, Time};
 use workload::{Format, Op, ReadOptions, Request, Source as _, TraceFile, Workload};
@@ -171,10 +171,11 @@ pub fn table(data: &[u8]) {
 /// See [`crate::TARGETS`].
 pub fn options(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let mut options = RunOptions::default();
+    let (mut run, mut traces, mut output) = (RunOptions::default(), TraceOptions::default(), OutputOptions::default());
     for line in text.lines() {
         if let Some((name, value)) = line.split_once('=') {
-            drop(options.set(name, &Given::Text(value.into())));
+            let given = Given::Text(value.into());
+            drop((run.set(name, &given), traces.set(name, &given), output.set(name, &given)));
         }
     }
 }

@@ -18,7 +18,7 @@ use units::{Bytes, Span};
 use workload::Source;
 
 use crate::error::{SimulationError, raise, refuse};
-use crate::simulation::{FinishedRun, Simulation, content_hash, finished_run, given, request_log};
+use crate::simulation::{FinishedRun, Options, Simulation, content_hash, finished_run, request_log};
 
 /// How long a look for clients takes at most: signals wait for it.
 const LOOK: Duration = Duration::from_millis(50);
@@ -151,7 +151,7 @@ impl Server {
 
     /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
     /// `records` its requests can be played again. Returns what the user should know of how the input was understood.
-    #[pyo3(signature = (name, device, *, memory, data = None, records = false, after_load = None, scheme = None, age = None, settings = Vec::new(), requests_out = None, keep_requests = false, **options))]
+    #[pyo3(signature = (name, device, *, memory, data = None, records = false, after_load = None, scheme = None, age = None, settings = Vec::new(), **options))]
     fn export(
         &self,
         py: Python<'_>,
@@ -164,11 +164,9 @@ impl Server {
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
-        requests_out: Option<&str>,
-        keep_requests: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Option<String>> {
-        let options = options.map(given).transpose()?.unwrap_or_default();
+        let Options { run, output, .. } = Options::of(options)?;
         let inputs = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
             device: DeviceWord::Named(device),
@@ -176,13 +174,13 @@ impl Server {
             age,
             settings: &settings,
             policies: &ssd::policies::Policies::default(),
-            options: &options,
+            options: &run,
             fingerprint: content_hash,
         };
         let prepared = prepare_live(&inputs, "NBD clients").map_err(raise)?;
         let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
         let after_load = after_load.map(|span| parse::<Span>("--age-after-load", span)).transpose().map_err(refuse)?;
-        let log = request_log(requests_out, keep_requests, &prepared.config)?;
+        let log = request_log(&output, &prepared.config)?;
         let live = py.detach(|| Live::open(&prepared.config, &prepared.options, log, Unwatched)).map_err(raise)?;
         let size = live.capacity();
         let store = match data {

@@ -8,15 +8,15 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use logs::{Table, series_parquet};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::findings;
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Outcome, Playing, Prepared, Run, RunOptions, TraceOptions, open, parse,
-    prepare, refused, result,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, OutputOptions, Playing, Prepared, Run, RunOptions, TraceOptions,
+    open, parse, prepare, refused, result,
 };
 use ssd::stats::{Finding, SteadyState, die};
 use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
@@ -53,23 +53,40 @@ pub(crate) fn content_hash(path: &Path) -> io::Result<String> {
     Ok(hash)
 }
 
-/// Options of a run as they are given by name; what is None is left at its default.
-pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given)>> {
-    let mut all = Vec::new();
-    for (name, value) in options.iter().filter(|(_, value)| !value.is_none()) {
-        let name: String = name.extract()?;
-        if !RunOptions::NAMES.contains(&name.as_str()) {
-            return Err(PyTypeError::new_err(format!(
-                "Simulation.__new__() got an unexpected keyword argument '{name}'"
-            )));
+/// Options of a run.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// Those of the run itself, by name.
+    pub run: Vec<(String, Given)>,
+    pub traces: TraceOptions,
+    pub output: OutputOptions,
+}
+
+impl Options {
+    /// Those that are given by name; what is None is left at its default.
+    pub fn of(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+        let mut options = Options::default();
+        for (name, value) in given.into_iter().flatten().filter(|(_, value)| !value.is_none()) {
+            let name: String = name.extract()?;
+            let value = match value.extract() {
+                Ok(text) => Given::Text(text),
+                Err(_) => Given::Number(value.extract()?),
+            };
+            let known = |names: &[&str]| names.contains(&name.as_str());
+            if known(RunOptions::NAMES) {
+                options.run.push((name, value));
+            } else if known(TraceOptions::NAMES) {
+                options.traces.set(&name, &value).map_err(refuse)?;
+            } else if known(OutputOptions::NAMES) {
+                options.output.set(&name, &value).map_err(refuse)?;
+            } else {
+                return Err(PyTypeError::new_err(format!(
+                    "Simulation.__new__() got an unexpected keyword argument '{name}'"
+                )));
+            }
         }
-        let value = match value.extract() {
-            Ok(text) => Given::Text(text),
-            Err(_) => Given::Number(value.extract()?),
-        };
-        all.push((name, value));
+        Ok(options)
     }
-    Ok(all)
 }
 
 /// A replay of a workload on a device, played in steps.
@@ -125,8 +142,8 @@ impl RunState {
     }
 }
 
-/// Requests that are played before a signal is looked for: a tenth of a second.
-const EXPLAINED_AT_ONCE: u64 = 100_000;
+/// Requests that are played before progress is told and a signal is looked for: some hundredths of a second.
+const EXPLAINED_AT_ONCE: u64 = 10_000;
 
 /// What a stretch went into, step, from, to, and what the die did.
 type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
@@ -157,11 +174,11 @@ impl Simulation {
 }
 
 /// Where requests are logged: in a file, in memory or nowhere.
-pub(crate) fn request_log(path: Option<&str>, keep: bool, config: &Config) -> PyResult<Option<Box<dyn RequestLog>>> {
+pub(crate) fn request_log(output: &OutputOptions, config: &Config) -> PyResult<Option<Box<dyn RequestLog>>> {
     let queues = config.host.queues;
-    let log = match path {
-        Some(path) => Some(Table::of_requests(Some(Path::new(path)), queues).map_err(raise)?),
-        None if keep => Some(Table::of_requests(None, queues).map_err(raise)?),
+    let log = match &output.requests_out {
+        Some(path) => Some(Table::of_requests(Some(path), queues).map_err(raise)?),
+        None if output.keep_requests => Some(Table::of_requests(None, queues).map_err(raise)?),
         None => None,
     };
     Ok(log.map(|table| Box::new(table) as Box<dyn RequestLog>))
@@ -199,12 +216,8 @@ type Trend = (f64, f64, f64, f64);
 
 #[pymethods]
 impl Simulation {
-    /// The options that are given to the core by their names.
-    #[classattr]
-    const OPTIONS: &[&str] = RunOptions::NAMES;
-
     #[new]
-    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), format = None, skip_bad_lines = 0, sort_window = None, merge = Vec::new(), volumes = None, traces = None, requests_out = None, keep_requests = false, save = None, save_at = None, check = false, **options))]
+    #[pyo3(signature = (device, workload, *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), merge = Vec::new(), **options))]
     fn new(
         device: &str,
         workload: &str,
@@ -212,28 +225,10 @@ impl Simulation {
         age: Option<&str>,
         settings: Vec<String>,
         policies: Vec<GivenPolicy>,
-        format: Option<String>,
-        skip_bad_lines: u64,
-        sort_window: Option<usize>,
         merge: Vec<String>,
-        volumes: Option<&str>,
-        traces: Option<String>,
-        requests_out: Option<&str>,
-        keep_requests: bool,
-        save: Option<PathBuf>,
-        save_at: Option<&str>,
-        check: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
-        let sort_window = sort_window.unwrap_or(workload::ReadOptions::default().sort_window);
-        let traces = TraceOptions {
-            format,
-            reading: workload::ReadOptions { skip_bad_lines, sort_window },
-            merge,
-            volumes: parse("--volumes", volumes.unwrap_or("overlay")).map_err(refuse)?,
-            folder: traces,
-        };
-        let options = options.map(given).transpose()?.unwrap_or_default();
+        let Options { run, traces, output } = Options::of(options)?;
         let (policies, raised) = policies_of(policies)?;
         let drive = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
@@ -242,13 +237,14 @@ impl Simulation {
             age,
             settings: &settings,
             policies: &policies,
-            options: &options,
+            options: &run,
             fingerprint: content_hash,
         };
-        let prepared = prepare(&Inputs { drive, workload, traces }).map_err(|error| raised.raise(error))?;
-        let log = request_log(requests_out, keep_requests, &prepared.config)?;
-        let at = save_at.map(|word| parse("--save-at", word)).transpose().map_err(refuse)?.unwrap_or_default();
-        let (save, save_after) = match at {
+        let prepared =
+            prepare(&Inputs { drive, workload, merge: &merge, traces }).map_err(|error| raised.raise(error))?;
+        let log = request_log(&output, &prepared.config)?;
+        let OutputOptions { check, save, save_at, .. } = output;
+        let (save, save_after) = match save_at {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
             at => (save.map(|path| (path, at)), None),
         };
@@ -258,8 +254,15 @@ impl Simulation {
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
     /// `wanted`. Of each: number, op, bytes, arrival and finish [ns], and its stages: what, step, from, to [ns], and for waits
     /// for a die what that did (cause and ns). Also gives the run's findings, as JSON, and whether a signal ended it before its
-    /// workload: what is given is then of the requests until there.
-    fn explain(&self, py: Python<'_>, slowest: usize, wanted: Vec<u64>) -> PyResult<(Vec<Explained>, String, bool)> {
+    /// workload: what is given is then of the requests until there. `progress` is called with what [`Simulation::progress`] gives.
+    #[pyo3(signature = (slowest, wanted, progress=None))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        slowest: usize,
+        wanted: Vec<u64>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<(Vec<Explained>, String, bool)> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
@@ -270,7 +273,13 @@ impl Simulation {
             Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
         let mut interrupted = false;
         while !interrupted && !py.detach(|| run.step(EXPLAINED_AT_ONCE)).map_err(|error| self.raised.raise(error))? {
-            interrupted = py.check_signals().is_err();
+            let (submitted, completed) = run.counts();
+            let told =
+                progress.as_ref().map_or(Ok(()), |tell| tell.call1((run.progress(), submitted, completed)).map(drop));
+            interrupted = match told.and_then(|()| py.check_signals()) {
+                Err(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
+                told => told.is_err(),
+            };
         }
         let stage = |stage: &Stage| {
             let spent = stage.die.map_or(Vec::new(), |spent| {

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use ssd::config::Config;
+use ssd::run::{Declared, Kind, declared};
 use ssd::{presets, stats};
 use units::section::Section;
 
@@ -91,4 +92,47 @@ type Columns = Vec<(&'static str, &'static str, &'static str)>;
 #[pyfunction]
 pub fn columns() -> (Columns, Columns) {
     (logs::REQUEST_COLUMNS.to_vec(), stats::series::COLUMNS.to_vec())
+}
+
+/// An option of a run: name, what it takes, its least number, name on the command line, what stands for its value there, what it
+/// means, the same for the command line (None where that is the same), its default, and whether it says what a run writes.
+type OptionRow = (
+    &'static str,
+    &'static str,
+    u64,
+    Option<&'static str>,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<Fallback>,
+    bool,
+);
+
+/// A default: a number or a word.
+#[derive(IntoPyObject)]
+pub enum Fallback {
+    Number(u64),
+    Word(&'static str),
+}
+
+/// Every option of a run, in the order of the command line's help.
+#[pyfunction]
+pub fn run_options() -> Vec<OptionRow> {
+    let row = |option: Declared| {
+        let (kind, least, number) = match option.kind {
+            Kind::Text => ("text", 0, None),
+            Kind::Path => ("path", 0, None),
+            Kind::Workload => ("workload", 0, None),
+            Kind::Number(least, default) => ("number", least, default),
+            Kind::Flag => ("flag", 0, None),
+            Kind::Age => ("age", 0, None),
+            Kind::Settings => ("settings", 0, None),
+            Kind::Precondition => ("precondition", 0, None),
+            Kind::Policies => ("policies", 0, None),
+        };
+        let default = number.map(Fallback::Number).or(option.default.map(Fallback::Word));
+        let Declared { name, flag, metavar, about, help, is_output, .. } = option;
+        (name, kind, least, flag, metavar, about, help, default, is_output)
+    };
+    declared().into_iter().map(row).collect()
 }

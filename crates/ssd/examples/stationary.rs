@@ -4,7 +4,7 @@
 //!
 //! For each seed one closed loop of `WINDOWS` windows of `REQUESTS` requests each. A row a window: write amplification, requests a second,
 //! mean latency and 99th percentile, each with its ratio to the second half of the windows, which stands for the long run, as the mean
-//! of the seeds; then free blocks a plane. Settings of the section `workload` are the generator's.
+//! of the seeds; then free blocks a plane. As in a run, what is played until the write buffer has filled does not count. Settings of the section `workload` are the generator's.
 
 use ssd::Device;
 use units::Time;
@@ -62,6 +62,8 @@ fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64
     let mut rows = Vec::new();
     let (mut before, mut from) = (drive.counters(), Time::ZERO);
     let mut latencies: Vec<u64> = Vec::new();
+    // As a run does, the load is played until the buffer fills no further.
+    let (mut settled, mut most, mut before_stretch) = (false, 0, None);
     while rows.len() < windows as usize {
         while drive.outstanding().0 < depth {
             if batch.is_empty() {
@@ -74,7 +76,14 @@ fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64
         }
         drive.advance_to_completion(Time::NEVER).expect("a drive that goes on");
         latencies.extend(drive.take_completions().map(|done| done.finish.since(done.request.time).0));
-        if latencies.len() as u64 >= requests {
+        most = most.max(drive.buffered_pages());
+        if !settled && latencies.len() >= 256 {
+            settled = before_stretch.is_some_and(|before| most <= before);
+            before_stretch = Some(before_stretch.unwrap_or(0).max(most));
+            (before, from, most) = (drive.counters(), drive.now(), 0);
+            latencies.clear();
+        }
+        if settled && latencies.len() as u64 >= requests {
             let now = drive.counters();
             let done = now.since(&before);
             latencies.sort_unstable();

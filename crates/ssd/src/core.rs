@@ -32,7 +32,7 @@ impl<P: Probe> Core<P> {
             slots,
             life: DriveLife::new(&plan),
             cuts: Cuts::default(),
-            marks: Marks::default(),
+            marks: Marks::NONE,
             counters: Counters::default(),
             probe,
             plan,
@@ -56,6 +56,14 @@ impl<P: Probe> Core<P> {
     #[cold]
     pub fn wear_out(&mut self) {
         self.life.wear_out(self.now, &self.plan, &self.counters);
+        self.marks.set |= Marks::LIFE;
+    }
+
+    /// Relocated data has found no room.
+    #[cold]
+    pub fn strand(&mut self) {
+        self.life.stranded = true;
+        self.marks.set |= Marks::LIFE;
     }
 }
 
@@ -162,31 +170,44 @@ impl Slots {
     }
 }
 
-/// What may go on once an event has changed its own object, beside the dies that are marked (`Flash::dirty`): `settle` asks it, in
-/// the order of docs/decisions/0025-one-settle.md. Between events nothing is marked.
-#[derive(Default)]
+/// What may go on once an event has changed its own object: `settle` asks it, in the order of docs/decisions/0025-one-settle.md. Between
+/// events nothing is marked.
 pub(crate) struct Marks {
-    /// What waits for something to end: [`Marks::PARITY`], [`Marks::POOLS`], [`Marks::WRITES`].
-    pub waiting: u8,
-    /// A bus that is free again, or whose decoders have room for a page again.
-    pub bus: Option<ChannelId>,
-    /// The buses of all dies that have waited for energy.
-    pub energy: bool,
+    /// Some of the constants.
+    pub set: u8,
+    /// The bus that is marked, if one is.
+    pub bus: ChannelId,
 }
 
 impl Marks {
+    pub const NONE: Marks = Marks { set: 0, bus: ChannelId(0) };
     /// Parity that waits in the controller for a plane.
     pub const PARITY: u8 = 1;
     /// Pages of the write buffer that go to whichever die can take them.
     pub const POOLS: u8 = 2;
     /// Written data that waits at the host for room.
     pub const WRITES: u8 = 4;
-    pub const ALL_WAITING: u8 = Marks::PARITY | Marks::POOLS | Marks::WRITES;
+    /// All that waits for something to end.
+    pub const WAITING: u8 = Marks::PARITY | Marks::POOLS | Marks::WRITES;
+    /// Dies: those in `Flash::dirty`.
+    pub const DIES: u8 = 8;
+    /// A bus that is free again, or whose decoders have room for a page again.
+    pub const BUS: u8 = 16;
+    /// The buses of all dies that have waited for energy.
+    pub const ENERGY: u8 = 32;
+    /// The end of the drive's life: `stranded` or `becomes_read_only` in [`DriveLife`].
+    pub const LIFE: u8 = 64;
 
-    /// Whether anything is marked.
+    /// A bus is to be granted.
     #[inline]
-    pub fn any(&self) -> bool {
-        self.waiting != 0 || self.bus.is_some() || self.energy
+    pub fn bus(&mut self, channel: ChannelId) {
+        (self.set, self.bus) = (self.set | Marks::BUS, channel);
+    }
+
+    /// Whether any of some is marked.
+    #[inline]
+    pub fn any(&self, of: u8) -> bool {
+        self.set & of != 0
     }
 }
 

@@ -52,6 +52,12 @@ impl Writes {
         self.draining || self.flushing > 0
     }
 
+    /// Whether pages wait for any die, or data for room.
+    #[inline]
+    pub fn wait(&self) -> bool {
+        !self.queue.is_empty() || self.pools.iter().any(|pool| pool.len > 0)
+    }
+
     pub fn new(plan: &Plan) -> Writes {
         let (layout, config) = (&plan.layout, &plan.config);
         let planes = config.ftl.page_order.planes(layout);

@@ -81,6 +81,11 @@ pub trait Source: Send {
         false
     }
 
+    /// Whether it writes, and its writes come to every address of the device with the same probability at any time.
+    fn overwrites_evenly(&self) -> bool {
+        false
+    }
+
     /// What reading it has left out or put in order so far.
     fn counts(&self) -> ReadCounts {
         ReadCounts::default()

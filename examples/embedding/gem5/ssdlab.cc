@@ -79,6 +79,9 @@ SsdlabMemory::request(PacketPtr packet)
         return true;
     }
     if (packet->isRead() || packet->isWrite()) {
+        // What a sleeping drive has done by itself comes before.
+        if (sleeps())
+            check(ssdlab_advance(drive, nanoseconds()));
         ssdlab_request request = {};
         request.time = nanoseconds();
         request.offset = packet->getAddr() - getAddrRange().start();
@@ -104,7 +107,8 @@ SsdlabMemory::request(PacketPtr packet)
 void
 SsdlabMemory::step()
 {
-    check(ssdlab_advance(drive, nanoseconds()));
+    if (!sleeps())
+        check(ssdlab_advance(drive, nanoseconds()));
     ssdlab_completion completions[64];
     size_t taken = 0;
     do {
@@ -121,12 +125,25 @@ SsdlabMemory::step()
     wake();
 }
 
-/** The event is scheduled for the next time at which something happens. */
+/**
+ * No request waits for the drive. What it does by itself then is played when the next one comes, and the result ends with
+ * the last completion, as that of a replay does.
+ */
+bool
+SsdlabMemory::sleeps() const
+{
+    uint64_t outstanding = 0;
+    check(ssdlab_outstanding(drive, &outstanding));
+    return outstanding == 0;
+}
+
+/** The event is scheduled for the next time at which something happens that a request waits for. */
 void
 SsdlabMemory::wake()
 {
-    uint64_t next = 0;
-    check(ssdlab_next_event(drive, &next));
+    uint64_t next = SSDLAB_NEVER;
+    if (!sleeps())
+        check(ssdlab_next_event(drive, &next));
     if (!done.empty() && !blocked)
         next = nanoseconds();
     if (next != SSDLAB_NEVER)

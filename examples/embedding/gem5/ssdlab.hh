@@ -50,6 +50,7 @@ class SsdlabMemory : public AbstractMemory
     bool request(PacketPtr packet);
     void step();
     void wake();
+    bool sleeps() const;
     void respond();
     void finish();
     void check(ssdlab_status status) const;

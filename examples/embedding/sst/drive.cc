@@ -51,14 +51,16 @@ Drive::Drive(SST::ComponentId_t id, SST::Params& params) : Component(id)
     if (ssdlab_open(&options, &drive, &error) != SSDLAB_STATUS_OK)
         getSimulationOutput().fatal(CALL_INFO, 1, "%s: %s\n", getName().c_str(), error);
 
-    host = configureLink("host", new Event::Handler2<Drive, &Drive::request>(this));
+    host = configureLink("host", handler<Drive, &Drive::request>(this));
     sst_assert(host, CALL_INFO, 1, "%s: connect the port host\n", getName().c_str());
-    self = configureSelfLink("wake", "1ns", new Event::Handler2<Drive, &Drive::step>(this));
+    self = configureSelfLink("wake", "1ns", handler<Drive, &Drive::step>(this));
 }
 
 void Drive::request(SST::Event* event)
 {
     auto* block = static_cast<BlockEvent*>(event);
+    // What the drive has done by itself since its last completion comes before.
+    advance();
     ssdlab_request request = {};
     request.time = getCurrentSimTimeNano();
     request.offset = block->offset;
@@ -77,6 +79,15 @@ void Drive::step(SST::Event* event)
     delete event;
     if (awake <= getCurrentSimTimeNano())
         awake = SSDLAB_NEVER;
+    if (waiting.empty())
+        return;
+    advance();
+    wake();
+}
+
+/** Plays the drive up to now, and sends what has completed. */
+void Drive::advance()
+{
     check(ssdlab_advance(drive, getCurrentSimTimeNano()));
     ssdlab_completion completions[64];
     size_t taken = 0;
@@ -89,15 +100,17 @@ void Drive::step(SST::Event* event)
             waiting.erase(found);
         }
     } while (taken == 64);
-    wake();
 }
 
-/** An event to oneself comes when something happens next. */
+/**
+ * An event to oneself comes when something happens next. A drive that nobody waits for sleeps: what it does by itself is
+ * played when the next request comes, and the result ends with the last completion, as that of a replay does.
+ */
 void Drive::wake()
 {
     uint64_t next = 0;
     check(ssdlab_next_event(drive, &next));
-    if (next >= awake)
+    if (waiting.empty() || next >= awake)
         return;
     awake = next;
     self->send(next - getCurrentSimTimeNano(), new WakeEvent);

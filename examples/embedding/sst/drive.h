@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 
 #include <sst/core/component.h>
@@ -15,6 +16,23 @@
 
 namespace SST::ssdlab
 {
+
+/** Whether SST's Event::Handler names its method among its template's arguments, as it does from SST 16 on. */
+template <typename Events, typename Class, void (Class::*method)(SST::Event*), typename = void>
+struct HandlerNamesMethod : std::false_type {};
+template <typename Events, typename Class, void (Class::*method)(SST::Event*)>
+struct HandlerNamesMethod<Events, Class, method, std::void_t<typename Events::template Handler<Class, method>>> :
+    std::true_type {};
+
+/** What gives events to a method. It is a Handler2 in SST 14 and 15, a Handler in SST 17, and either in SST 16. */
+template <typename Class, void (Class::*method)(SST::Event*), typename Events = SST::Event>
+auto* handler(Class* object)
+{
+    if constexpr (HandlerNamesMethod<Events, Class, method>::value)
+        return new typename Events::template Handler<Class, method>(object);
+    else
+        return new typename Events::template Handler2<Class, method>(object);
+}
 
 /** A request on its way to the drive, and the same event on its way back. */
 class BlockEvent : public SST::Event
@@ -71,6 +89,7 @@ public:
 private:
     void request(SST::Event* event);
     void step(SST::Event* event);
+    void advance();
     void wake();
     void check(ssdlab_status status);
 

@@ -262,8 +262,8 @@ def make_folder(folder: str, option: str = "--out") -> None:
 
 
 @contextmanager
-def share_progress() -> Iterator[Callable[[str, float], None]]:
-    """Shows what share of measurements is done, as a bar on a terminal."""
+def share_progress() -> Iterator[Callable[[str, float | None], None]]:
+    """Shows what is being done, and what share of it is, as a bar on a terminal."""
     if not sys.stderr.isatty():
         from ssdlab.show import lines
 

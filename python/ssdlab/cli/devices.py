@@ -78,22 +78,28 @@ def fit_device(
     options = {name: value for name, value in given.items() if value is not None}
     listener = _progress()
     checks: Sequence[Fit] = ()
+    cut = False
     try:
         found = devices.fit(jobs, device, progress=listener, **options)
-        options.pop("hold_out")
-        if folds:
-            checks = devices.cross_check(jobs, device, folds=folds, progress=listener, **options)
     except Interrupted as error:
         if error.found is None:
             raise KeyboardInterrupt from None
         _show(error.found, (), as_json)
         interrupted("the best candidate until then is shown, and nothing was written", ())
+    try:
+        if folds:
+            options.pop("hold_out")
+            checks = devices.cross_check(jobs, device, folds=folds, progress=listener, **options)
+    except Interrupted as error:
+        checks, cut = error.found, True
     wanted = out is not None and (accept_warnings or not found.warnings)
     if out is not None and wanted:
         write(out, devices.device_toml(found).encode())
     _show(found, checks, as_json)
     if out is not None and wanted and not as_json:
         echo(f"wrote {out}")
+    if cut:
+        interrupted(f"the fit is whole, and {len(checks)} of its {folds} cross-checks", [out] if out and wanted else [])
     if out is not None and not wanted:
         echo_error(f"error: {out} was not written: figures carry warnings\n  help: {ACCEPT} writes it all the same")
         raise click.exceptions.Exit(MARKED)

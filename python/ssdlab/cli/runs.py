@@ -15,6 +15,7 @@ from ssdlab.cli.base import (
     echo,
     exit_if_marked,
     run_option,
+    share_progress,
     takes_run_options,
     takes_strict,
     takes_timeline,
@@ -171,7 +172,8 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
     if slowest is None:
         slowest = 0 if numbers else 3
     try:
-        found, warnings = explained(options_of(given), slowest, numbers)
+        with share_progress() as progress:
+            found, warnings = explained(options_of(given), slowest, numbers, progress)
     except Interrupted as error:
         _show_explained(error.found.requests, error.found.warnings, as_json)
         interrupted(_UNTIL_NOW, ())
@@ -204,7 +206,8 @@ def _explain_tail(percentile: float, as_json: bool, given: dict[str, Any]) -> No
     from ssdlab.runs.tail import tail
 
     try:
-        found = tail(options_of(given), percentile)
+        with share_progress() as progress:
+            found = tail(options_of(given), percentile, progress)
     except Interrupted as error:
         if error.found is None:
             raise KeyboardInterrupt from None

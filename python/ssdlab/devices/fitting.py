@@ -176,11 +176,11 @@ def fit(
     search = _Search(bench, fitted, budget, progress)
     try:
         search.run()
+        return search.found(jobs, seeds, profiles=profiles)
     except KeyboardInterrupt:
         error = Interrupted(Kept(0))
         error.found = search.until_now()
         raise error from None
-    return search.found(jobs, seeds, profiles=profiles)
 
 
 class _Point(NamedTuple):
@@ -461,9 +461,10 @@ class _Search:
         mark = interrupted(
             text, {"runs": float(self.bench.runs)}, "fit again, with a smaller --budget where it takes too long"
         )
+        marks = self.bench.marks(self.jobs, self._settings(self.jobs, best.shape, values), (FIRST_SEED,))
         return Fit(
             self.space, best.shape, values, estimates, ((best.shape, 0.0),), (), figures, best.chi2,
-            max(0, len(self.noise) - len(logs)), self.bench.runs, (), 1, (mark,),
+            max(0, len(self.noise) - len(logs)), self.bench.runs, (), 1, (mark, *marks),
         )  # fmt: skip
 
     def _ends(

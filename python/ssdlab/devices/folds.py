@@ -8,6 +8,7 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.devices.fitting import Fit, fit
 from ssdlab.devices.measured import MeasuredJob
+from ssdlab.runs.kept import Interrupted, Kept
 
 
 def cross_check(jobs: Sequence[MeasuredJob], device: str = "tlc", *, folds: int = 2, **options: Any) -> tuple[Fit, ...]:
@@ -17,10 +18,19 @@ def cross_check(jobs: Sequence[MeasuredJob], device: str = "tlc", *, folds: int 
 
     Raises:
         InputError: there are fewer jobs than folds.
+        Interrupted: Ctrl-C; ``error.found`` is the fits that had ended.
     """
     if not 2 <= folds <= len(jobs):
         raise InputError(f"folds is {folds}, of {len(jobs)} jobs\n  help: give 2 or more, and no more than jobs")
-    return tuple(fit(jobs, device, hold_out=held, profiles=False, **options) for held in parts(jobs, folds))
+    fits: list[Fit] = []
+    try:
+        for held in parts(jobs, folds):
+            fits.append(fit(jobs, device, hold_out=held, profiles=False, **options))
+    except KeyboardInterrupt:
+        error = Interrupted(Kept(0))
+        error.found = tuple(fits)
+        raise error from None
+    return tuple(fits)
 
 
 def parts(jobs: Sequence[MeasuredJob], folds: int) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.runs.findings import Finding, of_data
@@ -87,22 +87,44 @@ class Explained(NamedTuple):
     """What puts the run in doubt (docs/warnings.md); ``interrupted`` where a signal ended it."""
 
 
-def explain(options: Options, slowest: int, requests: Sequence[int]) -> Explained:
-    """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others.
+Listener = Callable[[str, "float | None"], None]
+"""Called with what is being done, and the share of it that is done (None where it cannot be known)."""
+
+
+def explain(
+    options: Options,
+    slowest: int,
+    requests: Sequence[int],
+    progress: Listener | None = None,
+    doing: str = "explaining",
+) -> Explained:
+    """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others. ``doing`` is what
+    ``progress`` is told of it.
 
     Raises:
         Interrupted: Ctrl-C; ``error.found`` is what had been shown until then.
     """
     from ssdlab.runs.simulation import open_simulation
 
-    return explain_played(open_simulation(options.without_outputs()), slowest, requests)
+    told = None if progress is None else requests_of(progress, doing)
+    return explain_played(open_simulation(options.without_outputs()), slowest, requests, told)
 
 
-def explain_played(simulation: Simulation, slowest: int, requests: Sequence[int]) -> Explained:
+def requests_of(progress: Listener, doing: str) -> Callable[[float | None, int, int], None]:
+    """What tells how far a run is, by the requests that have completed."""
+    return lambda share, _, completed: progress(f"{doing}: {completed:,} requests", share)
+
+
+def explain_played(
+    simulation: Simulation,
+    slowest: int,
+    requests: Sequence[int],
+    progress: Callable[[float | None, int, int], None] | None = None,
+) -> Explained:
     """The same of a run that has been opened."""
     import json
 
-    found, warnings, interrupted = simulation.explain(slowest, list(requests))
+    found, warnings, interrupted = simulation.explain(slowest, list(requests), progress)
 
     def of(stages: Iterable[tuple[str, int, int, int, list[tuple[str, int]]]]) -> tuple[Stage, ...]:
         return tuple(Stage(what, step, begin, end, dict(die)) for what, step, begin, end, die in stages)

@@ -21,8 +21,11 @@ def key_of(manifest: dict[str, Any]) -> str:
     device, workload = manifest["device"], _given("", manifest["workload"])
     if "generator" in workload:
         workload["generator"] = _given("workload", workload["generator"])
+    # Their order decides what each of them draws, whose request goes first, and which phase comes first.
     if "jobs" in workload:
-        workload["jobs"] = {name: _given("workload", keys) for name, keys in workload["jobs"].items()}
+        workload["jobs"] = [(name, _given("workload", keys)) for name, keys in workload["jobs"].items()]
+    if "phases" in workload:
+        workload["phases"] = list(workload["phases"].items())
     parts = workload.get("traces", [workload])
     files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}

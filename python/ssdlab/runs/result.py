@@ -282,7 +282,7 @@ class Result:
     @property
     def series(self) -> polars.DataFrame:
         """The time series, at most 2,048 rows: time_ns, reads, writes, read_bytes, write_bytes, outstanding,
-        buffered_pages, die_busy, channel_busy, and more (`ssdlab.columns()`). Warm-up included."""
+        buffered_pages, die_busy, channel_busy, and more (docs/formats.md). Warm-up included."""
         import polars
 
         if self._series is None:

@@ -87,9 +87,10 @@ class HostDataErrors(Section):
 
     __slots__ = ()
     reported: int
-    """Pages of host reads that could not be corrected."""
+    """Pages of host reads that could not be corrected; a flash page counts once in a request, however many logical
+    pages it gives [flash pages]."""
     silent: int
-    """Pages of host reads that were wrong without notice."""
+    """Pages of host reads that were wrong without notice, counted as the reported ones [flash pages]."""
     uber: float | None
     """Pages of host reads that were lost or wrong, for each bit read (UBER, JESD218)."""
 
@@ -466,7 +467,7 @@ class FtlRaid(Section):
     reads: int
     """Pages read to work out others, or to join another stripe before theirs is erased [flash pages]."""
     rebuilt: int
-    """Pages that could not be read and were worked out of the rest of their stripes."""
+    """Pages that could not be read and were worked out of the rest of their stripes [flash pages]."""
 
 
 class FtlFaults(Section):
@@ -665,7 +666,8 @@ class Smart(Section):
     percentage_used: float | None
     """Mean P/E cycles of a block at the end over wear.endurance; null where that is "none" [%]."""
     media_errors: int
-    """Pages read, for the host or by the drive itself, that could not be corrected, since the start of the device."""
+    """Pages read, for the host or by the drive itself, that could not be corrected, since the start of the device
+    [flash pages]."""
 
 
 class PowerReadyNs(Section):
@@ -683,13 +685,13 @@ class PowerReads(Section):
 
     __slots__ = ()
     headers: int
-    """Flash pages read for recovery: first pages of blocks, which say when these were opened."""
+    """Pages read for recovery: first pages of blocks, which say when these were opened [flash pages]."""
     journal: int
-    """Flash pages read for recovery: pages of the map's journal."""
+    """Pages read for recovery: pages of the map's journal [flash pages]."""
     blocks: int
-    """Flash pages read for recovery: pages of blocks that may have been written since."""
+    """Pages read for recovery: pages of blocks that may have been written since [flash pages]."""
     map: int
-    """Flash pages read for recovery: translation pages."""
+    """Pages read for recovery: translation pages [flash pages]."""
 
 
 class Power(Section):
@@ -704,16 +706,16 @@ class Power(Section):
     ready_ns: PowerReadyNs
     reads: PowerReads
     buffer_lost: int
-    """Pages of the write buffer that were lost."""
+    """Pages of the write buffer that were lost [logical pages]."""
     interrupted: int
-    """Pages given to programs that had not ended."""
+    """Pages given to programs that had not ended [logical pages]."""
     torn: int
-    """Pages programmed before in the wordlines of these."""
+    """Pages programmed before in the wordlines of these [logical pages]."""
     half_erased: int
     """Blocks whose erase was interrupted."""
     checked: int
-    """Pages that the host checked after cuts, each after each."""
+    """Pages that the host checked after cuts, each after each [logical pages]."""
     lost: int
-    """Of these, pages whose newest acknowledged state was lost, as it may be."""
+    """Of these, pages whose newest acknowledged state was lost, as it may be [logical pages]."""
     reported: int
-    """Of these, pages that the drive reports as lost when they are read."""
+    """Of these, pages that the drive reports as lost when they are read [logical pages]."""

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
-from ssdlab.runs.explain import Explained, Explanation, explain
-from ssdlab.runs.findings import Finding
-from ssdlab.runs.kept import Interrupted
+from ssdlab.runs.explain import Explained, Explanation, Listener, explain, requests_of
+from ssdlab.runs.findings import Finding, of_data
+from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Tail(NamedTuple):
     median_mean_ns: float
     """Mean latency of the reads around the median [ns]."""
     stages: tuple[TailStage, ...]
-    """The longest of the reads beyond the percentile first; their means add up to the mean latency."""
+    """The longest of the reads beyond the percentile first; their means add up to the mean latency. None where a signal
+    ended the run before any had been explained."""
     warnings: tuple[Finding, ...] = ()
     """What puts the run in doubt (docs/warnings.md); ``interrupted`` where a signal ended it: these are then the reads
     until there."""
@@ -71,60 +72,78 @@ class Tail(NamedTuple):
         return "\n".join(plain_lines(of_tail(self)))
 
 
-def tail(options: Options, percentile: float) -> Tail:
+def tail(options: Options, percentile: float, progress: Listener | None = None) -> Tail:
     """Plays a run twice: to find the reads beyond a percentile, and to explain them and as many around the median.
 
     Raises:
         InputError: the percentile is none, or no read lies beyond it.
-        Interrupted: Ctrl-C; ``error.found`` is the :class:`Tail` of the reads that had been explained, or None.
+        Interrupted: Ctrl-C; ``error.found`` is the :class:`Tail` of the reads until then, without stages where none had
+            been explained, or None where no read lies beyond the percentile yet.
     """
     if not 50.0 <= percentile < 100.0:
         raise InputError(f"percentile is {percentile:g}\n  help: write one from 50 to below 100, such as 99 or 99.9")
     options = options.without_outputs()
-    log = _played(options)
+    log, interrupted = _played(options, f"finding p{percentile:g}", progress)
     reads = log.filter((log["op"] == 0) & (log["request"] >= (options.warmup or 0))).sort("latency_ns", "request")
     below = math.ceil(reads.height * percentile / 100.0)
     beyond = reads.height - below
     if not beyond:
+        if interrupted is not None:
+            raise interrupted
         more = "help: give it more --requests, or a lower percentile"
         raise InputError(f"no read lies beyond p{percentile:g}: the run has {reads.height:,}\n  {more}")
-    numbers = reads["request"].to_list()
+    numbers, latencies = reads["request"].to_list(), reads["latency_ns"].to_list()
     first = (reads.height - beyond) // 2
     slow, median = set(numbers[below:]), set(numbers[first : first + beyond])
-    threshold = int(reads["latency_ns"][below - 1])
-    about = (percentile, threshold, beyond, reads.height)
+    mean, usual = math.fsum(latencies[below:]) / beyond, math.fsum(latencies[first : first + beyond]) / beyond
+    found = Tail(percentile, latencies[below - 1], beyond, reads.height, mean, usual, ())
     try:
-        return _tail(about, explain(options, 0, sorted(slow | median)), slow, median)
+        if interrupted is not None:
+            raise interrupted
+        doing = f"explaining {len(slow | median):,} reads"
+        return _explained(found, explain(options, 0, sorted(slow | median), progress, doing), slow, median)
     except Interrupted as error:
         explained = {of.request for of in error.found.requests}
-        enough = explained & slow and explained & median
-        error.found = _tail(about, error.found, slow, median) if enough else None
+        if explained & slow and explained & median:
+            error.found = _explained(found, error.found, slow, median)
+        else:
+            error.found = found._replace(warnings=error.found.warnings)
         raise
 
 
-def _tail(about: tuple[float, int, int, int], explained: Explained, slow: set[int], median: set[int]) -> Tail:
-    """The sum of explanations."""
+def _explained(of: Tail, explained: Explained, slow: set[int], median: set[int]) -> Tail:
+    """The same with the sum of explanations."""
     found = explained.requests
-    long, dies = _means([of for of in found if of.request in slow])
-    short, _ = _means([of for of in found if of.request in median])
+    long, dies = _means([each for each in found if each.request in slow])
+    short, _ = _means([each for each in found if each.request in median])
     whole, usual = math.fsum(long.values()), math.fsum(short.values())
     stages = []
     for key in sorted({**long, **short}, key=lambda key: (-long.get(key, 0.0), key)):
         mine, other = long.get(key, 0.0), short.get(key, 0.0)
         stages.append(TailStage(*key, mine, mine / whole, other, other / usual, dies.get(key, {})))
-    return Tail(*about, whole, usual, tuple(stages), explained.warnings)
+    return of._replace(mean_ns=whole, median_mean_ns=usual, stages=tuple(stages), warnings=explained.warnings)
 
 
-def _played(options: Options) -> polars.DataFrame:
-    """The request log of a run."""
+def _played(options: Options, doing: str, progress: Listener | None) -> tuple[polars.DataFrame, Interrupted | None]:
+    """The request log of a run, and what ended it before its workload."""
+    import json
+
     import polars
 
     simulation = open_simulation(options.replace(keep_requests=True))
-    while not simulation.step(10_000):
-        pass
-    log = simulation.finish()[3]
+    told = None if progress is None else requests_of(progress, doing)
+    interrupted = None
+    try:
+        while not simulation.step(10_000):
+            if told is not None:
+                told(*simulation.progress())
+    except KeyboardInterrupt:
+        interrupted = Interrupted(Kept(simulation.progress()[2]))
+    result, _, _, log, _ = simulation.finish(interrupted=interrupted is not None)
+    if interrupted is not None:
+        interrupted.found = Explained([], of_data(json.loads(result)))
     assert log is not None, "Invariant: a log was asked for"
-    return polars.read_parquet(log[1])
+    return polars.read_parquet(log[1]), interrupted
 
 
 Key = tuple[str, bool]

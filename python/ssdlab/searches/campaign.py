@@ -152,45 +152,50 @@ def search(
 def _searched(search: Search, player: Player) -> SearchResult:
     proposer = proposer_of(search)
     race = Race(search, player)
+    verified: dict[int, Measured] | None = None
     try:
         race.run(proposer)
+        points = {each.number: each.point for each in race.candidates if each.state == "front"}
+        verified = player.play(points, search.verify, "the front with new seeds")
+        effects = _effects_table(search, player, search.verify.seeds if search.effects else ())
     except Interrupted as error:
-        error.found = _until_now(search, player, race, proposer.name)
+        race.judge("the search was interrupted")
+        text = f"the search was interrupted after {race.spent:g} full cases"
+        text += (
+            ": the front has not been verified with new seeds" if verified is None else ": nothing is said of effects"
+        )
+        finding = interrupted(text, {"cases": race.spent}, "the same command goes on from there")
+        error.found = _result(
+            search, player, race, proposer.name, verified, _effects_table(search, player, ()), finding
+        )
         raise
-    front = [each for each in race.candidates if each.state == "front"]
-    points = {each.number: each.point for each in front}
-    verified = player.play(points, search.verify, "the front with new seeds")
-    return SearchResult(
-        search,
-        proposer.name,
-        _front_table(search, race, front, verified),
-        _candidates_table(search, race),
-        _effects_table(search, player, search.verify.seeds if search.effects else ()),
-        _progress_table(search, race),
-        {number: player.commands(point, search.verify.seeds[0]) for number, point in points.items()},
-        round(race.spent, 9),
-        player.played,
-    )
+    return _result(search, player, race, proposer.name, verified, effects)
 
 
-def _until_now(search: Search, player: Player, race: Race, proposer: str) -> SearchResult:
-    """What an interrupted search has found: its front by the seeds of the race, without verification and effects."""
-    race.judge("the search was interrupted")
+def _result(
+    search: Search,
+    player: Player,
+    race: Race,
+    proposer: str,
+    verified: Mapping[int, Measured] | None,
+    effects: polars.DataFrame,
+    *warnings: Finding,
+) -> SearchResult:
+    """What a race has found. A front that has not been ``verified`` is given by the seeds of the race."""
     front = [each for each in race.candidates if each.state == "front"]
-    measured = {each.number: race.measured[-1][each.number] for each in front}
-    text = f"the search was interrupted after {race.spent:g} full cases: the front has not been verified with new seeds"
-    finding = interrupted(text, {"cases": race.spent}, "the same command goes on from there")
+    if verified is None:
+        verified = {each.number: race.measured[-1][each.number] for each in front}
     return SearchResult(
         search,
         proposer,
-        _front_table(search, race, front, measured),
+        _front_table(search, race, front, verified),
         _candidates_table(search, race),
-        _effects_table(search, player, ()),
+        effects,
         _progress_table(search, race),
         {each.number: player.commands(each.point, search.verify.seeds[0]) for each in front},
         round(race.spent, 9),
         player.played,
-        (finding,),
+        warnings,
     )
 
 

@@ -96,12 +96,15 @@ def cases(what: str, print_line: Print, clock: Callable[[], float] = time.monoto
     return progress
 
 
-def shares(print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[str, float], None]:
-    """Prints the name of what is done and the share that is done."""
+def shares(print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[str, float | None], None]:
+    """Prints the name of what is done and the share that is done, where it can be known."""
     lines = Lines(print_line, clock)
-    return lambda name, share: lines.print(
-        lambda passed: ", ".join([f"{name}: {100 * share:.1f} %", *_left(passed, share)])
-    )
+
+    def progress(name: str, share: float | None) -> None:
+        done = name if share is None else f"{name}: {100 * share:.1f} %"
+        lines.print(lambda passed: ", ".join([done, *_left(passed, share)]))
+
+    return progress
 
 
 def _left(passed: float, share: float | None) -> list[str]:

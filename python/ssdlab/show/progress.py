@@ -40,8 +40,8 @@ def cases(what: str) -> Iterator[Callable[[SweepProgress], None]]:
 
 
 @contextmanager
-def shares() -> Iterator[Callable[[str, float], None]]:
-    """Gives what reports a name and the share that is done."""
+def shares() -> Iterator[Callable[[str, float | None], None]]:
+    """Gives what reports a name and the share that is done, where it can be known."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -50,7 +50,11 @@ def shares() -> Iterator[Callable[[str, float], None]]:
     )
     with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
         task = shown.add_task("", total=1.0)
-        yield lambda name, share: shown.update(task, description=name, completed=share)
+
+        def progress(name: str, share: float | None) -> None:
+            shown.update(task, description=name, total=None if share is None else 1.0, completed=share or 0.0)
+
+        yield progress
 
 
 @contextmanager

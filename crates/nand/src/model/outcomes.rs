@@ -145,8 +145,9 @@ pub enum OutcomeSource {
 pub struct Outcomes {
     reading: OutcomeSource,
     faster: Option<ReducedTpre>,
-    /// Pages of the drive's wordlines.
+    /// Pages of the drive's wordlines, and a bit for each of those whose boundaries include the sentinel's.
     bits: u32,
+    sentinels: u32,
     /// The age that bins are counted in \[ns].
     unit: f64,
     /// Bins of reads are counted in one over this.
@@ -216,6 +217,11 @@ impl Outcomes {
             OutcomeSource::Virtual(chip) => chip.cells.disturb / 1e6 / LIFT,
             OutcomeSource::Measured(_) => 0.0,
         };
+        let has_sentinel = |page: u32| match &reading {
+            OutcomeSource::Virtual(chip) => chip.cells.boundaries(page).contains(&chip.cells.sentinel_boundary()),
+            OutcomeSource::Measured(_) => page == 0,
+        };
+        let sentinels = (0..bits).filter(|page| has_sentinel(*page)).fold(0, |set, page| set | 1 << page);
         let (draws, archetypes) = (Draws::new(seed), Archetypes::new(seed));
         let (index, bins, last) = (HashMap::new(), Vec::new(), (Key::NONE, 0));
         let pages = vec![Box::default(); ARCHETYPES as usize];
@@ -223,6 +229,7 @@ impl Outcomes {
             reading,
             faster,
             bits,
+            sentinels,
             unit,
             per_read,
             draws,
@@ -367,13 +374,9 @@ impl Outcomes {
     }
 
     /// Whether the boundaries of a page include the sentinel's.
+    #[inline]
     pub fn has_sentinel(&self, page: u32) -> bool {
-        match &self.reading {
-            OutcomeSource::Virtual(chip) => {
-                chip.cells.boundaries(page % self.bits).contains(&chip.cells.sentinel_boundary())
-            }
-            OutcomeSource::Measured(_) => page.is_multiple_of(self.bits),
-        }
+        self.sentinels >> (page % self.bits) & 1 != 0
     }
 
     /// Where the bins of a key are, made if they are met for the first time.

@@ -92,6 +92,9 @@ fn equivalent(stages: &[Stage]) -> Span {
     Span(age.fold(0, u64::saturating_add))
 }
 
+/// Cycles before a run at most (assumed): thousands of times what any flash lives for, with room to count those of the run.
+const MOST_CYCLES: u32 = 1_000_000_000;
+
 units::section! {
     /// The state that a run starts from: a drive that has been written and has aged.
     pub struct AgeConfig in "age" {
@@ -144,6 +147,9 @@ impl AgeConfig {
 
 impl Check for AgeConfig {
     fn check(&self, _: &Layout) -> Result<(), Refusal> {
+        if self.pec.0 > MOST_CYCLES {
+            return refuse("pec", format!("is {}", self.pec.0), format!("write at most {MOST_CYCLES}"));
+        }
         if self.precondition == Precondition::ClosedForm && self.invalid.0 > 0.0 {
             let problem = "is set, and age.precondition = \"closed-form\" says where stale pages are";
             return refuse("invalid", problem, "leave it at 0, or set age.precondition to \"none\"");

@@ -29,7 +29,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.host.acknowledge_now(&mut self.core, command);
-        self.core.marks.waiting |= Marks::POOLS | Marks::WRITES;
+        self.core.marks.set |= Marks::POOLS | Marks::WRITES;
     }
 
     /// Unmaps a page; whether it was mapped.

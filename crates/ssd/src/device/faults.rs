@@ -66,7 +66,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.map_is_damaged();
-        self.core.marks.waiting = Marks::ALL_WAITING;
+        self.core.marks.set |= Marks::WAITING;
     }
 
     /// Planes of the flash break.

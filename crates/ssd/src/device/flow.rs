@@ -107,7 +107,9 @@ impl<P: Probe> Device<P> {
             }
             ended = self.flash().after_array_event(die);
         }
-        self.core.marks.waiting = Marks::ALL_WAITING;
+        if self.writes.wait() || self.ftl.stripes.is_some() {
+            self.core.marks.set |= Marks::WAITING;
+        }
     }
 
     /// A page is decoded.
@@ -116,10 +118,13 @@ impl<P: Probe> Device<P> {
             self.read_ended(op, data);
         }
         // It may have been the last thing under way that waiting writes could hope for.
-        self.core.marks.waiting |= Marks::WRITES;
+        if !self.writes.queue.is_empty() {
+            self.core.marks.set |= Marks::WRITES;
+        }
     }
 
     /// What the layers above have to do with what a die has begun.
+    #[inline(never)]
     pub(super) fn layers_above(&mut self, begun: Begun) {
         match begun {
             Begun::HostRead(die) => self.host_was_next(die),
@@ -150,7 +155,7 @@ impl<P: Probe> Device<P> {
         for place in planes(set) {
             self.divert(self.core.plan.layout.plane(die, place as u8));
         }
-        self.core.marks.waiting |= Marks::POOLS;
+        self.core.marks.set |= Marks::POOLS;
     }
 
     /// Opens blocks where the stream's present ones are full.

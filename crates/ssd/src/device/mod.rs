@@ -180,6 +180,9 @@ impl<P: Probe> Device<P> {
     pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
         self.load(state)?;
         self.flash.rank(&self.core.plan);
+        if self.core.life.becomes_read_only {
+            self.core.marks.set |= Marks::LIFE;
+        }
         Ok(())
     }
 
@@ -360,39 +363,32 @@ impl<P: Probe> Device<P> {
 
     /// Asks what was marked whether it goes on, until nothing is: once an event, in the order of
     /// docs/decisions/0025-one-settle.md.
-    #[inline]
+    #[inline(always)] // Many events mark nothing.
     pub(super) fn settle(&mut self) {
-        let life = &self.core.life;
-        if self.core.marks.any() || self.flash.has_marked_dies() || life.stranded || life.becomes_read_only {
-            self.settle_marked();
-        }
-    }
-
-    fn settle_marked(&mut self) {
-        loop {
-            if self.core.marks.waiting != 0 {
+        while self.core.marks.set != 0 {
+            if self.core.marks.any(Marks::WAITING) {
                 self.waiting_go_on();
             }
             if let Some(begun) = self.flash().settle() {
                 self.layers_above(begun);
-            } else if self.core.life.stranded || self.core.life.becomes_read_only {
+            } else if self.core.marks.any(Marks::LIFE) {
                 self.life_ends();
-            } else {
-                return;
             }
         }
     }
 
     /// Parity, pages and written data that wait, as far as they are marked.
+    #[inline(never)]
     fn waiting_go_on(&mut self) {
-        let marked = std::mem::take(&mut self.core.marks.waiting);
-        if marked & Marks::PARITY != 0 && self.ftl.stripes.is_some() {
+        let marked = self.core.marks.set;
+        self.core.marks.set = marked & !Marks::WAITING;
+        if marked & Marks::PARITY != 0 {
             self.dispatch_parity();
         }
         if marked & Marks::POOLS != 0 {
             self.dispatch_pools();
         }
-        if marked & Marks::WRITES != 0 && !self.writes.queue.is_empty() {
+        if marked & Marks::WRITES != 0 {
             self.fetch_writes();
         }
     }
@@ -423,6 +419,7 @@ impl<P: Probe> Device<P> {
     /// goes on as a read-only one refuses what waits.
     #[cold]
     fn life_ends(&mut self) {
+        self.core.marks.set &= !Marks::LIFE;
         if std::mem::take(&mut self.core.life.stranded) {
             self.core.wear_out();
         }

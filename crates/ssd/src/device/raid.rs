@@ -217,7 +217,7 @@ impl<P: Probe> Device<P> {
                 self.rebuild_planes();
             }
         }
-        self.core.marks.waiting = Marks::ALL_WAITING;
+        self.core.marks.set |= Marks::WAITING;
     }
 
     /// The data of a plane that has broken is rebuilt from now on.
@@ -316,6 +316,6 @@ impl<P: Probe> Device<P> {
             }
             _ => self.continue_relocation(plane),
         }
-        self.core.marks.waiting |= Marks::PARITY;
+        self.core.marks.set |= Marks::PARITY;
     }
 }

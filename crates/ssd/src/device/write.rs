@@ -119,7 +119,7 @@ impl<P: Probe> Device<P> {
             }
         }
         self.destage();
-        self.core.marks.waiting |= Marks::WRITES;
+        self.core.marks.set |= Marks::WRITES;
     }
 
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.

@@ -8,11 +8,12 @@
 use nand::{ChannelId, DieId};
 use units::{Id as _, Time};
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Step};
 use super::layer::FlashAt;
 use super::op::PageOp;
 use super::queues::QueueId;
 use super::state::Pick;
+use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::observe::stats::energy::Energy;
@@ -49,50 +50,57 @@ impl<P: Probe> FlashAt<'_, P> {
     pub fn bus_event(&mut self, channel: ChannelId) {
         if let Some(id) = self.flash.channels[channel].transfer_out.take() {
             let Attempt { die, queue, .. } = self.flash.attempts[id];
-            let ended = self.step_ends(id);
+            let ended = self.step_ends(id, Step::Bus);
             debug_assert!(ended.is_none(), "Invariant: a read ends when its page has been decoded");
             self.register_freed(die, queue.plane());
             self.reschedule(die);
         }
-        self.core.marks.bus = Some(channel);
+        self.core.marks.bus(channel);
     }
 
     /// Asks the dies that are marked what they start, in the order of their marks; then grants their buses, in that order; then the
     /// bus that is marked, and where energy is, those of the dies that have waited for it. Until a die begins something that layers
     /// above have a part in: then it goes on from there.
-    #[inline]
+    #[inline(always)] // After nearly every event.
     pub fn settle(&mut self) -> Option<Begun> {
-        let mut granting = self.flash.granting;
         loop {
-            if let Some(channel) = granting {
-                let begun = self.arbitrate(channel);
+            if self.core.marks.any(Marks::DIES) && !self.flash.granting {
+                let begun = self.settle_dies();
                 if begun.is_some() {
-                    self.flash.granting = granting;
                     return begun;
                 }
             }
-            granting = self.next_bus();
-            if granting.is_none() {
-                self.flash.granting = None;
+            if !self.core.marks.any(Marks::BUS | Marks::ENERGY) {
                 return None;
             }
+            if !self.core.marks.any(Marks::BUS) && !self.mark_next_paid() {
+                continue;
+            }
+            let begun = self.arbitrate(self.core.marks.bus);
+            self.flash.granting = begun.is_some();
+            if begun.is_some() {
+                return begun;
+            }
+            self.core.marks.set &= !Marks::BUS;
         }
     }
 
-    /// The bus that is granted next.
-    #[inline]
-    fn next_bus(&mut self) -> Option<ChannelId> {
-        if self.flash.granted < self.flash.dirty.len() {
+    /// Asks the dies that are marked, and grants their buses.
+    fn settle_dies(&mut self) -> Option<Begun> {
+        while self.flash.granted < self.flash.dirty.len() {
             if self.flash.granted == self.flash.rescheduled {
                 self.reschedule_dirty();
             }
+            let begun = self.arbitrate(self.flash.dies[self.flash.dirty[self.flash.granted]].channel);
+            if begun.is_some() {
+                return begun;
+            }
             self.flash.granted += 1;
-            return Some(self.flash.dies[self.flash.dirty[self.flash.granted - 1]].channel);
         }
         self.flash.dirty.clear();
         (self.flash.granted, self.flash.rescheduled) = (0, 0);
-        let marked = self.core.marks.bus.take();
-        if self.core.marks.energy && marked.is_none() { self.next_paid() } else { marked }
+        self.core.marks.set &= !Marks::DIES;
+        None
     }
 
     /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it, or until a die begins something
@@ -102,10 +110,7 @@ impl<P: Probe> FlashAt<'_, P> {
         loop {
             let bus = &self.flash.channels[channel];
             let waiting = !bus.out.is_empty();
-            let out_ready = waiting && bus.ecc.reserved < self.core.plan.config.ecc.buffer;
             let dies_want = bus.wants_command | bus.wants_data != 0;
-            let held = dies_want && self.flash.is_held();
-            let wanted = dies_want && !held || out_ready;
             // A page that arrives at this very moment has the bus until its event is played.
             if bus.free_at > self.core.now || bus.transfer_out.is_some() {
                 // An event is needed for a page under way, for whoever waits, and to note an ECC wait.
@@ -113,7 +118,9 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.schedule_bus(channel, if needed { bus.free_at } else { Time::NEVER });
                 return None;
             }
-            if !wanted {
+            let out_ready = waiting && bus.ecc.reserved < self.core.plan.config.ecc.buffer;
+            let held = dies_want && self.flash.is_held();
+            if !(dies_want && !held || out_ready) {
                 if waiting || bus.meter.state() == channel::ECC_WAIT {
                     self.bus_enters(channel, if waiting { channel::ECC_WAIT } else { channel::IDLE }, None);
                 }
@@ -203,7 +210,7 @@ impl<P: Probe> FlashAt<'_, P> {
     pub(super) fn grant_page(&mut self, channel: ChannelId) {
         let bus = &mut self.flash.channels[channel];
         let id = bus.out.pop_front().expect("Invariant: a page waits to leave");
-        let Attempt { read, v_ref, fate, number: attempt, .. } = self.flash.attempts[id];
+        let Attempt { read, v_ref, fate, number: attempt, step: register, .. } = self.flash.attempts[id];
         let read = read.expect("Invariant: void attempts leave their registers");
         let PageOp { bus_bytes: bytes, seq: part, .. } = self.flash.ops[read];
         // What is sensed finely crosses as a page for each bit of a cell.
@@ -217,8 +224,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let corrected = fate.is_decoded();
         let cause = if corrected { channel::READ_DATA } else { channel::FAILED_READS };
         bus.ecc.reserved += 1;
-        self.bus_enters(channel, cause, Some((end, channel::IDLE)));
-        self.step_ends(id);
+        bus.meter.enter(self.core.now, cause, Some((end, channel::IDLE)));
+        self.tell_bus(channel, cause, Some((end, channel::IDLE)));
+        self.step_ends(id, register);
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);
         self.core.counters.bytes_read += u64::from(bytes) * u64::from(pages);
         if P::EXPLAINS {
@@ -236,8 +244,10 @@ impl<P: Probe> FlashAt<'_, P> {
     #[inline]
     pub fn occupy(&mut self, channel: ChannelId, span: units::Span, cause: usize) -> Time {
         let end = self.core.now + span;
-        self.flash.channels[channel].free_at = end;
-        self.bus_enters(channel, cause, Some((end, channel::IDLE)));
+        let bus = &mut self.flash.channels[channel];
+        bus.free_at = end;
+        bus.meter.enter(self.core.now, cause, Some((end, channel::IDLE)));
+        self.tell_bus(channel, cause, Some((end, channel::IDLE)));
         end
     }
 
@@ -245,6 +255,12 @@ impl<P: Probe> FlashAt<'_, P> {
     #[inline]
     pub(super) fn bus_enters(&mut self, channel: ChannelId, cause: usize, until: Option<(Time, usize)>) {
         self.flash.channels[channel].meter.enter(self.core.now, cause, until);
+        self.tell_bus(channel, cause, until);
+    }
+
+    /// Tells the probe what a bus's time goes into.
+    #[inline]
+    fn tell_bus(&mut self, channel: ChannelId, cause: usize, until: Option<(Time, usize)>) {
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Bus { channel, cause, until });
         }

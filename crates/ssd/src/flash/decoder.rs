@@ -12,15 +12,16 @@ use crate::observe::probe::{Event, Probe};
 
 impl<P: Probe> FlashAt<'_, P> {
     /// A page has arrived at its channel's engine, where it has room.
-    #[inline(never)]
+    #[inline]
     pub(super) fn enter_ecc(&mut self, id: AttemptId) {
-        let channel = self.flash.dies[self.flash.attempts[id].die].channel;
+        let attempt = &mut self.flash.attempts[id];
+        let channel = self.flash.dies[attempt.die].channel;
         let ecc = &mut self.flash.channels[channel].ecc;
         if ecc.decoding.len() < self.core.plan.config.ecc.decoders as usize {
-            return self.start_decoding(id);
+            return self.start_decoding(id, channel);
         }
         ecc.waiting.push_back(id);
-        self.flash.attempts[id].step = Step::WaitingForEcc;
+        attempt.step = Step::WaitingForEcc;
     }
 
     /// A void attempt leaves the engine, or the way into it.
@@ -40,25 +41,35 @@ impl<P: Probe> FlashAt<'_, P> {
         self.core.counters.sentinel_bytes += read.map_or(0, |read| u64::from(self.flash.ops[read].bus_bytes));
     }
 
-    pub(super) fn start_decoding(&mut self, id: AttemptId) {
+    /// A page that waited for a decoder has one.
+    pub(super) fn decoder_freed(&mut self, id: AttemptId) {
+        self.start_decoding(id, self.flash.dies[self.flash.attempts[id].die].channel);
+    }
+
+    fn start_decoding(&mut self, id: AttemptId, channel: ChannelId) {
         let attempt = &mut self.flash.attempts[id];
         attempt.step = Step::Decoding;
-        let Attempt { die, read, number, decoding, .. } = *attempt;
+        let (number, read) = (attempt.number, attempt.read);
         let t_decode = match self.flash.outcomes {
             None => self.core.plan.config.ecc.t_decode,
-            Some(_) => Span(decoding.into()),
+            Some(_) => Span(attempt.decoding.into()),
         };
-        let (channel, end) = (self.flash.dies[die].channel, self.core.now + t_decode);
+        let end = self.core.now + t_decode;
         let ecc = &mut self.flash.channels[channel].ecc;
         ecc.busy += t_decode;
         // The first to finish first; at the same time the first that began, which is nearly always behind the others.
-        if ecc.decoding.back().is_none_or(|(last, _)| *last <= end) {
-            ecc.decoding.push_back((end, id));
-        } else {
-            let place = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
-            ecc.decoding.insert(place, (end, id));
-        }
-        if ecc.decoding[0].1 == id {
+        let place = match ecc.decoding.back() {
+            Some((last, _)) if *last > end => {
+                let before = ecc.decoding.iter().rposition(|(other, _)| *other <= end).map_or(0, |before| before + 1);
+                ecc.decoding.insert(before, (end, id));
+                before
+            }
+            _ => {
+                ecc.decoding.push_back((end, id));
+                ecc.decoding.len() - 1
+            }
+        };
+        if place == 0 {
             self.core.agenda.set(self.core.slots.decoder(channel), end);
         }
         if P::EXPLAINS
@@ -77,7 +88,7 @@ impl<P: Probe> FlashAt<'_, P> {
         ecc.reserved -= 1;
         while let Some(next) = self.flash.channels[channel].ecc.waiting.pop_front() {
             let void = self.flash.attempts[next].read.is_none();
-            self.step_ends(next);
+            self.step_ends(next, Step::WaitingForEcc);
             if !void {
                 break;
             }
@@ -85,8 +96,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let next = self.flash.channels[channel].ecc.decoding.front().map_or(Time::NEVER, |(end, _)| *end);
         self.core.agenda.set(self.core.slots.decoder(channel), next);
         if !self.flash.channels[channel].out.is_empty() {
-            self.core.marks.bus = Some(channel);
+            self.core.marks.bus(channel);
         }
-        self.step_ends(id)
+        self.step_ends(id, Step::Decoding)
     }
 }

@@ -16,6 +16,7 @@ use super::op::{Owner, PageOp};
 use super::queues::{QueueId, Ranks};
 use super::state::{Active, Ended, Pick, Program};
 use crate::arena::OpId;
+use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
 
@@ -96,6 +97,7 @@ impl<P: Probe> FlashAt<'_, P> {
         if !state.dirty {
             state.dirty = true;
             self.flash.dirty.push(die);
+            self.core.marks.set |= Marks::DIES;
         }
     }
 
@@ -111,14 +113,14 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.consider_suspension(die);
             }
         }
-        let picked = self.view().pick(die);
-        if picked != self.flash.dies[die].picked {
-            self.picks(die, picked);
-        }
         if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
-        let state = &self.flash.dies[die];
+        let picked = self.view().pick(die);
+        let state = &mut self.flash.dies[die];
+        if picked != state.picked {
+            state.picks(picked, &mut self.flash.channels[state.channel]);
+        }
         if state.active.is_none() {
             let cause = if state.sensing != 0 {
                 die::READ
@@ -127,31 +129,18 @@ impl<P: Probe> FlashAt<'_, P> {
             } else {
                 die::IDLE
             };
-            self.die_enters(die, cause, None);
+            state.meter.enter(self.core.now, cause, None);
+            if P::EXPLAINS {
+                self.core.probe.explain(self.core.now, Event::Die { die, cause, until: None });
+            }
         }
-        if P::NOTES_WAITS {
-            self.note_wait(die);
-        }
-        let state = &mut self.flash.dies[die];
         let next = state.next_end();
         if state.event != next {
             state.event = next;
             self.core.agenda.set(self.core.slots.die(die), next);
         }
-    }
-
-    /// What a die would start next, and so what it wants the bus for.
-    #[inline]
-    fn picks(&mut self, die: DieId, pick: Pick) {
-        let state = &mut self.flash.dies[die];
-        state.picked = pick;
-        let bus = &mut self.flash.channels[state.channel];
-        bus.wants_command &= !state.bit;
-        bus.wants_data &= !state.bit;
-        match pick {
-            Pick::Nothing => {}
-            Pick::Read(_) | Pick::Erase(_) => bus.wants_command |= state.bit,
-            Pick::Program(_) | Pick::Resume | Pick::Pass => bus.wants_data |= state.bit,
+        if P::NOTES_WAITS {
+            self.note_wait(die);
         }
     }
 
@@ -207,7 +196,8 @@ impl<P: Probe> FlashAt<'_, P> {
         if self.flash.chip_owner[chip] != Some(die) {
             self.flash.chip_owner[chip] = Some(die);
             for other in self.flash.others_of_chip(die) {
-                self.picks(other, Pick::Nothing);
+                let state = &mut self.flash.dies[other];
+                state.picks(Pick::Nothing, &mut self.flash.channels[state.channel]);
                 if P::NOTES_WAITS {
                     self.note_wait(other);
                 }

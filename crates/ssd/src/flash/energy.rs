@@ -11,6 +11,7 @@ use units::Time;
 use super::layer::{FlashAt, FlashView};
 use super::state::{Pick, Precedence};
 use crate::config::Plan;
+use crate::core::Marks;
 use crate::observe::probe::Probe;
 
 impl FlashView<'_> {
@@ -75,22 +76,22 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// The channel whose bus is to be granted next, where dies may begin again: they do in the order of their operations, until too much
-    /// has been used again.
+    /// Marks the bus that is to be granted next where dies may begin again, if any is: they do in the order of their operations, until too
+    /// much has been used again.
     #[cold]
-    pub(super) fn next_paid(&mut self) -> Option<ChannelId> {
-        if self.flash.is_held() {
-            self.core.marks.energy = false;
-            return None;
-        }
+    pub(super) fn mark_next_paid(&mut self) -> bool {
         let free = |channel: &ChannelId| {
             let bus = &self.flash.channels[*channel];
             bus.free_at <= self.core.now && bus.transfer_out.is_none()
         };
-        let (view, channels) = (self.view(), self.flash.channels.ids().filter(free));
+        let (view, held) = (self.view(), self.flash.is_held());
+        let channels = self.flash.channels.ids().filter(|channel| !held && free(channel));
         let next = channels.filter_map(|channel| view.first_die(channel).map(|first| (first, channel))).min();
-        self.core.marks.energy = next.is_some();
-        next.map(|(_, of)| of)
+        match next {
+            Some((_, channel)) => self.core.marks.bus(channel),
+            None => self.core.marks.set &= !Marks::ENERGY,
+        }
+        next.is_some()
     }
 
     /// Something may begin again.
@@ -99,7 +100,7 @@ impl<P: Probe> FlashAt<'_, P> {
             budget.release(self.core.now);
         }
         self.core.set_energy_event(Time::NEVER);
-        self.core.marks.energy = true;
+        self.core.marks.set |= Marks::ENERGY;
         self.note_energy_waits();
     }
 

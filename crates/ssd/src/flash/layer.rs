@@ -36,8 +36,8 @@ pub(crate) struct Flash {
     pub(super) dirty: Vec<DieId>,
     pub(super) rescheduled: usize,
     pub(super) granted: usize,
-    /// The bus that is being granted: to one after the other, for as long as it is free and wanted.
-    pub(super) granting: Option<ChannelId>,
+    /// The marked bus is being granted: to one after the other, for as long as it is free and wanted.
+    pub(super) granting: bool,
     /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
     pub programs_waiting: u32,
     pub(super) write_queue_full: bool,
@@ -100,7 +100,7 @@ impl Flash {
             dirty: Vec::new(),
             rescheduled: 0,
             granted: 0,
-            granting: None,
+            granting: false,
             programs_waiting: 0,
             stirred: 1,
             write_queue_full,
@@ -187,12 +187,6 @@ impl Flash {
         let (die, per_chip) = (die.index(), self.dies_per_chip);
         let first = die / per_chip * per_chip;
         (1..per_chip).map(move |step| DieId::new(first + (die - first + step) % per_chip))
-    }
-
-    /// Whether any die is marked.
-    #[inline]
-    pub fn has_marked_dies(&self) -> bool {
-        !self.dirty.is_empty()
     }
 
     /// The age of a new operation.

@@ -46,12 +46,13 @@ impl<P: Probe> FlashAt<'_, P> {
         op
     }
 
-    /// The step of an attempt has ended: what follows. The read that ends with it, if one does.
-    #[inline(always)] // Of most callers' steps the arm is one store.
-    pub(super) fn step_ends(&mut self, id: AttemptId) -> Option<ReadEnd> {
+    /// The step of an attempt has ended, at which it is: what follows. The read that ends with it, if one does.
+    #[inline(always)] // Callers know the step: of the match, their arm is left.
+    pub(super) fn step_ends(&mut self, id: AttemptId, step: Step) -> Option<ReadEnd> {
         let attempt = &mut self.flash.attempts[id];
+        debug_assert_eq!(attempt.step, step, "Invariant: what ends is the step that an attempt is at");
         let void = attempt.read.is_none();
-        match attempt.step {
+        match step {
             // Its die has taken the commands.
             Step::Queued => attempt.step = Step::Sensing,
             Step::Sensing if void => self.flash.attempts.release(id),
@@ -75,7 +76,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.speculate(id, Known::Transferred);
             }
             Step::WaitingForEcc if void => self.leave_ecc(id),
-            Step::WaitingForEcc => self.start_decoding(id),
+            Step::WaitingForEcc => self.decoder_freed(id),
             Step::Decoding => return self.decoded_page(id),
             Step::Exhausted => unreachable!("Invariant: nothing of an exhausted attempt is under way"),
         }
@@ -83,7 +84,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// A decoder has ended.
-    #[inline(never)]
+    #[inline]
     fn decoded_page(&mut self, id: AttemptId) -> Option<ReadEnd> {
         if self.flash.outcomes.is_none() {
             return self.read_without_outcome(id);
@@ -120,18 +121,18 @@ impl<P: Probe> FlashAt<'_, P> {
     /// An attempt was not corrected: the next one waits for the die, unless it does already; or it was the last.
     #[inline(never)]
     fn failed(&mut self, id: AttemptId) -> Option<ReadEnd> {
-        let attempt = self.flash.attempts[id];
+        let attempt = &self.flash.attempts[id];
         let read = attempt.read.expect("Invariant: void attempts are not looked at");
-        let op = self.flash.ops[read];
+        let op = &self.flash.ops[read];
         if op.read.newest != Some(id) {
             self.drop_earlier(read, id);
-            let newest = op.read.newest.filter(|newest| {
+            let newest = self.flash.ops[read].read.newest.filter(|newest| {
                 let newest = &self.flash.attempts[*newest];
                 newest.step == Step::Exhausted && newest.earlier.is_none()
             });
             return newest.map(|last| self.read_is_lost(read, last));
         }
-        if let Some((v_ref, t_pre_fallback)) = self.next_step(&op, &attempt) {
+        if let Some((v_ref, t_pre_fallback)) = self.next_step(op, attempt) {
             self.queue_attempt(id, v_ref, t_pre_fallback);
             return None;
         }
@@ -180,11 +181,13 @@ impl<P: Probe> FlashAt<'_, P> {
         };
         let Attempt { read, die, queue, .. } = *attempt;
         let read = read.expect("Invariant: a void attempt is followed by none");
-        self.flash.ops[read].read.retries = number;
+        let op = &mut self.flash.ops[read];
+        op.read.retries = number;
+        let seq = op.seq;
         self.waits(read);
         let state = &mut self.flash.dies[die];
         // The read that the die is reserved for goes first, be another one older that has failed since.
-        let (waiting, seq) = (&mut state.queues[queue], self.flash.ops[read].seq);
+        let waiting = &mut state.queues[queue];
         if state.reserved.holds(seq) {
             waiting.push_front(&mut self.flash.ops, read);
         } else {

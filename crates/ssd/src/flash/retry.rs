@@ -16,7 +16,7 @@ use super::layer::{FlashAt, FlashView};
 use super::op::PageOp;
 use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
 use super::references::Similar;
-use super::state::Begun;
+use super::state::{Begun, DieState};
 use crate::arena::{AttemptId, OpId};
 use crate::config::{Config, Plan, Tracking};
 use crate::observe::probe::{Event, Probe};
@@ -34,19 +34,26 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
 
 impl FlashView<'_> {
     /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of` a set.
-    #[inline]
+    #[inline(always)] // Most dies are not reserved.
     pub(super) fn eligible(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
         if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_beside_retries(die, ready, of) }
     }
 
+    #[inline(never)]
     fn eligible_beside_retries(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
-        let (state, ranks) = (&self.flash.dies[die], &self.flash.ranks);
+        let state = &self.flash.dies[die];
         let Some(read) = state.reserved.goes_on(of) else { return ready };
-        let of_host = |read: Begun| USER_READS.has(read.queue);
-        if self.plan.config.chip.plane_reads != PlaneReads::Independent {
-            let allowed = ready.and(ranks.above_reads(of_host(read)));
-            return allowed.or(state.retries_of(read));
+        if self.plan.config.chip.plane_reads == PlaneReads::Independent {
+            return self.eligible_by_planes(state, ready, of);
         }
+        let above = self.flash.ranks.above_reads(USER_READS.has(read.queue));
+        ready.and(above).or(state.retries_of(read))
+    }
+
+    #[inline(never)]
+    fn eligible_by_planes(&self, state: &DieState, ready: QueueSet, of: QueueSet) -> QueueSet {
+        let ranks = &self.flash.ranks;
+        let of_host = |read: Begun| USER_READS.has(read.queue);
         // Each plane has references of its own, and so a read of its own that goes on. The timing is the die's: reads by the
         // default one wait until nothing is read by another.
         let may = match self.plan.config.read.sensing {
@@ -54,7 +61,7 @@ impl FlashView<'_> {
             Sensing::Adaptive => state.retries,
         };
         let mut allowed = may.and(QueueSet::on(!state.reserved.planes));
-        allowed = allowed.or(ranks.above_reads(self.retries_user_read(die)));
+        allowed = allowed.or(ranks.above_reads(state.reserved.goes_on(USER_READS).is_some()));
         let mut going_on = QueueSet::NONE;
         for plane in planes(state.reserved.planes) {
             let here = QueueSet::on(1 << plane);
@@ -106,8 +113,8 @@ impl<P: Probe> FlashAt<'_, P> {
             }
         }
         let (took, shorter) = self.sense_time(&op, &attempt);
-        attempt.took = took.0 as u32;
-        self.flash.attempts[id] = attempt;
+        let entry = &mut self.flash.attempts[id];
+        (entry.v_ref, entry.took) = (attempt.v_ref, took.0 as u32);
         (took, shorter)
     }
 
@@ -368,7 +375,8 @@ impl<P: Probe> FlashAt<'_, P> {
         if !corrected && !ends && self.miscorrects(&op, &attempt) {
             attempt.fate = Fate::Miscorrected;
         }
-        self.flash.attempts[id] = attempt;
+        let entry = &mut self.flash.attempts[id];
+        (entry.fate, entry.decoding) = (attempt.fate, attempt.decoding);
         None
     }
 

@@ -14,8 +14,18 @@ impl FlashView<'_> {
     #[inline]
     pub(super) fn pick(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
-        let nothing = state.ready.is_empty() && state.suspended.is_none() && state.next_pass.is_none();
-        if nothing && state.coarse.is_empty() { Pick::Nothing } else { self.pick_ready(die) }
+        let nothing = (state.ready.is_empty() || self.senses_alone(state)) && state.suspended.is_none();
+        if nothing && state.next_pass.is_none() && state.coarse.is_empty() {
+            Pick::Nothing
+        } else {
+            self.pick_ready(die)
+        }
+    }
+
+    /// Whether planes sense, and nothing else begins meanwhile.
+    #[inline]
+    fn senses_alone(&self, state: &DieState) -> bool {
+        state.sensing != 0 && state.active.is_none() && self.plan.config.chip.plane_reads != PlaneReads::Independent
     }
 
     fn pick_ready(&self, die: DieId) -> Pick {
@@ -33,8 +43,7 @@ impl FlashView<'_> {
         if let Some(program) = state.next_pass.or_else(|| self.second_pass_due(die)) {
             return self.pick_between_passes(die, program, ready.and(READS), may_sense);
         }
-        let one_at_a_time = state.sensing != 0 && self.plan.config.chip.plane_reads != PlaneReads::Independent;
-        if ready.is_empty() || one_at_a_time && state.active.is_none() {
+        if ready.is_empty() || self.senses_alone(state) {
             return Pick::Nothing;
         }
         let registers_empty = state.page_full | state.cache_full == 0;
@@ -246,7 +255,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.in_slc(writes)) {
-            self.core.life.stranded = true;
+            self.core.strand();
         }
         let state = &mut self.flash.dies[die];
         let was = state.whole.has(queue);

@@ -37,17 +37,24 @@ impl FlashView<'_> {
             return joined;
         }
         let (layout, state) = (&self.plan.layout, &self.flash.dies[die]);
+        // A suspended die senses for users alone.
+        let queues = if state.suspended.is_some() { USER_READS } else { READS };
+        let free =
+            !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
+        if state.ready.and(queues).and(QueueSet::on(free)).is_empty() {
+            return joined;
+        }
         let head = |queue: QueueId| {
             let op = &self.flash.ops[state.queues[queue].first()];
             (op, &self.flash.attempts[op.newest()])
         };
         let (first, attempt) = head(lead);
-        // A suspended die senses for users alone.
-        let queues = if state.suspended.is_some() { USER_READS } else { READS };
+        // Retries go with retries.
+        if attempt.number > 0 && state.retries.and(QueueSet::on(free)).is_empty() {
+            return joined;
+        }
         // First senses go along if they could go alone, of a die that is reserved as well.
         let ready = if attempt.number > 0 { state.ready } else { self.eligible(die, state.ready, queues) };
-        let free =
-            !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
         for plane in planes(free) {
             let here = ready.and(queues).and(QueueSet::on(1 << plane));
             if let Some((_, queue)) = state.first(here, &self.flash.ranks)
@@ -104,7 +111,7 @@ impl<P: Probe> FlashAt<'_, P> {
         for queue in &queues[..count] {
             let plane = queue.plane();
             let Some(id) = ids[plane] else { continue };
-            self.step_ends(id);
+            self.step_ends(id, Step::Queued);
             self.flash.dies[die].begin_sense(plane, Some(id), end);
             let attempt = &self.flash.attempts[id];
             let Some(read) = attempt.read else { continue };
@@ -129,7 +136,7 @@ impl<P: Probe> FlashAt<'_, P> {
             return state.reserved.release(plane);
         };
         self.core.counters.senses += 1;
-        self.step_ends(id);
+        self.step_ends(id, Step::Sensing);
     }
 
     /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
@@ -146,7 +153,7 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// What was sensed goes into a register of its plane.
-    #[inline(never)]
+    #[inline]
     pub(super) fn enter_register(&mut self, id: AttemptId) {
         let attempt = &mut self.flash.attempts[id];
         let state = &mut self.flash.dies[attempt.die];

@@ -6,6 +6,7 @@ use nand::ChannelId;
 use units::{Span, Time};
 
 use super::attempt::Step;
+use super::channel::Channel;
 use super::op::{Ops, Queue};
 use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
 use crate::arena::{AttemptId, OpId};
@@ -421,18 +422,29 @@ impl DieState {
         *found.expect("Invariant: what is retried has been sensed and has not ended")
     }
 
-    /// The queue of a read, if its next retry waits there and is the next to go.
-    fn retry_of(&self, read: &Begun) -> Option<QueueId> {
-        let waits = self.retries.has(read.queue) && self.queues[read.queue].head_seq == read.seq;
-        waits.then_some(read.queue)
-    }
-
     /// The queues of the reads of one command whose retries wait.
     pub(super) fn retries_of(&self, read: Begun) -> QueueSet {
-        let reads = self.reads_in_progress.iter().filter(|of| of.command == read.command);
-        let mut set = QueueSet::NONE;
-        reads.filter_map(|read| self.retry_of(read)).for_each(|queue| set.set(queue, true));
+        let (mut retries, mut set) = (self.retries, QueueSet::NONE);
+        while let Some(queue) = retries.pop() {
+            let seq = self.queues[queue].head_seq;
+            if seq == read.seq || self.begun(seq).command == read.command {
+                set.set(queue, true);
+            }
+        }
         set
+    }
+
+    /// What it would start next, and so what it wants the bus for.
+    #[inline]
+    pub(super) fn picks(&mut self, pick: Pick, bus: &mut Channel) {
+        self.picked = pick;
+        bus.wants_command &= !self.bit;
+        bus.wants_data &= !self.bit;
+        match pick {
+            Pick::Nothing => {}
+            Pick::Read(_) | Pick::Erase(_) => bus.wants_command |= self.bit,
+            Pick::Program(_) | Pick::Resume | Pick::Pass => bus.wants_data |= self.bit,
+        }
     }
 
     /// Keeps up to date what is known of a queue of reads whose head may be another one.

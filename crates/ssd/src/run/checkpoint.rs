@@ -17,7 +17,7 @@ use units::value::Scalar;
 use units::{ConfigError, Document, Span, Time};
 
 use super::manifest;
-use super::options::refused;
+use super::refusal::refused;
 use crate::RESULTS_VERSION;
 use crate::config::{Config, Plan};
 use crate::device::Device;

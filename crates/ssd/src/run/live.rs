@@ -4,8 +4,9 @@ use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::{ReadCounts, Request};
 
 use super::measured::MeasuredDevice;
-use super::options::{RunOptions, refused};
+use super::options::RunOptions;
 use super::outcome::Outcome;
+use super::refusal::refused;
 use super::request_log::RequestLog;
 use crate::config::Config;
 use crate::device::{Completion, Device};

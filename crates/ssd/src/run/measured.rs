@@ -120,17 +120,23 @@ impl<P: Probe> MeasuredDevice<P> {
         self.device.workload_begins();
         self.series.start(self.origin, self.device.idle_time(), self.device.throttling());
         if let Some(steady) = &mut self.steady {
-            steady.start(&self.device);
+            steady.start(&self.device, false);
         }
     }
 
     /// The load is played until it has settled, and counts from then on: where the drive starts in the middle of its life, and nothing else
     /// is asked for that comes before what counts.
-    /// It waits for collections no longer than for as many requests as count.
-    pub fn settle_first(&mut self, counted: u64) {
-        let apart = self.warmup > 0 || self.steady.is_some() || self.preconditions() || self.device.now() > Time::ZERO;
-        if !apart && self.device.start_of_life() == Start::MidLife {
-            (self.settling, self.warmup) = (Some(Settling::new(counted)), u64::MAX);
+    /// It waits for collections no longer than for as many requests as count. Where a steady state is looked for, that is for a load that
+    /// overwrites evenly, as the drive has been: any other one has to come to its own steady state.
+    pub fn settle_first(&mut self, counted: u64, evenly: bool) {
+        let apart = self.warmup > 0 || self.preconditions() || self.device.now() > Time::ZERO;
+        let changes = self.steady.is_some() && !(evenly && self.device.plan().config.age.fill.0 == 1.0);
+        if apart || changes || self.device.start_of_life() != Start::MidLife {
+            return;
+        }
+        (self.settling, self.warmup) = (Some(Settling::new(counted)), u64::MAX);
+        if let Some(steady) = &mut self.steady {
+            steady.wait();
         }
     }
 
@@ -177,6 +183,9 @@ impl<P: Probe> MeasuredDevice<P> {
                 self.look()?;
             }
             self.warmup_ends();
+            if let Some(steady) = self.steady.as_mut().filter(|_| self.settled > 0) {
+                steady.start(&self.device, true);
+            }
         }
         self.course.arrives(time);
         let id = self.device.submit(request)? - self.first_id;

@@ -1,13 +1,16 @@
-//! What a run is asked for, beside device and workload.
+//! What a run is asked for: every option is declared here, once. The command line, the keyword arguments of Python with their
+//! documentation and types, the options of sweep files and what a manifest keeps of them follow from [`declared`].
 
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 use units::value::{Scalar, Value};
 use units::{ConfigError, Span};
-use workload::Beyond;
+use workload::{Beyond, ReadOptions, Volumes};
 
+use super::checkpoint::SaveAt;
 use super::manifest::to_json;
+use super::refusal::{parse, refused};
 use super::steady::Round;
 
 /// How requests are paced.
@@ -74,6 +77,32 @@ impl OptionValue for u64 {
     }
 }
 
+impl OptionValue for bool {
+    fn read(option: &str, given: &Given) -> Result<bool, ConfigError> {
+        match given {
+            Given::Number(0) => Ok(false),
+            Given::Number(1) => Ok(true),
+            Given::Number(other) => parse(option, &other.to_string()),
+            Given::Text(word) => parse(option, word),
+        }
+    }
+    fn json(&self) -> Json {
+        json!(self)
+    }
+}
+
+impl OptionValue for String {
+    fn read(_: &str, given: &Given) -> Result<String, ConfigError> {
+        Ok(match given {
+            Given::Number(number) => number.to_string(),
+            Given::Text(text) => text.clone(),
+        })
+    }
+    fn json(&self) -> Json {
+        json!(self)
+    }
+}
+
 impl OptionValue for PathBuf {
     fn read(_: &str, given: &Given) -> Result<PathBuf, ConfigError> {
         Ok(match given {
@@ -110,22 +139,92 @@ macro_rules! in_words {
         }
     )+};
 }
-in_words!(Replay, Span, Round, Beyond);
+in_words!(Replay, Span, Round, Beyond, Volumes, SaveAt);
 
-/// Declares the options of a run once, in the order in which a manifest has them.
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A word or several.
+    Text,
+    /// The path of a file or folder, or a preset's name.
+    Path,
+    /// A preset, a file, or traces.
+    Workload,
+    /// A whole number: the smallest that is accepted, and the default where there is one.
+    Number(u64, Option<u64>),
+    /// Yes or no.
+    Flag,
+    /// Keys of the section `age`.
+    Age,
+    /// Keys of the configuration.
+    Settings,
+    /// The key `age.precondition`.
+    Precondition,
+    /// Functions that stand in for choices of the drive.
+    Policies,
+}
+
+/// An option, as all that take it know it.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Its name on the command line, where that is not `--` and its own.
+    pub flag: Option<&'static str>,
+    /// What stands for its value in the command line's help.
+    pub metavar: &'static str,
+    /// What it means; Markdown.
+    pub about: &'static str,
+    /// The same for the command line, where it is said otherwise there; empty where it has no such option.
+    pub help: Option<&'static str>,
+    /// Its default, where it is a word.
+    pub default: Option<&'static str>,
+    /// Whether it says what a run writes or keeps.
+    pub is_output: bool,
+}
+
+/// Every option of a run, in the order of the command line's help.
+pub fn declared() -> Vec<Declared> {
+    [input_options(), RunOptions::declared(), TraceOptions::declared(), OutputOptions::declared()].concat()
+}
+
+macro_rules! row {
+    ($name:ident, [$($about:literal)+], $kind:expr, $metavar:literal $(, $field:ident = $value:expr)*) => {
+        #[allow(clippy::needless_update, reason = "some rows give all fields")]
+        Declared {
+            name: stringify!($name),
+            kind: $kind,
+            metavar: $metavar,
+            about: concat!($($about),+).trim_ascii_start(),
+            $($field: $value,)*
+            ..Declared { name: "", kind: Kind::Text, flag: None, metavar: "", about: "", help: None, default: None, is_output: false }
+        }
+    };
+}
+
+/// Declares options: each with its kind, what stands for its value, and what else is said of it; its type and default.
 macro_rules! options {
-    ($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $doc:literal])+ $option:ident: $type:ty = $default:expr,)+ }) => {
-        $(#[doc = $about])+
+    ($(#[doc = $what:literal])+ $group:ident { $(
+        $(#[doc = $doc:literal])+
+        [$kind:expr, $metavar:literal $(, $field:ident = $value:expr)*] $option:ident: $type:ty = $default:expr,
+    )+ }) => {
+        $(#[doc = $what])+
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $name { $($(#[doc = $doc])+ pub $option: $type,)+ }
+        pub struct $group { $($(#[doc = $doc])+ pub $option: $type,)+ }
 
-        impl Default for $name {
-            fn default() -> Self { $name { $($option: $default,)+ } }
+        impl Default for $group {
+            fn default() -> Self { $group { $($option: $default,)+ } }
         }
 
-        impl $name {
+        impl $group {
             /// The options by name.
             pub const NAMES: &[&str] = &[$(stringify!($option)),+];
+
+            fn declared() -> Vec<Declared> {
+                vec![$(row!($option, [$($doc)+], $kind, $metavar $(, $field = $value)*)),+]
+            }
 
             /// Sets an option by its name.
             pub fn set(&mut self, name: &str, given: &Given) -> Result<(), ConfigError> {
@@ -133,7 +232,7 @@ macro_rules! options {
                 match name {
                     $(stringify!($option) => self.$option = OptionValue::read(&option, given)?,)+
                     _ => {
-                        let remedy = format!("the options of a run are {}", Self::NAMES.join(", "));
+                        let remedy = format!("the options are {}", Self::NAMES.join(", "));
                         return Err(refused(&option, "is no option of a run", &remedy));
                     }
                 }
@@ -141,42 +240,130 @@ macro_rules! options {
             }
 
             /// Names and values, as a run's manifest has them.
-            pub(super) fn values(&self) -> Vec<(&'static str, Json)> {
+            pub fn values(&self) -> Vec<(&'static str, Json)> {
                 vec![$((stringify!($option), self.$option.json())),+]
             }
         }
     };
 }
 
+/// Those that say which drive is run, and under which load: what they mean is read where the drive is made.
+fn input_options() -> Vec<Declared> {
+    macro_rules! inputs {
+        ($($(#[doc = $doc:literal])+ $name:ident [$kind:expr, $metavar:literal $(, $field:ident = $value:expr)*])+) => {
+            vec![$(row!($name, [$($doc)+], $kind, $metavar $(, $field = $value)*)),+]
+        };
+    }
+    inputs! {
+        /// Preset (`ssdlab.presets()`), or device file (TOML).
+        device [Kind::Path, "NAME|FILE", default = Some("tlc"), help = Some("Preset, or device file (TOML).")]
+        /// Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.
+        workload [Kind::Workload, "NAME|FILE|TRACE", default = Some("default")]
+        /// Scheme's name, or `axis=choice` pairs with commas between.
+        scheme [Kind::Text, "NAME|AXIS=CHOICE,…", help = Some("Scheme, or choices on its axes.")]
+        /// State that the run starts from: `"pec=2000,retention=6mo"` or a dict of the same.
+        age [Kind::Age, "KEY=VALUE,…", help = Some("State at the start, such as pec=2000,retention=6mo.")]
+        /// `"closed-form"` starts as after long overwriting, `"write:N"` really overwrites the drive N times
+        /// first; the same as `age.precondition`.
+        precondition [Kind::Precondition, "closed-form|write:N",
+            help = Some("Start as after long overwriting: by formula, or by really writing N times the capacity.")]
+        /// Configuration keys: `{"chip.t_prog": "400us"}`, `{"chip": {"t_prog": "400us"}}` or
+        /// `["chip.t_prog=400us"]`; `ssdlab.schema()` lists them.
+        settings [Kind::Settings, "KEY=VALUE", flag = Some("--set"),
+            help = Some("Any key of `ssdlab schema`; may be repeated.")]
+        /// Functions that stand in for built-in choices: `{"victim": my_function}`, `{"victim":
+        /// "my_policies.py:oldest"}` or `"victim=my_policies.py:oldest"`; see `ssdlab.policy`.
+        policies [Kind::Policies, "AXIS=FILE:FUNCTION,…", flag = Some("--policy"),
+            help = Some("Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.")]
+    }
+}
+
 options! {
-    /// What to run, beside device and workload.
+    /// How a drive is played; in the order in which a manifest has them.
     RunOptions {
-        /// How requests are paced.
+        /// `"timed"` (the default), `"timed:xN"` (N times faster) or `"closed:QD"` (QD requests at once).
+        [Kind::Text, "timed|timed:xN|closed:QD", help = Some("Pace: trace times, N times faster, or QD at once.")]
         replay: Replay = Replay::Timed(1.0),
         /// Stop after so many requests.
+        [Kind::Number(1, None), "N"]
         requests: Option<u64> = None,
-        /// Submit nothing after this simulated time.
+        /// Submit nothing after this simulated time, such as 10s.
+        [Kind::Text, "TIME"]
         duration: Option<Span> = None,
-        /// Requests at the start that are played but left out of the statistics.
+        /// Requests at the start that are played and left out of the statistics.
+        [Kind::Number(0, Some(0)), "N", help = Some("Leave the first N out of the statistics.")]
         warmup: u64 = 0,
-        /// Play until the drive is in a steady state by rounds of at least so long; the last rounds are the result.
+        /// Play until the drive is in a steady state by rounds of at least this simulated time (`"1s"`), after the PTS
+        /// of SNIA; the last five rounds are the result, and `host.steady.reached` reports it. A generator goes on
+        /// for as long as it takes.
+        [Kind::Text, "TIME|auto",
+            help = Some("Play until the state is steady by rounds of at least TIME (SNIA); the last five rounds are the result.")]
         until_steady: Option<Round> = None,
-        /// Seed of the device's random streams.
+        /// Seed of all random streams; same inputs and seed, same result.
+        [Kind::Number(0, Some(1)), "S", help = Some("Seed of all random streams.")]
         seed: u64 = 1,
-        /// What becomes of requests beyond the drive.
+        /// `"wrap"` (the default) or `"refuse"` requests beyond the drive or their namespace.
+        [Kind::Text, "wrap|refuse", help = Some("Wrap addresses beyond the drive around, or refuse them  [default: wrap]")]
         beyond: Beyond = Beyond::Wrap,
-        /// The checkpoint whose device goes on.
+        /// File that `save` or `Device.save()` has written: its drive goes on, and the run's times and
+        /// statistics begin there. Without `device` it is the drive of the file; one that is given must be the
+        /// same, but for policies where nothing was under way.
+        [Kind::Path, "FILE", flag = Some("--from"), help = Some("Go on with the drive of a checkpoint (--save).")]
         checkpoint: Option<PathBuf> = None,
     }
 }
 
-/// The error of an option or a word that was given on a command line.
-pub fn refused(origin: &str, problem: &str, remedy: &str) -> ConfigError {
-    ConfigError { origin: origin.into(), line: None, key: None, problem: problem.into(), remedy: remedy.into() }
+options! {
+    /// How traces are read and laid out.
+    TraceOptions {
+        /// Format of the trace, where it cannot be recognized from its content:
+        /// `"disksim:time=ms,offset=B,size=B"`.
+        [Kind::Text, "FORMAT", help = Some("Format of the trace, such as disksim:time=ms,offset=B,size=B.")]
+        format: Option<String> = None,
+        /// Malformed lines of a trace that may be left out, counted in `host.trace.bad_lines`.
+        [Kind::Number(0, Some(0)), "N", help = Some("Leave out up to N malformed lines.")]
+        skip_bad_lines: u64 = 0,
+        /// How many requests too late a line of a trace may stand (1024): it is put in order, and counted.
+        [Kind::Number(0, None), "N",
+            help = Some("Reorder lines that stand up to N requests too late  [default: 1024]")]
+        sort_window: u64 = ReadOptions::default().sort_window as u64,
+        /// Where a trace's volumes lie: `"overlay"` (all from address 0; the default), `"namespaces"` (equal
+        /// parts of the drive) or `"concatenate"` (one after another).
+        [Kind::Text, "overlay|namespaces|concatenate",
+            help = Some("Layout of a trace's volumes on the drive  [default: overlay]")]
+        volumes: Volumes = Volumes::Overlay,
+        /// Folder of real traces: a workload such as `"asplos21/stg_0"`, which is the generated twin of a real
+        /// trace, is replaced by the file of that name (`stg_0.csv.gz`) where the folder has it.
+        [Kind::Path, "DIR", help = Some("Folder of real traces: they replace the synthetic twins of the same name.")]
+        traces: Option<PathBuf> = None,
+    }
 }
 
-/// A value that was given on a command line, as `T`.
-pub fn parse<T: Value>(origin: &str, word: &str) -> Result<T, ConfigError> {
-    T::read(&Scalar::Text(word.into()))
-        .ok_or_else(|| refused(&format!("{origin} {word}"), "is not accepted", &format!("expected {}", T::expects())))
+options! {
+    /// What is checked, written and kept.
+    OutputOptions {
+        /// Verify the drive's invariants after every event; the result is the same. One that does not hold ends the
+        /// run with a `SimulationError`, which says where, when and what was expected.
+        [Kind::Flag, "", help = Some("Verify the drive's invariants after every event; the result is the same.")]
+        check: bool = false,
+        /// Write the request log here (Parquet). With `repeat`, `x.parquet` gives `x.seedN.parquet`.
+        [Kind::Path, "FILE", help = Some("Write a row a request (Parquet)."), is_output = true]
+        requests_out: Option<PathBuf> = None,
+        /// Keep the request log in memory, for `Result.requests`.
+        [Kind::Flag, "", help = Some(""), is_output = true]
+        keep_requests: bool = false,
+        /// Write the time series (Parquet).
+        [Kind::Path, "FILE", is_output = true]
+        series_out: Option<PathBuf> = None,
+        /// Write the state of the drive here: a checkpoint. With `repeat`, `x.ckpt` gives `x.seedN.ckpt`.
+        [Kind::Path, "FILE", help = Some("Write the drive's state at the end: a checkpoint, for --from."), is_output = true]
+        save: Option<PathBuf> = None,
+        /// When it is written: `"rest"` (the default: the run is over, everything buffered is on flash, and the
+        /// drive has nothing more to do by itself), `"end"` (as it stands when the last request has completed) or
+        /// a simulated time of the run (`"2s"`, as it stands).
+        [Kind::Text, "rest|end|TIME",
+            help = Some("Save at rest, when the last request has completed, or at a simulated time  [default: rest]"),
+            is_output = true]
+        save_at: SaveAt = SaveAt::Rest,
+    }
 }

@@ -38,7 +38,8 @@ impl<P: Probe> Run<P> {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
     pub fn finish(self) -> Result<Outcome, RunError> {
-        self.measured.finish(self.source.counts(), self.wrapped, self.missing)
+        let ((wrapped, missing), counts) = (self.read(), self.read_counts());
+        self.measured.finish(counts, wrapped, missing)
     }
 }
 

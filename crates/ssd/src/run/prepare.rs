@@ -9,8 +9,9 @@ use super::device_given::{DeviceWord, device_given, undone};
 use super::findings;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::manifest;
-use super::options::{Given, Replay, RunOptions, refused};
-use super::workload_given::{self, Opened, TraceOptions, Wanted, WorkloadGiven, is_workload_key};
+use super::options::{Given, Replay, RunOptions, TraceOptions};
+use super::refusal::refused;
+use super::workload_given::{self, Opened, Wanted, WorkloadGiven, is_workload_key};
 use crate::RESULTS_VERSION;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
@@ -19,7 +20,7 @@ use crate::policies::Policies;
 use crate::presets::DeviceSpec;
 
 /// The widest window in which a trace is sorted \[requests]: 640 MB.
-const WIDEST_SORT_WINDOW: usize = 1 << 24;
+const WIDEST_SORT_WINDOW: u64 = 1 << 24;
 
 /// A drive and how it is played, as a user gives them.
 pub struct DriveInputs<'a> {
@@ -47,6 +48,8 @@ pub struct Inputs<'a> {
     pub drive: DriveInputs<'a>,
     /// A preset, a file that describes a generator, or a trace.
     pub workload: &'a str,
+    /// Further traces, merged with it by time.
+    pub merge: &'a [String],
     /// How traces are read.
     pub traces: TraceOptions,
 }
@@ -83,7 +86,7 @@ pub struct PreparedLive {
 /// Reads and checks what a run needs. Its device is not built: the manifest alone costs next to nothing.
 pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
     let Drive { spec, plan, mut options } = drive(&inputs.drive)?;
-    check_sort_window(inputs.traces.reading.sort_window)?;
+    check_sort_window(inputs.traces.sort_window)?;
     let wanted = match (options.until_steady, options.requests) {
         (Some(_), _) => Wanted::Endless,
         (None, Some(requests)) => Wanted::AtLeast(requests),
@@ -92,6 +95,7 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
     let Opened { source, manifest: workload, note, findings: mut found, closed, requests } =
         workload_given::open(&WorkloadGiven {
             word: inputs.workload,
+            merge: inputs.merge,
             settings: inputs.drive.settings,
             traces: &inputs.traces,
             beyond: options.beyond,
@@ -178,7 +182,7 @@ fn of_settings(inputs: &DriveInputs, spec: &DeviceSpec) -> Result<Vec<Finding>, 
     Ok(undone.into_iter().chain(findings::without_effect(&spec.config.idle_settings(&spec.inherited))).collect())
 }
 
-fn check_sort_window(requests: usize) -> Result<(), ConfigError> {
+fn check_sort_window(requests: u64) -> Result<(), ConfigError> {
     if requests > WIDEST_SORT_WINDOW {
         let problem = format!("would hold {requests} requests in memory");
         let remedy = format!("write at most {WIDEST_SORT_WINDOW}, or sort the trace first");

@@ -1,22 +1,21 @@
-//! The replay of a workload: its requests handed to the device as they fall due.
+//! The replay of a workload: a host and a drive, played together.
 
 use std::path::PathBuf;
 
-use units::{Bytes, Span, Time};
-use workload::{Beyond, Op, Request, Source};
+use units::{Span, Time};
+use workload::{ReadCounts, Source};
 
+use super::host::{Host, Next, Standing, Supply, replaying};
 use super::measured::{MeasuredDevice, Played, Saving};
-use super::options::{Replay, RunOptions, refused};
+use super::options::{Replay, RunOptions};
+use super::refusal::refused;
 use super::request_log::RequestLog;
 use super::steady::Steady;
 use crate::config::Config;
-use crate::device::{Completion, Device};
+use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
 use crate::observe::stats::SteadyState;
-
-/// Most arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
-const WINDOW: usize = 64;
 
 /// Most looks at the device (an interval of the time series each, some thousandth of what has been simulated) in a step: one that is
 /// long because its requests are ends before them.
@@ -25,19 +24,10 @@ const LOOKS_OF_STEP: u64 = 16;
 /// A run in progress.
 pub struct Run<P: Probe = Unwatched> {
     pub(super) measured: MeasuredDevice<P>,
-    pub(super) source: Box<dyn Source>,
+    host: Box<dyn Host>,
     options: RunOptions,
-    /// Requests read ahead, in reverse order.
-    batch: Vec<Request>,
-    ended: bool,
-    first_time: Option<Time>,
-    pub(super) wrapped: u64,
-    /// Requests of the source wait for completions.
-    closed_loop: bool,
     /// The drive's life has ended, and the run with it.
     end_of_life: Option<RunError>,
-    /// Requests asked for that the source no longer had.
-    pub(super) missing: Option<u64>,
     /// Looks at the device that the present step may still take.
     looks: u64,
 }
@@ -63,29 +53,19 @@ impl<P: Probe> Run<P> {
         log: Option<Box<dyn RequestLog>>,
         probe: P,
     ) -> Result<Run<P>, RunError> {
-        let closed_loop = source.closed_loop().is_some();
-        if closed_loop && options.replay != Replay::Timed(1.0) {
+        if source.closed_loop().is_some() && options.replay != Replay::Timed(1.0) {
             let problem = "is given, and the workload paces itself by its iodepth";
             let remedy = "leave it out, or set workload.iodepth to \"none\"";
             return Err(refused("--replay", problem, remedy).into());
         }
         let mut measured = MeasuredDevice::new(config, &options, log, probe)?;
-        if source.leads() {
-            measured.settle_first(options.requests.unwrap_or(u64::MAX));
+        let evenly = source.overwrites_evenly();
+        if source.leads() || evenly && options.until_steady.is_some() {
+            measured.settle_first(options.requests.unwrap_or(u64::MAX), evenly);
         }
-        Ok(Run {
-            measured,
-            source,
-            options,
-            batch: Vec::new(),
-            ended: false,
-            first_time: None,
-            wrapped: 0,
-            closed_loop,
-            end_of_life: None,
-            missing: None,
-            looks: 0,
-        })
+        let supply = Supply::new(source, measured.device.capacity(), options.beyond);
+        let host = replaying(supply, options.replay);
+        Ok(Run { measured, host, options, end_of_life: None, looks: 0 })
     }
 
     /// Writes a checkpoint when the workload has gone on for so long, as the device stands then.
@@ -129,7 +109,11 @@ impl<P: Probe> Run<P> {
         let by_count = self.options.requests.map(|limit| served / self.measured.all_requests(limit).max(1) as f64);
         let now = self.measured.device.now().0.saturating_sub(self.measured.counts_from().0);
         let by_time = self.options.duration.map(|limit| now as f64 / limit.0.max(1) as f64);
-        [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
+        [by_count, by_time, self.host.supply().source.progress()]
+            .into_iter()
+            .flatten()
+            .reduce(f64::max)
+            .map(|p| p.min(1.0))
     }
 
     /// How far the search for a steady state has come, where one was asked for.
@@ -145,135 +129,71 @@ impl<P: Probe> Run<P> {
             self.measured.precondition(requests)?;
             return Ok(false);
         }
-        let target = self.measured.submitted + requests;
-        let played = match self.options.replay {
-            _ if self.end_of_life.is_some() => return Ok(true),
-            _ if self.closed_loop => self.step_by_completions(target),
-            Replay::Timed(speed) => self.step_timed(speed, target),
-            Replay::Closed(depth) => self.step_closed(u64::from(depth), target),
-        };
+        if self.end_of_life.is_some() {
+            return Ok(true);
+        }
+        let played = self.play(self.measured.submitted + requests);
         if let Err(end @ RunError::EndOfLife { .. }) = played {
-            self.measured.collect(reported(&mut *self.source))?;
+            self.measured.collect(|completion| self.host.completed(completion))?;
             self.end_of_life = Some(end);
             return Ok(true);
         }
         played
     }
 
-    fn step_timed(&mut self, speed: f64, target: u64) -> Result<bool, RunError> {
+    /// Plays until so many requests have been submitted, or to the end of the step; returns whether the workload has been played to its
+    /// end.
+    fn play(&mut self, target: u64) -> Result<bool, RunError> {
         while self.measured.submitted < target {
-            while self.measured.device.pending_arrivals() < WINDOW
-                && let Some(request) = self.next_request()?
-            {
-                let first = *self.first_time.get_or_insert(request.time);
-                let since = request.time.since(first);
-                let since = if speed == 1.0 { since } else { Span((since.0 as f64 / speed) as u64) };
-                let time = self.measured.origin + since;
-                if self.is_too_late(time) {
-                    self.ended = true;
-                    break;
+            let next = self.host.next(&self.standing())?;
+            match next {
+                Next::Submit(request, time) => {
+                    self.measured.submit(request, time, |completion| self.host.completed(completion))?;
                 }
-                self.submit(request, time)?;
-            }
-            if self.has_ended() {
-                return self.finish_all();
-            }
-            // Some are always ahead: time never goes beyond a request that has not been handed over.
-            let play = |device: &mut Device<P>, limit| device.advance_to_arrivals(WINDOW / 2, limit);
-            if let Played::Paused = self.advance_by(Time::NEVER, play)? {
-                return Ok(false);
-            }
-        }
-        Ok(false)
-    }
-
-    /// A source that wants to know of completions before it says what comes next.
-    fn step_by_completions(&mut self, target: u64) -> Result<bool, RunError> {
-        while self.measured.submitted < target {
-            let now = self.measured.device.now();
-            if self.is_too_late(now) {
-                return self.finish_all();
-            }
-            let next = self.source.closed_loop().and_then(|source| source.next_time());
-            match next.map(|time| self.measured.origin + time.since(Time::ZERO)) {
-                Some(time) if time <= now => {
-                    let Some(request) = self.next_request()? else { return self.finish_all() };
-                    self.submit(request, now)?;
-                }
-                None if self.measured.device.outstanding().0 == 0 => return Ok(true),
-                time => {
-                    if !self.advance_to_completion(time.unwrap_or(Time::NEVER))? {
+                Next::Completion(time) => {
+                    if !self.advance_to_completion(time)? {
                         return Ok(false);
                     }
                 }
-            }
-        }
-        Ok(false)
-    }
-
-    fn step_closed(&mut self, depth: u64, target: u64) -> Result<bool, RunError> {
-        while self.measured.submitted < target {
-            while self.measured.device.outstanding().0 < depth {
-                let now = self.measured.device.now();
-                if self.is_too_late(now) {
-                    self.ended = true;
+                Next::Arrivals(few) => {
+                    let play = |device: &mut Device<P>, limit| device.advance_to_arrivals(few, limit);
+                    if let Played::Paused = self.advance_by(Time::NEVER, play)? {
+                        return Ok(false);
+                    }
                 }
-                let Some(request) = self.next_request()? else {
-                    return self.finish_all();
-                };
-                self.submit(request, now)?;
-            }
-            if !self.advance_to_completion(Time::NEVER)? {
-                return Ok(false);
+                Next::Over => return self.finish_all(),
             }
         }
         Ok(false)
     }
 
-    /// Whether nothing is submitted at a time any more: what counts has lasted as long as was asked for.
-    fn is_too_late(&self, time: Time) -> bool {
-        let lasted = time.0.saturating_sub(self.measured.counts_from().0);
-        self.options.duration.is_some_and(|limit| lasted > limit.0)
+    /// How the drive stands, for the host.
+    #[inline]
+    fn standing(&self) -> Standing {
+        let measured = &self.measured;
+        let is_last = |limit| measured.submitted >= measured.all_requests(limit);
+        let latest = |limit: Span| Time(measured.counts_from().0.saturating_add(limit.0));
+        Standing {
+            now: measured.device.now(),
+            origin: measured.origin,
+            latest: self.options.duration.map_or(Time::NEVER, latest),
+            enough: measured.steady_ended || self.options.requests.is_some_and(is_last),
+            outstanding: measured.device.outstanding().0,
+            arrivals: measured.device.pending_arrivals(),
+        }
     }
 
-    /// Whether nothing more is submitted.
-    fn has_ended(&self) -> bool {
-        self.ended || self.measured.steady_ended
+    /// Requests of the workload that were wrapped, and those that were asked for and it no longer had.
+    pub(super) fn read(&self) -> (u64, Option<u64>) {
+        let supply = self.host.supply();
+        let submitted = self.measured.submitted - self.measured.settled;
+        let missing = self.options.requests.filter(|_| supply.exhausted).map(|limit| limit.saturating_sub(submitted));
+        (supply.wrapped, missing)
     }
 
-    /// The next request of the workload, brought within the device's capacity.
-    fn next_request(&mut self) -> Result<Option<Request>, RunError> {
-        let is_last = |limit| self.measured.submitted >= self.measured.all_requests(limit);
-        if self.has_ended() || self.options.requests.is_some_and(is_last) {
-            self.ended = true;
-            self.batch.clear();
-            return Ok(None);
-        }
-        if self.batch.is_empty() {
-            self.source.fill(&mut self.batch, if self.closed_loop { 1 } else { 256 })?;
-            self.batch.reverse();
-        }
-        let Some(mut request) = self.batch.pop() else {
-            self.ended = true;
-            let submitted = self.measured.submitted - self.measured.settled;
-            self.missing = self.options.requests.map(|limit| limit.saturating_sub(submitted));
-            return Ok(None);
-        };
-        let capacity = self.measured.device.capacity().0;
-        if request.offset.0 + request.bytes.0 > capacity && request.op != Op::Flush {
-            if self.options.beyond == Beyond::Refuse {
-                let (offset, bytes, capacity) = (request.offset, request.bytes, self.measured.device.capacity());
-                return Err(RunError::OutOfRange { offset, bytes, capacity });
-            }
-            self.wrapped += 1;
-            request.bytes = Bytes(request.bytes.0.min(capacity));
-            request.offset = Bytes((request.offset.0 % capacity).min(capacity - request.bytes.0));
-        }
-        Ok(Some(request))
-    }
-
-    fn submit(&mut self, request: Request, time: Time) -> Result<(), RunError> {
-        self.measured.submit(request, time, reported(&mut *self.source)).map(|_| ())
+    /// What reading the workload has left out or put in order.
+    pub(super) fn read_counts(&self) -> ReadCounts {
+        self.host.supply().source.counts()
     }
 
     /// Plays until something completes, or to `time`; returns whether it has come so far in this step.
@@ -291,7 +211,7 @@ impl<P: Probe> Run<P> {
         time: Time,
         play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
     ) -> Result<Played, RunError> {
-        self.measured.advance_by(time, &mut self.looks, play, reported(&mut *self.source))
+        self.measured.advance_by(time, &mut self.looks, play, |completion| self.host.completed(completion))
     }
 
     fn finish_all(&mut self) -> Result<bool, RunError> {
@@ -301,14 +221,5 @@ impl<P: Probe> Run<P> {
             }
         }
         Ok(true)
-    }
-}
-
-/// What a source is told of completions.
-fn reported(source: &mut dyn Source) -> impl FnMut(&Completion) {
-    |completion| {
-        if let Some(source) = source.closed_loop() {
-            source.completed(completion.request.queue, completion.finish);
-        }
     }
 }

@@ -8,9 +8,16 @@
 //! A round lasts at least as long as was asked for, and until requests have completed and every plane that the host writes to
 //! has been programmed over by several blocks' worth: before collection has come round on every plane, a drive only looks
 //! steady. After each 25 rounds in vain rounds become twice as long, since few requests differ by chance.
+//!
+//! A drive that starts in the middle of its life (`age.precondition = "closed-form"`), full, and is overwritten evenly has nothing to come round
+//! to: its planes are spread over their cycles, and any stretch is one of the long run. There only chance tells rounds apart. Where pacing
+//! mixes host data and relocated data program by program, a round is as long as that takes: some thousand programs and some collections of
+//! all planes together. Without pacing a plane does one after the other, each for a block's length, and a round has to see several of every
+//! plane as before.
 
 use std::collections::VecDeque;
 
+use schemes::Pacing;
 use units::value::{Scalar, Value};
 use units::{Span, Time};
 
@@ -28,8 +35,18 @@ pub const MOST_SPREAD: f64 = 0.2;
 pub const MOST_RISE: f64 = 0.1;
 /// Rounds after which rounds become twice as long (assumed: PTS gives up after as many). Short rounds differ by chance.
 const ROUNDS: u64 = 25;
+/// The same where rounds are short because the drive is stationary from its start: twice the window (assumed). Its load may leave dies idle,
+/// whose planes then collect for a block's length and rest, and only rounds of some blocks of each are alike.
+const SHORT_ROUNDS: u64 = 10;
 /// Blocks' worth of pages that a round programs on every plane that the host writes to (assumed: several).
 pub const TURNOVERS: u64 = 3;
+/// Programs of a round of a drive that is stationary from its start (assumed). Of n programs, of which each is of host data with a
+/// probability of 1 / A, the amplification A scatters by sqrt((A - 1) / n): 2.4 % for A = 6. Five rounds then lie within 20 % of their mean, by
+/// more than three deviations.
+const PROGRAMS: u64 = 1 << 13;
+/// Blocks' worth of pages that such a round programs at least, so that as many are collected (assumed): a program is none by itself, since
+/// those of a block's relocation follow one another.
+const COLLECTIONS: u64 = 8;
 /// Planes that the host hardly writes to are waited for until the drive has been programmed over so many times as often
 /// (assumed).
 const PATIENCE: u64 = 4;
@@ -39,7 +56,7 @@ const AGAIN: u64 = 4;
 /// How long a round lasts at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// As long as the device takes to program several blocks on every plane.
+    /// As long as the device takes to program several blocks on every plane, or some thousand times where it is stationary from its start.
     Auto,
     /// So long.
     Of(Span),
@@ -47,7 +64,11 @@ pub enum Round {
 
 impl Value for Round {
     fn expects() -> String {
-        format!("\"auto\" (what the device takes to program {TURNOVERS} blocks of every plane), or {}", Span::expects())
+        format!(
+            "\"auto\" (what the device takes to program {TURNOVERS} blocks of every plane, or {PROGRAMS} times where it starts steady), \
+             or {}",
+            Span::expects()
+        )
     }
     fn read(scalar: &Scalar) -> Option<Round> {
         match scalar {
@@ -59,6 +80,64 @@ impl Value for Round {
         match self {
             Round::Auto => Scalar::Text("auto".into()),
             Round::Of(span) => span.write(),
+        }
+    }
+}
+
+/// What a round programs at least, in pages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Least {
+    /// On every plane that the host writes to.
+    OfEachPlane(u64),
+    /// On all planes together.
+    OfDrive(u64),
+}
+
+impl Least {
+    fn new(plan: &Plan, stationary: bool) -> Least {
+        let block = u64::from(plan.layout.pages);
+        if stationary && plan.config.gc.pacing != Pacing::None {
+            let programs = (PROGRAMS * u64::from(plan.unit_pages)).max(COLLECTIONS * block);
+            Least::OfDrive(programs.min(TURNOVERS * block * u64::from(plan.layout.planes)))
+        } else {
+            Least::OfEachPlane(TURNOVERS * block)
+        }
+    }
+
+    /// Its share of the pages that `auto` gives a drive time for which is not stationary.
+    fn share(self, plan: &Plan) -> f64 {
+        match self {
+            Least::OfEachPlane(_) => 1.0,
+            Least::OfDrive(pages) => {
+                pages as f64 / (TURNOVERS * u64::from(plan.layout.pages) * u64::from(plan.layout.planes)) as f64
+            }
+        }
+    }
+
+    /// Rounds after which they become twice as long.
+    fn tries(self) -> u64 {
+        match self {
+            Least::OfEachPlane(_) => ROUNDS,
+            Least::OfDrive(_) => SHORT_ROUNDS,
+        }
+    }
+
+    fn doubled(self) -> Least {
+        match self {
+            Least::OfEachPlane(pages) => Least::OfEachPlane(2 * pages),
+            Least::OfDrive(pages) => Least::OfDrive(2 * pages),
+        }
+    }
+
+    /// Whether that was programmed on planes, of which each has programmed so many pages, and so many of the host's among them.
+    fn is_met(self, done: &[(u64, u64)]) -> bool {
+        let all: u64 = done.iter().map(|(pages, _)| pages).sum();
+        match self {
+            Least::OfEachPlane(wanted) => {
+                let each = done.iter().all(|(pages, host)| *host == 0 || *pages >= wanted);
+                each || all >= PATIENCE * wanted * done.len() as u64
+            }
+            Least::OfDrive(wanted) => all >= wanted,
         }
     }
 }
@@ -105,36 +184,50 @@ struct Played {
 
 /// Looks for a steady state.
 pub(super) struct Steady {
+    asked: Round,
     round: Span,
-    turnovers: u64,
+    least: Least,
     queues: usize,
     end: Time,
     rounds: VecDeque<Played>,
     played: u64,
+    /// Rounds since they became longer.
+    tried: u64,
     reached: Option<Totals>,
 }
 
 impl Steady {
     pub fn new<P: Probe>(round: Round, queues: usize, device: &Device<P>) -> Steady {
-        let round = round.span(device.plan());
         let mut steady = Steady {
-            round,
-            turnovers: TURNOVERS,
+            asked: round,
+            round: round.span(device.plan()),
+            least: Least::new(device.plan(), false),
             queues,
-            end: Time::ZERO + round,
+            end: Time::NEVER,
             rounds: VecDeque::new(),
             played: 0,
+            tried: 0,
             reached: None,
         };
         steady.begin(Totals::default(), device);
         steady
     }
 
-    /// The first round starts now.
-    pub fn start<P: Probe>(&mut self, device: &Device<P>) {
+    /// The first round starts now, on a drive that is `stationary` or has to come to its steady state.
+    pub fn start<P: Probe>(&mut self, device: &Device<P>, stationary: bool) {
+        let plan = device.plan();
+        self.least = Least::new(plan, stationary);
+        if self.asked == Round::Auto {
+            self.round = Span(((self.asked.span(plan).0 as f64 * self.least.share(plan)) as u64).max(1));
+        }
         self.rounds.clear();
         self.end = device.now() + self.round;
         self.begin(totals(device), device);
+    }
+
+    /// No round starts before [`Steady::start`].
+    pub fn wait(&mut self) {
+        self.end = Time::NEVER;
     }
 
     fn begin<P: Probe>(&mut self, start: Totals, device: &Device<P>) {
@@ -168,9 +261,7 @@ impl Steady {
         let now = device.pages_of_planes();
         let done: Vec<(u64, u64)> =
             now.iter().zip(&round.pages).map(|(now, then)| (now.0 - then.0, now.1 - then.1)).collect();
-        let wanted = self.turnovers * u64::from(device.plan().layout.pages);
-        let all: u64 = done.iter().map(|(pages, _)| pages).sum();
-        done.iter().all(|(pages, host)| *host == 0 || *pages >= wanted) || all >= PATIENCE * wanted * done.len() as u64
+        self.least.is_met(&done)
     }
 
     /// Ends the present round, if enough has happened in it; whether the state is steady.
@@ -198,8 +289,10 @@ impl Steady {
         if self.rounds.len() == WINDOW {
             self.rounds.pop_front();
         }
-        if self.played.is_multiple_of(ROUNDS) {
-            (self.round, self.turnovers) = (self.round * 2, self.turnovers * 2);
+        self.tried += 1;
+        if self.tried == self.least.tries() {
+            self.tried = 0;
+            (self.round, self.least) = (self.round * 2, self.least.doubled());
             self.rounds.clear();
             self.end = device.now() + self.round;
         }
@@ -277,6 +370,29 @@ fn is_steady(values: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_round_needs_programs_of_the_drive_where_that_is_stationary_and_paced_and_of_every_plane_else() {
+        let plan = |pacing: &str| {
+            let mut config = Config::default();
+            config.set(pacing).unwrap();
+            config.plan().unwrap()
+        };
+        let paced = plan("gc.pacing=token");
+        let block = u64::from(paced.layout.pages);
+        let programs = (PROGRAMS * u64::from(paced.unit_pages)).max(COLLECTIONS * block);
+        let least = Least::new(&paced, true);
+        assert_eq!(least, Least::OfDrive(programs));
+        assert!(least.share(&paced) < 1.0);
+        assert!(!least.is_met(&[(programs / 2, 1), (programs / 2 - 1, 0)]));
+        assert!(least.is_met(&[(programs - 1, 1), (1, 0)]));
+        for least in [Least::new(&paced, false), Least::new(&plan("gc.pacing=none"), true)] {
+            assert_eq!(least, Least::OfEachPlane(TURNOVERS * block));
+            assert!(!least.is_met(&[(TURNOVERS * block, 1), (TURNOVERS * block - 1, 1)]));
+            assert!(least.is_met(&[(TURNOVERS * block, 1), (0, 0)]), "the host writes to one plane");
+        }
+    }
 
     #[test]
     fn steady_is_within_20_percent_and_without_a_trend_above_10() {

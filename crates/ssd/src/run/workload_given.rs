@@ -11,25 +11,11 @@ use workload::{Apart, Beyond, Format, Merged, ReadOptions, Source, TraceFile, Vo
 use super::findings;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::manifest::{sections, to_json, values};
-use super::options::refused;
+use super::options::TraceOptions;
+use super::refusal::refused;
 use super::settling;
 use crate::error::RunError;
 use crate::observe::stats::Finding;
-
-/// How traces are read and laid out.
-#[derive(Clone, Debug)]
-pub struct TraceOptions {
-    /// The format that they have, where it is not to be found out.
-    pub format: Option<String>,
-    /// What may be left out and put in order.
-    pub reading: ReadOptions,
-    /// Further traces, merged by time.
-    pub merge: Vec<String>,
-    /// How the volumes of a trace share the drive.
-    pub volumes: Volumes,
-    /// Where real traces are looked for by the names of twins.
-    pub folder: Option<String>,
-}
 
 /// How many requests a generator makes at least.
 #[derive(Clone, Copy)]
@@ -45,6 +31,8 @@ pub(super) enum Wanted {
 /// What is asked for.
 pub(super) struct WorkloadGiven<'a> {
     pub word: &'a str,
+    /// Further traces, merged by time.
+    pub merge: &'a [String],
     pub settings: &'a [String],
     pub traces: &'a TraceOptions,
     pub beyond: Beyond,
@@ -77,12 +65,12 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     let word = given.word;
     let settings: Vec<&str> = given.settings.iter().map(String::as_str).filter(|word| is_workload_key(word)).collect();
     let preset = workload::presets::names().any(|name| name == word);
-    let folder = given.traces.folder.as_deref();
-    let real = folder.map(|folder| workload::presets::real(word, Path::new(folder))).transpose()?.flatten();
+    let folder = given.traces.traces.as_deref();
+    let real = folder.map(|folder| workload::presets::real(word, folder)).transpose()?.flatten();
     let absent = folder.filter(|_| preset && word.contains('/') && real.is_none());
-    let note = absent
-        .zip(word.split_once('/'))
-        .map(|(folder, (_, trace))| format!("no trace in {folder} is called {trace}: its twin {word} is played"));
+    let note = absent.zip(word.split_once('/')).map(|(folder, (_, trace))| {
+        format!("no trace in {} is called {trace}: its twin {word} is played", folder.display())
+    });
     if let Some(path) = real {
         return twins_trace(given, &path.display().to_string(), &settings);
     }
@@ -127,10 +115,12 @@ fn not_of_a_trace(setting: &str) -> RunError {
 
 /// One trace or several, ready to be played.
 fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
-    let TraceOptions { format, reading, merge, volumes, .. } = given.traces;
-    let (reading, volumes) = (*reading, *volumes);
+    let TraceOptions { format, skip_bad_lines, sort_window, volumes, .. } = given.traces;
+    let reading = ReadOptions { skip_bad_lines: *skip_bad_lines, sort_window: *sort_window as usize };
+    let volumes = *volumes;
     let format = format.as_deref().map(Format::parse).transpose()?;
-    let paths: Vec<&Path> = std::iter::once(word).chain(merge.iter().map(String::as_str)).map(Path::new).collect();
+    let paths: Vec<&Path> =
+        std::iter::once(word).chain(given.merge.iter().map(String::as_str)).map(Path::new).collect();
     let mut traces = Vec::new();
     let (mut notes, mut found) = (Vec::new(), Vec::new());
     for path in &paths {
@@ -146,9 +136,12 @@ fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
         found.extend(findings::of_trace(path, format, reading).unwrap_or_default());
     }
     let mut manifest = if traces.len() == 1 { traces.remove(0) } else { json!({ "traces": traces }) };
-    manifest["skip_bad_lines"] = json!(reading.skip_bad_lines);
-    manifest["sort_window"] = json!(reading.sort_window);
-    manifest["volumes"] = to_json(&volumes.write());
+    for (name, value) in given.traces.values() {
+        // The format is known by now, and a folder of traces by the trace that was found there.
+        if !["format", "traces"].contains(&name) {
+            manifest[name] = value;
+        }
+    }
     manifest["beyond"] = to_json(&given.beyond.write());
     let open = || Merged::open(&paths, format, reading);
     let source: Box<dyn Source> = match volumes {
@@ -164,7 +157,7 @@ fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
 fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<Workload, RunError> {
     let word = given.word;
     let refuse = |origin: &str, problem: &str, remedy: &str| RunError::Config(refused(origin, problem, remedy));
-    if let Some(more) = given.traces.merge.first() {
+    if let Some(more) = given.merge.first() {
         let problem = format!("is not a trace, and `{more}` is to be merged with it");
         return Err(refuse(&format!("workload `{word}`"), &problem, "give one workload, or traces only"));
     }
@@ -213,6 +206,9 @@ impl Source for Leading {
     }
     fn leads(&self) -> bool {
         true
+    }
+    fn overwrites_evenly(&self) -> bool {
+        self.0.overwrites_evenly()
     }
     fn counts(&self) -> workload::ReadCounts {
         self.0.counts()

@@ -16,7 +16,7 @@ fn read(settings: &[&str]) -> (Counters, Vec<Completion>) {
     let mut device = Device::new(&config, 1).unwrap();
     let mut done = Vec::new();
     for index in 0..READS {
-        let page = index % device.plan().logical_pages;
+        let page = index % (device.capacity().0 / 16_384);
         device.submit(Request::new(device.now(), Op::Read, Bytes(page * 16_384), Bytes(16_384))).unwrap();
         assert!(device.advance_to_completion(Time::NEVER).unwrap());
         done.extend(device.take_completions());
@@ -50,6 +50,15 @@ fn miscorrections_are_caught_by_the_crc_or_returned_as_data() {
     assert!((wrong as f64 - expected).abs() < 4.0 * expected.sqrt(), "{wrong} of {expected:.0} expected");
     assert_eq!(done.iter().filter(|completion| !completion.uncorrectable).count() as u64, wrong);
     assert_eq!((silent.host_pages_lost + wrong, silent.miscorrections_caught), (READS, 0));
+}
+
+#[test]
+fn errors_are_counted_in_flash_pages_whatever_the_map_counts_in() {
+    for unit in ["page", "4KiB", "1KiB"] {
+        let (counters, _) = read(&[&format!("mapping.unit={unit}")]);
+        let errors = (counters.host_pages_lost, counters.media_errors, counters.pages_unreadable);
+        assert_eq!(errors, (READS, READS, READS), "each request reads one flash page, with logical pages of {unit}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, RunError, presets};
+use ssd::{Checker, Config, Probe, RunError, presets};
 use units::Stream;
 
 use crate::common::cases;
@@ -71,7 +71,17 @@ fn play(config: &Config, seed: u64) -> Result<(), String> {
     let source = workload::presets::get("default", &words).and_then(|load| load.source(plan.capacity(), seed));
     let Ok(source) = source else { return Ok(()) };
     let options = RunOptions { replay: Replay::Closed(8), requests: Some(REQUESTS), seed, ..RunOptions::default() };
-    let mut run = match Run::new(config, source, options, None) {
+    // Every other one with its books kept and compared after every event.
+    if seed.is_multiple_of(2) {
+        played(Run::watched(config, source, options, None, Checker::new(&plan)))
+    } else {
+        played(Run::new(config, source, options, None))
+    }
+}
+
+/// Plays a run that has been begun.
+fn played<P: Probe>(begun: Result<Run<P>, RunError>) -> Result<(), String> {
+    let mut run = match begun {
         Ok(run) => run,
         Err(RunError::Config(_)) => return Ok(()),
         Err(error) => return Err(error.to_string()),

@@ -36,6 +36,7 @@ mod read_retry;
 mod read_successors;
 mod reserved_dies;
 mod resources;
+mod rest;
 mod retry_in_flash;
 mod rules;
 mod schemes_on_devices;

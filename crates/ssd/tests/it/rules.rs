@@ -265,6 +265,8 @@ fn impossible_devices_are_refused_with_their_key() {
     }
     refused(&["gc.idle=1ms", "gc.idle_stop=4"], "gc.idle_stop");
     refused(&["refresh.reads=5000", "age.reads=5000"], "age.reads");
+    refused(&["age.pec=1000000001"], "age.pec");
+    assert!(config(&["age.pec=1000000000"]).plan().is_ok());
     refused(&["age.precondition=closed-form", "age.invalid=0.1"], "age.invalid");
     // Bad blocks are drawn when the device is built.
     let error = Device::new(&config(&["wear.factory_bad=0.3"]), 1).err().unwrap();

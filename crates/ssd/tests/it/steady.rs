@@ -23,10 +23,14 @@ fn config(settings: &[&str]) -> Config {
 }
 
 fn until_steady(config: &Config, round: Round, words: &[&str], depth: u32) -> Outcome {
+    let plan = RunOptions { replay: Replay::Closed(depth), until_steady: Some(round), ..RunOptions::default() };
+    play(config, plan, words)
+}
+
+fn play(config: &Config, plan: RunOptions, words: &[&str]) -> Outcome {
     let capacity = config.plan().unwrap().capacity();
     let all = [&["workload.bs=16KiB", "workload.requests=10000000"], words].concat();
     let source = workload::presets::get("default", &all).unwrap().source(capacity, 1).unwrap();
-    let plan = RunOptions { replay: Replay::Closed(depth), until_steady: Some(round), ..RunOptions::default() };
     let mut run = Run::new(config, source, plan, None).unwrap();
     while !run.step(1000).unwrap() {}
     run.finish().unwrap()
@@ -47,6 +51,56 @@ fn short_rounds_find_the_write_amplification_of_long_ones() {
     assert!((short / long - 1.0).abs() < 0.1, "{short:.2} and {long:.2}");
     let auto = waf(Round::Auto);
     assert!((auto / long - 1.0).abs() < 0.1, "{auto:.2} and {long:.2}");
+}
+
+/// A drive of 128 planes whose dies are kept busy.
+fn many_planes(settings: &[&str]) -> Config {
+    let many = [
+        "geometry.channels=8",
+        "geometry.chips=8",
+        "geometry.pages=96",
+        "geometry.blocks=40",
+        "chip.program_unit=page",
+        "gc.pacing=token",
+        "buffer.size=8MiB",
+    ];
+    config(&[&many, settings].concat())
+}
+
+/// Pages programmed, and the write amplification.
+fn written(outcome: &Outcome) -> (f64, f64) {
+    let counters = &outcome.measured.totals.counters;
+    let pages = counters.pages_programmed as f64;
+    (pages, pages * 16_384.0 / counters.bytes_settled as f64)
+}
+
+/// A drive that starts in the steady state of its load plays as many programs as chance needs, and finds the write amplification of the
+/// long run; one that has to come to it waits until every plane has been programmed over.
+#[test]
+fn rounds_are_short_where_the_drive_starts_in_the_steady_state_of_its_load() {
+    let whole = 3.0 * 96.0 * 128.0;
+    let rounds = |settings: &[&str], words: &[&str]| {
+        let outcome = until_steady(&many_planes(settings), Round::Auto, words, 256);
+        assert!(outcome.measured.steady.unwrap().reached, "{settings:?}, {words:?}");
+        let (pages, amplification) = written(&outcome);
+        (pages / 5.0, amplification)
+    };
+    let random = ["workload.rw=randwrite"];
+    let (pages, short) = rounds(&[], &random);
+    assert!((8_192.0..0.4 * whole).contains(&pages), "{pages} pages a round");
+    let plan =
+        RunOptions { replay: Replay::Closed(256), requests: Some(150_000), warmup: 50_000, ..RunOptions::default() };
+    let (_, long) = written(&play(&many_planes(&[]), plan, &random));
+    assert!((short / long - 1.0).abs() < 0.03, "{short:.3} and {long:.3}");
+    for (settings, words) in [
+        (&[][..], &["workload.rw=randwrite", "workload.random_distribution=zipf:0.9"][..]),
+        (&[], &["workload.rw=write"]),
+        (&[], &["workload.rw=randwrite", "workload.footprint=1GiB"]),
+        (&["age.fill=0.9"], &["workload.rw=randwrite"]),
+    ] {
+        let (pages, _) = rounds(settings, words);
+        assert!(pages >= whole, "{settings:?}, {words:?}: {pages} pages a round");
+    }
 }
 
 #[test]

@@ -119,6 +119,12 @@ impl Workload {
         self.jobs.iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
+    /// Whether its writes come to every address of a device of `capacity` with the same probability at any time.
+    fn overwrites_evenly(&self, capacity: Bytes) -> bool {
+        let mut writers = self.jobs.iter().map(|(_, job)| job).filter(|job| job.reads() < 1.0).peekable();
+        self.phases.is_none() && writers.peek().is_some() && writers.all(|job| job.overwrites_evenly(capacity))
+    }
+
     /// The requests for a device of `capacity`, or which parameter cannot be met.
     pub fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
         let mut jobs = Vec::new();
@@ -159,7 +165,8 @@ impl Workload {
         }
         let total = jobs.iter().map(|running| running.job.requests as f64).sum();
         let closed = jobs.iter().any(|running| running.slots.is_some());
-        Ok(Box::new(Jobs { jobs, delivered: 0, total, closed }))
+        let evenly = self.overwrites_evenly(capacity);
+        Ok(Box::new(Jobs { jobs, delivered: 0, total, closed, evenly }))
     }
 }
 
@@ -195,6 +202,7 @@ struct Jobs {
     delivered: u64,
     total: f64,
     closed: bool,
+    evenly: bool,
 }
 
 impl Jobs {
@@ -231,6 +239,10 @@ impl Source for Jobs {
 
     fn closed_loop(&mut self) -> Option<&mut dyn ClosedLoop> {
         if self.closed { Some(self) } else { None }
+    }
+
+    fn overwrites_evenly(&self) -> bool {
+        self.evenly
     }
 }
 

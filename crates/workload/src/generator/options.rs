@@ -85,6 +85,16 @@ impl Generator {
         }
     }
 
+    /// Whether its writes come to every address of a device of `capacity` with the same probability at any time.
+    pub(super) fn overwrites_evenly(&self, capacity: Bytes) -> bool {
+        let whole = self.offset.0 == 0 && self.range(capacity).0 + self.align.0 > capacity.0;
+        matches!(self.rw, Rw::RandWrite | Rw::RandRw)
+            && self.reads() < 1.0
+            && self.random_distribution == Distribution::Random
+            && self.cold_read_ratio.is_none()
+            && whole
+    }
+
     /// The bytes that one copy of this job covers on a device of `capacity`.
     pub(super) fn range(&self, capacity: Bytes) -> Bytes {
         let rest = capacity.0.saturating_sub(self.offset.0) / u64::from(self.numjobs.max(1));

@@ -681,3 +681,27 @@ fn jobs_go_on_where_more_requests_are_asked_for_and_are_limited_in_number() {
         read("[workload]\nnumjobs = 1025\n").unwrap().source(Bytes(1 << 40), 1).map(|_| ()).unwrap_err().to_string();
     assert!(many.contains("workload.numjobs: makes 1025 jobs, and a workload has 1024 at most"), "{many}");
 }
+
+/// Only what a drive meets everywhere and at all times with the same probability is even.
+#[test]
+fn a_source_knows_whether_it_overwrites_evenly() {
+    let evenly = |words: &[&str]| {
+        let source = presets::get("default", words).unwrap().source(Bytes::from_kib(4 << 10), 1).unwrap();
+        source.overwrites_evenly()
+    };
+    assert!(evenly(&["workload.rw=randwrite"]));
+    assert!(evenly(&["workload.rw=randrw", "workload.bs=4KiB", "workload.iodepth=4", "workload.footprint=4MiB"]));
+    for words in [
+        &["workload.rw=randread"][..],
+        &["workload.rw=randrw", "workload.read_ratio=1.0"],
+        &["workload.rw=write"],
+        &["workload.rw=randtrim"],
+        &["workload.rw=randwrite", "workload.random_distribution=zipf:0.9"],
+        &["workload.rw=randwrite", "workload.offset=4KiB"],
+        &["workload.rw=randwrite", "workload.footprint=2MiB"],
+        &["workload.rw=randwrite", "workload.numjobs=2"],
+        &["workload.rw=randrw", "workload.cold_read_ratio=0.5"],
+    ] {
+        assert!(!evenly(words), "{words:?}");
+    }
+}

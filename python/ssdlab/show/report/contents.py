@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab._version import __version__
 from ssdlab.common.output import check_outputs, write
+from ssdlab.runs.findings import kinds
 from ssdlab.show.report.page import load_assets, markdown_html, page_html
 from ssdlab.show.report.runs import collect_files, title_of
 from ssdlab.show.report.tables import Json, described_statistics, finite_values, student_quantiles, table_data
@@ -64,6 +65,7 @@ def collect(folder: Path, study: str | None = None) -> tuple[Json, list[str]]:
         "tables": [],
         "runs": [],
         "search": None,
+        "warnings": {kind.id: {"meaning": kind.meaning, "excludes": kind.excludes} for kind in kinds()},
         "statistics": described_statistics(),
         "t95": student_quantiles(),
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
+from ssdlab.runs.findings import of_data
 from ssdlab.runs.reproduce import Reproducer, flat
 from ssdlab.searches.campaign import KIND
 from ssdlab.show.report.tables import Json, finite_values, table_columns, table_data, table_of_runs
@@ -159,6 +160,7 @@ def _add_runs(page: Json, name: str, data: Json) -> list[str]:
                     "title": _title(part),
                     "workload": _workload(part["manifest"]["workload"]),
                     "manifest": part["manifest"],
+                    "warnings": [{"id": of.id, "text": of.text, "remedy": of.remedy} for of in of_data(part)],
                     "statistics": {
                         key: finite_values(value)
                         for section in ("host", "flash", "ftl", "usage", "energy")

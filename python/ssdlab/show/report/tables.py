@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.runs.options import value_text
 from ssdlab.runs.reproduce import flat
+from ssdlab.sweeps.table import WARNINGS
 
 if TYPE_CHECKING:
     import polars
@@ -51,6 +52,8 @@ def table_of_runs(runs: list[Json]) -> tuple[polars.DataFrame, list[str]]:
         axes[name] = values
     frame = [polars.Series(name, values, strict=False) for name, values in axes.items()]
     frame.append(polars.Series("case", [run["name"] for run in runs]))
+    marks = [", ".join(of["id"] for of in run["warnings"]) or None for run in runs]
+    frame.append(polars.Series(WARNINGS, marks, dtype=polars.String))
     for key in dict.fromkeys(key for run in runs for key in run["statistics"]):
         numbers = [run["statistics"].get(key) for run in runs]
         frame.append(polars.Series(key, numbers, dtype=polars.Float64, strict=False))
@@ -81,6 +84,8 @@ def table_data(
         role = "axis" if column in axes else "key" if column == "case" else "statistic"
         if column in decided:
             role = "decided"
+        if column == WARNINGS:
+            role = "warnings"
         columns.append({"name": column, "role": role, **_values(table[column])})
     text = source.read_text(encoding="utf-8") if source is not None else ""
     about = ""

@@ -112,8 +112,8 @@ counters! {
     }
     /// Data that the host did not get, or not as it had written it.
     DATA_ERRORS {
-        host_pages_lost = "host.data_errors.reported", "pages", "pages of host reads that could not be corrected";
-        host_pages_wrong = "host.data_errors.silent", "pages", "pages of host reads that were wrong without notice";
+        host_pages_lost = "host.data_errors.reported", "flash pages", "pages of host reads that could not be corrected; a flash page counts once in a request, however many logical pages it gives";
+        host_pages_wrong = "host.data_errors.silent", "flash pages", "pages of host reads that were wrong without notice, counted as the reported ones";
     }
     /// Reads that no retry corrected, or only a second one.
     FAILED_RETRIES {
@@ -158,7 +158,7 @@ counters! {
     PARITY {
         parity_programs = "ftl.raid.programs", "logical pages", "pages of parity programmed (ftl.raid)";
         parity_reads = "ftl.raid.reads", "flash pages", "pages read to work out others, or to join another stripe before theirs is erased";
-        pages_rebuilt = "ftl.raid.rebuilt", "pages", "pages that could not be read and were worked out of the rest of their stripes";
+        pages_rebuilt = "ftl.raid.rebuilt", "flash pages", "pages that could not be read and were worked out of the rest of their stripes";
     }
     /// Parts that have broken, where any may.
     BROKEN_PARTS {

@@ -56,7 +56,7 @@ impl Timeline {
         let drive = out.track(None, "drive");
         let counter = |track| Counter { track, value: 0, shown: false };
         let requests = counter(out.counter(drive, "requests in the device", "requests"));
-        let buffered = counter(out.counter(drive, "write buffer", "pages"));
+        let buffered = counter(out.counter(drive, "write buffer", "logical pages"));
         let lanes = |parent, name| Lanes { parent, name, lanes: Vec::new() };
         let queues = (0..plan.config.host.queues)
             .map(|queue| lanes(out.track(Some(drive), &format!("queue {queue}")), "requests"))

@@ -98,9 +98,10 @@ pub fn draw(seed: u64) -> Case {
     set("chip.model", &model);
     set("chip.program_unit", &if wordline { "wordline" } else { "page" });
     let planes = d.from(1, 4);
-    set("geometry.channels", &d.from(1, 3));
-    set("geometry.chips", &d.from(1, 2));
-    set("geometry.dies", &d.from(1, 2));
+    let dies = [d.from(1, 3), d.from(1, 2), d.from(1, 2)];
+    for (key, count) in ["channels", "chips", "dies"].into_iter().zip(dies) {
+        set(&format!("geometry.{key}"), &count);
+    }
     set("geometry.planes", &planes);
     let blocks = d.from(26, 60);
     set("geometry.blocks", &blocks);
@@ -314,7 +315,7 @@ pub fn draw(seed: u64) -> Case {
     if rw.starts_with("rand") {
         workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
     }
-    let (requests, depth) = (d.one(&[100, 300, 300, 1000, 3000]), d.one(&[1, 4, 16, 64]));
+    let (mut requests, depth) = (d.one(&[100, 300, 300, 1000, 3000]), d.one(&[1, 4, 16, 64]));
     if d.chance(10) {
         // Reclaim comes after the start.
         device.push(format!("age.reads={}", d.one(&[10, 4_000_000])));
@@ -384,6 +385,19 @@ pub fn draw(seed: u64) -> Case {
     }
     let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
     device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
+    // One load in twenty has requests as long as a good part of the drive, of which few are enough.
+    let long = &mut Dice { stream: Stream::new(seed, "soak long requests"), drawn: 0 };
+    if long.chance(5) {
+        let drive = dies.iter().product::<u64>() * planes * blocks * pages * page_kib / 1024;
+        let most = (drive / 16).clamp(1, 64);
+        let (before, after) = long.one(&[("4KiB/90:", "/10"), ("", "")]);
+        workload.push(format!("workload.bs={before}{most}MiB{after}"));
+        requests = long.from(2, 12);
+    }
+    // Of a cached map it is refused; no other map has any.
+    if Stream::new(seed, "soak no writes of the map").below(0, 50) == 0 {
+        device.push("mapping.writes=0".to_owned());
+    }
     Case { seed, requests, depth, device, workload }
 }
 

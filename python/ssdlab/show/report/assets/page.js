@@ -122,6 +122,35 @@
 
   // ---------------------------------------------------------------- parts of the page
 
+  // What puts results in doubt: id, what was found, and what to do about it.
+  const warnings = (found) => (found.length === 0 ? null : el("ul", { className: "warnings" }, ...found.map(({ id, text, remedy }) =>
+    el("li", {}, el("b", {}, id), `: ${text}`, remedy ? el("div", { className: "hint" }, remedy) : null))));
+  const gravestFirst = (found) => {
+    const order = Object.keys(data.warnings);
+    return found.sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
+  };
+  // The same of several runs: each kind once, with how many have it.
+  const sharedWarnings = (lists) => {
+    const found = new Map();
+    for (const each of lists.flat()) found.set(each.id, { ...each, count: (found.get(each.id)?.count ?? 0) + 1 });
+    return warnings(gravestFirst([...found.values()]).map((each) => ({ ...each, text: `${each.text} (in ${each.count} of ${lists.length} runs)` })));
+  };
+  // And of a table's rows, which hold the ids.
+  const MOST_WARNED = 5;
+  const rowWarnings = (table, label) => {
+    const column = table.columns.find((each) => each.role === "warnings");
+    if (!column) return null;
+    const found = new Map();
+    valuesOf(table, column).forEach((ids, row) => {
+      for (const id of (ids ?? "").split(", ").filter(Boolean)) found.set(id, [...(found.get(id) ?? []), row]);
+    });
+    const kinds = gravestFirst([...found].map(([id, of]) => ({ id, text: `${data.warnings[id]?.meaning ?? ""} (in ${number(of.length)} of ${number(table.rows)} rows: `
+      + `${of.slice(0, MOST_WARNED).map(label).join("; ")}${of.length > MOST_WARNED ? `; and ${number(of.length - MOST_WARNED)} more` : ""})` })));
+    const excluded = kinds.filter(({ id }) => data.warnings[id]?.excludes).map(({ id }) => id);
+    return el("div", {}, warnings(kinds), excluded.length
+      ? el("p", { className: "hint" }, `\`ssdlab compare\` leaves out rows that carry ${excluded.join(", ")}; here they are drawn with the others.`) : null);
+  };
+
   const links = [];
   const section = (title, name, ...children) => {
     const node = el("section", { id: name }, el("h2", {}, title), ...children);
@@ -382,6 +411,7 @@
     const about = el("p", { className: "hint" });
     const holder = el("div", { id: "table" });
     const source = el("div", { id: "source" });
+    const doubts = el("div", { id: "doubts" });
     const role = (name) => table.columns.find((column) => column.name === name)?.role;
     const isNumber = (name) => table.columns.find((column) => column.name === name)?.numeric ?? false;
 
@@ -408,6 +438,9 @@
       chosen = { metric, x, by, baseline: "", kind: "auto", logY: null, filters: {} };
       about.textContent = [table.about, `${number(table.rows)} rows, ${table.columns.length} columns: ${table.file}`]
         .filter(Boolean).join(". ");
+      const named = (row) => names.axes.map((axis) => `${axis}=${values.get(axis)[row]}`).join(" ");
+      const keyed = (row) => (names.key && data.runs.length > 1 ? values.get(names.key)[row] : named(row));
+      doubts.replaceChildren(rowWarnings(table, keyed) ?? "");
       arrange();
       fill();
       source.replaceChildren();
@@ -550,7 +583,7 @@
     const fill = (everything = false) => {
       const many = table.columns.length > 16;
       const usual = names.metrics.filter((metric) => SHOWN.includes(metric));
-      const shown = new Set([...names.axes, ...(data.runs.length > 1 && names.key ? [names.key] : []), ...(usual.length ? usual : names.metrics.slice(0, 6))]);
+      const shown = new Set([...names.axes, "warnings", ...(data.runs.length > 1 && names.key ? [names.key] : []), ...(usual.length ? usual : names.metrics.slice(0, 6))]);
       const wide = table.columns.length > MOST;
       const columns = table.columns.map((column) => ({
         name: column.name, numeric: column.numeric, visible: !many || shown.has(column.name) || column.name === chosen.metric,
@@ -563,7 +596,7 @@
     };
 
     main.append(section(
-      data.runs.length > 1 ? "Compare" : data.tables.length > 1 ? "Tables" : data.tables[0].name, "tables", about, controls, chart, hint,
+      data.runs.length > 1 ? "Compare" : data.tables.length > 1 ? "Tables" : data.tables[0].name, "tables", doubts, about, controls, chart, hint,
       el("h3", {}, "Rows"), holder, source));
     open(data.tables[0].name);
   };
@@ -587,6 +620,7 @@
       const kinds = Object.keys(KINDS).filter((kind) => of[`host.${kind}.requests`] > 0);
       body.replaceChildren();
       if (data.runs.length > 1) body.append(el("p", { className: "about" }, run.title));
+      body.append(warnings(run.warnings) ?? "");
 
       // Key numbers.
       const tiles = el("div", { className: "tiles" });
@@ -671,7 +705,7 @@
           "bandwidth [MB/s]": { reads: rate("read_bytes", 1e-6), writes: rate("write_bytes", 1e-6) },
           "requests a second": { reads: rate("reads", 1), writes: rate("writes", 1) },
           "outstanding requests": { outstanding: each("outstanding") },
-          "pages in the write buffer": { buffered: each("buffered_pages") },
+          "logical pages in the write buffer": { buffered: each("buffered_pages") },
           "busy [%]": { dies: each("die_busy", 100), channels: each("channel_busy", 100) },
           "free blocks": { all: each("free_blocks"), "of the plane with the fewest": each("free_blocks_min") },
         };
@@ -790,7 +824,8 @@
     });
     const made = dataTable([{ name: "statistic" }, { name: "mean", numeric: true }, { name: "± 95 %", numeric: true },
       { name: "least", numeric: true }, { name: "most", numeric: true }, { name: "unit" }], rows);
-    main.append(section(`${file}: ${own.length} repeats`, `repeats-${file}`, made.holder));
+    main.append(section(`${file}: ${own.length} repeats`, `repeats-${file}`,
+      sharedWarnings(own.map((index) => data.runs[index].warnings)), made.holder));
     made.start();
   };
 
@@ -844,7 +879,7 @@
         String(chosen), (value) => show(Number(value))));
     };
     const choices = plain([...names, "candidate"]);
-    main.append(section("Front", "front", el("div", { className: "controls" },
+    main.append(section("Front", "front", warnings(found.warnings ?? []), el("div", { className: "controls" },
       select("across", choices, x, (value) => { x = value; draw(chart, fronts); }),
       select("up", choices, y, (value) => { y = value; draw(chart, fronts); })), chart,
       el("p", { className: "hint" }, `${found.objectives.map((each) => `${each.name}: ${each.goal}, ${each.over} over contexts`).join("; ")}. `

@@ -1,1 +1,1 @@
-#include "stub.h"
+#include <sst/core/stub.h>

@@ -28,23 +28,23 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
     let longest = measured.drive.recoveries.iter().rev().take(recoveries).map(|span| span.0).max();
     report.add("power.ready_ns.max", "ns", "longest time from a cut until the drive took requests again", longest);
     for ((name, what), pages) in STEPS.iter().zip(counters.recovery_reads) {
-        report.add(format!("power.reads.{name}"), "pages", format!("flash pages read for recovery: {what}"), pages);
+        report.add(format!("power.reads.{name}"), "flash pages", format!("pages read for recovery: {what}"), pages);
     }
     for (name, unit, about, count) in [
-        ("buffer_lost", "pages", "pages of the write buffer that were lost", counters.buffer_lost),
-        ("interrupted", "pages", "pages given to programs that had not ended", counters.pages_cut),
-        ("torn", "pages", "pages programmed before in the wordlines of these", counters.pages_torn),
+        ("buffer_lost", "logical pages", "pages of the write buffer that were lost", counters.buffer_lost),
+        ("interrupted", "logical pages", "pages given to programs that had not ended", counters.pages_cut),
+        ("torn", "logical pages", "pages programmed before in the wordlines of these", counters.pages_torn),
         ("half_erased", "blocks", "blocks whose erase was interrupted", counters.blocks_half_erased),
-        ("checked", "pages", "pages that the host checked after cuts, each after each", counters.pages_checked),
+        ("checked", "logical pages", "pages that the host checked after cuts, each after each", counters.pages_checked),
         (
             "lost",
-            "pages",
+            "logical pages",
             "of these, pages whose newest acknowledged state was lost, as it may be",
             counters.checked_lost,
         ),
         (
             "reported",
-            "pages",
+            "logical pages",
             "of these, pages that the drive reports as lost when they are read",
             counters.pages_reported,
         ),

@@ -22,5 +22,5 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
     report.add("smart.percentage_used", "%", what, smart.percentage_used);
     let what =
         "pages read, for the host or by the drive itself, that could not be corrected, since the start of the device";
-    report.add("smart.media_errors", "pages", what, smart.media_errors);
+    report.add("smart.media_errors", "flash pages", what, smart.media_errors);
 }

@@ -1,5 +1,10 @@
 // What the glue of examples/embedding/sst uses of SST, by the same names: links whose events come in time, and a component.
+// SST_MAJOR says of which SST: 14 (and 15), 16 or 17.
 #pragma once
+
+#ifndef PACKAGE_VERSION
+#error sst_config.h comes before the other headers of SST
+#endif
 
 #include <cstdint>
 #include <cstdio>
@@ -48,12 +53,26 @@ public:
         virtual ~HandlerBase() = default;
         virtual void operator()(Event*) = 0;
     };
-    template <typename Class, void (Class::*method)(Event*)> struct Handler2 : HandlerBase
+    template <typename Class, auto method, typename Data = void> struct Naming : HandlerBase
     {
-        explicit Handler2(Class* object) : object(object) {}
+        explicit Naming(Class* object) : object(object) {}
         void operator()(Event* event) override { (object->*method)(event); }
         Class* object;
     };
+#if SST_MAJOR < 16
+    /** Takes its method as an argument. */
+    template <typename Class, typename Data = void> struct [[deprecated]] Handler : HandlerBase
+    {
+        Handler(Class* object, void (Class::*method)(Event*));
+    };
+    template <typename Class, auto method, typename Data = void> using Handler2 = Naming<Class, method, Data>;
+#else
+    template <typename Class, auto method, typename Data = void> using Handler = Naming<Class, method, Data>;
+#endif
+#if SST_MAJOR == 16
+    template <typename Class, auto method, typename Data = void>
+    using Handler2 [[deprecated]] = Naming<Class, method, Data>;
+#endif
 };
 
 /** Simulated time [ps], and events in the order of their times and of being sent. */

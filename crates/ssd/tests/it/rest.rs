@@ -1,0 +1,118 @@
+//! A drive that is left alone for months: what it keeps of its temperature, its SLC cache, its journal and its cuts of power.
+
+use ssd::{Config, Device};
+use units::{Bytes, Lpn, Span, Temperature, Time};
+use workload::{Op, Request};
+
+const PAGE: u64 = 16_384;
+const DAY: u64 = 86_400_000_000_000;
+const HALF_A_YEAR: Span = Span(182 * DAY);
+/// What is played around a rest takes less.
+const MINUTE: u64 = 60_000_000_000;
+
+/// A small drive without a page of data.
+fn drive(settings: &[&str]) -> Device {
+    let mut config = Config::default();
+    let small = [
+        "geometry.channels=1",
+        "geometry.chips=2",
+        "geometry.dies=1",
+        "geometry.planes=1",
+        "geometry.blocks=60",
+        "geometry.pages=60",
+        "ftl.over_provisioning=1.0",
+        "buffer.size=1MiB",
+        "chip.model=tlc48",
+        "age.pec=1000",
+        "age.fill=0",
+    ];
+    small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    Device::new(&config, 7).unwrap()
+}
+
+fn write(device: &mut Device, pages: std::ops::Range<u64>) {
+    for page in pages {
+        device.submit(Request::new(device.now(), Op::Write, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+        while device.outstanding().0 > 0 {
+            device.advance_to_completion(Time::NEVER).unwrap();
+            device.take_completions();
+        }
+    }
+}
+
+fn age(device: &Device, page: u64) -> u64 {
+    device.conditions(Lpn(page)).expect("it is on flash").retention.0
+}
+
+#[test]
+fn a_drive_that_is_warm_has_cooled_down_and_its_data_ages_at_rest() {
+    let mut device = drive(&[
+        "thermal.resistance=1000",
+        "thermal.time_constant=1h",
+        "thermal.light=125C",
+        "thermal.heavy=125C",
+        "energy.program_mw=20e6",
+        "buffer.mode=write-through",
+    ]);
+    let celsius = |device: &Device| device.throttling().unwrap().celsius.unwrap().0;
+    let at_rest = celsius(&device);
+    write(&mut device, 0..6);
+    assert!(celsius(&device) > at_rest + 10.0, "{} from {at_rest}", celsius(&device));
+    // An hour later it has lost all but 1 / e of its heat; half a year later all of it.
+    let warm = celsius(&device) - at_rest;
+    device.rest(Span(DAY / 24), None).unwrap();
+    let left = (celsius(&device) - at_rest) / warm;
+    assert!((left - libm::exp(-1.0)).abs() < 0.01, "{left}");
+    let before = age(&device, 0);
+    device.rest(HALF_A_YEAR, None).unwrap();
+    assert!(celsius(&device) - at_rest < 0.01);
+    let faster = Temperature(at_rest).acceleration();
+    let expected = HALF_A_YEAR.0 as f64 * faster;
+    let found = (age(&device, 0) - before) as f64;
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}");
+    device.check().unwrap();
+}
+
+#[test]
+fn data_of_the_slc_cache_grows_old_where_the_rest_finds_it() {
+    // A cache that keeps what it has until it is full, and one that is folded as soon as nothing is to be done.
+    for (fold_idle, folds) in [("none", false), ("1ms", true)] {
+        let mut device = drive(&["ftl.slc_cache=static", "slc.blocks=10", &format!("slc.fold_idle={fold_idle}")]);
+        write(&mut device, 0..400);
+        device.rest(HALF_A_YEAR, None).unwrap();
+        let moved = device.counters().pages_relocated.iter().sum::<u64>();
+        assert_eq!(moved > 0, folds, "{moved} pages folded");
+        for page in 0..400 {
+            let age = age(&device, page);
+            assert!((HALF_A_YEAR.0..HALF_A_YEAR.0 + MINUTE).contains(&age), "page {page} is {age} ns old");
+        }
+        write(&mut device, 0..1);
+        device.flush().unwrap();
+        assert!(age(&device, 0) < MINUTE);
+        device.check().unwrap();
+        device.check_mapping().unwrap();
+    }
+}
+
+#[test]
+fn a_cut_after_a_rest_comes_at_its_own_time_and_loses_nothing_that_rested() {
+    let settings = ["mapping.checkpoint=256KiB", "mapping.journal=true", "power.cut_at=[1s]", "power.plp=false"];
+    let mut device = drive(&settings);
+    write(&mut device, 0..200);
+    device.rest(HALF_A_YEAR, None).unwrap();
+    // A rest is no time of the run: the cut is still to come.
+    assert!(device.now() < Time(1_000_000_000), "{:?}", device.now());
+    assert_eq!(device.counters().cuts, 0);
+    let before: Vec<u64> = (0..200).map(|page| age(&device, page)).collect();
+    device.advance(Time(3_000_000_000)).unwrap();
+    assert_eq!(device.counters().cuts, 1);
+    for page in 0..200u64 {
+        let found = age(&device, page);
+        assert!((0..4_000_000_000).contains(&(found - before[page as usize])), "page {page}");
+    }
+    write(&mut device, 0..1);
+    device.flush().unwrap();
+    assert!(age(&device, 0) < MINUTE);
+    device.check().unwrap();
+    device.check_mapping().unwrap();
+}
