@@ -516,7 +516,19 @@ def test_late_replies_are_a_finding_beyond_the_bound(serve: Callable[..., Server
 def test_what_the_first_clients_load_is_old_for_those_that_come_later(serve: Callable[..., Server], clock: str) -> None:
     means = []
     for words in ((), ("--age-after-load", "6mo")):
-        server = serve(*SETS, "--age", "pec=2000", "--clock", clock, "--requests-out", "r.parquet", "--once", *words)
+        server = serve(
+            *SETS,
+            "--age",
+            "pec=2000",
+            "--scheme",
+            "baseline",
+            "--clock",
+            clock,
+            "--requests-out",
+            "r.parquet",
+            "--once",
+            *words,
+        )
         client = Client(server.folder / "s")
         for page in range(32):
             client.ask(1, page << 16, 1 << 16, bytes([page]) * (1 << 16))

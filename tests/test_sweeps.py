@@ -30,7 +30,7 @@ from ssdlab.sweeps.executors import ExternalExecutor
 from ssdlab.sweeps.spec import MOST_CASES, Sweep
 from ssdlab.sweeps.task import Answer
 
-SMALL: dict[str, Any] = {"run": {"requests": 200}, "axes": {"seed": [1, 2, 3, 4]}}
+SMALL: dict[str, Any] = {"run": {"requests": 201}, "axes": {"seed": [1, 2, 3, 4]}}
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_sweep_takes_other_cases_first_and_over_from_one_that_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaign, "POLL_S", 0.01)
-    first = ssdlab.run(requests=200, seed=1)
+    first = ssdlab.run(requests=SMALL["run"]["requests"], seed=1)
     key = key_of(first.manifest.to_dict())
     other = claimant(tmp_path, key)
     assert says(other) == "claimed"

@@ -281,9 +281,8 @@ impl Outcomes {
     /// The wordlines of the drive's blocks on the layer of a page: the first, and the one behind the last.
     pub fn wordlines_beside(&self, page: u32) -> [u32; 2] {
         let (layer, layers) = self.layer(page);
-        let first = |layer: u32| {
-            (u64::from(layer) * u64::from(self.wordlines.max(1))).div_ceil(u64::from(layers)) as u32
-        };
+        let first =
+            |layer: u32| (u64::from(layer) * u64::from(self.wordlines.max(1))).div_ceil(u64::from(layers)) as u32;
         [first(layer), first(layer + 1)]
     }
 
