@@ -124,6 +124,12 @@ impl Plan {
         self.units[writes as usize]
     }
 
+    /// Programs of relocated data that wait on a die before one of host data, which takes its turn with them.
+    pub(crate) fn relocations_between(&self) -> u32 {
+        let flash_pages = (self.unit_pages / self.layout.shared() / self.layout.stripe).max(1);
+        (self.config.gc.relocations / flash_pages).saturating_sub(1).max(1)
+    }
+
     /// How long the host is idle before data of the SLC cache is folded, if it ever is for that.
     pub(crate) fn fold_idle(&self) -> Option<Span> {
         self.config.slc.fold_idle.filter(|_| self.slc.is_some())

@@ -309,7 +309,7 @@ impl<'a> Life<'a> {
         let class = self.next_class();
         let takes = self.plane.takes(class, self.unit, self.plan);
         let exclusive = relocates && !self.plan.config.gc.preemptible;
-        if takes && !exclusive && (!relocates || self.between >= self.queued()) {
+        if takes && !exclusive && (!relocates || self.between >= self.plan.relocations_between()) {
             self.between = 0;
             self.host_program(class);
             return Some(true);
@@ -320,12 +320,6 @@ impl<'a> Life<'a> {
         self.between += 1;
         self.relocate();
         Some(false)
-    }
-
-    /// Programs of relocated data that wait on a die before one of host data, which takes its turn with them.
-    fn queued(&self) -> u32 {
-        let flash_pages = (self.plan.unit_pages / self.plan.layout.shared() / self.plan.layout.stripe).max(1);
-        (self.plan.config.gc.relocations / flash_pages).saturating_sub(1).max(1)
     }
 
     /// What the host's next data is: young, or not, where that is told apart.

@@ -69,7 +69,8 @@ impl<P: Probe> Run<P> {
             let remedy = "leave it out, or set workload.iodepth to \"none\"";
             return Err(refused("--replay", problem, remedy).into());
         }
-        let mut measured = MeasuredDevice::new(config, &options, log, probe)?;
+        let paced = !closed_loop && matches!(options.replay, Replay::Timed(_));
+        let mut measured = MeasuredDevice::new(config, &options, log, probe, source.past().map(|past| (past, paced)))?;
         if source.leads() {
             measured.settle_first(options.requests.unwrap_or(u64::MAX));
         }
@@ -130,6 +131,12 @@ impl<P: Probe> Run<P> {
         let now = self.measured.device.now().0.saturating_sub(self.measured.counts_from().0);
         let by_time = self.options.duration.map(|limit| now as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.source.progress()].into_iter().flatten().reduce(f64::max).map(|p| p.min(1.0))
+    }
+
+    /// Pages of host data that have been played through the FTL alone so far, and the write amplification then, while the drive is brought to the state that its
+    /// load leaves.
+    pub fn warms(&self) -> Option<(u64, f64)> {
+        self.measured.warms()
     }
 
     /// How far the search for a steady state has come, where one was asked for.

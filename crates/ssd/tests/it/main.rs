@@ -48,3 +48,4 @@ mod superblocks;
 mod suspension;
 mod tidy;
 mod timeline;
+mod warming;
